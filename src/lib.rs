@@ -1,0 +1,1 @@
+//! `co`: a full-screen terminal assistant with deferred approvals.

@@ -1,0 +1,3 @@
+//! The program. Its command line comes with its faces.
+
+fn main() {}
