@@ -1,1 +1,3 @@
 //! `co`: a full-screen terminal assistant with deferred approvals.
+
+pub mod stdx;

@@ -1,0 +1,73 @@
+//! The time of day as a value that is handed in, so that nothing above reads the machine's clock for itself.
+//!
+//! Called by `app` (which chooses the clock) and by whatever stamps records. It never sleeps and measures no
+//! durations: timers belong to the async runtime.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+/// Where the time of day comes from.
+pub trait Clock: Send + Sync {
+    /// The present moment. Two calls may return the same value, and a system clock may step backwards.
+    fn now(&self) -> Timestamp;
+}
+
+/// The machine's own clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+}
+
+/// A clock that stands still until it is told to move: the double for tests and replays.
+#[derive(Debug)]
+pub struct ManualClock {
+    now: Mutex<Timestamp>,
+}
+
+impl ManualClock {
+    /// A clock that shows `start` until it is moved.
+    #[must_use]
+    pub fn at(start: Timestamp) -> Self {
+        Self { now: Mutex::new(start) }
+    }
+
+    /// Moves the clock forward. It stops at the last moment that a timestamp can express.
+    pub fn advance(&self, by: Duration) {
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        *now = now.saturating_add(by).unwrap_or(Timestamp::MAX);
+    }
+
+    /// Sets the clock to any moment, an earlier one included.
+    pub fn set(&self, to: Timestamp) {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = to;
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manual_clock_moves_only_when_told() {
+        let clock = ManualClock::at(Timestamp::UNIX_EPOCH);
+        assert_eq!((clock.now(), clock.now()), (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH));
+        clock.advance(Duration::from_millis(1_500));
+        assert_eq!(clock.now().as_millisecond(), 1_500);
+        clock.advance(Duration::MAX);
+        assert_eq!(clock.now(), Timestamp::MAX);
+        clock.set(Timestamp::UNIX_EPOCH);
+        assert_eq!(clock.now(), Timestamp::UNIX_EPOCH);
+    }
+}

@@ -1,0 +1,212 @@
+//! Files written so that a crash leaves the old or the new content, and private files private from their first byte.
+//!
+//! Blocking: async callers use `spawn_blocking`. It checks no permission of ours; who may write where is decided
+//! above. Called by tools, store and configuration.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+/// How many symbolic links in a row are followed before they count as a loop; the kernel's own number.
+const MAX_LINKS: usize = 40;
+
+/// Replaces the content of `path`, or creates it, in one step that survives a power cut.
+///
+/// The bytes go to a temporary file in the same folder, which is synced and then renamed over the target; on failure
+/// it is removed and the old content stands. An existing file keeps its mode, and its owner where the system permits;
+/// a new one gets what the umask leaves of 0666. A symbolic link stays, its target is replaced. Other hard links keep
+/// the old content. A file without any write permission is refused, although a rename could replace it.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let target = follow_links(path)?;
+    let existing = match fs::metadata(&target) {
+        Ok(metadata) => Some(metadata),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    if let Some(metadata) = &existing {
+        if !metadata.is_file() {
+            let message = format!("{} is not a regular file", target.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        if metadata.permissions().readonly() {
+            let message = format!("{} is read-only", target.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+        }
+    }
+    let folder = match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) | None => Path::new("."),
+    };
+    let mode = if existing.is_some() { 0o600 } else { 0o666 };
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".co-")
+        .suffix(".tmp")
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(folder)?;
+    temporary.write_all(bytes)?;
+    if let Some(metadata) = &existing {
+        keep_owner_and_mode(temporary.as_file(), metadata)?;
+    }
+    temporary.as_file().sync_all()?;
+    temporary.persist(&target).map_err(|failed| failed.error)?;
+    File::open(folder)?.sync_all()
+}
+
+fn keep_owner_and_mode(file: &File, old: &fs::Metadata) -> io::Result<()> {
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+        // Only root may give files away; for others the new content matters more than the old owner.
+        let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
+    }
+    file.set_permissions(old.permissions())
+}
+
+/// Where `path` leads when it is a symbolic link, to a file that may not exist yet.
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
+    let mut target = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        match fs::read_link(&target) {
+            Ok(link) => target = target.parent().unwrap_or(Path::new("")).join(link),
+            // Not a link, or nothing there: both are where the content belongs.
+            Err(_) => return Ok(target),
+        }
+    }
+    let message = format!("{}: too many symbolic links in a row", path.display());
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+/// Makes a folder, and its missing parents, that only the owner may enter (0700).
+///
+/// A folder that is already there keeps its mode: it may be one that the user shares on purpose. Errs when something
+/// else than a folder has the name.
+pub fn create_private_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Opens a file for reading and writing that only the owner may read (0600), from its creation on; an existing one is
+/// narrowed to that. Its content stays.
+pub fn open_private(path: &Path) -> io::Result<File> {
+    let file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    if file.metadata()?.mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}
+
+/// A short name for some content: the first half of its SHA-256, as 32 hexadecimal digits. Equal names mean equal
+/// content.
+#[must_use]
+pub fn fingerprint(bytes: &[u8]) -> String {
+    let mut whole = Fingerprinter::default();
+    whole.update(bytes);
+    whole.finish()
+}
+
+/// A [`fingerprint`] of content that comes in pieces.
+#[derive(Debug, Clone, Default)]
+pub struct Fingerprinter(Sha256);
+
+impl Fingerprinter {
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    #[must_use]
+    pub fn finish(self) -> String {
+        self.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn content_is_replaced_whole_and_the_mode_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.sh");
+        write_atomic(&file, b"one").unwrap();
+        assert_eq!(mode(&file) & 0o700, 0o600);
+        fs::set_permissions(&file, Permissions::from_mode(0o754)).unwrap();
+        write_atomic(&file, b"two").unwrap();
+        assert_eq!((fs::read(&file).unwrap(), mode(&file)), (b"two".to_vec(), 0o754));
+        assert_eq!(names(dir.path()), ["a.sh"]);
+    }
+
+    #[test]
+    fn links_stay_and_their_targets_are_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("sub")).unwrap();
+        fs::write(at("sub/real"), "old").unwrap();
+        symlink("sub/real", at("near")).unwrap();
+        symlink("near", at("far")).unwrap();
+        symlink("sub/new", at("dangling")).unwrap();
+        write_atomic(&at("far"), b"new").unwrap();
+        write_atomic(&at("dangling"), b"made").unwrap();
+        assert_eq!(fs::read_to_string(at("sub/real")).unwrap(), "new");
+        assert_eq!(fs::read_to_string(at("sub/new")).unwrap(), "made");
+        assert!(["far", "near", "dangling"].iter().all(|name| at(name).is_symlink()));
+    }
+
+    #[test]
+    fn failures_leave_everything_as_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("folder")).unwrap();
+        fs::write(at("fixed"), "old").unwrap();
+        fs::set_permissions(at("fixed"), Permissions::from_mode(0o444)).unwrap();
+        symlink("loop", at("loop")).unwrap();
+        let cases = [
+            ("folder", "not a regular file"),
+            ("fixed", "read-only"),
+            ("loop", "symbolic links"),
+            ("missing/file", "No such file"),
+        ];
+        for (name, expected) in cases {
+            let error = write_atomic(&at(name), b"new").unwrap_err().to_string();
+            assert!(error.contains(expected), "{name}: {error}");
+        }
+        assert_eq!(fs::read_to_string(at("fixed")).unwrap(), "old");
+        assert_eq!(names(dir.path()), ["fixed", "folder", "loop"]);
+    }
+
+    #[test]
+    fn private_means_owner_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("a/b");
+        create_private_dir(&inner).unwrap();
+        create_private_dir(&inner).unwrap();
+        assert_eq!((mode(&inner), mode(&dir.path().join("a"))), (0o700, 0o700));
+        let file = inner.join("f");
+        open_private(&file).unwrap().write_all(b"keep").unwrap();
+        assert_eq!(mode(&file), 0o600);
+        fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+        drop(open_private(&file).unwrap());
+        assert_eq!((mode(&file), fs::read(&file).unwrap()), (0o600, b"keep".to_vec()));
+        assert!(create_private_dir(&file).is_err());
+    }
+
+    #[test]
+    fn fingerprints_are_the_start_of_sha256() {
+        assert_eq!(fingerprint(b""), "e3b0c44298fc1c149afbf4c8996fb924");
+        assert_eq!(fingerprint(b"abc"), "ba7816bf8f01cfea414140de5dae2223");
+    }
+}

@@ -1,0 +1,16 @@
+//! What the standard library lacks for this program: text in terminal cells, wire framing, careful files, the clock.
+//!
+//! The lowest layer: it imports nothing of ours and knows no word of the domain (no message, no tool, no setting).
+//! Everybody above calls it.
+
+pub mod text;
+
+pub mod sse;
+
+pub mod json_stream;
+
+pub mod paths;
+
+pub mod fs;
+
+pub mod clock;

@@ -1,0 +1,286 @@
+//! Server-sent events, from bytes that may be cut anywhere to events, without I/O.
+//!
+//! Framing only: what an event's data means is the codecs' business, and so is `[DONE]`. Called by `provider/http`
+//! and by the tests that feed recorded bytes. It never holds more than one event, and never fails on bad UTF-8:
+//! lines are decoded when they are complete, with replacement characters.
+
+use std::collections::VecDeque;
+
+/// The size at which an event is given up, in bytes: far above any reply, far below what hurts.
+pub const DEFAULT_LIMIT: usize = 16 * 1024 * 1024;
+
+/// One thing that a stream said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SseItem {
+    /// A whole event. Several `data` lines are joined by `\n`.
+    Event { event: Option<String>, data: String },
+    /// A comment: it carries nothing, but shows that the server lives.
+    Comment,
+    /// A field line `error: …` outside any event's data, which some servers write before they close.
+    ErrorField(String),
+}
+
+/// Why a stream cannot be read on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SseError {
+    #[error("the server sent one event of more than {limit} bytes")]
+    TooLong { limit: usize },
+}
+
+/// Reads one stream: [`feed`](Self::feed) what came, then take items until there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SseReader {
+    lines: Lines,
+    event: Option<String>,
+    data: Option<String>,
+    items: VecDeque<SseItem>,
+    limit: usize,
+    failed: bool,
+}
+
+impl Default for SseReader {
+    fn default() -> Self {
+        Self::with_limit(DEFAULT_LIMIT)
+    }
+}
+
+impl SseReader {
+    /// A reader that fails on an event of more than `limit` bytes.
+    #[must_use]
+    pub fn with_limit(limit: usize) -> Self {
+        Self {
+            lines: Lines::default(),
+            event: None,
+            data: None,
+            items: VecDeque::new(),
+            limit,
+            failed: false,
+        }
+    }
+
+    /// Takes the next bytes of the stream. They may end anywhere, inside a character or between CR and LF.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !self.failed {
+            match self.lines.next_line(&mut rest, self.limit) {
+                Ok(Some(line)) => self.line(&line),
+                Ok(None) => return,
+                Err(TooLong) => self.failed = true,
+            }
+        }
+    }
+
+    /// Says that the stream has ended: an event without its closing blank line counts as whole.
+    pub fn finish(&mut self) {
+        if self.failed {
+            return;
+        }
+        if let Some(line) = self.lines.finish() {
+            self.line(&line);
+        }
+        self.dispatch();
+    }
+
+    /// The next item in the order of the stream, or `None` until more is fed. After an error the same error returns
+    /// for ever, and nothing more is read.
+    pub fn next_item(&mut self) -> Result<Option<SseItem>, SseError> {
+        match self.items.pop_front() {
+            Some(item) => Ok(Some(item)),
+            None if self.failed => Err(SseError::TooLong { limit: self.limit }),
+            None => Ok(None),
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        if line.is_empty() {
+            self.dispatch();
+            return;
+        }
+        let (field, value) = match line.split_once(':') {
+            Some((field, value)) => (field, value.strip_prefix(' ').unwrap_or(value)),
+            None => (line, ""),
+        };
+        match field {
+            "" => self.items.push_back(SseItem::Comment),
+            "event" => self.event = Some(value.to_owned()),
+            "data" => self.append(value),
+            "error" => {
+                self.dispatch();
+                self.items.push_back(SseItem::ErrorField(value.to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    fn append(&mut self, value: &str) {
+        match &mut self.data {
+            None => self.data = Some(value.to_owned()),
+            Some(data) if data.len() + value.len() >= self.limit => self.failed = true,
+            Some(data) => {
+                data.push('\n');
+                data.push_str(value);
+            }
+        }
+    }
+
+    fn dispatch(&mut self) {
+        let event = self.event.take();
+        if let Some(data) = self.data.take() {
+            self.items.push_back(SseItem::Event { event, data });
+        }
+    }
+}
+
+struct TooLong;
+
+/// Cuts bytes into lines that end in LF, CR or CRLF, and drops a byte order mark at the start.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Lines {
+    partial: Vec<u8>,
+    /// The last byte was a CR: a LF that follows belongs to it.
+    after_cr: bool,
+    begun: bool,
+}
+
+impl Lines {
+    /// The next complete line without its end; what it takes is removed from `rest`. `None` when `rest` is used up.
+    fn next_line(&mut self, rest: &mut &[u8], limit: usize) -> Result<Option<String>, TooLong> {
+        if self.after_cr && !rest.is_empty() {
+            self.after_cr = false;
+            *rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+        }
+        let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+            self.keep(rest, limit)?;
+            *rest = &[];
+            return Ok(None);
+        };
+        let (line, after) = rest.split_at(end);
+        self.keep(line, limit)?;
+        self.after_cr = after.first() == Some(&b'\r');
+        *rest = after.get(1..).unwrap_or_default();
+        Ok(Some(self.take()))
+    }
+
+    fn keep(&mut self, bytes: &[u8], limit: usize) -> Result<(), TooLong> {
+        if self.partial.len() + bytes.len() > limit {
+            return Err(TooLong);
+        }
+        self.partial.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn take(&mut self) -> String {
+        let bytes = std::mem::take(&mut self.partial);
+        let first = !std::mem::replace(&mut self.begun, true);
+        let line = if first { bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes) } else { &bytes };
+        String::from_utf8_lossy(line).into_owned()
+    }
+
+    /// The last line, if the stream did not end it.
+    fn finish(&mut self) -> Option<String> {
+        (!self.partial.is_empty()).then(|| self.take())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(chunks: &[&[u8]], limit: usize) -> (Vec<SseItem>, Result<(), SseError>) {
+        let mut reader = SseReader::with_limit(limit);
+        let mut items = Vec::new();
+        let mut drain = |reader: &mut SseReader| -> Result<(), SseError> {
+            while let Some(item) = reader.next_item()? {
+                items.push(item);
+            }
+            Ok(())
+        };
+        for chunk in chunks {
+            reader.feed(chunk);
+            if let Err(error) = drain(&mut reader) {
+                return (items, Err(error));
+            }
+        }
+        reader.finish();
+        let end = drain(&mut reader);
+        (items, end)
+    }
+
+    fn event(data: &str) -> SseItem {
+        SseItem::Event { event: None, data: data.into() }
+    }
+
+    fn named(name: &str, data: &str) -> SseItem {
+        SseItem::Event { event: Some(name.into()), data: data.into() }
+    }
+
+    #[test]
+    fn streams_become_items() {
+        let error = |text: &str| SseItem::ErrorField(text.into());
+        let cases: Vec<(&[u8], Vec<SseItem>)> = vec![
+            (b"", vec![]),
+            (b"data: a\n\ndata:b\n\n", vec![event("a"), event("b")]),
+            (b"data: a\r\n\r\ndata: b\r\n\r\n", vec![event("a"), event("b")]),
+            (b"data: a\r\rdata: b\r\r", vec![event("a"), event("b")]),
+            (b"\xEF\xBB\xBFdata: a\n\n", vec![event("a")]),
+            (b"data: \xEF\xBB\xBF\n\n", vec![event("\u{feff}")]),
+            (b"event: ping\ndata: {}\n\n", vec![named("ping", "{}")]),
+            (b"event: ping\n\ndata: x\n\n", vec![event("x")]),
+            (b"data: one\ndata: two\ndata\n\n", vec![event("one\ntwo\n")]),
+            (b"data:  two spaces\n\n", vec![event(" two spaces")]),
+            (
+                b": OPENROUTER PROCESSING\n\n:\ndata: x\n\n",
+                vec![SseItem::Comment, SseItem::Comment, event("x")],
+            ),
+            (b"id: 7\nretry: 10\nodd line\ndata: x\n\n", vec![event("x")]),
+            (b"error: {\"code\":500}\n", vec![error("{\"code\":500}")]),
+            (b"data: x\n\nerror: boom", vec![event("x"), error("boom")]),
+            (b"data: x\nerror:boom\n\n", vec![event("x"), error("boom")]),
+            (b"data: unterminated", vec![event("unterminated")]),
+            (b"event: e\ndata: x\n", vec![named("e", "x")]),
+            (b"data: \xFF\xC3\n\n", vec![event("\u{fffd}\u{fffd}")]),
+            ("data: 日本\u{85}\u{2028}é\n\n".as_bytes(), vec![event("日本\u{85}\u{2028}é")]),
+            (b"data: [DONE]\n\n\n\n", vec![event("[DONE]")]),
+        ];
+        for (bytes, expected) in cases {
+            let shown = String::from_utf8_lossy(bytes);
+            assert_eq!(read(&[bytes], DEFAULT_LIMIT), (expected.clone(), Ok(())), "whole: {shown:?}");
+            let single: Vec<&[u8]> = bytes.chunks(1).collect();
+            assert_eq!(read(&single, DEFAULT_LIMIT), (expected, Ok(())), "byte by byte: {shown:?}");
+        }
+    }
+
+    #[test]
+    fn an_endless_event_is_an_error_after_what_came_before() {
+        let too_long = Err(SseError::TooLong { limit: 16 });
+        let endless_line = [b"data: ok\n\ndata: ".as_slice(), &[b'x'; 64]].concat();
+        let endless_event = [b"data: ok\n\n".as_slice(), &b"data: 123\n".repeat(9)].concat();
+        for bytes in [endless_line, endless_event] {
+            assert_eq!(read(&[&bytes], 16), (vec![event("ok")], too_long.clone()));
+            let single: Vec<&[u8]> = bytes.chunks(1).collect();
+            assert_eq!(read(&single, 16), (vec![event("ok")], too_long.clone()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn cuts_do_not_matter(
+            lines in proptest::collection::vec("(data|data:|data: |event: |error: |: |id:)?[a-zé日:]{0,6}", 0..20),
+            ends in proptest::collection::vec(proptest::sample::select(vec!["\n", "\r\n", "\r"]), 20),
+            cuts in proptest::collection::vec(1usize..9, 0..40),
+        ) {
+            let bytes: Vec<u8> = lines.iter().zip(&ends).flat_map(|(line, end)| [line.as_bytes(), end.as_bytes()].concat()).collect();
+            let mut chunks = Vec::new();
+            let mut rest = bytes.as_slice();
+            for cut in cuts {
+                let (chunk, after) = rest.split_at(cut.min(rest.len()));
+                chunks.push(chunk);
+                rest = after;
+            }
+            chunks.push(rest);
+            prop_assert_eq!(read(&chunks, 40), read(&[&bytes], 40));
+        }
+    }
+}

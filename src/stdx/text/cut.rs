@@ -1,0 +1,63 @@
+//! Long text shortened to what is worth reading: its beginning and its end, or one line.
+//!
+//! Called by the tools that cap their output, by the prompt builder and by lists in the faces. It never hides that
+//! something is missing: the caller gets the counts and says so.
+
+use super::{sanitize_line, truncate};
+
+/// The two ends of a text, and what lies between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeadTail<'a> {
+    pub head: &'a str,
+    /// Empty when nothing was dropped.
+    pub tail: &'a str,
+    pub dropped_bytes: usize,
+    /// Lines that are missing whole or in part.
+    pub dropped_lines: usize,
+}
+
+/// Keeps the first and the last half of `max_bytes` of a text that is longer than that.
+///
+/// Both cuts fall on a line end where there is one in the outer reach of half of each half, else on a character.
+/// `head.len() + tail.len()` never exceeds `max_bytes`.
+#[must_use]
+pub fn head_tail(text: &str, max_bytes: usize) -> HeadTail<'_> {
+    if text.len() <= max_bytes {
+        return HeadTail { head: text, tail: "", dropped_bytes: 0, dropped_lines: 0 };
+    }
+    let half = max_bytes / 2;
+    let (head, rest) = text.split_at(head_end(text, max_bytes - half));
+    let (dropped, tail) = rest.split_at(tail_start(rest, half));
+    HeadTail { head, tail, dropped_bytes: dropped.len(), dropped_lines: dropped.lines().count() }
+}
+
+fn head_end(text: &str, room: usize) -> usize {
+    let end = text.floor_char_boundary(room);
+    match text.split_at(end).0.rfind('\n') {
+        Some(at) if at + 1 >= room / 2 => at + 1,
+        Some(_) | None => end,
+    }
+}
+
+fn tail_start(text: &str, room: usize) -> usize {
+    let start = text.ceil_char_boundary(text.len() - room);
+    let tail = text.split_at(start).1;
+    match tail.find('\n') {
+        Some(at) if at < room / 2 => start + at + 1,
+        Some(_) | None => start,
+    }
+}
+
+/// The first line with text in it, harmless, its white space collapsed, in at most `width` cells; it ends in `…` where
+/// something was left out, more lines included.
+#[must_use]
+pub fn one_line_summary(text: &str, width: usize) -> String {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let Some(first) = lines.next() else { return String::new() };
+    let collapsed = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut shown = sanitize_line(&collapsed).into_owned();
+    if lines.next().is_some() {
+        shown.push_str(" …");
+    }
+    truncate(&shown, width)
+}

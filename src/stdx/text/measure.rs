@@ -1,0 +1,194 @@
+//! Text measured and fitted in terminal cells, by grapheme.
+//!
+//! Text comes in sanitized (a control character would count as one cell and draw as something else). Called by the
+//! faces. It never splits a grapheme, and never returns a line wider than it was told.
+
+use std::borrow::Cow;
+
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+const ELLIPSIS: &str = "…";
+
+/// Columns between two tab stops.
+const TAB_STOP: usize = 4;
+
+/// The number of terminal cells that `text` takes on one line. A tab counts as one: see [`expand_tabs`].
+#[must_use]
+pub fn width(text: &str) -> usize {
+    text.graphemes(true).map(cells).sum()
+}
+
+fn cells(grapheme: &str) -> usize {
+    grapheme.width()
+}
+
+/// Replaces tabs by spaces up to the next multiple of four columns, counted from the last line break.
+#[must_use]
+pub fn expand_tabs(text: &str) -> Cow<'_, str> {
+    if !text.contains('\t') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut column = 0;
+    for grapheme in text.graphemes(true) {
+        match grapheme {
+            "\t" => {
+                let spaces = TAB_STOP - column % TAB_STOP;
+                out.extend(std::iter::repeat_n(' ', spaces));
+                column += spaces;
+            }
+            "\n" | "\r\n" => {
+                out.push_str(grapheme);
+                column = 0;
+            }
+            _ => {
+                out.push_str(grapheme);
+                column += cells(grapheme);
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// `text` in at most `width` cells, its end replaced by `…` where it does not fit. With width 0 nothing is left.
+#[must_use]
+pub fn truncate(text: &str, width: usize) -> String {
+    if self::width(text) <= width {
+        return text.to_owned();
+    }
+    let Some(room) = width.checked_sub(1) else { return String::new() };
+    let mut out = take_cells(text, room);
+    out.push_str(ELLIPSIS);
+    out
+}
+
+fn take_cells(text: &str, room: usize) -> String {
+    let mut used = 0;
+    text.graphemes(true)
+        .take_while(|grapheme| {
+            used += cells(grapheme);
+            used <= room
+        })
+        .collect()
+}
+
+/// Breaks `text` into lines of at most `width` cells (a width of 0 counts as 1).
+///
+/// `\n` always breaks. A line breaks at white space, which is dropped there, and between wide characters; a word that
+/// is longer than a line is cut between graphemes. Indentation of a line stays, tabs are expanded, a no-break space
+/// does not break. A grapheme that is wider than the whole line becomes `…`. Empty text is one empty line.
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in expand_tabs(text).split('\n') {
+        wrap_line(line, width.max(1), &mut lines);
+    }
+    lines
+}
+
+fn wrap_line(line: &str, width: usize, lines: &mut Vec<String>) {
+    let mut current = Line::default();
+    let mut gap = Line::default();
+    for token in tokens(line) {
+        match token {
+            Token::Space(space) => gap.push(space),
+            Token::Word(word) => {
+                let needed = self::width(word);
+                if current.cells + gap.cells + needed <= width {
+                    current.append(&mut gap);
+                    current.push(word);
+                    continue;
+                }
+                gap = Line::default();
+                if !current.text.is_empty() {
+                    lines.push(current.take());
+                }
+                push_cut(word, width, &mut current, lines);
+            }
+        }
+    }
+    lines.push(current.text);
+}
+
+/// Appends a word that starts a line, cutting it where it is longer than a line.
+fn push_cut(word: &str, width: usize, current: &mut Line, lines: &mut Vec<String>) {
+    for grapheme in word.graphemes(true) {
+        let grapheme = if cells(grapheme) > width { ELLIPSIS } else { grapheme };
+        if current.cells + cells(grapheme) > width {
+            lines.push(current.take());
+        }
+        current.push(grapheme);
+    }
+}
+
+/// A line that is being filled, with its width, so that nothing is measured twice.
+#[derive(Default)]
+struct Line {
+    text: String,
+    cells: usize,
+}
+
+impl Line {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.cells += width(text);
+    }
+
+    fn append(&mut self, other: &mut Line) {
+        self.text.push_str(&other.text);
+        self.cells += other.cells;
+        other.text.clear();
+        other.cells = 0;
+    }
+
+    fn take(&mut self) -> String {
+        self.cells = 0;
+        std::mem::take(&mut self.text)
+    }
+}
+
+enum Token<'a> {
+    Space(&'a str),
+    /// No break inside, unless it is longer than a line: a run of narrow graphemes, or one wide grapheme.
+    Word(&'a str),
+}
+
+#[derive(PartialEq, Clone, Copy)]
+enum Class {
+    Space,
+    Narrow,
+    Wide,
+}
+
+fn class(grapheme: &str) -> Class {
+    let breaks = |c: char| c.is_whitespace() && !matches!(c, '\u{A0}' | '\u{2007}' | '\u{202F}');
+    if grapheme.chars().all(breaks) {
+        Class::Space
+    } else if cells(grapheme) > 1 {
+        Class::Wide
+    } else {
+        Class::Narrow
+    }
+}
+
+fn tokens(line: &str) -> impl Iterator<Item = Token<'_>> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let first = rest.graphemes(true).next()?;
+        let class_of_first = class(first);
+        let end = match class_of_first {
+            Class::Wide => first.len(),
+            Class::Space | Class::Narrow => rest
+                .grapheme_indices(true)
+                .find(|(_, grapheme)| class(grapheme) != class_of_first)
+                .map_or(rest.len(), |(at, _)| at),
+        };
+        let (token, after) = rest.split_at(end);
+        rest = after;
+        Some(match class_of_first {
+            Class::Space => Token::Space(token),
+            Class::Narrow | Class::Wide => Token::Word(token),
+        })
+    })
+}

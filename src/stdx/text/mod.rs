@@ -1,0 +1,17 @@
+//! Text on its way to a terminal: made harmless, measured in cells, wrapped, shortened.
+//!
+//! Nothing here prints, and nothing here knows colours. Called by every face, by the tools that cap their output, and
+//! by whoever builds a sentence from a file name or a server's words.
+
+mod cut;
+mod measure;
+mod nearest;
+mod sanitize;
+
+pub use cut::{HeadTail, head_tail, one_line_summary};
+pub use measure::{expand_tabs, truncate, width, wrap};
+pub use nearest::nearest;
+pub use sanitize::{sanitize, sanitize_line};
+
+#[cfg(test)]
+mod tests;

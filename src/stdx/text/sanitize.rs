@@ -1,0 +1,119 @@
+//! Makes characters visible that would move the cursor, hide text or reorder it.
+//!
+//! Called on every text from a model, a tool, a file name or a server before it reaches a terminal, a log line or an
+//! approval card. It never drops a character: what is suspicious is shown, so that nobody approves what they can't see.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Text that may hold several lines: `\n` and `\t` stay, everything else that is not a visible character is shown.
+///
+/// C0 controls and DEL become their control pictures (`␛`); C1 controls, bidi controls, zero-width characters, line
+/// separators, tag characters and other invisible ones become `<U+202E>`. A zero-width joiner stays inside an emoji
+/// sequence, a variation selector stays when it follows a visible character.
+#[must_use]
+pub fn sanitize(text: &str) -> Cow<'_, str> {
+    rewrite(text, Form::Block)
+}
+
+/// Text for one line: as [`sanitize`], and `\n` and `\r` become control pictures, `\t` a space.
+#[must_use]
+pub fn sanitize_line(text: &str) -> Cow<'_, str> {
+    rewrite(text, Form::Line)
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    Block,
+    Line,
+}
+
+/// What becomes of one character.
+enum Shown {
+    Itself,
+    Instead(char),
+    Code,
+}
+
+fn rewrite(text: &str, form: Form) -> Cow<'_, str> {
+    let mut out: Option<String> = None;
+    let mut before = Before::default();
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let shown = shown(c, &before, chars.peek().map(|(_, next)| *next), form);
+        before.see(c);
+        if let (Shown::Itself, None) = (&shown, &out) {
+            continue;
+        }
+        let out = out.get_or_insert_with(|| text.split_at(at).0.to_owned());
+        match shown {
+            Shown::Itself => out.push(c),
+            Shown::Instead(picture) => out.push(picture),
+            Shown::Code => {
+                write!(out, "<U+{:04X}>", u32::from(c)).expect("writing to a string cannot fail");
+            }
+        }
+    }
+    out.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// What the characters before the present one allow it to be.
+#[derive(Default)]
+struct Before {
+    last: Option<char>,
+    /// The last character that is no variation selector and no skin tone.
+    base: Option<char>,
+}
+
+impl Before {
+    fn see(&mut self, c: char) {
+        self.last = Some(c);
+        if !is_variation_selector(c) && !is_skin_tone(c) {
+            self.base = Some(c);
+        }
+    }
+}
+
+fn shown(c: char, before: &Before, next: Option<char>, form: Form) -> Shown {
+    match c {
+        '\n' | '\t' if matches!(form, Form::Block) => Shown::Itself,
+        '\t' => Shown::Instead(' '),
+        '\0'..='\u{1F}' => {
+            Shown::Instead(char::from_u32(0x2400 + u32::from(c)).expect("every C0 control has a picture"))
+        }
+        '\u{7F}' => Shown::Instead('\u{2421}'),
+        '\u{200D}' if before.base.is_some_and(is_emoji) && next.is_some_and(is_emoji) => Shown::Itself,
+        _ if is_variation_selector(c) => match before.last {
+            Some(last) if !is_variation_selector(last) && !is_hidden(last) => Shown::Itself,
+            Some(_) | None => Shown::Code,
+        },
+        _ if is_hidden(c) => Shown::Code,
+        _ => Shown::Itself,
+    }
+}
+
+/// Characters that take no room, or that change where and in which order others are drawn.
+fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}'
+        | '\u{AD}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180E}'
+        | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
+        | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}'
+        | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
+}
+
+fn is_variation_selector(c: char) -> bool {
+    matches!(c, '\u{FE00}'..='\u{FE0F}')
+}
+
+fn is_skin_tone(c: char) -> bool {
+    matches!(c, '\u{1F3FB}'..='\u{1F3FF}')
+}
+
+/// Blocks whose characters take part in emoji sequences. Wider than the exact property: a joiner between two symbols
+/// hides nothing.
+fn is_emoji(c: char) -> bool {
+    matches!(c,
+        '\u{A9}' | '\u{AE}' | '\u{2190}'..='\u{21FF}' | '\u{2300}'..='\u{23FF}' | '\u{2600}'..='\u{27BF}'
+        | '\u{2B00}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}')
+}
