@@ -1,4 +1,5 @@
 //! `co`: a full-screen terminal assistant with deferred approvals.
 
 pub mod stdx;
+pub mod config;
 pub mod message;

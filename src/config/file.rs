@@ -1,0 +1,117 @@
+//! One settings file: from its text to the rows that it sets, each with its line.
+//!
+//! Pure. It decides neither which layer wins nor whether a value is good; it finds unknown keys, sections that are no
+//! sections, and rows that are set twice.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml_edit::{Document, Item, TableLike};
+
+use super::problem::{ConfigError, Source};
+use super::settings::{SETTINGS, SettingRow};
+use super::value::{self, Raw};
+use crate::stdx::text;
+
+/// A row that a file sets.
+pub(super) struct Entry {
+    pub row: &'static SettingRow,
+    /// The key as it was written, harmless.
+    pub key: String,
+    pub raw: Raw,
+    pub line: usize,
+}
+
+/// Reads a file's text. `source_at` makes the source of a line. All errors are told, with the entries that are good.
+pub(super) fn entries(
+    text: &str,
+    path: &std::path::Path,
+    source_at: &dyn Fn(usize) -> Source,
+) -> (Vec<Entry>, Vec<ConfigError>) {
+    match Document::parse(text) {
+        Ok(document) => {
+            let mut walk =
+                Walk { text, source_at, entries: Vec::new(), errors: Vec::new(), seen: BTreeMap::new() };
+            walk.table(document.as_table(), "");
+            (walk.entries, walk.errors)
+        }
+        Err(error) => {
+            let (line, column) = position(text, error.span());
+            let message = text::sanitize_line(error.message()).into_owned();
+            (Vec::new(), vec![ConfigError::Syntax { path: path.to_path_buf(), line, column, message }])
+        }
+    }
+}
+
+struct Walk<'a> {
+    text: &'a str,
+    source_at: &'a dyn Fn(usize) -> Source,
+    entries: Vec<Entry>,
+    errors: Vec<ConfigError>,
+    /// The rows that are set already, with the key and line of each.
+    seen: BTreeMap<&'static str, (String, usize)>,
+}
+
+impl Walk<'_> {
+    fn table(&mut self, table: &dyn TableLike, prefix: &str) {
+        for (name, item) in table.iter() {
+            let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
+            let (line, _) = position(self.text, table.key(name).and_then(toml_edit::Key::span));
+            match (SettingRow::find(&key), first_inside(&key)) {
+                (Some(row), _) => self.entry(row, &key, item, line),
+                (None, Some(inner)) => match item.as_table_like() {
+                    Some(section) => self.table(section, &key),
+                    None => self.errors.push(ConfigError::Section {
+                        source_of: (self.source_at)(line),
+                        key: shown(&key),
+                        inner,
+                    }),
+                },
+                (None, None) => self.errors.push(unknown((self.source_at)(line), &key)),
+            }
+        }
+    }
+
+    fn entry(&mut self, row: &'static SettingRow, key: &str, item: &Item, line: usize) {
+        let key = shown(key);
+        if let Some((first_key, first_line)) = self.seen.get(row.key) {
+            self.errors.push(ConfigError::SetTwice {
+                source_of: (self.source_at)(line),
+                key,
+                first_key: first_key.clone(),
+                first_line: *first_line,
+            });
+            return;
+        }
+        self.seen.insert(row.key, (key.clone(), line));
+        self.entries.push(Entry { row, key, raw: value::from_toml(item), line });
+    }
+}
+
+/// The error for a key that no row has, with the row that was probably meant.
+pub(super) fn unknown(source_of: Source, key: &str) -> ConfigError {
+    let leaf = |key: &'static str| key.rsplit('.').next().unwrap_or(key);
+    let last = key.rsplit('.').next().unwrap_or(key);
+    let nearest = text::nearest(key, SETTINGS.iter().map(|row| row.key))
+        .or_else(|| SETTINGS.iter().map(|row| row.key).find(|key| leaf(key) == last))
+        .or_else(|| text::nearest(key, SETTINGS.iter().flat_map(SettingRow::names)));
+    ConfigError::UnknownKey { source_of, key: shown(key), nearest }
+}
+
+/// The rest of the first setting inside a section of that name, if there is such a section.
+fn first_inside(section: &str) -> Option<&'static str> {
+    let inside = |name: &'static str| name.strip_prefix(section)?.strip_prefix('.');
+    SETTINGS.iter().flat_map(SettingRow::names).find_map(inside)
+}
+
+fn shown(key: &str) -> String {
+    text::truncate(&text::sanitize_line(key), 60)
+}
+
+/// Line and column of the start of a span, both from 1; the column counts characters.
+fn position(text: &str, span: Option<Range<usize>>) -> (usize, usize) {
+    let at = text.floor_char_boundary(span.map_or(0, |span| span.start));
+    let before = text.split_at(at).0;
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (before.matches('\n').count() + 1, before.split_at(line_start).1.chars().count() + 1)
+}

@@ -1,0 +1,297 @@
+//! The layers laid over each other: sources in, settings with their origins out. Pure.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::file;
+use super::problem::{ConfigError, ConfigWarning, Source, shown};
+use super::settings::{ProjectTrust, SETTINGS, SettingRow, Status};
+use super::typed::Settings;
+use super::value::{self, Raw, Value};
+use crate::stdx::text;
+
+/// Everything that settings are made from.
+pub struct Sources {
+    /// The folder that `co` works in, absolute.
+    pub workspace: PathBuf,
+    pub user: Option<SourceFile>,
+    pub project: Option<SourceFile>,
+    /// The whole environment; an empty value counts as unset.
+    pub env: BTreeMap<String, String>,
+    /// Pairs of a flag (`--theme`) or a key (`theme`) and its text. Of several for one row the last counts.
+    pub flags: Vec<(String, String)>,
+}
+
+/// A settings file that exists.
+pub struct SourceFile {
+    pub path: PathBuf,
+    pub text: String,
+}
+
+/// Whether the person trusts the folder that `co` works in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FolderTrust {
+    Trusted,
+    Untrusted,
+}
+
+/// Settings that may be used, and the story of how they came about.
+pub struct Loaded {
+    pub settings: Settings,
+    pub trust: FolderTrust,
+    /// Every setting that is built, in the order of the table.
+    pub values: Vec<ValueWithSource>,
+    /// Settings that were set although they have no effect yet.
+    pub without_effect: Vec<(&'static SettingRow, Source)>,
+    pub warnings: Vec<ConfigWarning>,
+}
+
+/// A value in effect.
+pub struct ValueWithSource {
+    pub row: &'static SettingRow,
+    pub value: Value,
+    pub source: Source,
+}
+
+/// Lays the layers over each other. Errs with everything that is wrong, not only with the first.
+pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
+    let mut loading = Loading::new(sources);
+    let user = sources.user.as_ref().map(|file| loading.user(file)).unwrap_or_default();
+    let environment = loading.environment();
+    let flags = loading.flags();
+    let trust = trust(&sources.workspace, [&flags, &environment, &user]);
+    let project = sources.project.as_ref().map(|file| loading.project(file, trust)).unwrap_or_default();
+
+    let mut layers = user;
+    for layer in [project, environment, flags] {
+        layers.extend(layer);
+    }
+    let values = loading.values(layers);
+    if !loading.errors.is_empty() {
+        return Err(loading.errors);
+    }
+    Ok(Loaded {
+        settings: settings(&values),
+        trust,
+        values,
+        without_effect: loading.without_effect,
+        warnings: loading.warnings,
+    })
+}
+
+/// The user's settings file: `$XDG_CONFIG_HOME/co/config.toml`, else below `~/.config`. `None` without a home folder.
+#[must_use]
+pub fn user_file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
+    Some(xdg(env, "XDG_CONFIG_HOME", ".config")?.join("co/config.toml"))
+}
+
+/// What one layer sets, by the key of the row.
+type Layer = BTreeMap<&'static str, (Value, Source)>;
+
+struct Loading<'a> {
+    sources: &'a Sources,
+    home: Option<PathBuf>,
+    errors: Vec<ConfigError>,
+    warnings: Vec<ConfigWarning>,
+    without_effect: Vec<(&'static SettingRow, Source)>,
+}
+
+impl<'a> Loading<'a> {
+    fn new(sources: &'a Sources) -> Self {
+        Self {
+            sources,
+            home: home(&sources.env),
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            without_effect: Vec::new(),
+        }
+    }
+
+    fn user(&mut self, file: &SourceFile) -> Layer {
+        let source_at = |line| Source::UserFile { path: file.path.clone(), line };
+        let mut layer = Layer::new();
+        for entry in self.entries(file, &source_at) {
+            self.assign(&mut layer, entry.row, entry.key, entry.raw, source_at(entry.line));
+        }
+        layer
+    }
+
+    fn project(&mut self, file: &SourceFile, trust: FolderTrust) -> Layer {
+        let source_at = |line| Source::ProjectFile { path: file.path.clone(), line };
+        let mut layer = Layer::new();
+        for entry in self.entries(file, &source_at) {
+            let source_of = source_at(entry.line);
+            let has_effect = matches!(entry.row.status, Status::Built(_));
+            match (entry.row.project, trust) {
+                (ProjectTrust::Never, _) if has_effect => {
+                    let user_file = self.user_file_in_words();
+                    self.warnings.push(ConfigWarning::NotForProjects {
+                        source_of,
+                        key: entry.key,
+                        user_file,
+                    });
+                }
+                (ProjectTrust::WhenTrusted, FolderTrust::Untrusted) if has_effect => {
+                    let user_file = self.user_file_in_words();
+                    let folder = self.sources.workspace.clone();
+                    self.warnings.push(ConfigWarning::NotTrusted {
+                        source_of,
+                        key: entry.key,
+                        folder,
+                        user_file,
+                    });
+                }
+                (ProjectTrust::Always | ProjectTrust::WhenTrusted | ProjectTrust::Never, _) => {
+                    self.assign(&mut layer, entry.row, entry.key, entry.raw, source_of);
+                }
+            }
+        }
+        layer
+    }
+
+    fn environment(&mut self) -> Layer {
+        let mut layer = Layer::new();
+        for row in SETTINGS {
+            let set = |name: &&&str| self.sources.env.get(**name).is_some_and(|text| !text.is_empty());
+            let Some(name) = row.env.iter().find(set) else { continue };
+            let raw = value::from_text(row.kind, &self.sources.env[*name]);
+            let source = Source::Environment { name: (*name).to_owned() };
+            self.assign(&mut layer, row, row.key.to_owned(), raw, source);
+        }
+        self.mistyped_environment();
+        layer
+    }
+
+    /// Names of ours that are nearly right. Others may mean something to somebody else.
+    fn mistyped_environment(&mut self) {
+        let known = || SETTINGS.iter().flat_map(|row| row.env.iter().copied());
+        for (name, _) in self.sources.env.iter().filter(|(_, text)| !text.is_empty()) {
+            let Some(stem) = stem(name) else { continue };
+            if known().any(|known| known == name) {
+                continue;
+            }
+            let meant = text::nearest(stem, known().filter_map(self::stem));
+            if let Some(nearest) =
+                meant.and_then(|meant| known().find(|known| self::stem(known) == Some(meant)))
+            {
+                let name = text::sanitize_line(name).into_owned();
+                self.warnings.push(ConfigWarning::UnknownEnvironment { name, nearest });
+            }
+        }
+    }
+
+    fn flags(&mut self) -> Layer {
+        let mut layer = Layer::new();
+        for (name, text) in &self.sources.flags {
+            let source = Source::Flag { name: text::sanitize_line(name).into_owned() };
+            let row = SETTINGS.iter().find(|row| row.flag == Some(name)).or_else(|| SettingRow::find(name));
+            match row {
+                Some(row) => {
+                    let raw = value::from_text(row.kind, text);
+                    self.assign(&mut layer, row, row.key.to_owned(), raw, source);
+                }
+                None => self.errors.push(file::unknown(source, name.trim_start_matches('-'))),
+            }
+        }
+        layer
+    }
+
+    fn entries(&mut self, file: &SourceFile, source_at: &dyn Fn(usize) -> Source) -> Vec<file::Entry> {
+        let (entries, errors) = file::entries(&file.text, &file.path, source_at);
+        self.errors.extend(errors);
+        entries
+    }
+
+    fn assign(
+        &mut self,
+        layer: &mut Layer,
+        row: &'static SettingRow,
+        key: String,
+        raw: Raw,
+        source_of: Source,
+    ) {
+        match row.status {
+            Status::Built(_) => match value::check(row.kind, raw, self.home.as_deref()) {
+                Ok(value) => {
+                    layer.insert(row.key, (value, source_of));
+                }
+                Err(wrong) => {
+                    self.errors.push(ConfigError::BadValue { source_of, key, wrong: Box::new(wrong) });
+                }
+            },
+            Status::Later { with, meanwhile } => {
+                self.without_effect.push((row, source_of.clone()));
+                self.warnings.push(ConfigWarning::Later { source_of, key, with, meanwhile });
+            }
+            Status::Replaced(instead) => {
+                self.without_effect.push((row, source_of.clone()));
+                self.warnings.push(ConfigWarning::Replaced { source_of, key, instead });
+            }
+        }
+    }
+
+    fn values(&mut self, mut layers: Layer) -> Vec<ValueWithSource> {
+        let mut values = Vec::new();
+        for row in SETTINGS.iter().filter(|row| matches!(row.status, Status::Built(_))) {
+            let (mut value, mut source) =
+                layers.remove(row.key).unwrap_or_else(|| (value::default_of(row), Source::Default));
+            if row.key == DATA_DIR && matches!(value, Value::Unset) {
+                source = Source::Default;
+                match xdg(&self.sources.env, "XDG_DATA_HOME", ".local/share") {
+                    Some(folder) => value = Value::Path(folder.join("co")),
+                    None => self.errors.push(ConfigError::NoDataDir),
+                }
+            }
+            values.push(ValueWithSource { row, value, source });
+        }
+        values
+    }
+
+    fn user_file_in_words(&self) -> String {
+        let path = user_file(&self.sources.env);
+        path.map_or_else(|| "your own config.toml".to_owned(), |path| shown(&path))
+    }
+}
+
+const DATA_DIR: &str = "data_dir";
+const TRUSTED_FOLDERS: &str = "trusted_folders";
+
+fn settings(values: &[ValueWithSource]) -> Settings {
+    let mut settings = Settings::unwritten();
+    for ValueWithSource { row, value, .. } in values {
+        if let Status::Built(set) = row.status {
+            set(&mut settings, value.clone());
+        }
+    }
+    settings.shell.timeout = settings.shell.timeout.min(settings.shell.max_timeout);
+    settings
+}
+
+/// Trust is the person's word alone: no project's file takes part. `layers` come strongest first.
+fn trust(workspace: &Path, layers: [&Layer; 3]) -> FolderTrust {
+    let folders = layers.into_iter().find_map(|layer| layer.get(TRUSTED_FOLDERS));
+    match folders {
+        Some((Value::Paths(folders), _)) if folders.iter().any(|folder| workspace.starts_with(folder)) => {
+            FolderTrust::Trusted
+        }
+        Some(_) | None => FolderTrust::Untrusted,
+    }
+}
+
+/// The part of one of our environment names that tells it from the others.
+fn stem(name: &str) -> Option<&str> {
+    name.strip_prefix("CO_CLI_").or_else(|| name.strip_prefix("CO_"))
+}
+
+/// An absolute path from the environment; the XDG rules say that a relative one does not count.
+fn absolute(env: &BTreeMap<String, String>, name: &str) -> Option<PathBuf> {
+    env.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+fn home(env: &BTreeMap<String, String>) -> Option<PathBuf> {
+    absolute(env, "HOME")
+}
+
+fn xdg(env: &BTreeMap<String, String>, name: &str, below_home: &str) -> Option<PathBuf> {
+    absolute(env, name).or_else(|| Some(home(env)?.join(below_home)))
+}

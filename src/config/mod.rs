@@ -1,0 +1,33 @@
+//! Settings: one table of what can be set, and the layers that set it.
+//!
+//! Defaults < the user's file < the project's file < environment < flags. [`load()`] is pure: it gets texts and gives
+//! [`Settings`], the origin of every value, and warnings, or all errors at once. [`read_sources`] is the only function
+//! that touches the disk. Nothing here reads the process environment, prints, or decides what a setting is used for.
+//! Called by `app` and `cli`; everybody else gets plain fields of [`Settings`].
+
+mod settings;
+
+mod typed;
+
+mod load;
+
+mod file;
+
+mod value;
+
+mod problem;
+
+mod read;
+
+mod describe;
+
+pub use describe::{describe, reference_table};
+pub use load::{FolderTrust, Loaded, SourceFile, Sources, ValueWithSource, load, user_file};
+pub use problem::{ConfigError, ConfigWarning, Source, Wrong};
+pub use read::read_sources;
+pub use settings::{Kind, LaterChoice, ProjectTrust, SETTINGS, SettingRow, Status};
+pub use typed::{Endpoint, ProviderChoice, Secret, Settings, ShellSettings, ThemeChoice, Thinking};
+pub use value::Value;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! What can be wrong with settings, as facts; the `Display` form is the sentence that a person reads.
+//!
+//! Names and values come from files and the environment; they are harmless here (keys and values from where the problem
+//! is made, paths by their `Display` form), so that each text may go to a terminal. No text ever holds a secret.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::stdx::text;
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    Default,
+    /// The user's own file; lines count from 1.
+    UserFile {
+        path: PathBuf,
+        line: usize,
+    },
+    /// The file of the folder that `co` works in.
+    ProjectFile {
+        path: PathBuf,
+        line: usize,
+    },
+    Environment {
+        name: String,
+    },
+    Flag {
+        name: String,
+    },
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::UserFile { path, line } | Self::ProjectFile { path, line } => {
+                write!(f, "{}:{line}", shown(path))
+            }
+            Self::Environment { name } => write!(f, "environment {name}"),
+            Self::Flag { name } => write!(f, "flag {name}"),
+        }
+    }
+}
+
+/// Why a value does not fit its setting. The texts are short, harmless, and hold no secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    pub got: String,
+    pub expected: String,
+    /// What to do about it, if there is more to say than what is expected.
+    pub advice: Option<String>,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, but must be {}", self.got, self.expected)?;
+        self.advice.iter().try_for_each(|advice| write!(f, "; {advice}"))
+    }
+}
+
+/// Why the settings cannot be used. `co` does not start with one of these.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("{}:{line}:{column}: this is not valid TOML: {message}", shown(path))]
+    Syntax { path: PathBuf, line: usize, column: usize, message: String },
+    #[error("{source_of}: `{key}` is not a setting{}; `co config` lists them all", guess(*nearest))]
+    UnknownKey { source_of: Source, key: String, nearest: Option<&'static str> },
+    #[error("{source_of}: `{key}` is a section; write its settings as `{key}.{inner} = …`")]
+    Section { source_of: Source, key: String, inner: &'static str },
+    #[error("{source_of}: `{key}` is {wrong}")]
+    BadValue { source_of: Source, key: String, wrong: Box<Wrong> },
+    #[error("{source_of}: `{key}` is already set in line {first_line}, as `{first_key}`; keep one of them")]
+    SetTwice { source_of: Source, key: String, first_key: String, first_line: usize },
+    #[error("{} cannot be read: {error}; repair it or move it away", shown(path))]
+    Unreadable { path: PathBuf, error: io::Error },
+    #[error("no folder for sessions is known, because HOME is not set; set CO_DATA_DIR to an absolute path")]
+    NoDataDir,
+}
+
+/// What was left out of account, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigWarning {
+    #[error(
+        "{source_of}: `{key}` is known, but comes later with {with}; it has no effect now{}",
+        clause(meanwhile)
+    )]
+    Later { source_of: Source, key: String, with: &'static str, meanwhile: &'static str },
+    #[error("{source_of}: `{key}` has no effect: {instead}")]
+    Replaced { source_of: Source, key: String, instead: &'static str },
+    #[error(
+        "{source_of}: `{key}` is ignored, because this folder is not trusted; to trust it, add \"{}\" to \
+         `trusted_folders` in {user_file}",
+        shown(folder)
+    )]
+    NotTrusted { source_of: Source, key: String, folder: PathBuf, user_file: String },
+    #[error(
+        "{source_of}: `{key}` is ignored, because a project's file may not set it; set it in {user_file}"
+    )]
+    NotForProjects { source_of: Source, key: String, user_file: String },
+    #[error("environment {name} is not a setting; did you mean `{nearest}`?")]
+    UnknownEnvironment { name: String, nearest: &'static str },
+}
+
+/// A path as one harmless line.
+pub(super) fn shown(path: &Path) -> String {
+    text::sanitize_line(&path.display().to_string()).into_owned()
+}
+
+fn guess(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
+}
+
+fn clause(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("; {text}") }
+}

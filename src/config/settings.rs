@@ -1,0 +1,345 @@
+//! The one table of settings. A setting is added by adding a row; loader, `co config` and the README derive from it.
+//!
+//! Seed 004's settings are all here, under our names with theirs as aliases; those whose feature is not built yet are
+//! rows too, so that setting one is answered and never passed over.
+
+use super::typed::{ProviderChoice, Settings, ThemeChoice, Thinking};
+use super::value::Value;
+
+/// One setting.
+pub struct SettingRow {
+    /// The key in a file, dotted.
+    pub key: &'static str,
+    /// Other file keys that mean the same, those of seed 004 among them.
+    pub aliases: &'static [&'static str],
+    /// Environment names; of several that are set the first counts.
+    pub env: &'static [&'static str],
+    /// The command line flag, with its dashes.
+    pub flag: Option<&'static str>,
+    pub kind: Kind,
+    /// As it would be written in the environment; empty for "unset".
+    pub default: &'static str,
+    /// What it does, in one line without a full stop. Where the default is "unset" it says what then happens.
+    pub doc: &'static str,
+    pub project: ProjectTrust,
+    pub status: Status,
+}
+
+/// What a value may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    Text,
+    /// `http://` or `https://`, without a password in it.
+    Url,
+    /// Both bounds are allowed values.
+    Integer {
+        min: i64,
+        max: i64,
+    },
+    /// Both bounds are allowed values.
+    Number {
+        min: f64,
+        max: f64,
+    },
+    Bool,
+    Choice {
+        names: &'static [&'static str],
+        later: &'static [LaterChoice],
+    },
+    /// In the environment separated by commas.
+    List,
+    Path,
+    /// In the environment separated by commas.
+    PathList,
+    Secret,
+    /// A section whose inner keys are free.
+    Table,
+}
+
+/// A value that will be a choice when its feature is built.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LaterChoice {
+    pub name: &'static str,
+    /// What to write now.
+    pub meanwhile: &'static str,
+}
+
+/// Whether a project's file may set it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectTrust {
+    Always,
+    /// Only in a folder that the person trusts.
+    WhenTrusted,
+    /// Only the person: it is needed before any project counts, or it says which projects count.
+    Never,
+}
+
+/// Whether a setting does something yet.
+#[derive(Clone, Copy)]
+pub enum Status {
+    /// Writes the value, which is of the row's kind, to its field.
+    Built(fn(&mut Settings, Value)),
+    /// Comes with the named capability. `meanwhile` says what serves until then; empty when nothing does.
+    Later { with: &'static str, meanwhile: &'static str },
+    /// Will never be a setting; the text says what to do instead.
+    Replaced(&'static str),
+}
+
+impl SettingRow {
+    /// The row of a file key or of one of its aliases.
+    #[must_use]
+    pub fn find(key: &str) -> Option<&'static SettingRow> {
+        SETTINGS.iter().find(|row| row.names().any(|name| name == key))
+    }
+
+    /// The key and its aliases.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.key).chain(self.aliases.iter().copied())
+    }
+
+    const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    const fn flag(mut self, flag: &'static str) -> Self {
+        self.flag = Some(flag);
+        self
+    }
+
+    const fn default(mut self, default: &'static str) -> Self {
+        self.default = default;
+        self
+    }
+
+    /// What serves until a later setting is built.
+    const fn meanwhile(mut self, meanwhile: &'static str) -> Self {
+        if let Status::Later { with, .. } = self.status {
+            self.status = Status::Later { with, meanwhile };
+        }
+        self
+    }
+
+    const fn project(mut self, project: ProjectTrust) -> Self {
+        self.project = project;
+        self
+    }
+}
+
+type Env = &'static [&'static str];
+
+/// A setting that works. What is not said otherwise is unset by default and needs a trusted folder.
+const fn built(
+    key: &'static str,
+    env: Env,
+    kind: Kind,
+    doc: &'static str,
+    set: fn(&mut Settings, Value),
+) -> SettingRow {
+    SettingRow {
+        key,
+        aliases: &[],
+        env,
+        flag: None,
+        kind,
+        default: "",
+        doc,
+        project: ProjectTrust::WhenTrusted,
+        status: Status::Built(set),
+    }
+}
+
+/// A setting of seed 004 whose feature is not built yet.
+const fn later(key: &'static str, env: Env, kind: Kind, with: &'static str, doc: &'static str) -> SettingRow {
+    SettingRow {
+        key,
+        aliases: &[],
+        env,
+        flag: None,
+        kind,
+        default: "",
+        doc,
+        project: ProjectTrust::WhenTrusted,
+        status: Status::Later { with, meanwhile: "" },
+    }
+}
+
+/// A whole number from `min` to `max`.
+const fn int(min: i64, max: i64) -> Kind {
+    Kind::Integer { min, max }
+}
+
+const fn choice(names: &'static [&'static str]) -> Kind {
+    Kind::Choice { names, later: &[] }
+}
+
+/// A day: no timeout is longer.
+const DAY: i64 = 86_400;
+
+const OLLAMA_MEANWHILE: &str =
+    "set provider = \"openai-compatible\" and base_url = \"http://localhost:11434/v1\" for an Ollama server";
+
+const LATER_PROVIDERS: &[LaterChoice] = &[
+    LaterChoice { name: "gemini", meanwhile: "no Gemini provider is built yet; use one of the others" },
+    LaterChoice { name: "ollama", meanwhile: OLLAMA_MEANWHILE },
+];
+
+/// All settings, in the order in which `co config` and the README list them.
+// A row a paragraph is easier to read and to change than one argument a line.
+#[rustfmt::skip]
+pub static SETTINGS: &[SettingRow] = &[
+    // --- the model
+    built("model", &["CO_MODEL"], Kind::Text,
+        "The model, as `provider/model` or a bare name; unset: the provider's default",
+        |s, v| s.model = v.text()).flag("--model"),
+    built("provider", &["CO_PROVIDER", "LLM_PROVIDER"],
+        Kind::Choice { names: ProviderChoice::NAMES, later: LATER_PROVIDERS },
+        "Who answers; `auto` takes the first that is ready: a key, a server on this machine, else offline",
+        |s, v| s.provider = v.choice(ProviderChoice::named)).aliases(&["llm_provider"]).default("auto"),
+    built("base_url", &["CO_BASE_URL"], Kind::Url,
+        "Address of the chosen provider's API; unset: the provider's own",
+        |s, v| s.endpoint.base_url = v.text()),
+    built("api_key", &["CO_API_KEY"], Kind::Secret,
+        "Key for the chosen provider; unset: the provider's own setting below",
+        |s, v| s.endpoint.api_key = v.secret()),
+    built("anthropic.api_key", &["ANTHROPIC_API_KEY"], Kind::Secret,
+        "Key for Anthropic; unset: Anthropic is not chosen by itself",
+        |s, v| s.anthropic.api_key = v.secret()).aliases(&["anthropic_api_key"]),
+    built("anthropic.base_url", &["ANTHROPIC_BASE_URL"], Kind::Url,
+        "Address of Anthropic's API; unset: the public one",
+        |s, v| s.anthropic.base_url = v.text()),
+    built("openai.api_key", &["OPENAI_API_KEY"], Kind::Secret,
+        "Key for OpenAI; unset: OpenAI is not chosen by itself",
+        |s, v| s.openai.api_key = v.secret()).aliases(&["openai_api_key"]),
+    built("openai.base_url", &["OPENAI_BASE_URL"], Kind::Url,
+        "Address of OpenAI's API or of a server that speaks it; unset: the public one",
+        |s, v| s.openai.base_url = v.text()),
+    built("discover_local", &["CO_DISCOVER_LOCAL"], Kind::Bool,
+        "Look for Ollama, LM Studio or llama.cpp on this machine when no key is known",
+        |s, v| s.discover_local = v.bool()).default("true"),
+    built("thinking", &["CO_THINKING"], choice(Thinking::NAMES),
+        "How much the model may think before it answers",
+        |s, v| s.thinking = v.choice(Thinking::named)).default("off").project(ProjectTrust::Always),
+    built("max_output_tokens", &["CO_MAX_OUTPUT_TOKENS"], int(1, 1_000_000),
+        "Most tokens of one reply; unset: as the provider has it",
+        |s, v| s.max_output_tokens = v.optional_integer()).project(ProjectTrust::Always),
+    built("context_tokens", &["CO_CONTEXT_TOKENS"], int(1_000, 100_000_000),
+        "The window that old turns are trimmed to; unset: the model's own where it is known",
+        |s, v| s.context_tokens = v.optional_integer()).project(ProjectTrust::Always),
+    // --- the screen
+    built("theme", &["CO_THEME", "CO_CLI_THEME"], choice(ThemeChoice::NAMES),
+        "Colours for a dark or a light terminal; `auto` asks the terminal",
+        |s, v| s.theme = v.choice(ThemeChoice::named))
+        .default("auto").flag("--theme").project(ProjectTrust::Always),
+    built("verbose", &["CO_VERBOSE"], Kind::Bool,
+        "Show the model's thinking",
+        |s, v| s.verbose = v.bool()).default("false").flag("--verbose").project(ProjectTrust::Always),
+    // --- the turn
+    built("max_requests", &["CO_MAX_REQUESTS", "CO_CLI_MAX_REQUEST_LIMIT"], int(0, 100_000),
+        "Most model requests in one turn; 0: no limit",
+        |s, v| s.max_requests = std::num::NonZeroU32::new(v.integer()))
+        .aliases(&["max_request_limit"]).default("25"),
+    built("http_retries", &["CO_HTTP_RETRIES", "CO_CLI_MODEL_HTTP_RETRIES"], int(0, 20),
+        "Retries of a model request that failed for a passing reason",
+        |s, v| s.http_retries = v.integer())
+        .aliases(&["model_http_retries"]).default("2").project(ProjectTrust::Always),
+    built("tool_retries", &["CO_TOOL_RETRIES", "CO_CLI_TOOL_RETRIES"], int(0, 20),
+        "Times that a model may correct wrong arguments of one tool in a turn",
+        |s, v| s.tool_retries = v.integer()).default("3").project(ProjectTrust::Always),
+    built("connect_timeout", &["CO_CONNECT_TIMEOUT"], int(1, DAY),
+        "Seconds to wait for a connection to the provider",
+        |s, v| s.connect_timeout = v.seconds()).default("10").project(ProjectTrust::Always),
+    built("idle_timeout", &["CO_IDLE_TIMEOUT"], int(1, DAY),
+        "Seconds of silence after which a model's stream counts as broken",
+        |s, v| s.idle_timeout = v.seconds()).default("300").project(ProjectTrust::Always),
+    // --- tools
+    built("tool_output_limit", &["CO_TOOL_OUTPUT_LIMIT"], int(1_000, 10_000_000),
+        "Bytes of a tool's output that the model reads; the rest goes to a file that it can read",
+        |s, v| s.tool_output_limit = v.integer()).default("30000").project(ProjectTrust::Always),
+    built("shell.timeout", &["CO_SHELL_TIMEOUT"], int(1, DAY),
+        "Seconds that a command may run when the model names no time; never more than `shell.max_timeout`",
+        |s, v| s.shell.timeout = v.seconds()).default("120"),
+    built("shell.max_timeout", &["CO_SHELL_MAX_TIMEOUT", "CO_CLI_SANDBOX_MAX_TIMEOUT"], int(1, DAY),
+        "Most seconds that a model may ask for, and the limit of `!command`",
+        |s, v| s.shell.max_timeout = v.seconds()).aliases(&["sandbox_max_timeout"]).default("600"),
+    built("shell.env", &["CO_SHELL_ENV"], Kind::List,
+        "Names of environment variables that commands get besides the usual harmless ones",
+        |s, v| s.shell.env = v.list()),
+    // --- where things are
+    built("data_dir", &["CO_DATA_DIR"], Kind::Path,
+        "Folder of sessions and approvals; unset: `$XDG_DATA_HOME/co`, else `~/.local/share/co`",
+        |s, v| s.data_dir = v.path().unwrap_or_default()).project(ProjectTrust::Never),
+    built("trusted_folders", &["CO_TRUSTED_FOLDERS"], Kind::PathList,
+        "Folders, with all inside them, whose project files may set everything that a project can set",
+        |s, v| s.trusted_folders = v.paths()).project(ProjectTrust::Never),
+    // --- not a setting
+    SettingRow {
+        status: Status::Replaced("nothing stored approves by itself; type /yolo in a session, it ends with it"),
+        ..later("auto_confirm", &["CO_CLI_AUTO_CONFIRM"], Kind::Bool, "", "Approve without asking")
+    },
+    // --- seed 004's, for features to come
+    later("gemini.api_key", &["GEMINI_API_KEY"], Kind::Secret, "the Gemini provider",
+        "Key for Gemini").aliases(&["gemini_api_key"]),
+    later("gemini.model", &["GEMINI_MODEL"], Kind::Text, "the Gemini provider",
+        "Model for Gemini").aliases(&["gemini_model"]),
+    later("ollama.host", &["OLLAMA_HOST"], Kind::Url, "the Ollama provider",
+        "Address of an Ollama server").aliases(&["ollama_host"])
+        .meanwhile(OLLAMA_MEANWHILE),
+    later("ollama.model", &["OLLAMA_MODEL"], Kind::Text, "the Ollama provider",
+        "Model for Ollama").aliases(&["ollama_model"])
+        .meanwhile(OLLAMA_MEANWHILE),
+    later("ollama.num_ctx", &["OLLAMA_NUM_CTX"], int(1_000, 100_000_000), "the Ollama provider",
+        "Window that an Ollama server is asked for").aliases(&["ollama_num_ctx"])
+        .meanwhile("`context_tokens` sets the window that history is trimmed to"),
+    later("notes.vault", &["OBSIDIAN_VAULT_PATH"], Kind::Path, "the notes tools",
+        "Folder of Markdown notes").aliases(&["obsidian_vault_path"]),
+    later("slack.bot_token", &["SLACK_BOT_TOKEN"], Kind::Secret, "the Slack tools",
+        "Token for Slack").aliases(&["slack_bot_token"]),
+    later("web.brave_api_key", &["BRAVE_SEARCH_API_KEY"], Kind::Secret, "the web tools",
+        "Key for Brave web search").aliases(&["brave_search_api_key"]),
+    later("google.credentials", &["GOOGLE_CREDENTIALS_PATH"], Kind::Path, "the Google tools",
+        "File with Google credentials").aliases(&["google_credentials_path"]),
+    later("personality", &["CO_PERSONALITY", "CO_CLI_PERSONALITY"], Kind::Text, "personalities",
+        "Manner of speaking"),
+    later("history.trim_tool_output", &["CO_CLI_TOOL_OUTPUT_TRIM_CHARS"], int(0, 10_000_000), "compaction",
+        "Characters that are kept of old tool output; 0: all").aliases(&["tool_output_trim_chars"]),
+    later("history.max_messages", &["CO_CLI_MAX_HISTORY_MESSAGES"], int(0, 1_000_000), "compaction",
+        "Messages after which history is summarised; 0: never").aliases(&["max_history_messages"])
+        .meanwhile("`context_tokens` bounds the history"),
+    later("history.summary_model", &["CO_CLI_SUMMARIZATION_MODEL"], Kind::Text, "compaction",
+        "Model that summarises").aliases(&["summarization_model"]),
+    later("memory.max_count", &["CO_CLI_MEMORY_MAX_COUNT"], int(10, 1_000_000), "memory",
+        "Most memories that are kept").aliases(&["memory_max_count"]),
+    later("memory.dedup_window_days", &["CO_CLI_MEMORY_DEDUP_WINDOW_DAYS"], int(1, 100_000), "memory",
+        "Days in which a like memory is merged").aliases(&["memory_dedup_window_days"]),
+    later("memory.dedup_threshold", &["CO_CLI_MEMORY_DEDUP_THRESHOLD"], int(0, 100), "memory",
+        "Likeness at which memories are merged").aliases(&["memory_dedup_threshold"]),
+    later("memory.decay_strategy", &["CO_CLI_MEMORY_DECAY_STRATEGY"], choice(&["summarize", "cut"]), "memory",
+        "What becomes of the oldest memories").aliases(&["memory_decay_strategy"]),
+    later("memory.decay_percentage", &["CO_CLI_MEMORY_DECAY_PERCENTAGE"], Kind::Number { min: 0.0, max: 1.0 },
+        "memory", "Share of memories that decays at once").aliases(&["memory_decay_percentage"]),
+    later("sandbox.backend", &["CO_SANDBOX_BACKEND", "CO_CLI_SANDBOX_BACKEND"],
+        choice(&["auto", "docker", "subprocess"]), "sandboxes",
+        "What separates commands from the machine").aliases(&["sandbox_backend"]),
+    later("sandbox.image", &["CO_CLI_DOCKER_IMAGE"], Kind::Text, "sandboxes",
+        "Container image for commands").aliases(&["docker_image"]),
+    later("sandbox.network", &["CO_CLI_SANDBOX_NETWORK"], choice(&["none", "bridge"]), "sandboxes",
+        "Network of commands").aliases(&["sandbox_network"]),
+    later("sandbox.memory", &["CO_CLI_SANDBOX_MEM_LIMIT"], Kind::Text, "sandboxes",
+        "Memory of commands").aliases(&["sandbox_mem_limit"]),
+    later("sandbox.cpus", &["CO_CLI_SANDBOX_CPUS"], int(1, 4), "sandboxes",
+        "Processors for commands").aliases(&["sandbox_cpus"]),
+    later("shell.safe_commands", &["CO_CLI_SHELL_SAFE_COMMANDS"], Kind::List, "rules",
+        "Commands that run without asking").aliases(&["shell_safe_commands"])
+        .meanwhile("`a` on a card allows that command for the session"),
+    later("web.allowed_domains", &["CO_CLI_WEB_FETCH_ALLOWED_DOMAINS"], Kind::List, "the web tools",
+        "The only domains that are fetched").aliases(&["web_fetch_allowed_domains"]),
+    later("web.blocked_domains", &["CO_CLI_WEB_FETCH_BLOCKED_DOMAINS"], Kind::List, "the web tools",
+        "Domains that are never fetched").aliases(&["web_fetch_blocked_domains"]),
+    later("web.search", &["CO_CLI_WEB_POLICY_SEARCH"], choice(&["allow", "ask", "deny"]), "the web tools",
+        "Whether web searches ask").aliases(&["web_policy.search"]),
+    later("web.fetch", &["CO_CLI_WEB_POLICY_FETCH"], choice(&["allow", "ask", "deny"]), "the web tools",
+        "Whether web pages are fetched without asking").aliases(&["web_policy.fetch"]),
+    later("mcp_servers", &["CO_CLI_MCP_SERVERS"], Kind::Table, "MCP servers",
+        "Servers that bring more tools"),
+];

@@ -1,0 +1,529 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Sources of a workspace `/ws` of a user at home in `/home/u`.
+fn sources() -> Sources {
+    let env = BTreeMap::from([("HOME".to_owned(), "/home/u".to_owned())]);
+    Sources { workspace: "/ws".into(), user: None, project: None, env, flags: Vec::new() }
+}
+
+impl Sources {
+    fn user(mut self, text: &str) -> Self {
+        self.user = Some(SourceFile { path: "/home/u/.config/co/config.toml".into(), text: text.to_owned() });
+        self
+    }
+
+    fn project(mut self, text: &str) -> Self {
+        self.project = Some(SourceFile { path: "/ws/.co/config.toml".into(), text: text.to_owned() });
+        self
+    }
+
+    fn env(mut self, name: &str, text: &str) -> Self {
+        self.env.insert(name.to_owned(), text.to_owned());
+        self
+    }
+
+    fn flag(mut self, name: &str, text: &str) -> Self {
+        self.flags.push((name.to_owned(), text.to_owned()));
+        self
+    }
+
+    fn loaded(&self) -> Loaded {
+        match load(self) {
+            Ok(loaded) => loaded,
+            Err(errors) => panic!("{}", lines(&errors)),
+        }
+    }
+}
+
+fn lines<T: std::fmt::Display>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn row(key: &str) -> &'static SettingRow {
+    SettingRow::find(key).unwrap_or_else(|| panic!("no row {key}"))
+}
+
+/// The value in effect in words, and where it comes from.
+fn effect(loaded: &Loaded, key: &str) -> String {
+    let line = describe(loaded).into_iter().find(|line| line.split_whitespace().next() == Some(key));
+    line.unwrap_or_default().split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_highest_layer_wins() {
+    let all = || {
+        sources()
+            .user("theme = 'dark'\nmax_requests = 5")
+            .project("theme = 'light'")
+            .env("CO_THEME", "auto")
+            .flag("--theme", "dark")
+    };
+    let without_flag = Sources { flags: Vec::new(), ..all() };
+    let cases = [
+        (sources(), "theme", "auto default"),
+        (sources().user("theme = 'dark'"), "theme", "dark /home/u/.config/co/config.toml:1"),
+        (
+            sources().user("theme = 'dark'").project("\ntheme = 'light'"),
+            "theme",
+            "light /ws/.co/config.toml:2",
+        ),
+        (without_flag, "theme", "auto environment CO_THEME"),
+        (all(), "theme", "dark flag --theme"),
+        (all(), "max_requests", "5 /home/u/.config/co/config.toml:2"),
+        (all().flag("theme", "light"), "theme", "light flag theme"),
+        (sources().env("CO_CLI_THEME", "light"), "theme", "light environment CO_CLI_THEME"),
+        (
+            sources().env("CO_CLI_THEME", "light").env("CO_THEME", "dark"),
+            "theme",
+            "dark environment CO_THEME",
+        ),
+        (
+            sources().env("CO_CLI_THEME", "light").env("CO_THEME", ""),
+            "theme",
+            "light environment CO_CLI_THEME",
+        ),
+        (sources().user("[shell]\ntimeout = 7"), "shell.timeout", "7 /home/u/.config/co/config.toml:2"),
+        (sources().user("shell = { timeout = 7 }"), "shell.timeout", "7 /home/u/.config/co/config.toml:1"),
+        (sources().user("model = 'm'").env("CO_MODEL", ""), "model", "m /home/u/.config/co/config.toml:1"),
+        (sources().user("model = 'm'").flag("--model", ""), "model", "(unset) flag --model"),
+        (sources().user("max_request_limit = 0"), "max_requests", "0 /home/u/.config/co/config.toml:1"),
+        (sources(), "data_dir", "/home/u/.local/share/co default"),
+        (sources().env("XDG_DATA_HOME", "/d"), "data_dir", "/d/co default"),
+        (sources().env("XDG_DATA_HOME", "relative"), "data_dir", "/home/u/.local/share/co default"),
+        (sources().env("CO_DATA_DIR", "~/x/../y"), "data_dir", "/home/u/y environment CO_DATA_DIR"),
+        (sources().env("CO_SHELL_ENV", "A, B,,"), "shell.env", "A, B environment CO_SHELL_ENV"),
+        (
+            sources().user("base_url = 'http://h:1/v1/'"),
+            "base_url",
+            "http://h:1/v1 /home/u/.config/co/config.toml:1",
+        ),
+    ];
+    for (sources, key, expected) in cases {
+        assert_eq!(effect(&sources.loaded(), key), expected, "{key}");
+    }
+}
+
+#[test]
+fn fields_hold_what_was_set() {
+    let user = "model = 'anthropic/x'\nprovider = 'OpenAI-compatible'\nmax_requests = 0\ntool_retries = 0\n\
+                openai.api_key = ' sk-1 '\ndiscover_local = false\nthinking = 'high'\ncontext_tokens = 8_000\n\
+                shell = { timeout = 900, max_timeout = 60, env = ['A'] }\ntrusted_folders = ['~/a', '/b']";
+    let settings = sources().user(user).env("CO_VERBOSE", "yes").env("CO_MODEL", "").loaded().settings;
+    let minute = Duration::from_secs(60);
+    let expected = Settings {
+        model: Some("anthropic/x".to_owned()),
+        provider: ProviderChoice::OpenAiCompatible,
+        max_requests: None,
+        tool_retries: 0,
+        openai: Endpoint { base_url: None, api_key: Some(Secret::new("sk-1".to_owned())) },
+        discover_local: false,
+        thinking: Thinking::High,
+        context_tokens: Some(8_000),
+        shell: ShellSettings { timeout: minute, max_timeout: minute, env: vec!["A".to_owned()] },
+        trusted_folders: vec![PathBuf::from("/home/u/a"), PathBuf::from("/b")],
+        verbose: true,
+        data_dir: "/home/u/.local/share/co".into(),
+        ..Settings::default()
+    };
+    assert!(settings == expected);
+    assert_eq!(Settings::default().max_requests.map(std::num::NonZeroU32::get), Some(25));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place_and_a_remedy() {
+    const U: &str = "/home/u/.config/co/config.toml";
+    let check = |sources: Sources, expected: &str| {
+        let errors = load(&sources).err().unwrap_or_default();
+        assert_eq!(lines(&errors), expected.replace("U:", &format!("{U}:")));
+    };
+    let files = [
+        (
+            "\nthemme = 1",
+            "U:2: `themme` is not a setting (did you mean `theme`?); `co config` lists them all",
+        ),
+        (
+            "timeout = 1",
+            "U:1: `timeout` is not a setting (did you mean `shell.timeout`?); `co config` lists them all",
+        ),
+        (
+            "[shell]\ntimeuot = 1",
+            "U:2: `shell.timeuot` is not a setting (did you mean `shell.timeout`?); `co config` lists them all",
+        ),
+        ("[zzz]\nq = 1", "U:1: `zzz` is not a setting; `co config` lists them all"),
+        ("\"a\\u001b[2J\" = 1", "U:1: `a␛[2J` is not a setting; `co config` lists them all"),
+        ("shell = 3", "U:1: `shell` is a section; write its settings as `shell.timeout = …`"),
+        (
+            "theme = 'ligth'",
+            "U:1: `theme` is \"ligth\", but must be one of auto, dark, light; did you mean `light`?",
+        ),
+        ("theme = 3", "U:1: `theme` is 3, but must be one of auto, dark, light"),
+        ("theme = { a = 1 }", "U:1: `theme` is a section, but must be one of auto, dark, light"),
+        (
+            "max_requests = '7'",
+            "U:1: `max_requests` is \"7\", but must be a whole number from 0 to 100000; write it without quotes",
+        ),
+        ("max_requests = -1", "U:1: `max_requests` is -1, but must be a whole number from 0 to 100000"),
+        ("max_requests = 1.5", "U:1: `max_requests` is 1.5, but must be a whole number from 0 to 100000"),
+        (
+            "verbose = 'true'",
+            "U:1: `verbose` is \"true\", but must be true or false; write it without quotes",
+        ),
+        (
+            "shell.env = 'A'",
+            "U:1: `shell.env` is \"A\", but must be a list of texts; put it in brackets: [\"…\"]",
+        ),
+        (
+            "shell.env = [1]",
+            "U:1: `shell.env` is a list of other things than texts, but must be a list of texts",
+        ),
+        (
+            "base_url = 'localhost:11434'",
+            "U:1: `base_url` is \"localhost:11434\", but must be an address that begins with http:// or https://",
+        ),
+        (
+            "base_url = 'https://me:hunter2@h/'",
+            "U:1: `base_url` is an address with a password in it, but must be an address that begins with http:// or https://; put the key into the setting for it",
+        ),
+        (
+            "data_dir = 'x'",
+            "U:1: `data_dir` is \"x\", but must be an absolute path, or one that begins with ~/",
+        ),
+        (
+            "api_key = 17",
+            "U:1: `api_key` is something else, but must be the key itself as a text without white space",
+        ),
+        (
+            "api_key = '$(pass co)'",
+            "U:1: `api_key` is a command, but must be the key itself as a text without white space; commands that give a key come later, use the environment meanwhile",
+        ),
+        (
+            "api_key = 'sk hunter2'",
+            "U:1: `api_key` is a text with white space in it, but must be the key itself as a text without white space",
+        ),
+        (
+            "max_requests = 1\n\nmax_request_limit = 2",
+            "U:3: `max_request_limit` is already set in line 1, as `max_requests`; keep one of them",
+        ),
+        (
+            "a = 1\nb = 2",
+            "U:1: `a` is not a setting; `co config` lists them all\nU:2: `b` is not a setting; `co config` lists them all",
+        ),
+        (
+            "provider = 'gemini'",
+            "U:1: `provider` is \"gemini\", but must be one of auto, offline, openai, anthropic, openai-compatible; `gemini` comes later: no Gemini provider is built yet; use one of the others",
+        ),
+    ];
+    for (text, expected) in files {
+        check(sources().user(text), expected);
+    }
+    check(
+        sources().env("CO_THINKING", "lots"),
+        "environment CO_THINKING: `thinking` is \"lots\", but must be one of off, low, medium, high",
+    );
+    check(
+        sources().env("CO_IDLE_TIMEOUT", "soon"),
+        "environment CO_IDLE_TIMEOUT: `idle_timeout` is \"soon\", but must be a whole number from 1 to 86400",
+    );
+    check(
+        sources().flag("--theme", "pink"),
+        "flag --theme: `theme` is \"pink\", but must be one of auto, dark, light",
+    );
+    check(
+        sources().flag("--thme", "dark"),
+        "flag --thme: `thme` is not a setting (did you mean `theme`?); `co config` lists them all",
+    );
+    check(
+        sources().env("HOME", ""),
+        "no folder for sessions is known, because HOME is not set; set CO_DATA_DIR to an absolute path",
+    );
+}
+
+#[test]
+fn bad_syntax_names_line_and_column() {
+    for (text, place) in
+        [("theme = 'dark'\nmodel =\n", ":2:"), ("a = [1", ":1:"), ("é = = 1", ":1:"), ("a=1\na=2", ":2:")]
+    {
+        let errors = load(&sources().project(text)).err().unwrap_or_default();
+        let message = lines(&errors);
+        let start = format!("/ws/.co/config.toml{place}");
+        assert!(message.starts_with(&start) && message.contains("not valid TOML: "), "{text:?}: {message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn what_has_no_effect_is_warned_about() {
+    const P: &str = "/ws/.co/config.toml";
+    let trust_me = "is ignored, because this folder is not trusted; to trust it, add \"/ws\" to `trusted_folders` in \
+                    /home/u/.config/co/config.toml";
+    let yolo = "has no effect: nothing stored approves by itself; type /yolo in a session, it ends with it";
+    let cases = [
+        (sources(), String::new()),
+        (sources().project("theme = 'dark'\nverbose = true"), String::new()),
+        (sources().project("\nbase_url = 'http://evil'"), format!("{P}:2: `base_url` {trust_me}")),
+        (sources().project("[shell]\nenv = 5"), format!("{P}:2: `shell.env` {trust_me}")),
+        (sources().project("llm_provider = 'offline'"), format!("{P}:1: `llm_provider` {trust_me}")),
+        (
+            sources().project("trusted_folders = ['/']\nmodel = 'm'"),
+            format!(
+                "{P}:1: `trusted_folders` is ignored, because a project's file may not set it; set it in \
+                 /home/u/.config/co/config.toml\n{P}:2: `model` {trust_me}"
+            ),
+        ),
+        (sources().project("model = 'm'").env("CO_TRUSTED_FOLDERS", "/ws"), String::new()),
+        (sources().project("model = 'm'").user("trusted_folders = ['/']"), String::new()),
+        (sources().project("model = 'm'").env("CO_TRUSTED_FOLDERS", "/w,/ws/x"), format!("{P}:1: `model` {trust_me}")),
+        (sources().user("auto_confirm = false"), format!("/home/u/.config/co/config.toml:1: `auto_confirm` {yolo}")),
+        (sources().env("CO_CLI_AUTO_CONFIRM", "1"), format!("environment CO_CLI_AUTO_CONFIRM: `auto_confirm` {yolo}")),
+        (
+            sources().env("GEMINI_API_KEY", "k"),
+            "environment GEMINI_API_KEY: `gemini.api_key` is known, but comes later with the Gemini provider; it has no \
+             effect now"
+                .to_owned(),
+        ),
+        (
+            sources().user("max_history_messages = 0"),
+            "/home/u/.config/co/config.toml:1: `max_history_messages` is known, but comes later with compaction; it has \
+             no effect now; `context_tokens` bounds the history"
+                .to_owned(),
+        ),
+        (sources().env("CO_MODLE", "x"), "environment CO_MODLE is not a setting; did you mean `CO_MODEL`?".to_owned()),
+        (sources().env("CO_ZZZZZZ", "x").env("COLOR", "x").env("CO_THEMES", ""), String::new()),
+    ];
+    for (sources, expected) in cases {
+        assert_eq!(lines(&sources.loaded().warnings), expected);
+    }
+}
+
+#[test]
+fn an_ignored_value_is_not_in_effect_and_a_trusted_one_is() {
+    let project = "model = 'm'";
+    let untrusted = sources().project(project).loaded();
+    assert_eq!((untrusted.trust, untrusted.settings.model), (FolderTrust::Untrusted, None));
+    let trusted = sources().project(project).user("trusted_folders = ['/ws']").loaded();
+    assert_eq!((trusted.trust, trusted.settings.model), (FolderTrust::Trusted, Some("m".to_owned())));
+}
+
+/// Seed 004's 35 settings: each key (one of them is a section of two) with its environment name and a good value.
+const SEED: &[(&str, &str, &str)] = &[
+    ("llm_provider", "LLM_PROVIDER", "offline"),
+    ("gemini_api_key", "GEMINI_API_KEY", "k"),
+    ("gemini_model", "GEMINI_MODEL", "m"),
+    ("ollama_host", "OLLAMA_HOST", "http://localhost:11434"),
+    ("ollama_model", "OLLAMA_MODEL", "m"),
+    ("ollama_num_ctx", "OLLAMA_NUM_CTX", "202752"),
+    ("obsidian_vault_path", "OBSIDIAN_VAULT_PATH", "/v"),
+    ("slack_bot_token", "SLACK_BOT_TOKEN", "t"),
+    ("brave_search_api_key", "BRAVE_SEARCH_API_KEY", "k"),
+    ("google_credentials_path", "GOOGLE_CREDENTIALS_PATH", "/g"),
+    ("auto_confirm", "CO_CLI_AUTO_CONFIRM", "true"),
+    ("theme", "CO_CLI_THEME", "light"),
+    ("personality", "CO_CLI_PERSONALITY", "finch"),
+    ("tool_retries", "CO_CLI_TOOL_RETRIES", "4"),
+    ("model_http_retries", "CO_CLI_MODEL_HTTP_RETRIES", "4"),
+    ("max_request_limit", "CO_CLI_MAX_REQUEST_LIMIT", "4"),
+    ("tool_output_trim_chars", "CO_CLI_TOOL_OUTPUT_TRIM_CHARS", "2000"),
+    ("max_history_messages", "CO_CLI_MAX_HISTORY_MESSAGES", "40"),
+    ("summarization_model", "CO_CLI_SUMMARIZATION_MODEL", "m"),
+    ("memory_max_count", "CO_CLI_MEMORY_MAX_COUNT", "200"),
+    ("memory_dedup_window_days", "CO_CLI_MEMORY_DEDUP_WINDOW_DAYS", "7"),
+    ("memory_dedup_threshold", "CO_CLI_MEMORY_DEDUP_THRESHOLD", "85"),
+    ("memory_decay_strategy", "CO_CLI_MEMORY_DECAY_STRATEGY", "cut"),
+    ("memory_decay_percentage", "CO_CLI_MEMORY_DECAY_PERCENTAGE", "0.2"),
+    ("sandbox_backend", "CO_CLI_SANDBOX_BACKEND", "auto"),
+    ("docker_image", "CO_CLI_DOCKER_IMAGE", "i"),
+    ("sandbox_max_timeout", "CO_CLI_SANDBOX_MAX_TIMEOUT", "61"),
+    ("sandbox_network", "CO_CLI_SANDBOX_NETWORK", "none"),
+    ("sandbox_mem_limit", "CO_CLI_SANDBOX_MEM_LIMIT", "1g"),
+    ("sandbox_cpus", "CO_CLI_SANDBOX_CPUS", "1"),
+    ("shell_safe_commands", "CO_CLI_SHELL_SAFE_COMMANDS", "ls,cat"),
+    ("web_fetch_allowed_domains", "CO_CLI_WEB_FETCH_ALLOWED_DOMAINS", "a.b"),
+    ("web_fetch_blocked_domains", "CO_CLI_WEB_FETCH_BLOCKED_DOMAINS", "a.b"),
+    ("web_policy.search", "CO_CLI_WEB_POLICY_SEARCH", "ask"),
+    ("web_policy.fetch", "CO_CLI_WEB_POLICY_FETCH", "ask"),
+    ("mcp_servers", "CO_CLI_MCP_SERVERS", "{}"),
+];
+
+#[test]
+fn every_setting_of_the_seed_is_answered() {
+    let fields: BTreeSet<&str> = SEED.iter().map(|(key, ..)| key.split('.').next().unwrap_or(key)).collect();
+    let variables: BTreeSet<&str> = SEED.iter().map(|(_, env, _)| *env).collect();
+    assert_eq!((fields.len(), variables.len()), (35, 36));
+    for (key, env, text) in SEED {
+        let row = row(key);
+        assert!(row.env.contains(env), "{key}: {env}");
+        let by_file = sources().user(&format!("{key} = {}", toml_text(row.kind, text))).loaded();
+        let by_env = sources().env(env, text).loaded();
+        let expected = ["/home/u/.config/co/config.toml:1".to_owned(), format!("environment {env}")];
+        for (loaded, source) in [by_file, by_env].iter().zip(expected) {
+            let value = loaded.values.iter().find(|value| value.row.key == row.key);
+            match (row.status, value) {
+                (Status::Built(_), Some(value)) => assert_eq!(value.source.to_string(), source, "{key}"),
+                (Status::Later { .. } | Status::Replaced(_), None) => {
+                    let warnings = lines(&loaded.warnings);
+                    assert!(warnings.starts_with(&format!("{source}: `")), "{key}: {warnings}");
+                    assert_eq!(loaded.warnings.len(), 1, "{warnings}");
+                    assert!(effect(loaded, row.key).ends_with(&format!("(set: {source})")), "{key}");
+                }
+                (_, value) => panic!("{key}: in effect is {}", value.is_some()),
+            }
+        }
+    }
+}
+
+/// A text from the environment as a file would have it.
+fn toml_text(kind: Kind, text: &str) -> String {
+    match kind {
+        Kind::Integer { .. } | Kind::Number { .. } | Kind::Bool | Kind::Table => text.to_owned(),
+        Kind::List | Kind::PathList => format!("['{}']", text.replace(',', "', '")),
+        Kind::Text | Kind::Url | Kind::Choice { .. } | Kind::Path | Kind::Secret => format!("'{text}'"),
+    }
+}
+
+/// A value that every row of that kind takes, other than the default.
+fn sample(row: &SettingRow) -> String {
+    match row.kind {
+        Kind::Text | Kind::Secret => "sample".to_owned(),
+        Kind::Url => "https://example.test/v1".to_owned(),
+        Kind::Integer { max, .. } => max.to_string(),
+        Kind::Number { max, .. } => max.to_string(),
+        Kind::Bool => (row.default != "true").to_string(),
+        Kind::Choice { names, .. } => (*names.last().unwrap()).to_owned(),
+        Kind::List => "one,two".to_owned(),
+        Kind::Path => "/a".to_owned(),
+        Kind::PathList => "/a,/b".to_owned(),
+        Kind::Table => "{}".to_owned(),
+    }
+}
+
+#[test]
+fn every_built_row_changes_its_own_field_from_every_layer() {
+    let plain = sources().loaded().settings;
+    for row in SETTINGS.iter().filter(|row| matches!(row.status, Status::Built(_))) {
+        let text = sample(row);
+        let by_env = sources().env(row.env[0], &text).loaded();
+        let by_file = sources().user(&format!("{} = {}", row.key, toml_text(row.kind, &text))).loaded();
+        let by_flag = sources().flag(row.flag.unwrap_or(row.key), &text).loaded();
+        assert!(by_env.settings != plain, "{} has no effect", row.key);
+        assert!(by_env.settings == by_file.settings && by_file.settings == by_flag.settings, "{}", row.key);
+        let changed = |loaded: &Loaded| loaded.values.iter().filter(|v| v.source != Source::Default).count();
+        assert_eq!((changed(&by_env), changed(&by_file), changed(&by_flag)), (1, 1, 1), "{}", row.key);
+    }
+}
+
+#[test]
+fn the_table_is_sound() {
+    let names: Vec<&str> = SETTINGS.iter().flat_map(SettingRow::names).collect();
+    let env: Vec<&str> = SETTINGS.iter().flat_map(|row| row.env.iter().copied()).collect();
+    for (what, all) in [("names", &names), ("environment", &env)] {
+        let distinct: BTreeSet<_> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len(), "{what} are distinct");
+    }
+    for name in &names {
+        let section = format!("{name}.");
+        assert!(!names.iter().any(|other| other.starts_with(&section)), "{name} is a setting and a section");
+    }
+    for row in SETTINGS {
+        assert!(!row.env.is_empty() && !row.doc.is_empty() && !row.doc.ends_with('.'), "{}", row.key);
+    }
+}
+
+#[test]
+fn secrets_are_never_shown() {
+    let loaded = sources()
+        .user("api_key = 'hunter2'\n[gemini]\napi_key = 'hunter2'")
+        .env("OPENAI_API_KEY", "hunter2")
+        .env("SLACK_BOT_TOKEN", "hunter2")
+        .loaded();
+    let told =
+        [describe(&loaded), loaded.warnings.iter().map(ToString::to_string).collect()].concat().join("\n");
+    assert!(!told.contains("hunter2"), "{told}");
+    assert_eq!(effect(&loaded, "api_key"), "set (hidden) /home/u/.config/co/config.toml:1");
+    assert_eq!(effect(&loaded, "openai.api_key"), "set (hidden) environment OPENAI_API_KEY");
+    assert_eq!(loaded.settings.endpoint.api_key.as_ref().map(Secret::expose), Some("hunter2"));
+}
+
+#[test]
+fn the_reference_names_every_setting_once() {
+    let table = reference_table();
+    for row in SETTINGS {
+        let start = format!("| `{}`", row.key);
+        let rows: Vec<&str> = table
+            .lines()
+            .filter(|l| l.starts_with(&format!("{start} |")) || l.starts_with(&format!("{start},")))
+            .collect();
+        assert_eq!(rows.len(), 1, "{}", row.key);
+        assert!(row.env.iter().all(|name| rows[0].contains(&format!("`{name}`"))), "{}", rows[0]);
+    }
+    assert!(table.contains("| `max_requests`, `max_request_limit` | `CO_MAX_REQUESTS`, `CO_CLI_MAX_REQUEST_LIMIT` | `25` | when trusted | Most model requests in one turn; 0: no limit |\n"));
+}
+
+#[test]
+fn files_are_read_where_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let env = || BTreeMap::from([("HOME".to_owned(), at("home").to_str().unwrap().to_owned())]);
+    let read = || read_sources(&at("ws"), env(), Vec::new());
+    let texts = |sources: Sources| [sources.user, sources.project].map(|file| file.map(|file| file.text));
+    let write = |name: &str, bytes: &[u8]| {
+        std::fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+        std::fs::write(at(name), bytes).unwrap();
+    };
+    assert_eq!(read().map(texts).ok(), Some([None, None]));
+    write("home/.config/co/config.toml", b"u");
+    write("ws/.co/config.toml", b"p");
+    assert_eq!(read().map(texts).ok(), Some([Some("u".to_owned()), Some("p".to_owned())]));
+    write("home/.config/co/config.toml", b"\xFF");
+    std::fs::remove_file(at("ws/.co/config.toml")).unwrap();
+    std::fs::create_dir(at("ws/.co/config.toml")).unwrap();
+    let errors = read().err().unwrap_or_default();
+    let told = lines(&errors);
+    assert_eq!(errors.len(), 2, "{told}");
+    for name in ["home/.config/co/config.toml", "ws/.co/config.toml"] {
+        assert!(told.contains(&format!("{} cannot be read: ", at(name).display())), "{told}");
+    }
+    std::fs::remove_dir_all(at("ws")).unwrap();
+    write("ws/.co", b"a file");
+    write("home/.config/co/config.toml", b"");
+    assert_eq!(read().map(texts).ok(), Some([Some(String::new()), None]));
+}
+
+#[test]
+fn the_user_file_follows_xdg() {
+    let cases = [
+        ("", "", None),
+        ("/h", "", Some("/h/.config/co/config.toml")),
+        ("/h", "/x", Some("/x/co/config.toml")),
+        ("/h", "x", Some("/h/.config/co/config.toml")),
+    ];
+    for (home, xdg, expected) in cases {
+        let env = [("HOME", home), ("XDG_CONFIG_HOME", xdg)];
+        let env = env.map(|(name, text)| (name.to_owned(), text.to_owned())).into_iter().collect();
+        assert_eq!(user_file(&env).as_deref(), expected.map(Path::new));
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_file_can_break_the_loader_or_the_terminal(
+        parts in proptest::collection::vec(proptest::sample::select(vec![
+            "theme", "shell", ".", "timeout", "=", "[", "]", "[[", "]]", "{", "}", "\n", "'x'", "\"\\u001b\"", "1", "true",
+            ",", "é", "\u{202e}", "#", "mcp_servers", "1.5", "1979-05-27", "\"\"", "web_policy", " ",
+        ]), 0..14),
+    ) {
+        let text = parts.concat();
+        let told = match load(&sources().user(&text).project(&text)) {
+            Ok(loaded) => [describe(&loaded), loaded.warnings.iter().map(ToString::to_string).collect()].concat(),
+            Err(errors) => errors.iter().map(ToString::to_string).collect(),
+        };
+        for line in told {
+            prop_assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}'), "{line:?}");
+        }
+    }
+}

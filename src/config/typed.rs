@@ -1,0 +1,180 @@
+//! The settings as the program uses them: plain typed fields, valid by the time anybody sees them.
+//!
+//! No field is read from anywhere here; the rows of the settings table write them. A key never has a `Debug` form, so
+//! neither has what holds one.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::settings::{SETTINGS, Status};
+use super::value;
+
+/// Everything that can be set and is built. [`Settings::default`] is what holds when nobody sets anything.
+#[derive(Clone, PartialEq)]
+pub struct Settings {
+    /// `provider/model`, or a bare name for the provider in use. `None`: the provider's own default.
+    pub model: Option<String>,
+    pub provider: ProviderChoice,
+    /// Address and key for the chosen provider, whichever it is; they win over the provider's own.
+    pub endpoint: Endpoint,
+    pub openai: Endpoint,
+    pub anthropic: Endpoint,
+    /// Whether to look for a model server on this machine when no key is known.
+    pub discover_local: bool,
+    /// Tokens per reply. `None`: what the wire format and the model make of it.
+    pub max_output_tokens: Option<u32>,
+    /// The window that history is trimmed to. `None`: the model's own where it is known.
+    pub context_tokens: Option<u32>,
+    pub thinking: Thinking,
+    pub theme: ThemeChoice,
+    /// Whether thinking is shown.
+    pub verbose: bool,
+    /// Model requests in one turn. `None`: no limit.
+    pub max_requests: Option<NonZeroU32>,
+    /// Retries of one failed model request.
+    pub http_retries: u32,
+    /// Repairs of wrong arguments that a model gets for one tool.
+    pub tool_retries: u32,
+    pub connect_timeout: Duration,
+    /// The longest silence of a model's stream.
+    pub idle_timeout: Duration,
+    pub shell: ShellSettings,
+    /// Bytes of one tool's output that the model reads; the rest is spilled to a file.
+    pub tool_output_limit: usize,
+    /// Absolute.
+    pub data_dir: PathBuf,
+    /// Absolute. Each stands for the folders inside it too.
+    pub trusted_folders: Vec<PathBuf>,
+}
+
+/// Where a provider is and what it wants to see.
+#[derive(Clone, PartialEq, Default)]
+pub struct Endpoint {
+    /// `http://` or `https://`, without a slash at its end.
+    pub base_url: Option<String>,
+    pub api_key: Option<Secret>,
+}
+
+/// Limits and surroundings of child processes.
+#[derive(Clone, PartialEq)]
+pub struct ShellSettings {
+    /// Never above `max_timeout`.
+    pub timeout: Duration,
+    /// The most that a model may ask for, and the limit of `!cmd`.
+    pub max_timeout: Duration,
+    /// Names of environment variables that children get besides the usual ones.
+    pub env: Vec<String>,
+}
+
+/// A key. It has no `Debug` and no `Display`: who needs it says so with [`expose`](Self::expose).
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The key itself, for the request that needs it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+/// An enum with one written name for each variant.
+macro_rules! choice {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name { $($(#[$doc])* $variant,)+ }
+
+        impl $name {
+            /// The names as they are written in a file.
+            pub const NAMES: &'static [&'static str] = &[$($text,)+];
+
+            /// The name as it is written in a file.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text,)+ }
+            }
+
+            /// The variant of that name, if there is one.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                match name { $($text => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+choice! {
+    /// Which provider to use.
+    ProviderChoice {
+        /// The first that is ready: a key in the environment, a server on this machine, else offline.
+        Auto = "auto",
+        Offline = "offline",
+        OpenAi = "openai",
+        Anthropic = "anthropic",
+        /// Any server that speaks OpenAI Chat Completions; needs `base_url`.
+        OpenAiCompatible = "openai-compatible",
+    }
+}
+
+choice! {
+    /// How much a model may think before it answers.
+    Thinking { Off = "off", Low = "low", Medium = "medium", High = "high", }
+}
+
+choice! {
+    /// Colours for a dark or a light terminal.
+    ThemeChoice {
+        /// What the terminal says of its background.
+        Auto = "auto",
+        Dark = "dark",
+        Light = "light",
+    }
+}
+
+impl Settings {
+    /// Fields without a meaning, for the rows to write over.
+    pub(super) fn unwritten() -> Self {
+        Self {
+            model: None,
+            provider: ProviderChoice::Auto,
+            endpoint: Endpoint::default(),
+            openai: Endpoint::default(),
+            anthropic: Endpoint::default(),
+            discover_local: false,
+            max_output_tokens: None,
+            context_tokens: None,
+            thinking: Thinking::Off,
+            theme: ThemeChoice::Auto,
+            verbose: false,
+            max_requests: None,
+            http_retries: 0,
+            tool_retries: 0,
+            connect_timeout: Duration::ZERO,
+            idle_timeout: Duration::ZERO,
+            shell: ShellSettings { timeout: Duration::ZERO, max_timeout: Duration::ZERO, env: Vec::new() },
+            tool_output_limit: 0,
+            data_dir: PathBuf::new(),
+            trusted_folders: Vec::new(),
+        }
+    }
+}
+
+impl Default for Settings {
+    /// Every row's default. The data folder depends on the home folder, so it is empty here; [`super::load()`] fills it.
+    fn default() -> Self {
+        let mut settings = Self::unwritten();
+        for row in SETTINGS {
+            if let Status::Built(set) = row.status {
+                set(&mut settings, value::default_of(row));
+            }
+        }
+        settings
+    }
+}

@@ -1,0 +1,323 @@
+//! One value: from a file or a text, checked against its row's kind, to what the row's field takes.
+//!
+//! Pure. It knows no file, line or layer: what does not fit is told as [`Wrong`], and the loader adds where.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use toml_edit::Item;
+
+use super::problem::Wrong;
+use super::settings::{Kind, SettingRow};
+use super::typed::Secret;
+use crate::stdx::text;
+
+/// A checked value. Without `Debug`, as it may be a secret.
+#[derive(Clone, PartialEq)]
+pub enum Value {
+    /// Nobody set it and it has no default, or it was set to nothing.
+    Unset,
+    Text(String),
+    Integer(i64),
+    Number(f64),
+    Bool(bool),
+    List(Vec<String>),
+    Path(PathBuf),
+    Paths(Vec<PathBuf>),
+    Secret(Secret),
+}
+
+/// A value as it was found, before its row is asked.
+#[derive(Clone)]
+pub(super) enum Raw {
+    Text(String),
+    Integer(i64),
+    Number(f64),
+    Bool(bool),
+    List(Vec<String>),
+    /// Something that no setting takes, in words.
+    Other(&'static str),
+}
+
+/// The value of a row that nobody sets.
+pub(super) fn default_of(row: &SettingRow) -> Value {
+    match row.default {
+        "" if matches!(row.kind, Kind::List) => Value::List(Vec::new()),
+        "" if matches!(row.kind, Kind::PathList) => Value::Paths(Vec::new()),
+        "" => Value::Unset,
+        text => {
+            check(row.kind, from_text(row.kind, text), None).expect("a row's default is a value of its kind")
+        }
+    }
+}
+
+/// What a text from the environment or a flag says for a row of that kind.
+pub(super) fn from_text(kind: Kind, text: &str) -> Raw {
+    let as_is = || Raw::Text(text.to_owned());
+    match kind {
+        Kind::Integer { .. } => text.trim().parse().map_or_else(|_| as_is(), Raw::Integer),
+        Kind::Number { .. } => text.trim().parse().map_or_else(|_| as_is(), Raw::Number),
+        Kind::Bool => match text.trim().to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" | "on" => Raw::Bool(true),
+            "false" | "0" | "no" | "off" => Raw::Bool(false),
+            _ => as_is(),
+        },
+        Kind::List | Kind::PathList => {
+            let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+            Raw::List(parts.map(str::to_owned).collect())
+        }
+        Kind::Text | Kind::Url | Kind::Choice { .. } | Kind::Path | Kind::Secret | Kind::Table => as_is(),
+    }
+}
+
+/// What an item of a file says.
+pub(super) fn from_toml(item: &Item) -> Raw {
+    use toml_edit::Value as Toml;
+    let value = match item {
+        Item::Value(value) => value,
+        Item::None => return Raw::Other("nothing"),
+        Item::Table(_) => return Raw::Other("a section"),
+        Item::ArrayOfTables(_) => return Raw::Other("a list of sections"),
+    };
+    match value {
+        Toml::String(text) => Raw::Text(text.value().clone()),
+        Toml::Integer(number) => Raw::Integer(*number.value()),
+        Toml::Float(number) => Raw::Number(*number.value()),
+        Toml::Boolean(bool) => Raw::Bool(*bool.value()),
+        Toml::Datetime(_) => Raw::Other("a date"),
+        Toml::InlineTable(_) => Raw::Other("a section"),
+        Toml::Array(items) => {
+            let texts: Option<Vec<String>> =
+                items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+            texts.map_or(Raw::Other("a list of other things than texts"), Raw::List)
+        }
+    }
+}
+
+/// The value, if it is one of that kind. `home` is what `~/` stands for.
+pub(super) fn check(kind: Kind, raw: Raw, home: Option<&Path>) -> Result<Value, Wrong> {
+    match (kind, raw) {
+        (Kind::Text | Kind::Url | Kind::Path | Kind::Secret, Raw::Text(text)) if text.trim().is_empty() => {
+            Ok(Value::Unset)
+        }
+        (Kind::Text, Raw::Text(text)) => Ok(Value::Text(text)),
+        (Kind::Url, Raw::Text(text)) => url(text),
+        (Kind::Secret, Raw::Text(text)) => secret(&text),
+        (Kind::Path, Raw::Text(text)) => path(text, kind, home).map(Value::Path),
+        (Kind::PathList, Raw::List(texts)) => {
+            texts.into_iter().map(|text| path(text, kind, home)).collect::<Result<_, _>>().map(Value::Paths)
+        }
+        (Kind::List, Raw::List(texts)) => Ok(Value::List(texts)),
+        (Kind::Bool, Raw::Bool(bool)) => Ok(Value::Bool(bool)),
+        (Kind::Integer { min, max }, Raw::Integer(number)) if (min..=max).contains(&number) => {
+            Ok(Value::Integer(number))
+        }
+        (Kind::Number { min, max }, Raw::Number(number)) if (min..=max).contains(&number) => {
+            Ok(Value::Number(number))
+        }
+        #[expect(clippy::cast_precision_loss, reason = "compared with small bounds")]
+        (Kind::Number { .. }, Raw::Integer(number)) => check(kind, Raw::Number(number as f64), home),
+        (Kind::Choice { names, .. }, Raw::Text(text)) => choice(text, names, kind),
+        (_, raw) => Err(wrong(kind, &raw)),
+    }
+}
+
+fn choice(text: String, names: &'static [&'static str], kind: Kind) -> Result<Value, Wrong> {
+    let wanted = text.trim().to_ascii_lowercase();
+    match names.iter().find(|name| **name == wanted) {
+        Some(name) => Ok(Value::Text((*name).to_owned())),
+        None => Err(wrong(kind, &Raw::Text(text))),
+    }
+}
+
+fn url(text: String) -> Result<Value, Wrong> {
+    let trimmed = text.trim().trim_end_matches('/');
+    let rest = trimmed.strip_prefix("https://").or_else(|| trimmed.strip_prefix("http://"));
+    let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    match host {
+        Some(host) if host.contains('@') => Err(Wrong {
+            got: "an address with a password in it".to_owned(),
+            expected: expected(Kind::Url),
+            advice: Some("put the key into the setting for it".to_owned()),
+        }),
+        Some(host)
+            if !host.is_empty() && !trimmed.contains(|c: char| c.is_whitespace() || c.is_control()) =>
+        {
+            Ok(Value::Text(trimmed.to_owned()))
+        }
+        Some(_) | None => Err(wrong(Kind::Url, &Raw::Text(text))),
+    }
+}
+
+fn secret(text: &str) -> Result<Value, Wrong> {
+    let key = text.trim();
+    if key.starts_with("$(") {
+        return Err(Wrong {
+            got: "a command".to_owned(),
+            expected: expected(Kind::Secret),
+            advice: Some("commands that give a key come later, use the environment meanwhile".to_owned()),
+        });
+    }
+    if key.contains(|c: char| c.is_control() || c.is_whitespace()) {
+        return Err(Wrong {
+            got: "a text with white space in it".to_owned(),
+            expected: expected(Kind::Secret),
+            advice: None,
+        });
+    }
+    Ok(Value::Secret(Secret::new(key.to_owned())))
+}
+
+fn path(text: String, kind: Kind, home: Option<&Path>) -> Result<PathBuf, Wrong> {
+    let path = match (text.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+            home.join(rest.trim_start_matches('/'))
+        }
+        _ => PathBuf::from(&text),
+    };
+    if path.is_absolute() && !text.contains('\0') {
+        Ok(crate::stdx::paths::normalize(&path))
+    } else {
+        Err(wrong(kind, &Raw::Text(text)))
+    }
+}
+
+fn wrong(kind: Kind, raw: &Raw) -> Wrong {
+    let got = match (kind, raw) {
+        (Kind::Secret, Raw::Text(_) | Raw::Integer(_) | Raw::Number(_) | Raw::Bool(_) | Raw::List(_)) => {
+            "something else".to_owned()
+        }
+        (_, raw) => words(raw),
+    };
+    Wrong { got, expected: expected(kind), advice: advice(kind, raw) }
+}
+
+/// A found value in words, short and harmless.
+fn words(raw: &Raw) -> String {
+    match raw {
+        Raw::Text(text) if text.is_empty() => "empty".to_owned(),
+        Raw::Text(text) => format!("\"{}\"", text::truncate(&text::sanitize_line(text), 60)),
+        Raw::Integer(number) => number.to_string(),
+        Raw::Number(number) => number.to_string(),
+        Raw::Bool(bool) => bool.to_string(),
+        Raw::List(_) => "a list".to_owned(),
+        Raw::Other(what) => (*what).to_owned(),
+    }
+}
+
+/// What a value of that kind must be, in words.
+fn expected(kind: Kind) -> String {
+    match kind {
+        Kind::Text => "a text".to_owned(),
+        Kind::Url => "an address that begins with http:// or https://".to_owned(),
+        Kind::Integer { min, max } => format!("a whole number from {min} to {max}"),
+        Kind::Number { min, max } => format!("a number from {min} to {max}"),
+        Kind::Bool => "true or false".to_owned(),
+        Kind::Choice { names, .. } => format!("one of {}", names.join(", ")),
+        Kind::List => "a list of texts".to_owned(),
+        Kind::Path => "an absolute path, or one that begins with ~/".to_owned(),
+        Kind::PathList => "a list of absolute paths, or of such that begin with ~/".to_owned(),
+        Kind::Secret => "the key itself as a text without white space".to_owned(),
+        Kind::Table => "a section".to_owned(),
+    }
+}
+
+fn advice(kind: Kind, raw: &Raw) -> Option<String> {
+    match (kind, raw) {
+        (Kind::Choice { names, later }, Raw::Text(text)) => {
+            let wanted = text.trim().to_ascii_lowercase();
+            if let Some(choice) = later.iter().find(|choice| choice.name == wanted) {
+                return Some(format!("`{}` comes later: {}", choice.name, choice.meanwhile));
+            }
+            text::nearest(&wanted, names.iter().copied()).map(|name| format!("did you mean `{name}`?"))
+        }
+        (Kind::Integer { .. } | Kind::Number { .. }, Raw::Text(text))
+            if text.trim().parse::<f64>().is_ok() =>
+        {
+            Some("write it without quotes".to_owned())
+        }
+        (Kind::Bool, Raw::Text(text)) if matches!(text.as_str(), "true" | "false") => {
+            Some("write it without quotes".to_owned())
+        }
+        (Kind::List | Kind::PathList, Raw::Text(_)) => Some("put it in brackets: [\"…\"]".to_owned()),
+        _ => None,
+    }
+}
+
+/// What the rows' setters take. The loader gives a setter only values of its row's kind, and a test sets every row;
+/// a value of another kind is a mistake in the table.
+impl Value {
+    /// A text that may be unset.
+    pub(super) fn text(self) -> Option<String> {
+        match self {
+            Value::Text(text) => Some(text),
+            Value::Unset => None,
+            other => other.mismatch("a text"),
+        }
+    }
+
+    pub(super) fn secret(self) -> Option<Secret> {
+        match self {
+            Value::Secret(secret) => Some(secret),
+            Value::Unset => None,
+            other => other.mismatch("a secret"),
+        }
+    }
+
+    pub(super) fn path(self) -> Option<PathBuf> {
+        match self {
+            Value::Path(path) => Some(path),
+            Value::Unset => None,
+            other => other.mismatch("a path"),
+        }
+    }
+
+    pub(super) fn paths(self) -> Vec<PathBuf> {
+        match self {
+            Value::Paths(paths) => paths,
+            other => other.mismatch("paths"),
+        }
+    }
+
+    pub(super) fn list(self) -> Vec<String> {
+        match self {
+            Value::List(list) => list,
+            other => other.mismatch("a list"),
+        }
+    }
+
+    pub(super) fn bool(self) -> bool {
+        match self {
+            Value::Bool(bool) => bool,
+            other => other.mismatch("a bool"),
+        }
+    }
+
+    /// A whole number, of which the row's bounds say that the field can hold it.
+    pub(super) fn integer<T: TryFrom<i64>>(self) -> T {
+        self.optional_integer().expect("a row without default is never an integer that must be set")
+    }
+
+    pub(super) fn optional_integer<T: TryFrom<i64>>(self) -> Option<T> {
+        match self {
+            Value::Integer(number) => {
+                Some(T::try_from(number).ok().expect("a row's bounds fit the type of its field"))
+            }
+            Value::Unset => None,
+            other => other.mismatch("an integer"),
+        }
+    }
+
+    pub(super) fn seconds(self) -> Duration {
+        Duration::from_secs(self.integer())
+    }
+
+    pub(super) fn choice<T>(self, named: fn(&str) -> Option<T>) -> T {
+        let name = self.text().expect("a choice has a default");
+        named(&name).expect("a choice was checked against the names of its type")
+    }
+
+    fn mismatch(self, expected: &str) -> ! {
+        unreachable!("a row's setter takes {expected}, which its kind is not")
+    }
+}
