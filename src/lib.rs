@@ -3,3 +3,4 @@
 pub mod stdx;
 pub mod config;
 pub mod message;
+pub mod sandbox;

@@ -1,0 +1,149 @@
+//! One child process: started in a session of its own, bound to the life of this process, never left a zombie.
+//!
+//! Every child has a thread that starts it, waits for its end and reaps it. That thread is what makes two promises
+//! hold. The kernel sends the parent-death signal when the *thread* that forked ends, not the process: here it cannot
+//! end before its child. And a process id stays taken until it is reaped: here that happens only after the last
+//! signal to the group was sent, so no signal can hit a stranger that got the same number.
+//! This file holds the only `unsafe` of the program. Called by the subprocess sandbox.
+
+use std::io::{self, PipeReader};
+use std::os::unix::process::CommandExt as _;
+use std::process::Stdio;
+use std::thread;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::sync::oneshot;
+
+use super::{Command, Exit};
+
+/// The shell that reads the command; part of every system we run on.
+const SHELL: &str = "/bin/sh";
+
+/// A started child.
+pub struct Started {
+    pub group: Group,
+    /// How the shell itself ended; its group may live on.
+    pub exit: oneshot::Receiver<io::Result<Exit>>,
+    /// stdout and stderr, in the order they were written.
+    pub output: PipeReader,
+}
+
+/// The process group of a child. Dropping it kills what is left of the group, and lets the child be reaped.
+pub struct Group {
+    id: Pid,
+    _release: oneshot::Sender<()>,
+}
+
+impl Group {
+    /// Asks the group to end.
+    pub fn terminate(&self) {
+        self.send(Signal::TERM);
+    }
+
+    /// The group's id, which is the shell's process id.
+    pub fn id(&self) -> Pid {
+        self.id
+    }
+
+    fn send(&self, signal: Signal) {
+        // Fails only when the whole group is gone, which is what the signal is for.
+        let _ = kill_process_group(self.id, signal);
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.send(Signal::KILL);
+    }
+}
+
+/// Starts `command`. Errs when its folder is gone, or the system refuses a thread, a pipe or a process. Cancel-safe:
+/// a child that is started after the caller went away is killed.
+pub async fn start(command: Command) -> io::Result<Started> {
+    let (started, starting) = oneshot::channel();
+    thread::Builder::new().name("co-child".to_owned()).spawn(move || supervise(&command, started))?;
+    starting.await.unwrap_or_else(|_| Err(io::Error::other("the thread that starts commands ended early")))
+}
+
+/// The life of one child, on its own thread.
+fn supervise(command: &Command, started: oneshot::Sender<io::Result<Started>>) {
+    let (mut child, output) = match fork(command) {
+        Ok(forked) => forked,
+        Err(error) => {
+            let _ = started.send(Err(error));
+            return;
+        }
+    };
+    let id = Pid::from_child(&child);
+    let (ended, exit) = oneshot::channel();
+    let (release, released) = oneshot::channel();
+    // Nobody there to take it: the group comes back, and its drop kills the child.
+    drop(started.send(Ok(Started { group: Group { id, _release: release }, exit, output })));
+    let _ = ended.send(wait_without_reaping(id));
+    let _ = released.blocking_recv();
+    let _ = child.wait();
+}
+
+fn wait_without_reaping(id: Pid) -> io::Result<Exit> {
+    loop {
+        match waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+            Ok(Some(status)) => {
+                let by_signal = status.terminating_signal().map(Exit::Signal);
+                return Ok(by_signal.unwrap_or(Exit::Code(status.exit_status().unwrap_or(-1))));
+            }
+            Ok(None) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn fork(command: &Command) -> io::Result<(std::process::Child, PipeReader)> {
+    if !command.cwd.is_dir() {
+        let message =
+            format!("the folder {} is gone; restore it or start in another one", command.cwd.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, message));
+    }
+    let (output, writer) = io::pipe()?;
+    let mut shell = std::process::Command::new(SHELL);
+    shell
+        .arg("-c")
+        .arg(&command.script)
+        .current_dir(&command.cwd)
+        .env_clear()
+        .envs(command.env.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
+    detach(&mut shell);
+    // Dropped with `shell` on return, the parent's ends of the writer close: the child's are the last.
+    Ok((shell.spawn()?, output))
+}
+
+/// Lets the child begin a session: no controlling terminal, a process group of its own, and death with its parent.
+#[expect(unsafe_code, reason = "a new session can only be begun in the child, between fork and exec")]
+fn detach(shell: &mut std::process::Command) {
+    let parent = rustix::process::getpid();
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes three system calls
+    // and compares two numbers; it takes no lock and allocates nothing (an `io::Error` of an errno is plain data).
+    unsafe {
+        shell.pre_exec(move || {
+            rustix::process::setsid()?;
+            die_with(parent)
+        });
+    }
+}
+
+/// Asks the kernel to kill this process when the thread that forked it ends.
+#[cfg(target_os = "linux")]
+fn die_with(parent: Pid) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    // The parent may have died before the line above; then no signal will come.
+    if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
+}
+
+/// Other systems have no such signal: there, what outlives a killed `co` is not ended.
+#[cfg(not(target_os = "linux"))]
+fn die_with(_parent: Pid) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! What a child process may know of the person's environment: an allow-list, never a deny-list.
+//!
+//! A key or token must never reach a command because nobody thought of its name, so only names listed here, and those
+//! the person adds by setting, are passed on. Called by the composition root; pure.
+
+use std::collections::BTreeMap;
+
+/// Names that pass, as they are.
+const ALLOWED: [&str; 8] = ["PATH", "HOME", "USER", "LOGNAME", "LANG", "SHELL", "TMPDIR", "TZ"];
+
+/// Names that begin so pass: the locale.
+const ALLOWED_PREFIX: &str = "LC_";
+
+/// What every child gets, whatever the parent has: no terminal to draw on, and no pager that waits for a key.
+const FIXED: [(&str, &str); 3] = [("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat")];
+
+/// Parts of names that hold secrets. Such a name does not pass even when the person lists it.
+const SECRET_PARTS: [&str; 8] =
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTHORIZATION", "COOKIE"];
+
+/// The environment of a child, sorted by name: what is allowed of `parent`, the names of `extra` that hold no secret,
+/// and the fixed ones, which win.
+#[must_use]
+pub fn child_env(parent: &BTreeMap<String, String>, extra: &[String]) -> Vec<(String, String)> {
+    let passes = |name: &str| {
+        ALLOWED.contains(&name)
+            || name.starts_with(ALLOWED_PREFIX)
+            || (extra.iter().any(|listed| listed == name) && !is_secret_name(name))
+    };
+    let mut env: BTreeMap<&str, &str> = parent
+        .iter()
+        .filter(|(name, _)| passes(name))
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    env.extend(FIXED);
+    env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// Whether a variable of this name is taken to hold a key, a token or a password, and so never passed to a child.
+#[must_use]
+pub fn is_secret_name(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    SECRET_PARTS.iter().any(|part| upper.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_listed_names_pass() {
+        let parent: BTreeMap<String, String> = [
+            ("PATH", "/bin"),
+            ("LC_ALL", "C"),
+            ("TERM", "xterm"),
+            ("PAGER", "less"),
+            ("ANTHROPIC_API_KEY", "k"),
+            ("GITHUB_TOKEN", "t"),
+            ("my_password", "p"),
+            ("CARGO_HOME", "/c"),
+            ("EDITOR", "vi"),
+        ]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+        let extra = ["CARGO_HOME", "GITHUB_TOKEN", "my_password", "TERM", "MISSING"].map(str::to_owned);
+        let shown = |extra: &[String]| -> String {
+            child_env(&parent, extra).iter().map(|(name, value)| format!("{name}={value} ")).collect()
+        };
+        assert_eq!(shown(&[]), "GIT_PAGER=cat LC_ALL=C PAGER=cat PATH=/bin TERM=dumb ");
+        assert_eq!(shown(&extra), "CARGO_HOME=/c GIT_PAGER=cat LC_ALL=C PAGER=cat PATH=/bin TERM=dumb ");
+    }
+}

@@ -1,0 +1,214 @@
+//! The plain sandbox: a command as a child process, ended for certain, but not shut in.
+//!
+//! A command is over when its shell exits; what it left in its group ends with it, and what left the group is named.
+//! It must never wait for a background process that holds the output open, never keep more than a few chunks of
+//! output, and never outlive a cancel, a drop or the timeout by a second. Needs a tokio runtime; when that shuts
+//! down, the group is killed at once. Called through the [`Sandbox`] trait by the `shell` tool and by `!cmd`.
+
+use std::io;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream::{BoxStream, unfold};
+use rustix::process::Pid;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::child::{Group, Started, start};
+use super::survivors::{MARKER, end_survivors, survivors};
+use super::{Command, ExecEvent, Exit, Fate, Isolation, Sandbox, Survivor};
+
+/// Between the polite signal and the last one.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// How long the output of background processes is still listened to after the shell exited.
+const DRAIN: Duration = Duration::from_millis(100);
+
+/// Bytes read at once.
+const CHUNK: usize = 16 * 1024;
+
+/// Chunks that may wait for the reader; then the command waits for it too.
+const CHUNKS_WAITING: usize = 8;
+
+/// Runs commands as plain child processes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Subprocess;
+
+type Event = io::Result<ExecEvent>;
+
+type Events = mpsc::Sender<Event>;
+
+impl Sandbox for Subprocess {
+    fn isolation(&self) -> Isolation {
+        Isolation::None
+    }
+
+    fn spawn(
+        &self,
+        command: Command,
+        cancel: CancellationToken,
+    ) -> BoxStream<'static, io::Result<ExecEvent>> {
+        let (events, receiver) = mpsc::channel(CHUNKS_WAITING);
+        tokio::spawn(drive(command, cancel, events));
+        unfold(Some(receiver), next_event).boxed()
+    }
+}
+
+/// The next event; none follows the exit, although the last of the group may be dying still.
+async fn next_event(
+    receiver: Option<mpsc::Receiver<Event>>,
+) -> Option<(Event, Option<mpsc::Receiver<Event>>)> {
+    let mut receiver = receiver?;
+    let event = receiver.recv().await?;
+    let is_last = matches!(event, Ok(ExecEvent::Exited(_)));
+    Some((event, if is_last { None } else { Some(receiver) }))
+}
+
+/// Why a command is over.
+enum End {
+    /// The shell exited.
+    Itself(Exit),
+    /// It has to be ended.
+    Cut(Exit),
+}
+
+async fn drive(command: Command, cancel: CancellationToken, events: Events) {
+    if cancel.is_cancelled() {
+        let _ = events.send(Ok(ExecEvent::Exited(Exit::Cancelled))).await;
+        return;
+    }
+    let marker = command.env.iter().find(|(name, _)| name == MARKER).map(|(_, value)| value.clone());
+    let limit = command.timeout;
+    let opened = match start(command).await {
+        Ok(started) => open(started, &events),
+        Err(error) => Err(error),
+    };
+    let (group, mut exit, mut pump) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            let _ = events.send(Err(error)).await;
+            return;
+        }
+    };
+    let end = tokio::select! {
+        biased;
+        () = cancel.cancelled() => End::Cut(Exit::Cancelled),
+        () = events.closed() => End::Cut(Exit::Cancelled),
+        status = &mut exit => match status {
+            Ok(Ok(status)) => End::Itself(status),
+            // Nobody can say how it ended; whatever is left of it must not go on.
+            Ok(Err(_)) | Err(_) => End::Cut(Exit::Signal(rustix::process::Signal::KILL.as_raw())),
+        },
+        () = sleep(limit) => End::Cut(Exit::TimedOut),
+        never = pump.forever() => match never {},
+    };
+    match end {
+        End::Itself(status) => finish(status, group, &mut pump, marker, &events).await,
+        End::Cut(status) => cut(status, group, exit, &mut pump, marker, &events).await,
+    }
+}
+
+type Opened = (Group, oneshot::Receiver<io::Result<Exit>>, Pump);
+
+fn open(started: Started, events: &Events) -> io::Result<Opened> {
+    let output = pipe::Receiver::from_owned_fd(started.output.into())?;
+    Ok((started.group, started.exit, Pump { output, events: events.clone() }))
+}
+
+/// The shell exited: its last words are read, the rest of its group is ended, what left the group is named.
+async fn finish(status: Exit, group: Group, pump: &mut Pump, marker: Option<String>, events: &Events) {
+    let _ = timeout(DRAIN, pump.until_end()).await;
+    group.terminate();
+    let id = group.id();
+    // Side by side: a reader that takes its time must not lengthen the life of the group.
+    let ending = async move {
+        sleep(GRACE).await;
+        drop(group);
+    };
+    let telling = async {
+        let found = look(marker, move |marker| outside(id, survivors(marker))).await;
+        tell(found, Fate::Running, status, events).await;
+    };
+    tokio::join!(ending, telling);
+}
+
+/// Ends the command from outside, and what left its group with it.
+async fn cut(
+    status: Exit,
+    group: Group,
+    exit: oneshot::Receiver<io::Result<Exit>>,
+    pump: &mut Pump,
+    marker: Option<String>,
+    events: &Events,
+) {
+    group.terminate();
+    let _ = timeout(GRACE, async { tokio::join!(exit, pump.until_end()) }).await;
+    // Named before the last signal, as then nobody could tell who had left the group. Without a mark, or when the
+    // runtime shuts down, the closure is dropped unused, and the group with it: that kills it too.
+    let found = look(marker, move |marker| {
+        let left = outside(group.id(), survivors(marker));
+        drop(group);
+        end_survivors(marker);
+        left
+    })
+    .await;
+    let _ = timeout(DRAIN, pump.until_end()).await;
+    tell(found, Fate::Ended, status, events).await;
+}
+
+async fn tell(found: Vec<Survivor>, fate: Fate, status: Exit, events: &Events) {
+    if !found.is_empty() {
+        let _ = events.send(Ok(ExecEvent::Survivors { found, fate })).await;
+    }
+    let _ = events.send(Ok(ExecEvent::Exited(status))).await;
+}
+
+/// Looks through the processes off the async threads; without a mark there is nothing to find.
+async fn look(
+    marker: Option<String>,
+    search: impl FnOnce(&str) -> Vec<Survivor> + Send + 'static,
+) -> Vec<Survivor> {
+    let Some(marker) = marker else { return Vec::new() };
+    tokio::task::spawn_blocking(move || search(&marker)).await.unwrap_or_default()
+}
+
+/// Those that are not in the group, which is ended by other means.
+fn outside(group: Pid, mut found: Vec<Survivor>) -> Vec<Survivor> {
+    found.retain(|survivor| {
+        let pid = i32::try_from(survivor.pid).ok().and_then(Pid::from_raw);
+        pid.is_some_and(|pid| rustix::process::getpgid(Some(pid)).is_ok_and(|id| id != group))
+    });
+    found
+}
+
+/// Carries output from the pipe to the reader. Its futures may be dropped at any await without losing a byte.
+struct Pump {
+    output: pipe::Receiver,
+    events: Events,
+}
+
+impl Pump {
+    /// Until every process that could write is gone, or nobody reads any more.
+    async fn until_end(&mut self) {
+        // Room first, then bytes: what was read is always handed over.
+        while let Ok(room) = self.events.reserve().await {
+            let mut chunk = Vec::with_capacity(CHUNK);
+            match self.output.read_buf(&mut chunk).await {
+                Ok(0) | Err(_) => return,
+                Ok(_) => room.send(Ok(ExecEvent::Output(chunk))),
+            }
+        }
+    }
+
+    /// As [`Self::until_end`], and then waits for ever: the end of the output is not the end of the command.
+    async fn forever(&mut self) -> std::convert::Infallible {
+        self.until_end().await;
+        std::future::pending().await
+    }
+}
+
+#[cfg(test)]
+mod tests;
