@@ -4,3 +4,4 @@ pub mod stdx;
 pub mod config;
 pub mod message;
 pub mod sandbox;
+pub mod tool;

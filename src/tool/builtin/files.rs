@@ -1,0 +1,103 @@
+//! A file as it is now: found, read within bounds, named by a version, and compared with what the model saw.
+//!
+//! Blocking. Called by the tools that read and change files.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::Path;
+
+use super::work::{misuse, terminal};
+use crate::stdx::fs::fingerprint;
+use crate::stdx::text::{nearest, sanitize_line};
+use crate::tool::{Resource, Seen, ToolError, Version};
+
+/// The largest file that is held in memory to be changed.
+pub const MAX_CHANGED: u64 = 8 * 1024 * 1024;
+
+/// A file that is to be changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Present {
+    Absent,
+    File { bytes: Vec<u8>, version: Version },
+}
+
+impl Present {
+    pub fn version(&self) -> Version {
+        match self {
+            Self::Absent => Version("absent".to_owned()),
+            Self::File { version, .. } => version.clone(),
+        }
+    }
+}
+
+pub fn resource(path: &Path) -> Resource {
+    Resource(path.display().to_string())
+}
+
+pub fn version(bytes: &[u8]) -> Version {
+    Version(fingerprint(bytes))
+}
+
+/// What lies at `path`. Errs where that is no regular file, or one too large to be changed here.
+pub fn present(path: &Path, shown: &str) -> Result<Present, ToolError> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Present::Absent),
+        Err(error) => return Err(unreadable(shown, &error)),
+    };
+    check_regular(&metadata, shown)?;
+    if metadata.len() > MAX_CHANGED {
+        return Err(misuse(format!(
+            "{shown} has {} bytes; files above {MAX_CHANGED} bytes are changed with a command, not with this tool",
+            metadata.len()
+        )));
+    }
+    let bytes = fs::read(path).map_err(|error| unreadable(shown, &error))?;
+    Ok(Present::File { version: version(&bytes), bytes })
+}
+
+/// Errs where `metadata` is that of a folder or of something that could block a reader for ever.
+pub fn check_regular(metadata: &Metadata, shown: &str) -> Result<(), ToolError> {
+    if metadata.is_dir() {
+        return Err(misuse(format!("{shown} is a folder; list_dir shows what is in it")));
+    }
+    if !metadata.is_file() {
+        return Err(misuse(format!("{shown} is no regular file (a pipe, a socket or a device)")));
+    }
+    Ok(())
+}
+
+/// Errs unless the model saw the file as it is now. A file that is not there needs no look.
+pub fn check_seen(seen: &Seen, path: &Path, present: &Present, shown: &str) -> Result<(), ToolError> {
+    let Present::File { version, .. } = present else { return Ok(()) };
+    match seen.get(&resource(path)) {
+        Some(known) if known == version => Ok(()),
+        Some(_) => {
+            Err(misuse(format!("{shown} changed since it was last read; read it again with read_file")))
+        }
+        None => Err(misuse(format!("{shown} exists and was not read yet; read it with read_file first"))),
+    }
+}
+
+/// What to say of a file that is not there: the nearest name beside it, if one is like it.
+pub fn not_found(path: &Path, shown: &str) -> ToolError {
+    let wanted = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let folder = path.parent().map(fs::read_dir);
+    let mut names: Vec<String> = match folder {
+        Some(Ok(entries)) => {
+            entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())).collect()
+        }
+        Some(Err(_)) | None => Vec::new(),
+    };
+    names.sort_unstable();
+    match nearest(&wanted, names.iter().map(String::as_str)) {
+        Some(near) => {
+            misuse(format!("there is no {shown}; did you mean `{}` beside it?", sanitize_line(near)))
+        }
+        None => misuse(format!("there is no {shown}; find_files or list_dir show what there is")),
+    }
+}
+
+pub fn unreadable(shown: &str, error: &io::Error) -> ToolError {
+    terminal(format!("{shown} cannot be read: {error}"))
+}

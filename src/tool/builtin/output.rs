@@ -1,0 +1,223 @@
+//! What a tool hands to the model: text within its limit, the rest in a spill file that can be read back.
+//!
+//! Nothing is left out in silence: the text says how much is missing, where all of it lies and how to read it. Spill
+//! files and their folder are for the owner only. [`cap`] is for text that is at hand; [`Capture`] takes a stream of
+//! bytes of any length in bounded memory and bounded disk.
+
+use std::collections::VecDeque;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use tokio::io::AsyncWriteExt as _;
+
+use crate::message::{CallId, ReturnPart, Source, Trust};
+use crate::stdx::fs::{create_private_dir, open_private};
+use crate::stdx::text::head_tail;
+use crate::tool::{Resource, ToolOutput, Version};
+
+/// Bytes of one call's output that are kept on disk.
+const MAX_SPILL: u64 = 16 * 1024 * 1024;
+
+/// Output of text that is not the user's own word.
+pub fn untrusted(text: String, source: Source) -> ToolOutput {
+    ToolOutput { content: vec![ReturnPart::Text { text }], source, trust: Trust::Untrusted, seen: Vec::new() }
+}
+
+impl ToolOutput {
+    /// With a resource in the state in which the model now knows it.
+    #[must_use]
+    pub fn seeing(mut self, resource: Resource, version: Version) -> Self {
+        self.seen.push((resource, version));
+        self
+    }
+}
+
+/// Where a call's output goes when it is too long.
+#[derive(Debug, Clone)]
+pub struct Spill {
+    folder: PathBuf,
+    call: CallId,
+}
+
+impl Spill {
+    pub fn new(folder: &Path, call: &CallId) -> Self {
+        Self { folder: folder.to_path_buf(), call: call.clone() }
+    }
+
+    fn path(&self) -> PathBuf {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
+        let name: String = self.call.0.chars().map(plain).collect();
+        self.folder.join(format!("{}.txt", name.trim_start_matches('.')))
+    }
+
+    fn create(&self) -> io::Result<std::fs::File> {
+        create_private_dir(&self.folder)?;
+        let file = open_private(&self.path())?;
+        file.set_len(0)?;
+        Ok(file)
+    }
+}
+
+/// `text` in at most about `limit` bytes; the whole is spilled when that is too little. Blocking.
+pub fn cap(text: String, limit: usize, spill: &Spill) -> String {
+    let cut = head_tail(&text, limit);
+    if cut.dropped_bytes == 0 {
+        return text;
+    }
+    let kept = spill.create().and_then(|mut file| file.write_all(text.as_bytes()));
+    let whereabouts = match kept {
+        Ok(()) => Whereabouts::Whole(spill.path()),
+        Err(error) => Whereabouts::Lost(error.to_string()),
+    };
+    joined(cut.head, cut.dropped_lines, cut.dropped_bytes, &whereabouts, cut.tail)
+}
+
+/// What became of the bytes between head and tail.
+#[derive(Debug)]
+enum Whereabouts {
+    Whole(PathBuf),
+    /// Only the first [`MAX_SPILL`] bytes of the output.
+    Beginning(PathBuf),
+    Lost(String),
+}
+
+fn joined(head: &str, lines: usize, bytes: usize, whereabouts: &Whereabouts, tail: &str) -> String {
+    let rest = match whereabouts {
+        Whereabouts::Whole(path) => format!("all of it is in {}; read it with read_file", path.display()),
+        Whereabouts::Beginning(path) => {
+            format!("its first {MAX_SPILL} bytes are in {}; read them with read_file", path.display())
+        }
+        Whereabouts::Lost(error) => format!("it could not be kept: {error}"),
+    };
+    let newline = if head.ends_with('\n') || head.is_empty() { "" } else { "\n" };
+    format!("{head}{newline}[{lines} lines ({bytes} bytes) left out here; {rest}]\n{tail}")
+}
+
+/// Takes output as it comes: its beginning, its end, and all of it on disk once that is too much for the model.
+pub struct Capture {
+    limit: usize,
+    /// The first `limit` bytes.
+    head: Vec<u8>,
+    /// The last half of `limit` bytes.
+    tail: VecDeque<u8>,
+    total: u64,
+    newlines: u64,
+    spill: Spill,
+    file: SpillFile,
+}
+
+enum SpillFile {
+    NotNeeded,
+    Open { file: tokio::fs::File, written: u64 },
+    Full,
+    Failed(String),
+}
+
+impl Capture {
+    pub fn new(limit: usize, spill: Spill) -> Self {
+        let (head, tail) = (Vec::new(), VecDeque::new());
+        Self { limit, head, tail, total: 0, newlines: 0, spill, file: SpillFile::NotNeeded }
+    }
+
+    /// Takes the next bytes. A disk that fails is remembered and told at the end, never an error here.
+    pub async fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        self.newlines += count_newlines(bytes.iter());
+        let fits = bytes.len().min(self.limit - self.head.len());
+        let was_whole = self.total - bytes.len() as u64 <= self.limit as u64;
+        if self.total > self.limit as u64 {
+            if was_whole && matches!(self.file, SpillFile::NotNeeded) {
+                self.open().await;
+            }
+            self.write(bytes).await;
+        }
+        self.head.extend(bytes.iter().take(fits));
+        self.tail.extend(bytes);
+        let excess = self.tail.len().saturating_sub(self.limit / 2);
+        self.tail.drain(..excess);
+    }
+
+    /// Opens the spill file with what came before.
+    async fn open(&mut self) {
+        let spill = self.spill.clone();
+        let created = tokio::task::spawn_blocking(move || spill.create()).await;
+        self.file = match created {
+            Ok(Ok(file)) => SpillFile::Open { file: tokio::fs::File::from_std(file), written: 0 },
+            Ok(Err(error)) => SpillFile::Failed(error.to_string()),
+            Err(error) => SpillFile::Failed(error.to_string()),
+        };
+        let before = std::mem::take(&mut self.head);
+        self.write(&before).await;
+        self.head = before;
+    }
+
+    async fn write(&mut self, bytes: &[u8]) {
+        let SpillFile::Open { file, written } = &mut self.file else { return };
+        let room = usize::try_from(MAX_SPILL - *written).unwrap_or(usize::MAX);
+        let (fitting, rest) = bytes.split_at(bytes.len().min(room));
+        *written += fitting.len() as u64;
+        let result = match file.write_all(fitting).await {
+            Ok(()) if rest.is_empty() => return,
+            Ok(()) => file.flush().await.map(|()| SpillFile::Full),
+            Err(error) => Err(error),
+        };
+        self.file = result.unwrap_or_else(|error| SpillFile::Failed(error.to_string()));
+    }
+
+    /// The text for the model. Invalid UTF-8 is replaced.
+    pub async fn finish(mut self) -> String {
+        if self.total <= self.limit as u64 {
+            return String::from_utf8_lossy(&self.head).into_owned();
+        }
+        let whereabouts = match &mut self.file {
+            SpillFile::Open { file, .. } => match file.flush().await {
+                Ok(()) => Whereabouts::Whole(self.spill.path()),
+                Err(error) => Whereabouts::Lost(error.to_string()),
+            },
+            SpillFile::Full => Whereabouts::Beginning(self.spill.path()),
+            SpillFile::NotNeeded => Whereabouts::Lost("no file was opened".to_owned()),
+            SpillFile::Failed(error) => Whereabouts::Lost(error.clone()),
+        };
+        let half = self.limit / 2;
+        self.head.truncate(half);
+        let tail: Vec<u8> = self.tail.into();
+        let kept_lines = count_newlines(self.head.iter()) + count_newlines(tail.iter());
+        let lines = usize::try_from(self.newlines - kept_lines).unwrap_or(usize::MAX);
+        let bytes = usize::try_from(self.total).unwrap_or(usize::MAX) - self.head.len() - tail.len();
+        // A replaced byte takes three: what is binary is cut once more.
+        let head = String::from_utf8_lossy(without_torn_end(&self.head)).into_owned();
+        let tail = String::from_utf8_lossy(without_torn_start(&tail)).into_owned();
+        let head = head.split_at(head.floor_char_boundary(half)).0;
+        let tail = tail.split_at(tail.ceil_char_boundary(tail.len().saturating_sub(half))).1;
+        joined(head, lines, bytes, &whereabouts, tail)
+    }
+}
+
+fn count_newlines<'a>(bytes: impl Iterator<Item = &'a u8>) -> u64 {
+    bytes.filter(|byte| **byte == b'\n').count() as u64
+}
+
+/// Without the beginning of a character whose rest is missing.
+pub fn without_torn_end(bytes: &[u8]) -> &[u8] {
+    let last = &bytes[bytes.len().saturating_sub(4)..];
+    let torn = (1..=last.len()).find(|n| last[last.len() - n] & 0b1100_0000 != 0b1000_0000);
+    match torn {
+        Some(n) if n < character_length(last[last.len() - n]) => &bytes[..bytes.len() - n],
+        Some(_) | None => bytes,
+    }
+}
+
+fn without_torn_start(bytes: &[u8]) -> &[u8] {
+    let torn = bytes.iter().take(3).take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count();
+    &bytes[torn..]
+}
+
+/// How many bytes a character takes that begins so.
+fn character_length(first: u8) -> usize {
+    match first {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => 1,
+    }
+}

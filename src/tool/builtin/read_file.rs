@@ -1,0 +1,221 @@
+//! `read_file`: numbered lines of one file, as much as the model can take at once.
+//!
+//! It never holds more than one chunk and the answer in memory, never dumps binary data, and never opens what could
+//! block it. Having read a file, the model may change it: the version it saw is part of the answer.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::args;
+use super::files::{check_regular, not_found, resource, unreadable};
+use super::output::untrusted;
+use super::work::{
+    LOOK_TIMEOUT, interrupted, look, look_plan, misuse, off_thread, place_of_plan, place_of_run,
+};
+use crate::message::{Source, ToolName};
+use crate::stdx::fs::Fingerprinter;
+use crate::tool::{
+    CallPlan, Category, PlanContext, Risk, SideEffect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
+    Version,
+};
+
+mod kind;
+
+mod lines;
+
+use lines::{Lines, Wanted};
+
+/// Lines read when the model names no number.
+const DEFAULT_LINES: u64 = 2000;
+
+/// Files above this are read no further than asked for: their version and length stay unknown.
+const MAX_WHOLE: u64 = 64 * 1024 * 1024;
+
+/// Bytes read at once.
+const CHUNK: usize = 64 * 1024;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// Path of the file, relative to the workspace.
+    path: String,
+    /// First line to read, from 1.
+    #[schemars(range(min = 1))]
+    offset: Option<u64>,
+    /// Number of lines to read; 2000 when absent.
+    #[schemars(range(min = 1))]
+    limit: Option<u64>,
+}
+
+impl Args {
+    fn wanted(&self, room: usize) -> Wanted {
+        let first = self.offset.unwrap_or(1);
+        Wanted { first, last: first.saturating_add(self.limit.unwrap_or(DEFAULT_LINES) - 1), room }
+    }
+
+    fn summary(&self, shown: &str) -> String {
+        match (self.offset, self.limit) {
+            (None, None) => format!("read {shown}"),
+            (Some(first), None) => format!("read {shown} from line {first}"),
+            (first, Some(count)) => {
+                let first = first.unwrap_or(1);
+                format!("read {shown}, lines {first}-{}", first.saturating_add(count - 1))
+            }
+        }
+    }
+}
+
+/// Reads one file of the workspace, or a spilled output.
+pub struct ReadFile {
+    spec: ToolSpec,
+}
+
+impl ReadFile {
+    pub fn new(output_limit: usize) -> Self {
+        Self {
+            spec: ToolSpec {
+                name: ToolName::new("read_file"),
+                description:
+                    "Reads a text file and returns its lines with their numbers. Long files are read in \
+                              parts with offset and limit. Read a file before you change it."
+                        .to_owned(),
+                parameters: args::schema::<Args>(),
+                category: Category::Files,
+                risk: Risk::Low,
+                side_effect: SideEffect::None { cache_for: None },
+                output_limit,
+                timeout: LOOK_TIMEOUT,
+            },
+        }
+    }
+}
+
+impl Tool for ReadFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn plan<'a>(
+        &'a self,
+        args: &'a Value,
+        cx: &'a PlanContext,
+    ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
+        Box::pin(async move {
+            let args: Args = args::parse(&self.spec, args)?;
+            let place = place_of_plan(cx);
+            off_thread(move || {
+                let path = place.readable(&args.path)?;
+                Ok(look_plan(args.summary(&place.shown(&path)), path))
+            })
+            .await
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        args: &'a Value,
+        cx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let args: Args = args::parse(&self.spec, args)?;
+            let (place, cancel) = (place_of_run(cx), cx.cancel.clone());
+            let wanted = args.wanted(self.spec.output_limit);
+            look(&cx.cancel, move || {
+                let path = place.readable(&args.path)?;
+                read(&path, &place.shown(&path), wanted, &cancel)
+            })
+            .await
+        })
+    }
+}
+
+fn read(
+    path: &Path,
+    shown: &str,
+    wanted: Wanted,
+    cancel: &CancellationToken,
+) -> Result<ToolOutput, ToolError> {
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(not_found(path, shown)),
+        Err(error) => return Err(unreadable(shown, &error)),
+    };
+    check_regular(&metadata, shown)?;
+    let file = File::open(path).map_err(|error| unreadable(shown, &error))?;
+    let extent = if metadata.len() <= MAX_WHOLE { Extent::Whole } else { Extent::AsAsked };
+    let scanned = scan(file, wanted, extent, cancel).map_err(|error| unreadable(shown, &error))?;
+    let Some(Scanned { binary, mut lines, version }) = scanned else { return Err(interrupted()) };
+    let length = lines.finish();
+    let text = match (binary, extent) {
+        (Some(kind), _) => {
+            format!("{shown} is no text: {kind}, {} bytes; its content is not shown", metadata.len())
+        }
+        (None, Extent::Whole) if wanted.first > length.max(1) => {
+            let first = wanted.first;
+            return Err(misuse(format!("{shown} has {length} lines; offset {first} is past its end")));
+        }
+        (None, Extent::Whole) => lines.text(Some(length)),
+        (None, Extent::AsAsked) => lines.text(None),
+    };
+    let output = untrusted(text, Source::File { path: shown.to_owned() });
+    Ok(match extent {
+        Extent::Whole => output.seeing(resource(path), version),
+        Extent::AsAsked => output,
+    })
+}
+
+/// How far a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// To its end, for its version and its number of lines.
+    Whole,
+    /// No further than the lines that are shown.
+    AsAsked,
+}
+
+struct Scanned {
+    /// What it is when it is no text.
+    binary: Option<&'static str>,
+    lines: Lines,
+    /// Of the bytes that were read.
+    version: Version,
+}
+
+/// Reads chunk by chunk; `None` when it was cancelled.
+fn scan(
+    mut file: File,
+    wanted: Wanted,
+    extent: Extent,
+    cancel: &CancellationToken,
+) -> io::Result<Option<Scanned>> {
+    let mut lines = Lines::new(wanted);
+    let mut version = Fingerprinter::default();
+    let mut binary = None;
+    let mut chunk = vec![0; CHUNK];
+    let mut is_start = true;
+    while extent == Extent::Whole || !(lines.is_done() || binary.is_some()) {
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let count = file.read(&mut chunk)?;
+        let bytes = &chunk[..count];
+        if count == 0 {
+            break;
+        }
+        if std::mem::take(&mut is_start) {
+            binary = kind::binary(bytes);
+        }
+        version.update(bytes);
+        if binary.is_none() {
+            lines.feed(bytes);
+        }
+    }
+    Ok(Some(Scanned { binary, lines, version: Version(version.finish()) }))
+}

@@ -1,0 +1,177 @@
+//! Picks a range of numbered lines out of a stream of bytes, in memory bounded by its answer. Pure.
+
+use std::fmt::Write as _;
+
+/// Bytes of one line that are shown; a longer one is cut and says so.
+const MAX_LINE: usize = 2000;
+
+/// Which lines to show.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// From 1.
+    pub first: u64,
+    /// Inclusive.
+    pub last: u64,
+    /// Bytes of text that may be shown; one line is shown in any case.
+    pub room: usize,
+}
+
+/// The state between two chunks.
+pub struct Lines {
+    wanted: Wanted,
+    text: String,
+    /// Whole lines so far.
+    ended: u64,
+    /// Of the line that is not ended yet: its first bytes, and its length.
+    line: Vec<u8>,
+    length: usize,
+    shown_to: u64,
+    full: bool,
+    invalid: bool,
+    crlf: bool,
+}
+
+impl Lines {
+    pub fn new(wanted: Wanted) -> Self {
+        Self {
+            wanted,
+            text: String::new(),
+            ended: 0,
+            line: Vec::new(),
+            length: 0,
+            shown_to: 0,
+            full: false,
+            invalid: false,
+            crlf: false,
+        }
+    }
+
+    /// Whether nothing that follows can be shown.
+    pub fn is_done(&self) -> bool {
+        self.full || self.ended >= self.wanted.last
+    }
+
+    pub fn feed(&mut self, chunk: &[u8]) {
+        for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
+            let (content, ends) = match piece.split_last() {
+                Some((b'\n', content)) => (content, true),
+                Some(_) | None => (piece, false),
+            };
+            self.length += content.len();
+            if self.is_wanted() {
+                // One byte more than shown, for a carriage return.
+                let room = (MAX_LINE + 1).saturating_sub(self.line.len());
+                self.line.extend(content.iter().take(room));
+            }
+            if ends {
+                self.end_line();
+            }
+        }
+    }
+
+    /// Takes the end of the stream; returns how many lines there were in all that was fed.
+    pub fn finish(&mut self) -> u64 {
+        if self.length > 0 {
+            self.end_line();
+        }
+        self.ended
+    }
+
+    /// The lines, and a note on what is not as it seems. `length` is the file's, where it is known.
+    pub fn text(self, length: Option<u64>) -> String {
+        let mut text = self.text;
+        if length == Some(0) {
+            text.push_str("[the file is empty]\n");
+        }
+        let next = self.shown_to + 1;
+        match length {
+            Some(length) if self.shown_to < length => {
+                let _ = writeln!(text, "[{length} lines in all; go on with offset {next}]");
+            }
+            Some(_) => {}
+            None => {
+                let _ =
+                    writeln!(text, "[the file is very large; if there is more, go on with offset {next}]");
+            }
+        }
+        if self.invalid {
+            text.push_str("[bytes that are no UTF-8 are shown as \u{fffd}]\n");
+        }
+        if self.crlf {
+            text.push_str("[lines end in CR LF]\n");
+        }
+        text
+    }
+
+    fn is_wanted(&self) -> bool {
+        let number = self.ended + 1;
+        !self.full && (self.wanted.first..=self.wanted.last).contains(&number)
+    }
+
+    fn end_line(&mut self) {
+        if self.is_wanted() {
+            self.show_line();
+        }
+        self.ended += 1;
+        self.line.clear();
+        self.length = 0;
+    }
+
+    fn show_line(&mut self) {
+        let mut bytes = self.line.as_slice();
+        if self.length == bytes.len()
+            && let Some((b'\r', rest)) = bytes.split_last()
+        {
+            bytes = rest;
+            self.crlf = true;
+        }
+        let cut = bytes.len() > MAX_LINE;
+        let shown = if cut { super::super::output::without_torn_end(&bytes[..MAX_LINE]) } else { bytes };
+        let line = String::from_utf8_lossy(shown);
+        let number = self.ended + 1;
+        let rest = self.length - shown.len();
+        let note = if cut { format!(" [+{rest} bytes]") } else { String::new() };
+        let entry = format!("{number:>6}\t{line}{note}\n");
+        if !self.text.is_empty() && self.text.len() + entry.len() > self.wanted.room {
+            self.full = true;
+            return;
+        }
+        self.invalid |= std::str::from_utf8(shown).is_err();
+        self.text.push_str(&entry);
+        self.shown_to = number;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8], first: u64, last: u64, room: usize, step: usize) -> String {
+        let mut lines = Lines::new(Wanted { first, last, room });
+        bytes.chunks(step).for_each(|chunk| lines.feed(chunk));
+        let length = lines.finish();
+        lines.text(Some(length))
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_arrive() {
+        let long = [b"x".repeat(MAX_LINE), "é\n".as_bytes().to_vec()].concat();
+        let long_shown = format!("     1\t{} [+2 bytes]\n", "x".repeat(MAX_LINE));
+        let cases: [(&[u8], u64, u64, usize, &str); 9] = [
+            (b"", 1, 9, 99, "[the file is empty]\n"),
+            (b"a", 1, 9, 99, "     1\ta\n"),
+            (b"a\n\nb\n", 1, 9, 99, "     1\ta\n     2\t\n     3\tb\n"),
+            (b"a\nb\nc\n", 2, 2, 99, "     2\tb\n[3 lines in all; go on with offset 3]\n"),
+            (b"a\nb\nc", 3, 3, 99, "     3\tc\n"),
+            (b"a\nb\nc\n", 1, 9, 20, "     1\ta\n     2\tb\n[3 lines in all; go on with offset 3]\n"),
+            (b"a\r\nb\r\n", 1, 9, 99, "     1\ta\n     2\tb\n[lines end in CR LF]\n"),
+            (b"\xff\n", 1, 9, 99, "     1\t\u{fffd}\n[bytes that are no UTF-8 are shown as \u{fffd}]\n"),
+            (&long, 1, 9, 9999, &long_shown),
+        ];
+        for (bytes, first, last, room, expected) in cases {
+            for step in [1, 2, 3, 1000, 100_000] {
+                assert_eq!(read(bytes, first, last, room, step), expected, "{step}");
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! `search_text`: lines that meet a regular expression, in path order, with their numbers.
+//!
+//! The search stops at a number of matches, skips binary files, and is given up in the middle of a file on cancel.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use futures::future::BoxFuture;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::args;
+use super::files::not_found;
+use super::output::{Spill, cap, untrusted};
+use super::place::Place;
+use super::walk::{glob, walker};
+use super::work::{
+    LOOK_TIMEOUT, interrupted, look, look_plan, misuse, off_thread, place_of_plan, place_of_run,
+};
+use crate::message::{Source, ToolName};
+use crate::stdx::text::one_line_summary;
+use crate::tool::{
+    CallPlan, Category, PlanContext, Risk, SideEffect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
+};
+
+/// Matching lines after which the search stops.
+const MAX_MATCHES: usize = 500;
+
+/// Characters of one line that are shown.
+const MAX_LINE: usize = 300;
+
+/// Bytes of one line that are held; files with longer lines are counted as unreadable.
+const MAX_LINE_HELD: usize = 16 * 1024 * 1024;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// Regular expression in Rust's syntax, met within one line.
+    pattern: String,
+    /// File or folder to search, relative to the workspace; the whole workspace when absent.
+    path: Option<String>,
+    /// Glob that file paths must meet, such as `*.rs`.
+    glob: Option<String>,
+    /// Whether letter case counts; smart means: only if the pattern holds a capital. Default: sensitive.
+    case: Option<Case>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Case {
+    #[default]
+    Sensitive,
+    Insensitive,
+    Smart,
+}
+
+impl Args {
+    fn path(&self) -> &str {
+        self.path.as_deref().unwrap_or(".")
+    }
+
+    fn matcher(&self) -> Result<RegexMatcher, ToolError> {
+        let mut builder = RegexMatcherBuilder::new();
+        builder.line_terminator(Some(b'\n'));
+        match self.case.unwrap_or_default() {
+            Case::Sensitive => {}
+            Case::Insensitive => {
+                builder.case_insensitive(true);
+            }
+            Case::Smart => {
+                builder.case_smart(true);
+            }
+        }
+        builder.build(&self.pattern).map_err(|error| {
+            misuse(format!(
+                "the pattern is no regular expression; a literal ( [ . * needs a \\ before it: {error}"
+            ))
+        })
+    }
+}
+
+/// Searches the text of the workspace.
+pub struct SearchText {
+    spec: ToolSpec,
+}
+
+impl SearchText {
+    pub fn new(output_limit: usize) -> Self {
+        Self {
+            spec: ToolSpec {
+                name: ToolName::new("search_text"),
+                description: "Searches file contents by a regular expression and returns `path:line: text` for \
+                              each matching line. Files hidden by .gitignore and binary files are not searched."
+                    .to_owned(),
+                parameters: args::schema::<Args>(),
+                category: Category::Search,
+                risk: Risk::Low,
+                side_effect: SideEffect::None { cache_for: None },
+                output_limit,
+                timeout: LOOK_TIMEOUT,
+            },
+        }
+    }
+}
+
+impl Tool for SearchText {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn plan<'a>(
+        &'a self,
+        args: &'a Value,
+        cx: &'a PlanContext,
+    ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
+        Box::pin(async move {
+            let args: Args = args::parse(&self.spec, args)?;
+            args.matcher()?;
+            args.glob.as_deref().map(glob).transpose()?;
+            let place = place_of_plan(cx);
+            off_thread(move || {
+                let path = place.readable(args.path())?;
+                let pattern = one_line_summary(&args.pattern, 60);
+                Ok(look_plan(format!("search for {pattern} in {}", place.shown(&path)), path))
+            })
+            .await
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        args: &'a Value,
+        cx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let args: Args = args::parse(&self.spec, args)?;
+            let (place, cancel) = (place_of_run(cx), cx.cancel.clone());
+            let (spill, limit) = (Spill::new(&cx.spill, &cx.call), self.spec.output_limit);
+            let source = Source::Tool { name: self.spec.name.clone() };
+            look(&cx.cancel, move || {
+                let root = place.readable(args.path())?;
+                let text = search(&place, &root, &args, &cancel)?;
+                Ok(untrusted(cap(text, limit, &spill), source))
+            })
+            .await
+        })
+    }
+}
+
+fn search(place: &Place, root: &Path, args: &Args, cancel: &CancellationToken) -> Result<String, ToolError> {
+    if !root.exists() {
+        return Err(not_found(root, &place.shown(root)));
+    }
+    let matcher = args.matcher()?;
+    let filter = args.glob.as_deref().map(glob).transpose()?;
+    let mut searcher = SearcherBuilder::new()
+        .line_number(true)
+        .binary_detection(BinaryDetection::quit(0))
+        .heap_limit(Some(MAX_LINE_HELD))
+        .build();
+    let (mut lines, mut unreadable) = (Vec::new(), 0usize);
+    for entry in walker(root).build() {
+        let Ok(entry) = entry else {
+            unreadable += 1;
+            continue;
+        };
+        let path = entry.path();
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        if !is_file || filter.as_ref().is_some_and(|filter| !filter.is_match(name_within(root, path))) {
+            continue;
+        }
+        let mut sink = Matches { shown: place.shown(path), lines: &mut lines };
+        let reader = File::open(path).map(|file| Watched { file, cancel });
+        let searched = reader.and_then(|reader| searcher.search_reader(&matcher, reader, &mut sink));
+        if cancel.is_cancelled() {
+            return Err(interrupted());
+        }
+        unreadable += usize::from(searched.is_err());
+        if lines.len() >= MAX_MATCHES {
+            lines.push(format!("[stopped at {MAX_MATCHES} matches; narrow the pattern, path or glob]"));
+            break;
+        }
+    }
+    Ok(report(lines, unreadable))
+}
+
+fn report(mut lines: Vec<String>, unreadable: usize) -> String {
+    if lines.is_empty() {
+        lines.push("no matches (files hidden by .gitignore are not searched)".to_owned());
+    }
+    if unreadable > 0 {
+        lines.push(format!("[{unreadable} entries could not be read]"));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// What a glob is held against: the path below `root`, or the name of a file that is `root` itself.
+fn name_within<'a>(root: &Path, path: &'a Path) -> &'a Path {
+    match path.strip_prefix(root) {
+        Ok(inner) if !inner.as_os_str().is_empty() => inner,
+        Ok(_) | Err(_) => path.file_name().map_or(path, Path::new),
+    }
+}
+
+/// A file whose reading fails once the call is cancelled.
+struct Watched<'a> {
+    file: File,
+    cancel: &'a CancellationToken,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_cancelled() {
+            return Err(io::Error::other("cancelled"));
+        }
+        self.file.read(buffer)
+    }
+}
+
+/// Takes the matching lines of one file.
+struct Matches<'a> {
+    shown: String,
+    lines: &'a mut Vec<String>,
+}
+
+impl Sink for Matches<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        let text = String::from_utf8_lossy(found.bytes());
+        let text = text.trim_end();
+        let mut shown: String = text.chars().take(MAX_LINE).collect();
+        if shown.len() < text.len() {
+            shown.push('…');
+        }
+        let number = found.line_number().unwrap_or_default();
+        self.lines.push(format!("{}:{number}: {shown}", self.shown));
+        Ok(self.lines.len() < MAX_MATCHES)
+    }
+}

@@ -1,0 +1,221 @@
+//! `shell`: one command line in the workspace, run by the sandbox.
+//!
+//! It shows output as it comes, hands the model a bounded part of it, and says how the command ended: an exit code
+//! other than 0, a signal or the timeout make a failed return that holds the output. Processes that left the command's
+//! group are named. It decides nothing: what it finds in the command only raises the risk that others weigh.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::BuiltinOptions;
+use super::args;
+use super::output::{Capture, Spill, untrusted, without_torn_end};
+use super::work::{misuse, terminal};
+use crate::message::{Source, ToolName};
+use crate::sandbox::survivors::MARKER;
+use crate::sandbox::{Command, ExecEvent, Exit, Fate, Sandbox, Survivor};
+use crate::stdx::text::{one_line_summary, sanitize_line};
+use crate::tool::{
+    Access, CallPlan, Category, PlanContext, Preview, Progress, Risk, SideEffect, Tool, ToolContext,
+    ToolError, ToolOutput, ToolSpec, Undo,
+};
+
+mod risk;
+
+mod words;
+
+/// Between a command's own timeout and the one that others may set on the call: its output must get through.
+const MARGIN: Duration = Duration::from_secs(10);
+
+/// Cells of the command in the summary.
+const SUMMARY_WIDTH: usize = 72;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// Command line for `sh -c`, run in the workspace. It has no terminal and no input.
+    command: String,
+    /// Seconds after which the command is ended.
+    #[schemars(range(min = 1))]
+    timeout: Option<u64>,
+}
+
+/// Runs commands.
+pub struct Shell {
+    spec: ToolSpec,
+    sandbox: Arc<dyn Sandbox>,
+    options: BuiltinOptions,
+}
+
+impl Shell {
+    pub fn new(sandbox: Arc<dyn Sandbox>, options: BuiltinOptions) -> Self {
+        let description = format!(
+            "Runs a command line with sh in the workspace and returns its output, stdout and stderr together. It \
+             is ended after {} seconds, or after timeout (at most {}). Background processes end with the command. \
+             Prefer the file tools for reading, searching and editing.",
+            options.shell_timeout.as_secs(),
+            options.shell_max_timeout.as_secs()
+        );
+        let spec = ToolSpec {
+            name: ToolName::new("shell"),
+            description,
+            parameters: args::schema::<Args>(),
+            category: Category::Shell,
+            risk: Risk::Medium,
+            side_effect: SideEffect::External,
+            output_limit: options.output_limit,
+            timeout: options.shell_max_timeout + MARGIN,
+        };
+        Self { spec, sandbox, options }
+    }
+
+    fn parse(&self, args: &Value) -> Result<(Args, Duration), ToolError> {
+        let args: Args = args::parse(&self.spec, args)?;
+        if args.command.trim().is_empty() {
+            return Err(misuse("`command` is empty; give a command line"));
+        }
+        if args.command.contains('\0') {
+            return Err(misuse("`command` holds a NUL character, which no command line can"));
+        }
+        let timeout = args.timeout.map_or(self.options.shell_timeout, Duration::from_secs);
+        let most = self.options.shell_max_timeout;
+        if timeout > most {
+            let most = most.as_secs();
+            return Err(misuse(format!("`timeout` is at most {most} seconds; run longer work in parts")));
+        }
+        Ok((args, timeout))
+    }
+}
+
+impl Tool for Shell {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn plan<'a>(
+        &'a self,
+        args: &'a Value,
+        cx: &'a PlanContext,
+    ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
+        Box::pin(async move {
+            let (args, _) = self.parse(args)?;
+            let found = risk::assess(&args.command, &cx.workspace);
+            let command = one_line_summary(&args.command, SUMMARY_WIDTH);
+            let summary = match found.reasons.as_slice() {
+                [] => format!("run {command}"),
+                reasons => format!("run {command} ({})", reasons.join(", ")),
+            };
+            Ok(CallPlan {
+                summary,
+                preview: Preview::Text { text: args.command },
+                risk: found.risk,
+                access: Access::Anything,
+                basis: Vec::new(),
+                undo: Undo::None,
+                question: None,
+            })
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        args: &'a Value,
+        cx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let (args, timeout) = self.parse(args)?;
+            let mut env = self.options.env.clone();
+            env.push((MARKER.to_owned(), cx.call.0.clone()));
+            let command = Command { script: args.command.clone(), cwd: cx.workspace.clone(), env, timeout };
+            let ran = self.follow(command, cx).await?;
+            let text = ran.text(timeout);
+            match ran.exit {
+                Exit::Code(0) => Ok(untrusted(text, Source::Command { command: args.command })),
+                Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => Err(terminal(text)),
+            }
+        })
+    }
+}
+
+/// How a command went.
+struct Ran {
+    output: String,
+    survivors: Option<(Vec<Survivor>, Fate)>,
+    exit: Exit,
+}
+
+impl Shell {
+    async fn follow(&self, command: Command, cx: &ToolContext) -> Result<Ran, ToolError> {
+        let mut events = self.sandbox.spawn(command, cx.cancel.clone());
+        let mut capture = Capture::new(self.spec.output_limit, Spill::new(&cx.spill, &cx.call));
+        let mut live = Live { torn: Vec::new() };
+        let mut survivors = None;
+        let mut exit = None;
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(ExecEvent::Output(bytes)) => {
+                    live.show(&bytes, cx);
+                    capture.push(&bytes).await;
+                }
+                Ok(ExecEvent::Survivors { found, fate }) => survivors = Some((found, fate)),
+                Ok(ExecEvent::Exited(how)) => exit = Some(how),
+                Err(error) => return Err(terminal(format!("the command could not be run: {error}"))),
+            }
+        }
+        let exit = exit.ok_or_else(|| terminal("the sandbox did not tell how the command ended"))?;
+        Ok(Ran { output: capture.finish().await, survivors, exit })
+    }
+}
+
+impl Ran {
+    fn text(&self, timeout: Duration) -> String {
+        let mut lines = Vec::new();
+        match self.exit {
+            Exit::Code(0) => {}
+            Exit::Code(code) => lines.push(format!("exit {code}")),
+            Exit::Signal(signal) => lines.push(format!("ended by signal {signal}")),
+            Exit::TimedOut => lines.push(format!("ended after its timeout of {} seconds", timeout.as_secs())),
+            Exit::Cancelled => lines.push("interrupted; what it had done so far stays done".to_owned()),
+        }
+        let output = self.output.trim_end_matches('\n');
+        lines.push(if output.is_empty() { "[no output]".to_owned() } else { output.to_owned() });
+        if let Some((found, fate)) = &self.survivors {
+            lines.push(match fate {
+                Fate::Running => {
+                    "[still running, out of the command's reach; end them with kill:]".to_owned()
+                }
+                Fate::Ended => "[had left the command's group and were ended too:]".to_owned(),
+            });
+            let named =
+                |survivor: &Survivor| format!("{}  {}", survivor.pid, sanitize_line(&survivor.command));
+            lines.extend(found.iter().map(named));
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+/// Shows output while the command runs, whole characters only.
+struct Live {
+    /// The beginning of a character whose rest has not come yet.
+    torn: Vec<u8>,
+}
+
+impl Live {
+    fn show(&mut self, bytes: &[u8], cx: &ToolContext) {
+        self.torn.extend(bytes);
+        let whole = without_torn_end(&self.torn).len();
+        let rest = self.torn.split_off(whole);
+        let ready = std::mem::replace(&mut self.torn, rest);
+        if !ready.is_empty() {
+            let text = String::from_utf8_lossy(&ready).into_owned();
+            // Full: the screen is behind. It shows the end of the output when the call returns.
+            let _ = cx.progress.try_send(Progress { call: cx.call.clone(), text });
+        }
+    }
+}

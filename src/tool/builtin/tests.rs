@@ -1,0 +1,589 @@
+//! Every tool on real files and real commands, in folders of their own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::message::{CallId, ReturnPart, Source, ToolName, Trust};
+use crate::sandbox::subprocess::Subprocess;
+use crate::tool::{
+    Access, CallPlan, PlanContext, Preview, Progress, Registry, Resource, Risk, Seen, ToolContext, ToolError,
+    ToolOutput, Version,
+};
+
+/// Only turns a hang into a failure.
+const HANG: Duration = Duration::from_secs(20);
+
+const LIMIT: usize = 4000;
+
+/// A workspace, its neighbours, and what the model has seen so far.
+struct Bench {
+    _dir: tempfile::TempDir,
+    base: PathBuf,
+    tools: Registry,
+    seen: Seen,
+    calls: usize,
+    cancel: CancellationToken,
+    progress: mpsc::Sender<Progress>,
+    shown: mpsc::Receiver<Progress>,
+}
+
+impl Bench {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        fs::create_dir(base.join("ws")).unwrap();
+        let options = BuiltinOptions {
+            shell_timeout: HANG,
+            shell_max_timeout: HANG,
+            env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
+            output_limit: LIMIT,
+        };
+        let (progress, shown) = mpsc::channel(64);
+        let bench = Self {
+            _dir: dir,
+            base,
+            tools: Registry::new(all(Arc::new(Subprocess), options)),
+            seen: BTreeMap::new(),
+            calls: 0,
+            cancel: CancellationToken::new(),
+            progress,
+            shown,
+        };
+        for (path, content) in files {
+            bench.put(path, content);
+        }
+        bench
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.base.join("ws").join(path)
+    }
+
+    fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    fn get(&self, path: &str) -> String {
+        fs::read_to_string(self.at(path)).unwrap()
+    }
+
+    fn tool(&self, name: &str) -> Arc<dyn Tool> {
+        Arc::clone(self.tools.get(&ToolName::new(name)).unwrap())
+    }
+
+    async fn plan(&self, name: &str, args: &Value) -> Result<CallPlan, ToolError> {
+        let cx = PlanContext {
+            workspace: self.at(""),
+            spill: self.base.join("spill"),
+            seen: Arc::new(self.seen.clone()),
+        };
+        self.tool(name).plan(args, &cx).await
+    }
+
+    async fn run(&mut self, name: &str, args: &Value) -> Result<ToolOutput, ToolError> {
+        self.calls += 1;
+        let cx = ToolContext {
+            call: CallId(format!("s/1.1.{}-{}", self.calls, self.base.display())),
+            workspace: self.at(""),
+            spill: self.base.join("spill"),
+            seen: Arc::new(self.seen.clone()),
+            cancel: self.cancel.clone(),
+            progress: self.progress.clone(),
+        };
+        let tool = self.tool(name);
+        let run = tokio::time::timeout(HANG * 2, tool.run(args, &cx));
+        let output = run.await.expect("the tool hangs")?;
+        self.seen.extend(output.seen.iter().cloned());
+        Ok(output)
+    }
+
+    /// Plans and runs; the text of either outcome, an error marked by its kind.
+    async fn call(&mut self, name: &str, args: Value) -> String {
+        let result = match self.plan(name, &args).await {
+            Ok(_) => self.run(name, &args).await,
+            Err(error) => Err(error),
+        };
+        let text = match result {
+            Ok(output) => text(&output),
+            Err(ToolError::Misuse { hint }) => format!("MISUSE {hint}"),
+            Err(ToolError::Transient { message }) => format!("TRANSIENT {message}"),
+            Err(ToolError::Terminal { message }) => format!("TERMINAL {message}"),
+        };
+        text.replace(&self.base.display().to_string(), "BASE")
+    }
+
+    /// Calls one after the other; each outcome must contain, or with `=` before it be, what is expected.
+    async fn check(&mut self, cases: &[(&str, Value, &str)]) {
+        for (name, args, expected) in cases {
+            let got = self.call(name, args.clone()).await;
+            match expected.strip_prefix('=') {
+                Some(whole) => assert_eq!(got, whole, "{name} {args}"),
+                None => assert!(got.contains(expected), "{name} {args}: {got}"),
+            }
+        }
+    }
+}
+
+fn text(output: &ToolOutput) -> String {
+    assert_eq!(output.trust, Trust::Untrusted);
+    match output.content.as_slice() {
+        [ReturnPart::Text { text }] => text.clone(),
+        other => panic!("not one text: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn read_file_shows_numbered_lines() {
+    let mut bench = Bench::new(&[("a.txt", "one\ntwo\nthree\n"), ("empty", ""), ("sub/x", "")]);
+    bench.put("bad.txt", b"caf\xe9\n");
+    bench.put("pic.png", b"\x89PNG\r\n\x1a\n\x00\x00");
+    bench.put("long.txt", "a line of some length\n".repeat(1000));
+    let pipe = std::process::Command::new("mkfifo").arg(bench.at("pipe")).status().unwrap();
+    assert!(pipe.success());
+    let cases = [
+        (json!({"path": "a.txt"}), "=     1\tone\n     2\ttwo\n     3\tthree\n"),
+        (
+            json!({"path": "a.txt", "offset": 2, "limit": 1}),
+            "=     2\ttwo\n[3 lines in all; go on with offset 3]\n",
+        ),
+        (json!({"path": "./sub/../a.txt", "limit": null}), "one"),
+        (json!({"path": "empty"}), "=[the file is empty]\n"),
+        (json!({"path": "bad.txt"}), "caf\u{fffd}\n[bytes that are no UTF-8"),
+        (json!({"path": "pic.png"}), "=pic.png is no text: a PNG image, 10 bytes; its content is not shown"),
+        (json!({"path": "long.txt"}), "[1000 lines in all; go on with offset "),
+        (json!({"path": "a.txt", "offset": 9}), "MISUSE a.txt has 3 lines; offset 9 is past its end"),
+        (json!({"path": "sub"}), "MISUSE sub is a folder; list_dir"),
+        (json!({"path": "pipe"}), "MISUSE pipe is no regular file"),
+        (json!({"path": "b.txt"}), "MISUSE there is no b.txt; did you mean `a.txt` beside it?"),
+        (json!({"path": "nowhere/at/all"}), "MISUSE there is no nowhere/at/all; find_files"),
+        (json!({"path": "../other"}), "MISUSE `../other` leads outside BASE/ws, to BASE/other"),
+        (json!({"path": "/etc/passwd"}), "MISUSE `/etc/passwd` leads outside"),
+    ];
+    let cases: Vec<_> = cases.into_iter().map(|(args, expected)| ("read_file", args, expected)).collect();
+    bench.check(&cases).await;
+    let output = bench.run("read_file", &json!({"path": "a.txt", "limit": 1})).await.unwrap();
+    assert_eq!(output.source, Source::File { path: "a.txt".to_owned() });
+    let resource = Resource(bench.at("a.txt").display().to_string());
+    let version = Version(crate::stdx::fs::fingerprint(b"one\ntwo\nthree\n"));
+    assert_eq!(output.seen, [(resource, version)]);
+}
+
+#[tokio::test]
+async fn wrong_arguments_get_hints() {
+    let mut bench = Bench::new(&[("a.txt", "one\n")]);
+    bench
+        .check(&[
+            (
+                "read_file",
+                json!({"file_path": "a.txt", "limit": "5"}),
+                "=MISUSE read_file: there is no field `file_path`; did you mean `path`?; the field `path` is \
+                 missing; `limit` must be an integer, not a string. Fields: path (string, required), offset \
+                 (integer), limit (integer)",
+            ),
+            ("read_file", json!({"path": "a.txt", "offset": 0}), "`offset` must be at least 1, not 0"),
+            ("read_file", json!({"path": "a.txt", "offset": -1}), "`offset` must be at least 1, not -1"),
+            ("read_file", json!({"path": "a.txt", "offset": 1.5}), "`offset` must be an integer, not 1.5"),
+            ("read_file", json!({"path": 3}), "`path` must be a string, not 3"),
+            (
+                "read_file",
+                json!("{\"path\": "),
+                "the arguments of read_file must be one JSON object. Fields:",
+            ),
+            ("list_dir", json!([]), "the arguments of list_dir must be one JSON object"),
+            ("list_dir", json!({"path": ""}), "MISUSE the path is empty"),
+            ("list_dir", json!({"path": "a\0b"}), "NUL"),
+            (
+                "search_text",
+                json!({"pattern": "x", "case": "upper"}),
+                "one of \"sensitive\", \"insensitive\", ",
+            ),
+            (
+                "edit_file",
+                json!({"path": "a.txt", "old": "a", "new": "b", "all": "yes"}),
+                "must be a boolean",
+            ),
+            ("shell", json!({"comand": "ls"}), "did you mean `command`?"),
+            ("shell", json!({"command": " "}), "`command` is empty"),
+            ("shell", json!({"command": "a\0b"}), "NUL"),
+            ("shell", json!({"command": "ls", "timeout": 999}), "`timeout` is at most 20 seconds"),
+        ])
+        .await;
+}
+
+#[tokio::test]
+async fn schemas_are_flat_objects() {
+    let bench = Bench::new(&[]);
+    for spec in bench.tools.specs() {
+        let schema = &spec.parameters;
+        assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
+        for (field, property) in schema["properties"].as_object().unwrap() {
+            assert!(property["type"].is_string(), "{} {field}: {property}", spec.name);
+            assert!(property["description"].is_string(), "{} {field}", spec.name);
+        }
+        assert!(!schema.to_string().contains("null"), "{schema}");
+    }
+    assert_eq!(
+        bench.tool("search_text").spec().parameters["properties"]["case"]["enum"],
+        json!(["sensitive", "insensitive", "smart"])
+    );
+}
+
+#[tokio::test]
+async fn list_dir_shows_folders_first_and_counts_what_is_hidden() {
+    let files =
+        [("b.txt", "12345"), ("a.txt", "1"), ("z/x", ""), ("target/y", ""), (".gitignore", "target\n")];
+    let mut bench = Bench::new(&files);
+    fs::create_dir(bench.at(".git")).unwrap();
+    fs::create_dir(bench.at("z/empty")).unwrap();
+    symlink("a.txt", bench.at("link")).unwrap();
+    symlink("gone", bench.at("bro\nken")).unwrap();
+    let listing = "=z/\n.gitignore  7 bytes\na.txt  1 byte\nb.txt  5 bytes\nbro␊ken -> gone (broken)\nlink -> a.txt\n\
+                   [2 hidden by ignore rules: .git, target]\n";
+    bench
+        .check(&[
+            ("list_dir", json!({}), listing),
+            ("list_dir", json!({"path": "."}), listing),
+            ("list_dir", json!({"path": "target"}), "=y  0 bytes\n"),
+            ("list_dir", json!({"path": "z/empty"}), "=[the folder is empty]\n"),
+            ("list_dir", json!({"path": "a.txt"}), "MISUSE a.txt is a file; read_file"),
+            ("list_dir", json!({"path": "zz"}), "MISUSE there is no zz"),
+            ("list_dir", json!({"path": ".."}), "leads outside"),
+        ])
+        .await;
+}
+
+#[tokio::test]
+async fn find_files_and_search_text_honour_gitignore() {
+    let mut bench = Bench::new(&[
+        ("src/main.rs", "fn main() {\n    todo(1);\n}\n"),
+        ("src/deep/lib.rs", "// TODO later\n"),
+        ("notes.md", "todo: x\n"),
+        (".github/w.yml", "todo: yes\n"),
+        ("target/gen.rs", "todo\n"),
+        (".git/config.rs", "todo\n"),
+        (".gitignore", "/target\n"),
+        ("wide.txt", &format!("{}\n", "todo".repeat(100))),
+    ]);
+    bench.put("data.bin", b"todo\x00\x01 todo\n");
+    fs::create_dir(bench.base.join("outside")).unwrap();
+    fs::write(bench.base.join("outside/out.rs"), "todo\n").unwrap();
+    symlink("../outside", bench.at("out")).unwrap();
+    let wide = format!("wide.txt:1: {}…\n", "todo".repeat(75));
+    let all =
+        format!("=.github/w.yml:1: todo: yes\nnotes.md:1: todo: x\nsrc/main.rs:2:     todo(1);\n{wide}");
+    bench
+        .check(&[
+            ("find_files", json!({"pattern": "*.rs"}), "=src/deep/lib.rs\nsrc/main.rs\n"),
+            ("find_files", json!({"pattern": "src/*.rs"}), "=src/main.rs\n"),
+            ("find_files", json!({"pattern": "./src/**/*.rs"}), "=src/deep/lib.rs\nsrc/main.rs\n"),
+            ("find_files", json!({"pattern": "*.rs", "path": "src/deep"}), "=src/deep/lib.rs\n"),
+            ("find_files", json!({"pattern": "*.zip"}), "no files match *.zip (those hidden by"),
+            ("find_files", json!({"pattern": "a{b"}), "MISUSE the pattern `a{b` is no glob"),
+            ("find_files", json!({"pattern": "/x/*"}), "must be relative"),
+            ("find_files", json!({"pattern": ""}), "the pattern is empty"),
+            ("find_files", json!({"pattern": "*", "path": "nope"}), "MISUSE there is no nope"),
+            ("find_files", json!({"pattern": "*", "path": "out"}), "leads outside"),
+            ("search_text", json!({"pattern": "todo"}), &all),
+            ("search_text", json!({"pattern": "todo", "glob": "*.rs"}), "=src/main.rs:2:     todo(1);\n"),
+            ("search_text", json!({"pattern": "todo", "path": "notes.md"}), "=notes.md:1: todo: x\n"),
+            (
+                "search_text",
+                json!({"pattern": "TODO", "case": "smart"}),
+                "=src/deep/lib.rs:1: // TODO later\n",
+            ),
+            (
+                "search_text",
+                json!({"pattern": "todo [l(]", "case": "insensitive"}),
+                "=src/deep/lib.rs:1: // TODO later\n",
+            ),
+            ("search_text", json!({"pattern": "absent"}), "no matches"),
+            ("search_text", json!({"pattern": "fn main("}), "MISUSE the pattern is no regular expression"),
+            ("search_text", json!({"pattern": "a\nb"}), "MISUSE the pattern is no regular expression"),
+            ("search_text", json!({"pattern": "x", "glob": "a{b"}), "is no glob"),
+            ("search_text", json!({"pattern": "x", "path": "nope"}), "MISUSE there is no nope"),
+        ])
+        .await;
+    bench.put("many.txt", "match\n".repeat(2000));
+    let many = bench.call("search_text", json!({"pattern": "match", "path": "many.txt"})).await;
+    assert!(many.ends_with("[stopped at 500 matches; narrow the pattern, path or glob]\n"), "{many}");
+}
+
+#[tokio::test]
+async fn looks_are_given_up_on_cancel() {
+    let mut bench = Bench::new(&[("a.txt", "one\n")]);
+    bench.cancel.cancel();
+    let calls = [
+        ("read_file", json!({"path": "a.txt"})),
+        ("list_dir", json!({})),
+        ("find_files", json!({"pattern": "*"})),
+        ("search_text", json!({"pattern": "o"})),
+        ("write_file", json!({"path": "new", "content": "x"})),
+    ];
+    for (name, args) in calls {
+        assert_eq!(bench.call(name, args).await, "TERMINAL interrupted before it was done", "{name}");
+    }
+    assert!(!bench.at("new").exists());
+}
+
+#[tokio::test]
+async fn write_file_never_overwrites_what_was_not_read() {
+    let mut bench = Bench::new(&[("a.txt", "one\n"), ("dir/x", "")]);
+    bench
+        .check(&[
+            (
+                "write_file",
+                json!({"path": "n/e/w.txt", "content": "a\nb\n"}),
+                "=created n/e/w.txt: 2 lines, 4 bytes",
+            ),
+            (
+                "write_file",
+                json!({"path": "n/e/w.txt", "content": "c\n"}),
+                "=replaced n/e/w.txt: 1 line, 2 bytes",
+            ),
+            (
+                "write_file",
+                json!({"path": "n/e/w.txt", "content": "c\n"}),
+                "MISUSE n/e/w.txt already has exactly",
+            ),
+            (
+                "write_file",
+                json!({"path": "a.txt", "content": "x"}),
+                "MISUSE a.txt exists and was not read yet",
+            ),
+            ("read_file", json!({"path": "a.txt"}), "one"),
+            ("write_file", json!({"path": "a.txt", "content": "two\n"}), "replaced a.txt"),
+            ("write_file", json!({"path": "dir", "content": ""}), "MISUSE dir is a folder"),
+            ("write_file", json!({"path": "a.txt/b", "content": ""}), "is a file, not a folder"),
+            ("write_file", json!({"path": "../b", "content": ""}), "leads outside"),
+        ])
+        .await;
+    assert_eq!(bench.get("a.txt"), "two\n");
+    bench.put("a.txt", "mine\n");
+    let late = bench.call("write_file", json!({"path": "a.txt", "content": "three\n"})).await;
+    assert!(late.starts_with("MISUSE a.txt changed since it was last read"), "{late}");
+    assert_eq!(bench.get("a.txt"), "mine\n");
+    fs::create_dir(bench.base.join("spill")).unwrap();
+    let spilled = bench.base.join("spill/x").display().to_string();
+    let refused = bench.call("write_file", json!({"path": spilled, "content": "x"})).await;
+    assert!(refused.contains("leads outside"), "{refused}");
+}
+
+#[tokio::test]
+async fn writes_go_through_links_only_inside() {
+    let mut bench = Bench::new(&[("real.txt", "old\n")]);
+    fs::create_dir(bench.base.join("outside")).unwrap();
+    symlink("real.txt", bench.at("near")).unwrap();
+    symlink("../outside/x", bench.at("far")).unwrap();
+    symlink("../outside", bench.at("door")).unwrap();
+    symlink("loop", bench.at("loop")).unwrap();
+    symlink("soon.txt", bench.at("dangling")).unwrap();
+    bench
+        .check(&[
+            ("read_file", json!({"path": "near"}), "old"),
+            ("write_file", json!({"path": "near", "content": "new\n"}), "replaced real.txt"),
+            ("write_file", json!({"path": "dangling", "content": "x"}), "created soon.txt"),
+            ("write_file", json!({"path": "far", "content": "x"}), "leads outside"),
+            ("write_file", json!({"path": "door/x", "content": "x"}), "leads outside"),
+            ("write_file", json!({"path": "loop", "content": "x"}), "too many symbolic links"),
+        ])
+        .await;
+    assert_eq!(bench.get("real.txt"), "new\n");
+    assert!(bench.at("near").is_symlink() && bench.at("dangling").is_symlink());
+    assert_eq!(fs::read_dir(bench.base.join("outside")).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn edit_file_keeps_line_ends_and_mode() {
+    let mut bench = Bench::new(&[("a.sh", "one\r\ntwo\r\nthree\r\n"), ("b", "x x\n")]);
+    bench.put("latin", b"caf\xe9\n");
+    fs::set_permissions(bench.at("a.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    let edit = |path: &str, old: &str, new: &str| json!({"path": path, "old": old, "new": new});
+    bench
+        .check(&[
+            ("edit_file", edit("a.sh", "two", "2"), "MISUSE a.sh exists and was not read yet"),
+            ("read_file", json!({"path": "a.sh"}), "[lines end in CR LF]"),
+            (
+                "edit_file",
+                edit("a.sh", "one\ntwo", "1\n2"),
+                "=changed a.sh\n@@ -1,3 +1,3 @@\n-one\n-two\n+1\n+2\n three",
+            ),
+            ("edit_file", edit("a.sh", "three", "3"), "changed a.sh"),
+            ("edit_file", edit("a.sh", "four", "4"), "MISUSE a.sh: `old` is not in the file"),
+            ("read_file", json!({"path": "b"}), "x x"),
+            ("edit_file", edit("b", "x", "y"), "MISUSE b: `old` occurs 2 times (at lines 1, 1)"),
+            ("edit_file", json!({"path": "b", "old": "x", "new": "y", "all": true}), "+y y"),
+            ("read_file", json!({"path": "latin"}), "caf"),
+            ("edit_file", edit("latin", "caf", "x"), "MISUSE latin is not UTF-8 text"),
+            ("edit_file", edit("c", "x", "y"), "MISUSE there is no c"),
+            ("edit_file", edit("../c", "x", "y"), "leads outside"),
+        ])
+        .await;
+    assert_eq!(bench.get("a.sh"), "1\r\n2\r\n3\r\n");
+    assert_eq!(fs::metadata(bench.at("a.sh")).unwrap().permissions().mode() & 0o777, 0o755);
+    bench.put("b", "changed\n");
+    let late = bench.call("edit_file", edit("b", "changed", "x")).await;
+    assert!(late.starts_with("MISUSE b changed since it was last read"), "{late}");
+}
+
+#[tokio::test]
+async fn plans_say_what_would_happen() {
+    let mut bench = Bench::new(&[("a.txt", "one\ntwo\n")]);
+    bench.call("read_file", json!({"path": "a.txt"})).await;
+    let cases = [
+        ("read_file", json!({"path": "a.txt", "offset": 3}), "read a.txt from line 3", Risk::Low),
+        ("read_file", json!({"path": "a.txt", "limit": 5}), "read a.txt, lines 1-5", Risk::Low),
+        ("list_dir", json!({}), "list .", Risk::Low),
+        ("find_files", json!({"pattern": "*.rs"}), "find *.rs in .", Risk::Low),
+        ("search_text", json!({"pattern": "x"}), "search for x in .", Risk::Low),
+        (
+            "write_file",
+            json!({"path": "n/b", "content": "x\ny"}),
+            "write 2 lines to n/b (new file)",
+            Risk::Medium,
+        ),
+        ("write_file", json!({"path": "a.txt", "content": "one\n"}), "change a.txt: +0 -1", Risk::Medium),
+        (
+            "write_file",
+            json!({"path": ".git/hooks/x", "content": "x"}),
+            "write 1 line to .git/hooks/x (new file)",
+            Risk::High,
+        ),
+        (
+            "edit_file",
+            json!({"path": "a.txt", "old": "two", "new": "2"}),
+            "change a.txt: +1 -1",
+            Risk::Medium,
+        ),
+        ("shell", json!({"command": "ls -l\npwd"}), "run ls -l …", Risk::Medium),
+        ("shell", json!({"command": "rm -rf x"}), "run rm -rf x (deletes for good)", Risk::High),
+    ];
+    for (name, args, summary, risk) in cases {
+        let plan = bench.plan(name, &args).await.unwrap();
+        assert_eq!((plan.summary.as_str(), plan.risk), (summary, risk), "{name} {args}");
+        assert!(!bench.at("n").exists(), "a plan touched something");
+    }
+    let plan = bench.plan("edit_file", &json!({"path": "a.txt", "old": "two", "new": "2"})).await.unwrap();
+    let path = bench.at("a.txt");
+    assert_eq!(plan.access, Access::Paths { reads: vec![], writes: vec![path.clone()] });
+    let version = Version(crate::stdx::fs::fingerprint(b"one\ntwo\n"));
+    assert_eq!(plan.basis, [(Resource(path.display().to_string()), version)]);
+    let changed: Vec<_> = plan.preview.changed_lines().into_iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(changed, ["two", "2"]);
+    let plan = bench.plan("write_file", &json!({"path": "new", "content": "x"})).await.unwrap();
+    assert_eq!(plan.basis[0].1, Version("absent".to_owned()));
+    let plan = bench.plan("shell", &json!({"command": "a\nb"})).await.unwrap();
+    assert_eq!((plan.access, plan.preview), (Access::Anything, Preview::Text { text: "a\nb".to_owned() }));
+}
+
+#[tokio::test]
+async fn shell_tells_output_and_exit() {
+    let mut bench = Bench::new(&[("a.txt", "one\n")]);
+    bench
+        .check(&[
+            ("shell", json!({"command": "cat a.txt; echo two >&2"}), "=one\ntwo\n"),
+            ("shell", json!({"command": "true"}), "=[no output]\n"),
+            ("shell", json!({"command": "echo oh; exit 3"}), "=TERMINAL exit 3\noh\n"),
+            ("shell", json!({"command": "kill -15 $$"}), "=TERMINAL ended by signal 15\n[no output]\n"),
+            ("shell", json!({"command": r"printf 'a\377b'"}), "=a\u{fffd}b\n"),
+            ("shell", json!({"command": "pwd"}), "=BASE/ws\n"),
+            ("shell", json!({"command": "echo $CO_CALL"}), "s/1.1."),
+            (
+                "shell",
+                json!({"command": "echo begun; exec sleep 1000", "timeout": 1}),
+                "=TERMINAL ended after its timeout of 1 seconds\nbegun\n",
+            ),
+        ])
+        .await;
+    let output = bench.run("shell", &json!({"command": "echo hi"})).await.unwrap();
+    assert_eq!(output.source, Source::Command { command: "echo hi".to_owned() });
+}
+
+#[tokio::test]
+async fn shell_output_is_live_and_ends_on_cancel() {
+    let mut bench = Bench::new(&[]);
+    let cancel = bench.cancel.clone();
+    let (_, unused) = mpsc::channel(1);
+    let mut shown = std::mem::replace(&mut bench.shown, unused);
+    let script = r"printf 'gr\303'; printf '\274n\n'; exec sleep 1000";
+    let interrupt = async {
+        let mut text = String::new();
+        while !text.contains('\n') {
+            text.push_str(&shown.recv().await.unwrap().text);
+        }
+        cancel.cancel();
+        text
+    };
+    let (text, result) = tokio::join!(interrupt, bench.call("shell", json!({"command": script})));
+    assert_eq!(text, "grün\n");
+    assert_eq!(result, "TERMINAL interrupted; what it had done so far stays done\ngrün\n");
+}
+
+#[tokio::test]
+async fn long_output_is_spilled_and_can_be_read_back() {
+    let mut bench = Bench::new(&[]);
+    let script = "i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done";
+    let text = bench.call("shell", json!({"command": script})).await;
+    assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("line 1998\nline 1999\n"), "{text}");
+    assert!(text.len() < LIMIT + 400, "{}", text.len());
+    let path = text.split("all of it is in ").nth(1).unwrap().split(';').next().unwrap().to_owned();
+    let real = path.replace("BASE", &bench.base.display().to_string());
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(Path::new(&real)), mode(&bench.base.join("spill"))), (0o600, 0o700));
+    assert_eq!(fs::read_to_string(&real).unwrap().lines().count(), 2000);
+    let back = bench.call("read_file", json!({"path": real, "offset": 1000, "limit": 1})).await;
+    assert!(back.starts_with("  1000\tline 999\n"), "{back}");
+
+    for n in 0..500 {
+        bench.put(&format!("some/file-number-{n:03}.txt"), "");
+    }
+    let listing = bench.call("find_files", json!({"pattern": "*.txt"})).await;
+    assert!(listing.contains("left out here; all of it is in BASE/spill/"), "{listing}");
+    assert!(listing.contains("file-number-000") && listing.contains("file-number-499"));
+
+    fs::remove_dir_all(bench.base.join("spill")).unwrap();
+    fs::write(bench.base.join("spill"), "in the way").unwrap();
+    let lost = bench.call("shell", json!({"command": script})).await;
+    assert!(lost.contains("it could not be kept:") && lost.ends_with("line 1999\n"), "{lost}");
+}
+
+#[tokio::test]
+async fn endless_output_is_bounded_on_disk_and_in_the_answer() {
+    let mut bench = Bench::new(&[]);
+    let script = "head -c 20000000 /dev/zero | tr '\\0' 'x'";
+    let text = bench.call("shell", json!({"command": script})).await;
+    assert!(text.contains("its first 16777216 bytes are in BASE/spill/"), "{text}");
+    assert!(text.len() < LIMIT + 400);
+    let spilled = fs::read_dir(bench.base.join("spill")).unwrap().next().unwrap().unwrap();
+    assert_eq!(spilled.metadata().unwrap().len(), 16 * 1024 * 1024);
+}
+
+#[tokio::test]
+async fn a_deleted_workspace_is_said() {
+    let mut bench = Bench::new(&[]);
+    fs::remove_dir_all(bench.at("")).unwrap();
+    let calls = [
+        ("read_file", json!({"path": "a"})),
+        ("list_dir", json!({})),
+        ("find_files", json!({"pattern": "*"})),
+        ("search_text", json!({"pattern": "x"})),
+        ("write_file", json!({"path": "a", "content": ""})),
+        ("edit_file", json!({"path": "a", "old": "x", "new": "y"})),
+        ("shell", json!({"command": "ls"})),
+    ];
+    for (name, args) in calls {
+        let got = bench.call(name, args).await;
+        assert!(
+            got.starts_with("TERMINAL") && got.contains("BASE/ws") && got.contains("restore it"),
+            "{got}"
+        );
+    }
+}

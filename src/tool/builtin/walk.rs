@@ -1,0 +1,45 @@
+//! Folders looked through in a fixed order, without what `.gitignore` and `.ignore` hide.
+//!
+//! The person's global ignore file does not count, so that a folder gives the same answer on every machine. Links
+//! are not followed: what they lead to is found where it is, or lies outside. Called by the listing and search tools.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::WalkBuilder;
+
+use super::work::misuse;
+use crate::tool::ToolError;
+
+/// Walks `root`: by name within each folder, dot files included, `.git` left out.
+pub fn walker(root: &Path) -> WalkBuilder {
+    let mut builder = WalkBuilder::new(root);
+    builder
+        .standard_filters(false)
+        .parents(true)
+        .ignore(true)
+        .git_ignore(true)
+        .require_git(false)
+        .follow_links(false)
+        .sort_by_file_name(OsStr::cmp)
+        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+    builder
+}
+
+/// A pattern for paths relative to a folder. Without `/` it is met by a name at any depth.
+pub fn glob(pattern: &str) -> Result<GlobMatcher, ToolError> {
+    if Path::new(pattern).is_absolute() {
+        return Err(misuse(format!("the pattern `{pattern}` must be relative; give the folder in `path`")));
+    }
+    let relative = pattern.strip_prefix("./").unwrap_or(pattern);
+    if relative.is_empty() {
+        return Err(misuse("the pattern is empty; `*` is met by every file, `*.rs` by Rust files"));
+    }
+    let whole = if relative.contains('/') { relative.to_owned() } else { format!("**/{relative}") };
+    GlobBuilder::new(&whole)
+        .literal_separator(true)
+        .build()
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| misuse(format!("the pattern `{pattern}` is no glob: {}", error.kind())))
+}

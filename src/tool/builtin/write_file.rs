@@ -1,0 +1,187 @@
+//! `write_file`: makes a file, or replaces one that the model has read, whole.
+//!
+//! It never overwrites what the model has not seen, never leaves half a file, and never writes outside the workspace.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::args;
+use super::diff::{counts, diff};
+use super::files::{MAX_CHANGED, Present, check_seen, present, resource, version};
+use super::output::untrusted;
+use super::place::Place;
+use super::work::{LOOK_TIMEOUT, interrupted, misuse, off_thread, place_of_plan, place_of_run, terminal};
+use crate::message::{Source, ToolName};
+use crate::stdx::fs::write_atomic;
+use crate::tool::{
+    Access, CallPlan, Category, DiffLine, PlanContext, Preview, Risk, Seen, SideEffect, Tool, ToolContext,
+    ToolError, ToolOutput, ToolSpec, Undo,
+};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// Path of the file, relative to the workspace. Missing folders are made.
+    path: String,
+    /// The whole new content.
+    content: String,
+}
+
+/// Writes one file of the workspace.
+pub struct WriteFile {
+    spec: ToolSpec,
+}
+
+impl WriteFile {
+    pub fn new(output_limit: usize) -> Self {
+        Self {
+            spec: ToolSpec {
+                name: ToolName::new("write_file"),
+                description:
+                    "Creates a file, or replaces the whole content of one that you have read. For small \
+                              changes to a file use edit_file."
+                        .to_owned(),
+                parameters: args::schema::<Args>(),
+                category: Category::Files,
+                risk: Risk::Medium,
+                side_effect: SideEffect::Local,
+                output_limit,
+                timeout: LOOK_TIMEOUT,
+            },
+        }
+    }
+}
+
+impl Tool for WriteFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn plan<'a>(
+        &'a self,
+        args: &'a Value,
+        cx: &'a PlanContext,
+    ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
+        Box::pin(async move {
+            let args: Args = args::parse(&self.spec, args)?;
+            let (place, seen) = (place_of_plan(cx), Arc::clone(&cx.seen));
+            off_thread(move || {
+                let change = look(&args, &place, &seen)?;
+                Ok(change.plan(&place))
+            })
+            .await
+        })
+    }
+
+    /// Not given up halfway: a cancel before the write starts stops it, one after waits for its end.
+    fn run<'a>(
+        &'a self,
+        args: &'a Value,
+        cx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let args: Args = args::parse(&self.spec, args)?;
+            let (place, seen, cancel) = (place_of_run(cx), Arc::clone(&cx.seen), cx.cancel.clone());
+            let source = Source::Tool { name: self.spec.name.clone() };
+            off_thread(move || {
+                let change = look(&args, &place, &seen)?;
+                if cancel.is_cancelled() {
+                    return Err(interrupted());
+                }
+                store(&change.path, &change.shown, change.new.as_bytes())?;
+                let done = match change.old {
+                    Present::Absent => "created",
+                    Present::File { .. } => "replaced",
+                };
+                let (lines, bytes) = (change.new.lines().count(), change.new.len());
+                let text = format!("{done} {}: {}, {bytes} bytes", change.shown, counted(lines));
+                let version = version(change.new.as_bytes());
+                Ok(untrusted(text, source).seeing(resource(&change.path), version))
+            })
+            .await
+        })
+    }
+}
+
+/// A change of one file that may be made.
+pub struct Change {
+    pub path: PathBuf,
+    pub shown: String,
+    pub old: Present,
+    pub new: String,
+}
+
+impl Change {
+    /// The old content as text; what is no UTF-8 in it is replaced.
+    fn old_text(&self) -> String {
+        match &self.old {
+            Present::Absent => String::new(),
+            Present::File { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
+        }
+    }
+
+    pub fn lines(&self) -> Vec<DiffLine> {
+        diff(&self.old_text(), &self.new)
+    }
+
+    pub fn plan(&self, place: &Place) -> CallPlan {
+        let lines = self.lines();
+        let (added, removed) = counts(&lines);
+        let shown = &self.shown;
+        let summary = match &self.old {
+            Present::Absent => format!("write {} to {shown} (new file)", counted(added)),
+            Present::File { .. } => format!("change {shown}: +{added} -{removed}"),
+        };
+        CallPlan {
+            summary,
+            preview: Preview::Diff { path: shown.clone(), lines },
+            risk: risk(place, &self.path),
+            access: Access::Paths { reads: Vec::new(), writes: vec![self.path.clone()] },
+            basis: vec![(resource(&self.path), self.old.version())],
+            undo: Undo::None,
+            question: None,
+        }
+    }
+}
+
+fn look(args: &Args, place: &Place, seen: &Seen) -> Result<Change, ToolError> {
+    let path = place.writable(&args.path)?;
+    let shown = place.shown(&path);
+    if args.content.len() as u64 > MAX_CHANGED {
+        return Err(misuse(format!("the content has more than {MAX_CHANGED} bytes; write it in parts")));
+    }
+    let old = present(&path, &shown)?;
+    check_seen(seen, &path, &old, &shown)?;
+    if matches!(&old, Present::File { bytes, .. } if bytes == args.content.as_bytes()) {
+        return Err(misuse(format!("{shown} already has exactly this content; nothing is to be written")));
+    }
+    Ok(Change { path, shown, old, new: args.content.clone() })
+}
+
+/// What lies in `.git` can run as a program the next time git does; `.co` holds our own settings.
+fn risk(place: &Place, path: &Path) -> Risk {
+    let inner = path.strip_prefix(&place.workspace).unwrap_or(path);
+    if inner.components().any(|part| part.as_os_str() == ".git" || part.as_os_str() == ".co") {
+        Risk::High
+    } else {
+        Risk::Medium
+    }
+}
+
+/// Writes the file whole, its folders first.
+pub fn store(path: &Path, shown: &str, bytes: &[u8]) -> Result<(), ToolError> {
+    let folders = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folders
+        .and_then(|()| write_atomic(path, bytes))
+        .map_err(|error| terminal(format!("{shown} was not written: {error}")))
+}
+
+/// A number of lines in words.
+fn counted(lines: usize) -> String {
+    if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
+}
