@@ -3,5 +3,6 @@
 pub mod stdx;
 pub mod config;
 pub mod message;
+pub mod approval;
 pub mod sandbox;
 pub mod tool;
