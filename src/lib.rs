@@ -4,5 +4,6 @@ pub mod stdx;
 pub mod config;
 pub mod message;
 pub mod approval;
+pub mod provider;
 pub mod sandbox;
 pub mod tool;

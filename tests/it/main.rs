@@ -1,1 +1,8 @@
 //! The integration tests, one binary: each module is data plus one check.
+#![expect(clippy::unwrap_used, reason = "a test that cannot unwrap has failed")]
+
+mod assembled;
+mod provider_http;
+mod recordings;
+mod skip;
+mod wire_fixtures;

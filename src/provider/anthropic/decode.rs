@@ -1,0 +1,252 @@
+//! Messages events → stream events.
+//!
+//! Blocks are told apart by their index on the wire; ours are dense and in order of their start. The reply is whole
+//! only at `message_stop`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::WIRE;
+use super::block::Block;
+use crate::message::{Opaque, StopKind, StopReason, Usage};
+use crate::provider::sse_decoder::{Held, SseProtocol, is_error, malformed, truncated};
+use crate::provider::{ProviderError, Seen, StartKind, StreamEvent, classify};
+
+/// The state of one reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessagesProtocol {
+    /// As requested: what opaque data is bound to.
+    requested: String,
+    named: Option<String>,
+    id: Option<String>,
+    /// Open blocks by their index on the wire.
+    blocks: BTreeMap<u64, Block>,
+    parts: usize,
+    calls: usize,
+    stop: Stop,
+    /// Usage as told, later values over earlier ones.
+    usage: Map<String, Value>,
+    /// A server-side container that a continuation must name.
+    container: Option<Value>,
+    finished: bool,
+    held: Held,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Stop {
+    reason: Option<String>,
+    sequence: Option<String>,
+    explanation: Option<String>,
+}
+
+impl MessagesProtocol {
+    pub fn new(model: &str) -> Self {
+        Self {
+            requested: model.to_owned(),
+            named: None,
+            id: None,
+            blocks: BTreeMap::new(),
+            parts: 0,
+            calls: 0,
+            stop: Stop::default(),
+            usage: Map::new(),
+            container: None,
+            finished: false,
+            held: Held::default(),
+        }
+    }
+
+    fn message_start(&mut self, message: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        let id = text(message, "id");
+        if self.named.is_some() {
+            // Proxies repeat the start; another message in mid-stream voids what was said.
+            return match id == self.id || self.parts == 0 {
+                true => Ok(()),
+                false => Err(truncated("the server began another reply in the middle of this one")),
+            };
+        }
+        self.id = id;
+        self.name(text(message, "model"), out);
+        self.add_usage(message);
+        self.note_container(message);
+        Ok(())
+    }
+
+    fn name(&mut self, named: Option<String>, out: &mut Vec<StreamEvent>) {
+        let model = named.unwrap_or_else(|| self.requested.clone());
+        self.named = Some(model.clone());
+        out.push(StreamEvent::Started { model });
+    }
+
+    fn start_block(
+        &mut self,
+        at: u64,
+        start: &Value,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        if self.named.is_none() {
+            self.name(None, out);
+        }
+        self.stop_block(at, out);
+        let index = self.parts;
+        self.parts += 1;
+        let block = Block::start(index, start, &mut self.held, out)?;
+        self.calls += usize::from(block.is_call());
+        self.blocks.insert(at, block);
+        Ok(())
+    }
+
+    fn stop_block(&mut self, at: u64, out: &mut Vec<StreamEvent>) {
+        let Some(block) = self.blocks.remove(&at) else { return };
+        let (wire, model) = (WIRE.to_owned(), self.requested.clone());
+        block.end(out, |data| Opaque { wire, model, data });
+    }
+
+    fn message_delta(&mut self, event: &Value) {
+        let delta = event.get("delta").unwrap_or(&Value::Null);
+        if let Some(reason) = text(delta, "stop_reason") {
+            self.stop.reason = Some(reason);
+        }
+        if let Some(sequence) = text(delta, "stop_sequence") {
+            self.stop.sequence = Some(sequence);
+        }
+        if let Some(details) = delta.get("stop_details") {
+            self.stop.explanation = text(details, "explanation").or_else(|| text(details, "category"));
+        }
+        self.note_container(delta);
+        self.add_usage(event);
+    }
+
+    fn add_usage(&mut self, holder: &Value) {
+        for (key, value) in holder.get("usage").and_then(Value::as_object).into_iter().flatten() {
+            if !value.is_null() {
+                self.usage.insert(key.clone(), value.clone());
+            }
+        }
+    }
+
+    fn note_container(&mut self, holder: &Value) {
+        if let Some(id) = holder.get("container").and_then(|container| container.get("id")) {
+            self.container = Some(id.clone());
+        }
+    }
+
+    fn complete(&mut self, out: &mut Vec<StreamEvent>) {
+        let open: Vec<u64> = self.blocks.keys().copied().collect();
+        for at in open {
+            self.stop_block(at, out);
+        }
+        if let Some(id) = self.container.take() {
+            let index = self.parts;
+            self.parts += 1;
+            out.push(StreamEvent::PartStarted { index, kind: StartKind::Native });
+            let data = json!({ "container": id });
+            let opaque = Some(Opaque { wire: WIRE.to_owned(), model: self.requested.clone(), data });
+            out.push(StreamEvent::PartEnded { index, opaque });
+        }
+        self.finished = true;
+        out.push(StreamEvent::Finished { stop: self.stop_reason(), usage: self.total() });
+    }
+
+    fn stop_reason(&self) -> StopReason {
+        let raw = self.stop.reason.as_deref();
+        let kind = match raw {
+            None | Some("end_turn" | "compaction") if self.calls > 0 => StopKind::ToolUse,
+            None | Some("end_turn" | "compaction") => StopKind::EndTurn,
+            Some("tool_use") => StopKind::ToolUse,
+            Some("max_tokens" | "model_context_window_exceeded") => StopKind::MaxTokens,
+            Some("stop_sequence") => StopKind::StopSequence,
+            Some("refusal") => StopKind::Refusal,
+            Some("pause_turn") => StopKind::PauseTurn,
+            Some(_) => StopKind::Other,
+        };
+        let detail = self.stop.explanation.clone().or_else(|| self.stop.sequence.clone());
+        StopReason { kind, raw: raw.map(str::to_owned), detail }
+    }
+
+    /// Input counts caches, which this provider counts apart.
+    fn total(&self) -> Usage {
+        let count = |key: &str| self.usage.get(key).and_then(Value::as_u64);
+        let cached_input = count("cache_read_input_tokens");
+        let cache_write = count("cache_creation_input_tokens");
+        let caches = cached_input.unwrap_or(0).saturating_add(cache_write.unwrap_or(0));
+        let details = self.usage.get("output_tokens_details");
+        Usage {
+            input: count("input_tokens").map(|input| input.saturating_add(caches)),
+            output: count("output_tokens"),
+            cached_input,
+            cache_write,
+            reasoning: details.and_then(|details| details.get("thinking_tokens")).and_then(Value::as_u64),
+        }
+    }
+}
+
+impl SseProtocol for MessagesProtocol {
+    fn event(&mut self, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        if is_error(data) {
+            return Err(classify::classify_value(data));
+        }
+        let null = Value::Null;
+        let field = |key: &str| data.get(key).unwrap_or(&null);
+        let at = field("index").as_u64().unwrap_or(0);
+        match data.get("type").and_then(Value::as_str) {
+            Some("message_start") => self.message_start(field("message"), out)?,
+            Some("content_block_start") => self.start_block(at, field("content_block"), out)?,
+            Some("content_block_delta") => {
+                if let Some(block) = self.blocks.get_mut(&at) {
+                    block.delta(field("delta"), &mut self.held, out)?;
+                }
+            }
+            Some("content_block_stop") => self.stop_block(at, out),
+            Some("message_delta") => self.message_delta(data),
+            Some("message_stop") if self.named.is_some() => self.complete(out),
+            Some("message_stop") => return Err(truncated("the server ended its stream without a reply")),
+            Some(_) => {}
+            None if data.get("choices").is_some() => {
+                return Err(malformed(
+                    "the server speaks Chat Completions, not Anthropic Messages; check the base URL",
+                ));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Not of this protocol; proxies that translate send it.
+    fn done_sentinel(&mut self, _out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        Ok(())
+    }
+
+    fn end(&mut self, _out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        Err(truncated("the connection ended before the reply did"))
+    }
+
+    fn whole(&mut self, body: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        let Some(content) = body.get("content").and_then(Value::as_array) else {
+            return Err(malformed("the server's answer holds no `content`: it is no Anthropic message"));
+        };
+        self.message_start(body, out)?;
+        for (at, start) in (0u64..).zip(content) {
+            self.start_block(at, start, out)?;
+            self.stop_block(at, out);
+        }
+        // A whole message holds in itself what a stream says at its end.
+        self.message_delta(&json!({ "delta": body }));
+        self.complete(out);
+        Ok(())
+    }
+
+    fn finished(&self) -> bool {
+        self.finished
+    }
+
+    fn seen(&self) -> Seen {
+        let stop = self.stop.reason.is_some().then(|| self.stop_reason());
+        Seen { model: self.named.clone(), stop, usage: self.total() }
+    }
+}
+
+fn text(value: &Value, key: &str) -> Option<String> {
+    value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}

@@ -1,0 +1,243 @@
+//! Our conversation → an Anthropic Messages body.
+//!
+//! Equal conversations give equal bytes, and a longer one begins with the content of the shorter: only the cache
+//! marks move. Signed thinking goes back only to the model that made it; unsigned thinking goes to nobody.
+
+use serde_json::{Map, Value, json};
+
+use super::{WIRE, thinking};
+use crate::message::{
+    AssistantMessage, AssistantPart, Message, PartKind, ReturnPart, ReturnStatus, ToolReturn, UserPart,
+};
+use crate::provider::wire_text::{self, WireIds, clean};
+use crate::provider::{ErrorClass, ModelRequest, ProviderError, ToolChoice};
+
+/// The body's bytes.
+pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
+    let mut messages = messages(request)?;
+    mark_messages(&mut messages);
+    let asked = thinking::ask(&request.model, request.thinking, request.max_output_tokens);
+    let mut body = Map::new();
+    let mut set = |key: &str, value: Value| {
+        body.insert(key.to_owned(), value);
+    };
+    set("model", json!(request.model));
+    set("max_tokens", json!(asked.max_tokens));
+    if !request.tools.is_empty() {
+        set("tools", tools(request));
+        if request.tool_choice == ToolChoice::None {
+            set("tool_choice", json!({ "type": "none" }));
+        }
+    }
+    if !request.system.is_empty() {
+        let mut block = json!({ "type": "text", "text": clean(&request.system) });
+        mark(&mut block);
+        set("system", json!([block]));
+    }
+    // A budget for thinking is refused where the open tool loop does not begin with thinking.
+    let possible = !asked.demands_signature || !begins_unsigned(&messages);
+    if let Some(thinking) = asked.thinking.filter(|_| possible) {
+        set("thinking", thinking);
+    }
+    if let Some(config) = asked.output_config {
+        set("output_config", config);
+    }
+    if let Some(container) = container(request) {
+        set("container", container);
+    }
+    set("messages", Value::Array(messages));
+    set("stream", json!(true));
+    serde_json::to_vec(&body).map_err(|error| bad_request(error.to_string()))
+}
+
+fn bad_request(message: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorClass::BadRequest, message)
+}
+
+fn tools(request: &ModelRequest) -> Value {
+    let mut tools: Vec<Value> = request
+        .tools
+        .iter()
+        .map(|tool| {
+            json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters })
+        })
+        .collect();
+    if let Some(last) = tools.last_mut() {
+        mark(last);
+    }
+    Value::Array(tools)
+}
+
+/// Marks a block as the end of a prefix worth caching.
+fn mark(block: &mut Value) {
+    if let Some(block) = block.as_object_mut() {
+        block.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
+    }
+}
+
+/// Marks the end of the conversation, and where the request before this one ended: the service looks back only 20
+/// blocks for what it knows. With system and tools these are the four marks it allows.
+fn mark_messages(messages: &mut [Value]) {
+    let users = messages.iter_mut().rev().filter(|message| message.get("role") == Some(&json!("user")));
+    for message in users.take(2) {
+        let content = message.get_mut("content").and_then(Value::as_array_mut);
+        if let Some(last) = content.and_then(|content| content.last_mut()) {
+            mark(last);
+        }
+    }
+}
+
+fn messages(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
+    let mut list = List { messages: Vec::new(), ids: WireIds::default(), model: &request.model };
+    for message in &request.messages {
+        match message {
+            Message::User { parts } => list.add("user", parts.iter().filter_map(user_block).collect()),
+            Message::Assistant(reply) => list.assistant(reply),
+            Message::ToolReturns { returns } => list.returns(returns)?,
+        }
+    }
+    match list.messages.first().and_then(|first| first.get("role")).and_then(Value::as_str) {
+        Some("user") => Ok(list.messages),
+        Some(_) | None => Err(bad_request("the conversation must begin with what the user says")),
+    }
+}
+
+struct List<'a> {
+    messages: Vec<Value>,
+    ids: WireIds,
+    model: &'a str,
+}
+
+impl List<'_> {
+    /// Appends blocks: neighbours of one role become one message.
+    fn add(&mut self, role: &str, blocks: Vec<Value>) {
+        if blocks.is_empty() {
+            return;
+        }
+        let last = self.messages.last_mut().filter(|last| last.get("role") == Some(&json!(role)));
+        match last.and_then(|last| last.get_mut("content")).and_then(Value::as_array_mut) {
+            Some(content) => content.extend(blocks),
+            None => self.messages.push(json!({ "role": role, "content": blocks })),
+        }
+    }
+
+    fn assistant(&mut self, reply: &AssistantMessage) {
+        let mut blocks = Vec::new();
+        for part in &reply.parts {
+            blocks.extend(self.block(part));
+        }
+        self.add("assistant", blocks);
+    }
+
+    fn block(&mut self, part: &AssistantPart) -> Option<Value> {
+        let own = wire_text::own(part.opaque.as_ref(), WIRE, self.model);
+        match &part.kind {
+            PartKind::Text { text } if text.trim().is_empty() => None,
+            PartKind::Text { text } => {
+                let mut block = json!({ "type": "text", "text": clean(text) });
+                extend(&mut block, own);
+                Some(block)
+            }
+            PartKind::Thinking { text } => {
+                let signature = own?.get("signature").and_then(Value::as_str).filter(|s| !s.is_empty())?;
+                // Signed words go back exactly as they came.
+                Some(json!({ "type": "thinking", "thinking": text, "signature": signature }))
+            }
+            PartKind::ToolCall(call) => {
+                let mut block = json!({
+                    "type": "tool_use",
+                    "id": self.ids.assign(call),
+                    "name": wire_text::tool_name(call.name.as_str()),
+                    "input": wire_text::arguments(&call.args),
+                });
+                extend(&mut block, own);
+                Some(block)
+            }
+            PartKind::Native => own.filter(|data| data.get("type").is_some()).cloned(),
+        }
+    }
+
+    /// The returns of one reply: one user message, and before anything else in it.
+    fn returns(&mut self, returns: &[ToolReturn]) -> Result<(), ProviderError> {
+        let mut blocks = Vec::new();
+        for returned in returns {
+            let mut block = json!({
+                "type": "tool_result",
+                "tool_use_id": self.ids.of(&returned.call)?,
+                "content": return_content(returned),
+            });
+            if let (Some(block), true) = (block.as_object_mut(), returned.status != ReturnStatus::Ok) {
+                block.insert("is_error".to_owned(), json!(true));
+            }
+            blocks.push(block);
+        }
+        self.add("user", blocks);
+        Ok(())
+    }
+}
+
+fn extend(block: &mut Value, own: Option<&Value>) {
+    if let (Some(block), Some(own)) = (block.as_object_mut(), own.and_then(Value::as_object)) {
+        for (key, value) in own {
+            block.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+    }
+}
+
+fn user_block(part: &UserPart) -> Option<Value> {
+    match part {
+        UserPart::Text { text } if text.trim().is_empty() => None,
+        UserPart::Text { text } => Some(json!({ "type": "text", "text": clean(text) })),
+        UserPart::Image { media_type, data } => Some(image_block(media_type, data)),
+        UserPart::Note { kind, text } => Some(json!({ "type": "text", "text": wire_text::note(kind, text) })),
+    }
+}
+
+fn image_block(media_type: &str, data: &str) -> Value {
+    json!({ "type": "image", "source": { "type": "base64", "media_type": media_type, "data": data } })
+}
+
+fn return_content(returned: &ToolReturn) -> Value {
+    let mut text = returned.text();
+    if let Some(word) = wire_text::status_word(returned.status) {
+        text = format!("[{word}] {text}");
+    }
+    if text.trim().is_empty() {
+        "(no output)".clone_into(&mut text);
+    }
+    let images: Vec<Value> = returned
+        .content
+        .iter()
+        .filter_map(|part| match part {
+            ReturnPart::Image { media_type, data } => Some(image_block(media_type, data)),
+            ReturnPart::Text { .. } => None,
+        })
+        .collect();
+    if images.is_empty() {
+        return json!(clean(&text));
+    }
+    let mut blocks = vec![json!({ "type": "text", "text": clean(&text) })];
+    blocks.extend(images);
+    Value::Array(blocks)
+}
+
+/// Whether the last message answers calls of a reply that does not begin with thinking.
+fn begins_unsigned(messages: &[Value]) -> bool {
+    let first_kind = |message: &'_ Value| -> Option<String> {
+        let first = message.get("content").and_then(Value::as_array)?.first()?;
+        first.get("type").and_then(Value::as_str).map(str::to_owned)
+    };
+    let [.., reply, last] = messages else { return false };
+    let answers = first_kind(last).as_deref() == Some("tool_result");
+    answers && !matches!(first_kind(reply).as_deref(), Some("thinking" | "redacted_thinking"))
+}
+
+/// The container that this model's last reply named, if it named one.
+fn container(request: &ModelRequest) -> Option<Value> {
+    request.messages.iter().rev().find_map(|message| match message {
+        Message::Assistant(reply) => reply.parts.iter().rev().find_map(|part| {
+            wire_text::own(part.opaque.as_ref(), WIRE, &request.model)?.get("container").cloned()
+        }),
+        Message::User { .. } | Message::ToolReturns { .. } => None,
+    })
+}

@@ -1,0 +1,51 @@
+//! The codec of Anthropic Messages (`wire.md` §1).
+//!
+//! Pure: requests to bytes, bytes to stream events. Thinking, redacted thinking and server tools keep what only their
+//! provider understands, and go back unchanged to the same model and to nobody else.
+//! Called by `provider/http`, by the loopback server and by tests.
+
+mod block;
+mod decode;
+mod encode;
+mod thinking;
+
+pub use self::decode::MessagesProtocol;
+use super::sse_decoder::SseDecoder;
+use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec, classify};
+
+/// The codec's name, as bound into opaque data.
+pub const WIRE: &str = "anthropic";
+
+/// The version of the protocol that this codec speaks.
+const VERSION: &str = "2023-06-01";
+
+/// The codec.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Anthropic;
+
+impl WireCodec for Anthropic {
+    type Decoder = SseDecoder<MessagesProtocol>;
+
+    fn wire(&self) -> &'static str {
+        WIRE
+    }
+
+    fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError> {
+        Ok(HttpRequest {
+            path: "/v1/messages".to_owned(),
+            headers: vec![("anthropic-version".to_owned(), VERSION.to_owned())],
+            body: encode::body(request)?.into(),
+        })
+    }
+
+    fn decoder(&self, model: &str) -> Self::Decoder {
+        SseDecoder::new(MessagesProtocol::new(model))
+    }
+
+    fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
+        classify::classify_reply(status, headers, body)
+    }
+}
+
+#[cfg(test)]
+mod tests;

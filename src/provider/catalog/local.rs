@@ -1,0 +1,205 @@
+//! The search for a model server on this machine.
+//!
+//! Only loopback is asked, only where the caller allows it, and only after the first frame is drawn. An answer counts
+//! only in the form of that very server: other programs listen on these ports too.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::provider::http;
+
+/// The longest answer that is read, in bytes.
+const LONGEST_ANSWER: usize = 1024 * 1024;
+
+/// A kind of server that may run here.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LocalServer {
+    /// As it is typed and stored.
+    pub name: &'static str,
+    /// As it is told to a person.
+    pub title: &'static str,
+    pub port: u16,
+    /// Where it lists its models.
+    path: &'static str,
+    form: Form,
+}
+
+/// What an answer must look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// `{"models": [{"name", "digest" or "details"}]}`
+    Ollama,
+    /// `{"data": [{"id", "type": "llm" | "vlm" | "embeddings", …}]}`
+    LmStudio,
+    /// `{"data": [{"id", "owned_by": "llamacpp"}]}`
+    LlamaCpp,
+}
+
+/// The servers, in the order in which one is chosen.
+pub const LOCAL_SERVERS: &[LocalServer] = &[
+    LocalServer { name: "ollama", title: "Ollama", port: 11_434, path: "/api/tags", form: Form::Ollama },
+    LocalServer {
+        name: "lmstudio",
+        title: "LM Studio",
+        port: 1_234,
+        path: "/api/v0/models",
+        form: Form::LmStudio,
+    },
+    LocalServer {
+        name: "llamacpp",
+        title: "llama.cpp",
+        port: 8_080,
+        path: "/v1/models",
+        form: Form::LlamaCpp,
+    },
+];
+
+/// A place to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    pub server: &'static LocalServer,
+    /// `http://127.0.0.1:11434`, without a slash at its end.
+    pub url: String,
+}
+
+impl Probe {
+    /// Every kind of server at its usual port.
+    pub fn usual() -> Vec<Self> {
+        LOCAL_SERVERS.iter().map(|server| Self::at_port(server, server.port)).collect()
+    }
+
+    /// A server at another port.
+    pub fn at_port(server: &'static LocalServer, port: u16) -> Self {
+        Self { server, url: format!("http://127.0.0.1:{port}") }
+    }
+}
+
+/// A server that answered, and has a model to talk to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub server: &'static LocalServer,
+    /// Where it speaks Chat Completions.
+    pub base_url: String,
+    /// Never empty; in the order in which the server lists them.
+    pub models: Vec<String>,
+}
+
+/// Asks all places at the same time; each has `patience` to answer. The order is that of `probes`. Cancel-safe.
+pub async fn probe_local(probes: Vec<Probe>, patience: Duration) -> Vec<Found> {
+    let Ok(client) = http::client(patience, http::Proxy::Never) else { return Vec::new() };
+    let asked = probes.into_iter().map(|probe| {
+        let client = client.clone();
+        async move { tokio::time::timeout(patience, ask(&client, probe)).await.ok().flatten() }
+    });
+    futures::future::join_all(asked).await.into_iter().flatten().collect()
+}
+
+async fn ask(client: &reqwest::Client, probe: Probe) -> Option<Found> {
+    let mut response = client.get(format!("{}{}", probe.url, probe.server.path)).send().await.ok()?;
+    if !response.status().is_success() {
+        return None;
+    }
+    let mut body = Vec::new();
+    while let Some(bytes) = response.chunk().await.ok()? {
+        body.extend_from_slice(&bytes);
+        if body.len() > LONGEST_ANSWER {
+            return None;
+        }
+    }
+    let models = models(probe.server.form, &serde_json::from_slice(&body).ok()?)?;
+    Some(Found { server: probe.server, base_url: format!("{}/v1", probe.url), models })
+}
+
+/// The models one can talk to, if the answer has this server's form and there is one.
+fn models(form: Form, answer: &Value) -> Option<Vec<String>> {
+    let text = |item: &'_ Value, key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
+    let list = |key: &str| answer.get(key).and_then(Value::as_array);
+    let models: Option<Vec<Option<String>>> = match form {
+        Form::Ollama => list("models")?
+            .iter()
+            .map(|item| {
+                let own = item.get("digest").is_some() || item.get("details").is_some();
+                own.then(|| text(item, "name"))
+            })
+            .collect(),
+        Form::LmStudio => list("data")?
+            .iter()
+            .map(|item| {
+                let kind = text(item, "type")?;
+                Some(if kind == "embeddings" { None } else { text(item, "id") })
+            })
+            .collect(),
+        Form::LlamaCpp => list("data")?
+            .iter()
+            .map(|item| (text(item, "owned_by")? == "llamacpp").then(|| text(item, "id")))
+            .collect(),
+    };
+    let models: Vec<String> = models?.into_iter().flatten().filter(|model| !model.is_empty()).collect();
+    (!models.is_empty()).then_some(models)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::provider::replay::server::{Page, Plan, ReplayServer};
+
+    #[test]
+    fn only_the_own_form_counts() {
+        let ollama = json!({ "models": [{ "name": "qwen3:8b", "digest": "d", "size": 1 }, { "name": "llama3", "details": {} }] });
+        let studio = json!({ "object": "list", "data": [{ "id": "e", "type": "embeddings" }, { "id": "qwen", "type": "llm" }] });
+        let llama = json!({ "object": "list", "data": [{ "id": "m.gguf", "object": "model", "owned_by": "llamacpp" }] });
+        let other =
+            json!({ "object": "list", "data": [{ "id": "x", "object": "model", "owned_by": "vllm" }] });
+        let answers =
+            [&ollama, &studio, &llama, &other, &json!([]), &json!({ "models": [] }), &json!({ "data": "x" })];
+        let expected = [
+            (Form::Ollama, 0, vec!["qwen3:8b", "llama3"]),
+            (Form::LmStudio, 1, vec!["qwen"]),
+            (Form::LlamaCpp, 2, vec!["m.gguf"]),
+        ];
+        for (form, own, names) in expected {
+            for (at, answer) in answers.iter().enumerate() {
+                let found = models(form, answer);
+                let expected = (at == own).then(|| names.iter().map(ToString::to_string).collect());
+                assert_eq!(found, expected, "{form:?}: {answer}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn servers_are_found_in_order() {
+        let page =
+            |path: &str, status: u16, body: Value| Page { path: path.into(), status, body: body.to_string() };
+        let pages = vec![
+            page("/api/tags", 200, json!({ "models": [{ "name": "qwen3", "digest": "d" }] })),
+            page("/api/v0/models", 500, json!({})),
+            page("/v1/models", 200, json!({ "data": [{ "id": "m", "owned_by": "llamacpp" }] })),
+        ];
+        let server = ReplayServer::start(Plan { pages, ..Plan::default() }).await.unwrap();
+        let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut probes: Vec<Probe> =
+            LOCAL_SERVERS.iter().map(|kind| Probe { server: kind, url: server.url() }).collect();
+        probes.push(Probe::at_port(&LOCAL_SERVERS[0], closed));
+        let found = probe_local(probes, Duration::from_secs(20)).await;
+        let shown: Vec<(&str, &str, Vec<String>)> = found
+            .iter()
+            .map(|found| (found.server.name, found.base_url.as_str(), found.models.clone()))
+            .collect();
+        let base = format!("{}/v1", server.url());
+        let expected = [
+            ("ollama", base.as_str(), vec!["qwen3".to_owned()]),
+            ("llamacpp", base.as_str(), vec!["m".to_owned()]),
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_says_nothing_is_not_waited_for() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let probe = Probe::at_port(&LOCAL_SERVERS[0], silent.local_addr().unwrap().port());
+        assert_eq!(probe_local(vec![probe], Duration::from_millis(100)).await, vec![]);
+    }
+}

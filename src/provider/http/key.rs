@@ -1,0 +1,56 @@
+//! A provider's key: it can be sent, and nothing else can be done with it.
+
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
+
+/// A secret. It has no `Debug`, no `Display` and no serialisation, so it cannot reach a log, a record or a screen.
+#[derive(Clone)]
+pub struct ApiKey(String);
+
+/// The header that carries a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyHeader {
+    /// `Authorization: Bearer …`
+    Bearer,
+    /// `x-api-key: …` (Anthropic)
+    XApiKey,
+}
+
+impl ApiKey {
+    /// Takes a key as it was configured; spaces and line ends around it are dropped. `None` where nothing is left.
+    pub fn new(key: &str) -> Option<Self> {
+        let key = key.trim();
+        (!key.is_empty()).then(|| Self(key.to_owned()))
+    }
+
+    /// The header to send. `None` where the key holds what no header can.
+    pub(super) fn header(&self, header: KeyHeader) -> Option<(HeaderName, HeaderValue)> {
+        let (name, text) = match header {
+            KeyHeader::Bearer => (AUTHORIZATION, format!("Bearer {}", self.0)),
+            KeyHeader::XApiKey => (HeaderName::from_static("x-api-key"), self.0.clone()),
+        };
+        let mut value = HeaderValue::try_from(text).ok()?;
+        value.set_sensitive(true);
+        Some((name, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_become_headers() {
+        let cases = [
+            (" sk-1\n", KeyHeader::Bearer, Some("authorization: Bearer sk-1")),
+            ("sk-1", KeyHeader::XApiKey, Some("x-api-key: sk-1")),
+            ("sk\n1", KeyHeader::Bearer, None),
+            ("sk\u{1}1", KeyHeader::XApiKey, None),
+        ];
+        for (key, header, expected) in cases {
+            let made = ApiKey::new(key).unwrap().header(header);
+            let shown = made.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+            assert_eq!(shown.as_deref(), expected);
+        }
+        assert!(ApiKey::new(" \n").is_none());
+    }
+}

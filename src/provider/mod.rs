@@ -1,0 +1,198 @@
+//! The provider seam: a request goes in, stream events come out, failures are values.
+//!
+//! A codec ([`WireCodec`]) is pure: it never opens a socket and never reads a clock. A [`Provider`]
+//! is what `agent` calls. Implementations live in the files beside this one (layer 5); this file is layer 2.
+
+pub mod error;
+
+pub mod classify;
+pub mod retry_headers;
+pub mod sse_decoder;
+pub mod wire_text;
+
+pub mod openai_chat;
+
+pub mod anthropic;
+
+pub mod http;
+
+pub mod catalog;
+
+pub mod offline;
+
+pub mod replay;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+pub use self::error::{ErrorClass, ProviderError, Recovery};
+use crate::message::{Message, Opaque, StopReason, Usage};
+
+/// Talks to one model service.
+pub trait Provider: Send + Sync {
+    /// The name shown and stored, e.g. `anthropic`, `offline`.
+    fn name(&self) -> &str;
+
+    /// Starts one request. Yields `Started` first and `Finished` last, or stops early with exactly one
+    /// `Err`. Part indices are dense from 0, in the order of `PartStarted`. A text or thinking part ends
+    /// before the next one starts; calls may stay open beside it, up to the end of the reply.
+    /// Dropping the stream or firing `cancel` closes the connection; after `cancel` the stream ends
+    /// without a further item.
+    fn stream(
+        &self,
+        request: ModelRequest,
+        cancel: CancellationToken,
+    ) -> BoxStream<'static, Result<StreamEvent, ProviderError>>;
+}
+
+/// Everything a model is asked with, free of any wire format.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelRequest {
+    /// The model's name as the service knows it.
+    pub model: String,
+    pub system: String,
+    pub messages: Vec<Message>,
+    pub tools: Vec<ToolSchema>,
+    pub tool_choice: ToolChoice,
+    /// `None` = the codec's own default (Anthropic demands a number and gets one).
+    pub max_output_tokens: Option<u32>,
+    pub thinking: ThinkingLevel,
+}
+
+/// A tool as the model sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSchema {
+    pub name: String,
+    pub description: String,
+    /// JSON Schema of an object.
+    pub parameters: Value,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolChoice {
+    Auto,
+    /// Text only: used when a turn's budget allows just one more reply.
+    None,
+}
+
+/// How much the model may think before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ThinkingLevel {
+    /// The provider's own default: the request says nothing.
+    #[default]
+    Default,
+    Off,
+    Low,
+    Medium,
+    High,
+}
+
+/// One step of a streamed reply.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StreamEvent {
+    /// The connection answers; `model` as the provider names it.
+    Started {
+        model: String,
+    },
+    PartStarted {
+        index: usize,
+        kind: StartKind,
+    },
+    /// Text of a text or thinking part, JSON text of a call's arguments.
+    PartDelta {
+        index: usize,
+        delta: String,
+    },
+    /// The provider closed this part; a call's arguments are whole only now.
+    PartEnded {
+        index: usize,
+        opaque: Option<Opaque>,
+    },
+    /// The protocol's own end was seen.
+    Finished {
+        stop: StopReason,
+        usage: Usage,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum StartKind {
+    Text,
+    Thinking,
+    /// `wire_id` may be empty where the provider gave none.
+    ToolCall {
+        wire_id: String,
+        name: String,
+    },
+    /// An item only the provider understands; all of it comes as `opaque` with its end.
+    Native,
+}
+
+/// A wire format without a wire: pure encode, pure decode. [`http::HttpProvider`] makes any codec a
+/// provider; tests feed its decoder recorded bytes.
+///
+/// [`http::HttpProvider`]: self::http::HttpProvider
+pub trait WireCodec: Send + Sync + 'static {
+    type Decoder: StreamDecoder;
+
+    /// The codec's name, as bound into [`Opaque::wire`].
+    fn wire(&self) -> &'static str;
+
+    /// The request to send. Errs with [`ErrorClass::BadRequest`] where this wire cannot say it.
+    fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError>;
+
+    /// A fresh decoder for the reply to a request for `model`.
+    fn decoder(&self, model: &str) -> Self::Decoder;
+
+    /// What a reply with a failure status means. `body` may be of any content type, or cut.
+    fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError;
+}
+
+/// Bytes of one reply → stream events. Holds no socket and no clock; memory is bounded.
+pub trait StreamDecoder: Send + 'static {
+    /// Takes the next bytes, cut anywhere, and appends what they complete to `out`.
+    /// After an error the decoder is spent.
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
+
+    /// The body ended. Errs with [`ErrorClass::Truncated`] where the protocol's own end is missing.
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
+
+    /// A whole JSON body in place of a stream.
+    fn whole_body(&mut self, body: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
+
+    /// What the reply said of itself so far; also after an error, when no `Finished` tells it.
+    fn seen(&self) -> Seen;
+}
+
+/// What a reply said of itself so far: also after an error, when no `Finished` tells it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Seen {
+    pub model: Option<String>,
+    pub stop: Option<StopReason>,
+    pub usage: Usage,
+}
+
+/// One HTTP request as a value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpRequest {
+    /// Path below the base URL, e.g. `/v1/messages`.
+    pub path: String,
+    /// Headers beside those of the transport; keys are added by the HTTP shell.
+    pub headers: Vec<(String, String)>,
+    pub body: Bytes,
+}
+
+/// What a failed reply's headers say about retrying; read on failures only (`wire.md` §0: Anthropic
+/// sends `retry-after` on successes too).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RetryHeaders {
+    /// `retry-after-ms`, else `retry-after` in seconds or as a date, as a wait from now.
+    pub retry_after: Option<Duration>,
+    /// `x-should-retry`.
+    pub should_retry: Option<bool>,
+    pub request_id: Option<String>,
+}

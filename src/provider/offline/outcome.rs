@@ -1,0 +1,87 @@
+//! What came of a call, told honestly: what was seen, what failed, what nobody knows.
+
+use serde_json::Value;
+
+use crate::message::{ReturnStatus, ToolCall, ToolReturn};
+
+/// How much of an output is repeated, in lines.
+const SHOWN_LINES: usize = 16;
+
+/// How much of one line is repeated, in characters.
+const SHOWN_WIDTH: usize = 200;
+
+/// One call and its return, in Markdown.
+pub fn told(call: &ToolCall, returned: &ToolReturn) -> String {
+    let text = returned.text();
+    let what = subject(call);
+    match returned.status {
+        ReturnStatus::Ok => done(call, &what, &text),
+        ReturnStatus::Failed => format!("{what} did not work:\n\n{}", fenced(&text)),
+        ReturnStatus::Denied => format!("{what} was not allowed, so nothing was done:\n\n{}", fenced(&text)),
+        ReturnStatus::Undecided => {
+            format!("{what} still waits for your decision; `/approvals` shows it, now or any day later.\n")
+        }
+        ReturnStatus::Interrupted => format!("{what} was interrupted. I do not know how far it came.\n"),
+        ReturnStatus::Unknown => {
+            format!("{what} was started, and nobody knows how it ended. Look before you do it again.\n")
+        }
+    }
+}
+
+/// The call in words; what the model (here: the request) named is quoted.
+fn subject(call: &ToolCall) -> String {
+    let arg = |key: &str| inline(call.args.get(key).and_then(Value::as_str).unwrap_or_default());
+    match call.name.as_str() {
+        "list_dir" => format!("Looking into {}", arg("path")),
+        "read_file" => format!("Reading {}", arg("path")),
+        "find_files" => format!("Finding {}", arg("pattern")),
+        "search_text" => format!("Searching for {}", arg("pattern")),
+        "write_file" => format!("Writing {}", arg("path")),
+        "edit_file" => format!("Editing {}", arg("path")),
+        "shell" => format!("The command {}", arg("command")),
+        name => format!("The call of {}", inline(name)),
+    }
+}
+
+fn done(call: &ToolCall, what: &str, text: &str) -> String {
+    let lines = text.lines().count();
+    let shown = fenced(text);
+    let lines = match lines {
+        0 => return format!("{what} worked, and said nothing.\n"),
+        1 => "one line".to_owned(),
+        lines => format!("{lines} lines"),
+    };
+    match call.name.as_str() {
+        "write_file" | "edit_file" => format!("{what} is done:\n\n{shown}"),
+        "shell" => format!("{what} ended; its output ({lines}):\n\n{shown}"),
+        _ => format!("{what} gave {lines}:\n\n{shown}"),
+    }
+}
+
+/// Text in a fence that nothing within can close; long text is cut, and says so.
+pub fn fenced(text: &str) -> String {
+    let lines: Vec<String> = text
+        .lines()
+        .take(SHOWN_LINES)
+        .map(|line| match line.char_indices().nth(SHOWN_WIDTH) {
+            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+            None => line.to_owned(),
+        })
+        .collect();
+    let fence = "`".repeat(longest_run(&lines).max(2) + 1);
+    let left = text.lines().count().saturating_sub(SHOWN_LINES);
+    let rest = if left > 0 { format!("… and {left} more.\n") } else { String::new() };
+    format!("{fence}text\n{}\n{fence}\n{rest}", lines.join("\n"))
+}
+
+/// Words between backticks that cannot end early.
+fn inline(text: &str) -> String {
+    let text: String = text.lines().next().unwrap_or_default().chars().take(80).collect();
+    let ticks = "`".repeat(longest_run(std::slice::from_ref(&text)) + 1);
+    if ticks.len() > 1 { format!("{ticks} {text} {ticks}") } else { format!("`{text}`") }
+}
+
+fn longest_run(lines: &[String]) -> usize {
+    let runs = lines.iter().flat_map(|line| line.split(|c| c != '`').map(str::len));
+    runs.max().unwrap_or(0)
+}

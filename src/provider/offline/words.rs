@@ -1,0 +1,80 @@
+//! What the tour says by itself. Plain Markdown, honest, and short.
+
+/// Said once, before the first answer of a conversation.
+pub const WHO_I_AM: &str = "\
+**I am not a language model.** I am the tour that is built into `co`: a fixed set of rules that understands a few plain \
+requests. What I do with them is real, though: real files, real commands, and your approval before anything changes.
+
+";
+
+/// How to talk to a real model.
+pub const HOW_TO_CONNECT: &str = "\
+To connect a real model, do one of these and start `co` again:
+
+- set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` in your environment,
+- or start a model server on this machine (Ollama, LM Studio, llama.cpp): `co` finds it by itself,
+- or write it into your settings: `co config` shows each of them and where it comes from.
+
+`/model` lists what is ready and switches at once.
+";
+
+/// What it understands.
+pub const WHAT_I_CAN_DO: &str = include_str!("what_i_can_do.md");
+
+/// The answer to a greeting.
+pub const HELLO: &str = "Hello! Try `show me around`, or ask `what can you do`.\n";
+
+/// The answer to what no rule fits.
+pub const NOT_UNDERSTOOD: &str = "\
+I did not understand that; I only know a few plain requests, and I will not make something up.
+
+";
+
+/// A page of Markdown, to see how it is drawn.
+pub const MARKDOWN: &str = "\
+# A heading
+
+Text with *emphasis*, **weight**, `code` and ~~a mistake~~. A list:
+
+1. first
+2. second
+   - with a point below
+   - and another
+
+| column | number |
+|:--|--:|
+| one | 1 |
+| two | 22 |
+
+```rust
+fn main() {
+    println!(\"a block of code\");
+}
+```
+
+> A quotation, and that is all.
+";
+
+/// Said in the tour before its first calls.
+pub const TOUR_LOOK: &str = "\
+Let us look around. I call two tools at once; both only read, so nobody has to approve them.
+";
+
+/// Said in the tour before it writes.
+pub const TOUR_WRITE: &str = "\n\
+Now something that changes a file. I propose to write `co-tour.md`; nothing happens before you decide. Look at the preview, \
+then press `y`, or `n`, or `e` to change the text first.
+";
+
+/// What the tour writes.
+pub const TOUR_NOTE: &str = "\
+# A note from the tour of co
+
+You approved this file. Delete it whenever you like.
+";
+
+/// The end of the tour.
+pub const TOUR_END: &str = "\n\
+That was the tour: reads ran by themselves, the change waited for you. Ask `what can you do` for more, or connect a model:
+
+";

@@ -1,0 +1,269 @@
+//! What is sent for each kind of message, and what must never be sent.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::message::{
+    AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
+    StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
+};
+use crate::provider::{ErrorClass, ThinkingLevel, ToolChoice, ToolSchema};
+
+fn request(messages: Vec<Message>) -> ModelRequest {
+    ModelRequest {
+        model: "gpt-x".into(),
+        system: String::new(),
+        messages,
+        tools: Vec::new(),
+        tool_choice: ToolChoice::Auto,
+        max_output_tokens: None,
+        thinking: ThinkingLevel::Default,
+    }
+}
+
+fn assistant(parts: Vec<AssistantPart>) -> Message {
+    ended(parts, StopReason::new(StopKind::EndTurn))
+}
+
+fn ended(parts: Vec<AssistantPart>, stop: StopReason) -> Message {
+    Message::Assistant(AssistantMessage { parts, model: "gpt-x".into(), stop })
+}
+
+fn text(text: &str) -> AssistantPart {
+    AssistantPart::new(PartKind::Text { text: text.into() })
+}
+
+fn call(id: &str, wire_id: &str, args: Value) -> AssistantPart {
+    AssistantPart::new(PartKind::ToolCall(ToolCall {
+        id: CallId(id.into()),
+        wire_id: wire_id.into(),
+        name: ToolName::new("read_file"),
+        args,
+    }))
+}
+
+fn with(mut part: AssistantPart, wire: &str, model: &str, data: Value) -> AssistantPart {
+    part.opaque = Some(Opaque { wire: wire.into(), model: model.into(), data });
+    part
+}
+
+fn thinking(wire: &str, model: &str) -> AssistantPart {
+    let part = AssistantPart::new(PartKind::Thinking { text: "Hm.".into() });
+    with(part, wire, model, json!({ "field": "reasoning_content" }))
+}
+
+fn returned(id: &str, status: ReturnStatus, text: &str) -> ToolReturn {
+    ToolReturn::program(CallId(id.into()), status, text)
+}
+
+fn sent(request: &ModelRequest, quirks: Quirks) -> Value {
+    let http = OpenAiChat::new(quirks).encode(request).unwrap();
+    assert_eq!(http.path, "/chat/completions");
+    serde_json::from_slice(&http.body).unwrap()
+}
+
+fn messages(list: Vec<Message>) -> Value {
+    sent(&request(list), Quirks::OPENAI)["messages"].take()
+}
+
+fn said(content: &str) -> Value {
+    json!({ "role": "assistant", "content": content })
+}
+
+fn user(content: &str) -> Value {
+    json!({ "role": "user", "content": content })
+}
+
+fn called(id: &str, arguments: &str) -> Value {
+    json!({ "id": id, "type": "function", "function": { "name": "read_file", "arguments": arguments } })
+}
+
+#[test]
+fn messages_are_sent_as_the_service_wants_them() {
+    let hi = || Message::user("hi");
+    let image = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,QUJD" } });
+    let picture = || UserPart::Image { media_type: "image/png".into(), data: "QUJD".into() };
+    let details = json!([{ "type": "reasoning.text", "text": "a", "signature": "s" }]);
+    let native = |model: &str| {
+        with(AssistantPart::new(PartKind::Native), WIRE, model, json!({ "reasoning_details": details }))
+    };
+    let extra = json!({ "extra_content": { "google": { "thought_signature": "s" } } });
+    let mut call_with_extra = called("a1", "{}");
+    call_with_extra["extra_content"] = extra["extra_content"].clone();
+    let refused = StopReason { kind: StopKind::Refusal, raw: None, detail: Some("I cannot.".into()) };
+    let tool = |id: &str, content: &str| json!({ "role": "tool", "tool_call_id": id, "content": content });
+    let answered = |id: &str| Message::ToolReturns { returns: vec![returned(id, ReturnStatus::Ok, "A")] };
+    let cases: Vec<(&str, Vec<Message>, Value)> = vec![
+        (
+            "neighbours of one role are merged",
+            vec![hi(), Message::user("there")],
+            json!([user("hi\n\nthere")]),
+        ),
+        (
+            "a note is no speech of the user's",
+            vec![Message::note(NoteKind::Budget, "one reply left")],
+            json!([user("[note from co: budget]\none reply left\n[end of note]")]),
+        ),
+        (
+            "an image",
+            vec![Message::User { parts: vec![UserPart::Text { text: "see".into() }, picture()] }],
+            json!([{ "role": "user", "content": [{ "type": "text", "text": "see" }, image] }]),
+        ),
+        (
+            "one message per return, in order, then what the user says",
+            vec![
+                hi(),
+                assistant(vec![
+                    text("I look."),
+                    call("1", "a1", json!({ "path": "a" })),
+                    call("2", "b1", json!("{oops")),
+                ]),
+                Message::ToolReturns {
+                    returns: vec![
+                        returned("1", ReturnStatus::Ok, ""),
+                        returned("2", ReturnStatus::Failed, "no JSON"),
+                    ],
+                },
+                Message::user("go on"),
+            ],
+            json!([
+                user("hi"),
+                { "role": "assistant", "content": "I look.", "tool_calls": [called("a1", "{\"path\":\"a\"}"), called("b1", "{\"unparsed_arguments\":\"{oops\"}")] },
+                tool("a1", "(no output)"),
+                tool("b1", "[failed] no JSON"),
+                user("go on"),
+            ]),
+        ),
+        (
+            "pictures in a return follow it",
+            vec![
+                hi(),
+                assistant(vec![call("1", "a1", json!({}))]),
+                Message::ToolReturns {
+                    returns: vec![ToolReturn {
+                        content: vec![ReturnPart::Image {
+                            media_type: "image/png".into(),
+                            data: "QUJD".into(),
+                        }],
+                        ..returned("1", ReturnStatus::Ok, "")
+                    }],
+                },
+            ],
+            json!([
+                user("hi"),
+                { "role": "assistant", "content": "", "tool_calls": [called("a1", "{}")] },
+                tool("a1", "(no output)"),
+                { "role": "user", "content": [{ "type": "text", "text": "[note from co: image returned by tool call a1]" }, image] },
+            ]),
+        ),
+        (
+            "thinking goes back with calls where its own model demands it",
+            vec![hi(), assistant(vec![thinking(WIRE, "gpt-x"), call("1", "a1", json!({}))]), answered("1")],
+            json!([
+                user("hi"),
+                { "role": "assistant", "content": "", "reasoning_content": "Hm.", "tool_calls": [called("a1", "{}")] },
+                tool("a1", "A"),
+            ]),
+        ),
+        (
+            "not without calls, and to nobody else",
+            vec![
+                hi(),
+                assistant(vec![thinking(WIRE, "gpt-x"), text("ok")]),
+                assistant(vec![
+                    thinking(WIRE, "gpt-y"),
+                    thinking("anthropic", "gpt-x"),
+                    call("1", "a1", json!({})),
+                ]),
+                answered("1"),
+            ],
+            json!([
+                user("hi"),
+                said("ok"),
+                { "role": "assistant", "content": "", "tool_calls": [called("a1", "{}")] },
+                tool("a1", "A"),
+            ]),
+        ),
+        (
+            "reasoning details go back to their own model",
+            vec![
+                hi(),
+                assistant(vec![text("a"), native("gpt-x")]),
+                Message::user("b"),
+                assistant(vec![text("c"), native("gpt-y")]),
+            ],
+            json!([user("hi"), { "role": "assistant", "content": "a", "reasoning_details": details }, user("b"), said("c")]),
+        ),
+        (
+            "so do unknown fields of a call",
+            vec![
+                hi(),
+                assistant(vec![with(call("1", "a1", json!({})), WIRE, "gpt-x", extra)]),
+                answered("1"),
+            ],
+            json!([user("hi"), { "role": "assistant", "content": "", "tool_calls": [call_with_extra] }, tool("a1", "A")]),
+        ),
+        (
+            "a refusal without text is what was said",
+            vec![hi(), ended(vec![], refused), Message::user("why")],
+            json!([user("hi"), said("I cannot."), user("why")]),
+        ),
+        (
+            "an empty reply is left out",
+            vec![hi(), assistant(vec![]), Message::user("there")],
+            json!([user("hi\n\nthere")]),
+        ),
+    ];
+    for (about, list, expected) in cases {
+        assert_eq!(messages(list), expected, "{about}");
+    }
+}
+
+#[test]
+fn a_return_without_its_call_is_refused() {
+    let list = vec![
+        Message::user("hi"),
+        Message::ToolReturns { returns: vec![returned("9", ReturnStatus::Ok, "x")] },
+    ];
+    let error = OpenAiChat::new(Quirks::OPENAI).encode(&request(list)).unwrap_err();
+    assert_eq!(error.class, ErrorClass::BadRequest);
+}
+
+#[test]
+fn the_body_around_the_messages() {
+    let mut asked = request(vec![Message::user("hi")]);
+    asked.system = "Be brief.".into();
+    let schema = json!({ "type": "object" });
+    asked.tools = vec![ToolSchema { name: "a".into(), description: "d".into(), parameters: schema.clone() }];
+    asked.tool_choice = ToolChoice::None;
+    asked.max_output_tokens = Some(100);
+    asked.thinking = ThinkingLevel::Low;
+    let expected = |limit: &str| {
+        json!({
+            "model": "gpt-x",
+            "messages": [{ "role": "system", "content": "Be brief." }, user("hi")],
+            "tools": [{ "type": "function", "function": { "name": "a", "description": "d", "parameters": schema } }],
+            "tool_choice": "none",
+            limit: 100,
+            "reasoning_effort": "low",
+            "stream": true,
+            "stream_options": { "include_usage": true },
+        })
+    };
+    assert_eq!(sent(&asked, Quirks::OPENAI), expected("max_completion_tokens"));
+    assert_eq!(sent(&asked, Quirks::COMPATIBLE), expected("max_tokens"));
+    let bare = Quirks { usage: UsageOption::Silent, effort: EffortStyle::Unsupported, ..Quirks::COMPATIBLE };
+    let body = sent(&asked, bare);
+    assert!(body.get("stream_options").is_none() && body.get("reasoning_effort").is_none());
+}
+
+#[test]
+fn no_effort_is_asked_only_of_models_that_know_it() {
+    for (model, expected) in
+        [("gpt-5.2", json!("none")), ("gpt-5-mini", json!("minimal")), ("llama3", Value::Null)]
+    {
+        let mut asked = request(vec![Message::user("hi")]);
+        (asked.model, asked.thinking) = (model.into(), ThinkingLevel::Off);
+        assert_eq!(sent(&asked, Quirks::OPENAI)["reasoning_effort"], expected, "{model}");
+    }
+}

@@ -1,0 +1,53 @@
+//! How a reply ended and what it cost, in our own words (`wire.md` §0).
+
+use serde_json::Value;
+
+use super::calls::Calls;
+use crate::message::{StopKind, StopReason, Usage};
+
+/// The stop reason behind a finish reason; without one it is inferred. Calls count for more than the word.
+pub fn stop_reason(raw: Option<&str>, calls: &Calls, refusal: &str) -> StopReason {
+    let word = match raw {
+        None | Some("stop" | "eos" | "end" | "end_turn") => StopKind::EndTurn,
+        Some("tool_calls" | "function_call" | "tool_use") => StopKind::ToolUse,
+        Some("length" | "max_tokens" | "model_length") => StopKind::MaxTokens,
+        Some("content_filter") => StopKind::Refusal,
+        Some(_) => StopKind::Other,
+    };
+    let kind = match word {
+        StopKind::EndTurn if !calls.is_empty() => StopKind::ToolUse,
+        StopKind::EndTurn if !refusal.is_empty() => StopKind::Refusal,
+        word => word,
+    };
+    let detail = (!refusal.is_empty()).then(|| refusal.to_owned());
+    StopReason { kind, raw: raw.map(str::to_owned), detail }
+}
+
+/// Token counts: input with caches, output with reasoning.
+pub fn usage(told: &Value) -> Usage {
+    let count =
+        |path: &[&str]| path.iter().try_fold(told, |value, key| value.get(*key)).and_then(Value::as_u64);
+    let input = count(&["prompt_tokens"]);
+    let completion = count(&["completion_tokens"]);
+    let reasoning = count(&["completion_tokens_details", "reasoning_tokens"]);
+    let total = count(&["total_tokens"]);
+    // xAI leaves reasoning out of the completion; only its total tells.
+    let apart = match (input, completion, reasoning, total) {
+        (Some(input), Some(completion), Some(reasoning), Some(total)) => {
+            input.checked_add(completion).and_then(|sum| sum.checked_add(reasoning)) == Some(total)
+        }
+        _ => false,
+    };
+    Usage {
+        input,
+        output: if apart {
+            completion.zip(reasoning).map(|(said, thought)| said + thought)
+        } else {
+            completion
+        },
+        cached_input: count(&["prompt_tokens_details", "cached_tokens"])
+            .or_else(|| count(&["prompt_cache_hit_tokens"])),
+        cache_write: count(&["prompt_tokens_details", "cache_write_tokens"]),
+        reasoning,
+    }
+}

@@ -1,0 +1,189 @@
+//! Each rule in our own form and in both wires' bodies, the good case beside the bad one.
+
+use serde_json::json;
+
+use super::*;
+use crate::message::{
+    AssistantMessage, AssistantPart, CallId, Message, Opaque, PartKind, ReturnStatus, StopReason, ToolCall,
+    ToolName, ToolReturn,
+};
+use crate::provider::WireCodec;
+use crate::provider::anthropic::Anthropic;
+use crate::provider::openai_chat::{OpenAiChat, Quirks};
+use crate::provider::replay::parse_reply;
+use crate::provider::replay::tests::request;
+
+fn reply(parts: Vec<AssistantPart>, kind: StopKind) -> Message {
+    Message::Assistant(AssistantMessage { parts, model: "m".into(), stop: StopReason::new(kind) })
+}
+
+fn assistant(parts: Vec<AssistantPart>) -> Message {
+    reply(parts, StopKind::ToolUse)
+}
+
+fn text() -> AssistantPart {
+    AssistantPart::new(PartKind::Text { text: "ok".into() })
+}
+
+fn call(id: &str) -> AssistantPart {
+    AssistantPart::new(PartKind::ToolCall(ToolCall {
+        id: CallId(id.into()),
+        wire_id: id.into(),
+        name: ToolName::new("x"),
+        args: json!({}),
+    }))
+}
+
+fn thinking(signature: Option<&str>) -> AssistantPart {
+    AssistantPart {
+        kind: PartKind::Thinking { text: "Hm.".into() },
+        opaque: signature.map(|signature| Opaque {
+            wire: "anthropic".into(),
+            model: "m".into(),
+            data: json!({ "signature": signature }),
+        }),
+    }
+}
+
+fn returns(ids: &[&str]) -> Message {
+    let returns = ids.iter().map(|id| ToolReturn::program(CallId((*id).into()), ReturnStatus::Ok, "r"));
+    Message::ToolReturns { returns: returns.collect() }
+}
+
+fn checker() -> Checker {
+    let mut checker = Checker::default();
+    checker.give(&parse_reply(1, "thinking Hm. | sig=s\ncall x {} | id=c1").unwrap(), 1, "m");
+    checker
+}
+
+#[test]
+fn conversations_are_checked() {
+    let hi = || Message::user("hi");
+    let cases: Vec<(Vec<Message>, Option<&str>)> = vec![
+        (vec![hi()], None),
+        (vec![hi(), hi()], None),
+        (vec![hi(), assistant(vec![call("a"), call("b")]), returns(&["a", "b"]), hi()], None),
+        (vec![hi(), assistant(vec![thinking(Some("s")), call("c1")]), returns(&["c1"])], None),
+        (vec![hi(), reply(vec![text()], StopKind::PauseTurn)], None),
+        (vec![], Some("at least one message")),
+        (vec![assistant(vec![text()]), hi()], Some("the first message must be the user's")),
+        (
+            vec![hi(), reply(vec![text()], StopKind::EndTurn)],
+            Some("the last message must not be the assistant's"),
+        ),
+        (vec![hi(), assistant(vec![call("a")]), hi()], Some("`a` has no return immediately after it")),
+        (vec![hi(), assistant(vec![call("a")])], Some("must not be the assistant's")),
+        (vec![hi(), assistant(vec![call("a"), call("b")]), returns(&["a"])], Some("`b` has no return")),
+        (
+            vec![hi(), assistant(vec![call("a"), call("b")]), returns(&["b", "a"])],
+            Some("order of their calls"),
+        ),
+        (vec![hi(), returns(&["a"])], Some("which is no call of the reply before it")),
+        (vec![hi(), assistant(vec![call("a")]), returns(&["a"]), returns(&["a"])], Some("which is no call")),
+        (vec![hi(), assistant(vec![call("a")]), returns(&["a", "a"])], Some("answered twice")),
+        (
+            vec![
+                hi(),
+                assistant(vec![call("a")]),
+                returns(&["a"]),
+                assistant(vec![call("a")]),
+                returns(&["a"]),
+            ],
+            Some("must be unique"),
+        ),
+        (
+            vec![hi(), assistant(vec![thinking(None), call("c1")]), returns(&["c1"])],
+            Some("its signature `s`"),
+        ),
+        (vec![hi(), assistant(vec![call("c1")]), returns(&["c1"])], Some("its signature `s`")),
+        (vec![hi(), assistant(vec![thinking(None), text()]), hi()], Some("its signature `s`")),
+    ];
+    for (messages, expected) in cases {
+        let found = checker().request(&request(messages.clone()));
+        check(&format!("{messages:?}"), found, expected);
+    }
+}
+
+fn check(about: &str, found: Result<(), Finding>, expected: Option<&str>) {
+    match (found, expected) {
+        (Ok(()), None) => {}
+        (Err(finding), Some(words)) => assert!(finding.to_string().contains(words), "{about}: {finding}"),
+        (found, expected) => panic!("{about}: found {found:?}, expected {expected:?}"),
+    }
+}
+
+#[test]
+fn another_model_need_not_send_signatures() {
+    let mut asked = request(vec![Message::user("hi"), assistant(vec![call("c1")]), returns(&["c1"])]);
+    asked.model = "other".into();
+    assert_eq!(checker().request(&asked), Ok(()));
+}
+
+/// What our own encoders make of a good conversation is good on the wire.
+#[test]
+fn encoded_conversations_pass() {
+    let good = request(vec![
+        Message::user("hi"),
+        assistant(vec![thinking(Some("s")), call("c1")]),
+        returns(&["c1"]),
+        reply(vec![text()], StopKind::EndTurn),
+        Message::user("more"),
+    ]);
+    let body = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();
+    checker().anthropic(&body(&Anthropic.encode(&good).unwrap().body)).unwrap();
+    let plain = Checker::default();
+    plain.openai_chat(&body(&OpenAiChat::new(Quirks::OPENAI).encode(&good).unwrap().body)).unwrap();
+}
+
+#[test]
+fn bodies_are_checked() {
+    let t = json!({ "type": "text", "text": "hi" });
+    let hi = json!({ "role": "user", "content": [t] });
+    let call = |id: &str| json!({ "type": "tool_use", "id": id, "name": "x", "input": {} });
+    let result = |id: &str| json!({ "type": "tool_result", "tool_use_id": id, "content": "r" });
+    let said = |blocks: Value| json!({ "role": "assistant", "content": blocks });
+    let user = |blocks: Value| json!({ "role": "user", "content": blocks });
+    let anthropic = [
+        (json!([hi, said(json!([call("a")])), user(json!([result("a"), t]))]), None),
+        (json!([hi, said(json!([call("a"), call("b")])), user(json!([result("b"), result("a")]))]), None),
+        (
+            json!([hi, said(json!([call("a")])), user(json!([t, result("a")]))]),
+            Some("must come before anything else"),
+        ),
+        (json!([hi, said(json!([call("a")])), hi]), Some("has no return")),
+        (json!([hi, said(json!([call("a/b")])), hi]), Some("no valid id")),
+        (
+            json!([hi, said(json!([{ "type": "tool_use", "id": "a", "name": "x", "input": "{}" }]))]),
+            Some("should be an object"),
+        ),
+        (json!([hi, said(json!([{ "type": "text", "text": " " }])), hi]), Some("must be non-empty")),
+        (json!([hi, said(json!([])), hi]), Some("content must not be empty")),
+        (
+            json!([hi, said(json!([{ "type": "thinking", "thinking": "a", "signature": "" }, t])), hi]),
+            Some("Field required"),
+        ),
+        (json!([{ "role": "system", "content": "x" }, hi]), Some("neither user nor assistant")),
+        (json!([hi, said(json!([call("c1")])), user(json!([result("c1")]))]), Some("its signature `s`")),
+    ];
+    for (messages, expected) in anthropic {
+        let body = json!({ "model": "m", "max_tokens": 9, "messages": messages });
+        check(&body.to_string(), checker().anthropic(&body), expected);
+    }
+    check("no limit", checker().anthropic(&json!({ "model": "m", "messages": [hi] })), Some("max_tokens"));
+    let chat_call = |id: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": "x", "arguments": arguments } });
+    let chat_said = |calls: Value| json!({ "role": "assistant", "content": "", "tool_calls": calls });
+    let tool = |id: &str| json!({ "role": "tool", "tool_call_id": id, "content": "r" });
+    let system = json!({ "role": "system", "content": "s" });
+    let chat = [
+        (json!([system, hi, chat_said(json!([chat_call("a", "{}")])), tool("a")]), None),
+        (json!([hi, chat_said(json!([chat_call("a", "{}")])), hi]), Some("has no return")),
+        (json!([hi, chat_said(json!([chat_call("a", "{")])), tool("a")]), Some("are no JSON object")),
+        (json!([hi, tool("a")]), Some("which is no call")),
+        (json!([hi, chat_said(json!([])), hi]), Some("has content or tool calls")),
+        (json!([hi, system]), Some("does not belong here")),
+    ];
+    for (messages, expected) in chat {
+        let body = json!({ "model": "m", "messages": messages });
+        check(&body.to_string(), checker().openai_chat(&body), expected);
+    }
+}

@@ -1,0 +1,197 @@
+//! A model service on loopback: scripted replies in either wire's own bytes, or recordings as they are.
+//!
+//! For tests of the HTTP shell and of the whole binary. It speaks plain HTTP/1.1, checks every request as a real
+//! service would, never sleeps, and closes each connection after its answer. Moments are held by gates, which the
+//! process that runs it opens directly, and any other process over `/control/…`:
+//! `POST /control/release/NAME` opens a gate, `GET /control/reached/NAME` answers when somebody stands at it,
+//! `GET /control/log` gives what happened so far, one line each (also appended to a file, where one is named).
+
+mod connection;
+mod frames;
+mod served;
+mod wire;
+
+use std::collections::VecDeque;
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+pub use self::served::{Delivery, Recording, Served};
+use super::ReplayGate;
+use super::checker::Checker;
+
+/// The most connections that are served at the same time; more wait to be accepted.
+const MOST_CONNECTIONS: usize = 64;
+
+/// What a server serves.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// One answer per model request, in order.
+    pub answers: Vec<Served>,
+    /// Other pages: path, status, body. They come before what the server knows by itself.
+    pub pages: Vec<Page>,
+    /// Where each line of the log is appended, for other processes to read.
+    pub log: Option<PathBuf>,
+}
+
+/// A page that is served to any method.
+#[derive(Debug, Clone)]
+pub struct Page {
+    pub path: String,
+    pub status: u16,
+    pub body: String,
+}
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub struct Captured {
+    pub method: String,
+    pub path: String,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// Null where the body is no JSON.
+    pub body: Value,
+}
+
+impl Captured {
+    /// A header's value by its lower-case name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// A running server; it ends when this is dropped.
+#[derive(Debug)]
+pub struct ReplayServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    _running: DropGuard,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    gate: ReplayGate,
+    log: watch::Sender<Vec<String>>,
+    log_file: Option<PathBuf>,
+    pages: Vec<Page>,
+}
+
+#[derive(Debug)]
+struct State {
+    answers: VecDeque<Served>,
+    requests: Vec<Captured>,
+    checker: Checker,
+    findings: Vec<String>,
+}
+
+impl ReplayServer {
+    /// Binds a free port on loopback and serves in the background. Needs a tokio runtime.
+    pub async fn start(plan: Plan) -> std::io::Result<Self> {
+        Self::start_on(0, plan).await
+    }
+
+    /// The same on a port of choice; 0 takes a free one.
+    pub async fn start_on(port: u16, plan: Plan) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                answers: plan.answers.into(),
+                requests: Vec::new(),
+                checker: Checker::default(),
+                findings: Vec::new(),
+            }),
+            gate: ReplayGate::new(),
+            log: watch::Sender::new(Vec::new()),
+            log_file: plan.log,
+            pages: plan.pages,
+        });
+        let running = CancellationToken::new();
+        tokio::spawn(accept(listener, Arc::clone(&shared), running.clone()));
+        Ok(Self { address, shared, _running: running.drop_guard() })
+    }
+
+    /// `http://127.0.0.1:PORT`, without a slash at its end.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The base URL as the Chat Completions codec wants it.
+    pub fn chat_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    pub fn gate(&self) -> ReplayGate {
+        self.shared.gate.clone()
+    }
+
+    /// Appends an answer.
+    pub fn push(&self, answer: Served) {
+        self.shared.lock().answers.push_back(answer);
+    }
+
+    /// Model requests so far, in order.
+    pub fn requests(&self) -> Vec<Captured> {
+        self.shared.lock().requests.clone()
+    }
+
+    /// What was wrong with requests; each was answered with a 400 that says so.
+    pub fn findings(&self) -> Vec<String> {
+        self.shared.lock().findings.clone()
+    }
+
+    /// What happened so far: `request N PATH`, `gate NAME`, `sent N` (the answer is out), `gone N` (the client went
+    /// away before), `refused N FINDING`.
+    pub fn log(&self) -> Vec<String> {
+        self.shared.log.borrow().clone()
+    }
+
+    /// Waits until the log holds this line. Cancel-safe.
+    pub async fn logged(&self, line: &str) {
+        let mut changes = self.shared.log.subscribe();
+        let waited = changes.wait_for(|lines| lines.iter().any(|logged| logged == line)).await;
+        assert!(waited.is_ok(), "the log outlives those who wait for it");
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, line: String) {
+        if let Some(path) = &self.log_file {
+            let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+            // A log that cannot be written must not stop the server; readers see that the line is missing.
+            let _ = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
+        }
+        self.log.send_modify(|lines| lines.push(line));
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>, running: CancellationToken) {
+    let places = Arc::new(tokio::sync::Semaphore::new(MOST_CONNECTIONS));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = running.cancelled() => return,
+        };
+        let Ok((stream, _)) = accepted else { continue };
+        let (shared, running) = (Arc::clone(&shared), running.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                () = connection::serve(stream, &shared) => {}
+                () = running.cancelled() => {}
+            }
+            drop(place);
+        });
+    }
+}

@@ -1,0 +1,255 @@
+//! One connection: reads a request, answers it, closes.
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::frames::{Answer, Frame, Head};
+use super::served::{Delivery, Recording, Served};
+use super::{Captured, Shared, wire};
+
+/// The longest request head, in bytes.
+const LONGEST_HEAD: usize = 64 * 1024;
+
+/// The longest request body, in bytes.
+const LONGEST_BODY: usize = 64 * 1024 * 1024;
+
+/// The wire that a path belongs to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Wire {
+    Anthropic,
+    OpenAiChat,
+}
+
+/// Whether the answer came through.
+enum Sent {
+    All,
+    /// The client went away.
+    Gone,
+}
+
+pub async fn serve(mut stream: TcpStream, shared: &Shared) {
+    let Some(request) = read(&mut stream).await else { return };
+    let wire = match request.path.split('?').next().unwrap_or_default() {
+        path if path.ends_with("/messages") => Some(Wire::Anthropic),
+        path if path.ends_with("/chat/completions") => Some(Wire::OpenAiChat),
+        _ => None,
+    };
+    match wire.filter(|_| request.method == "POST") {
+        Some(wire) => model_request(&mut stream, shared, request, wire).await,
+        None => {
+            let (status, kind, body) = page(shared, &request).await;
+            let answer =
+                Answer { head: Some(Head::new(status, kind)), frames: vec![Frame::Send(body.into_bytes())] };
+            // Nobody waits to hear whether a page came through.
+            let _ = send(&mut stream, shared, answer).await;
+        }
+    }
+}
+
+async fn model_request(stream: &mut TcpStream, shared: &Shared, request: Captured, wire: Wire) {
+    let path = request.path.clone();
+    let (number, answer, finding) = take(shared, request, wire);
+    shared.note(format!("request {number} {path}"));
+    if let Some(finding) = finding {
+        shared.note(format!("refused {number} {finding}"));
+    }
+    match send(stream, shared, answer).await {
+        Sent::All => shared.note(format!("sent {number}")),
+        Sent::Gone => shared.note(format!("gone {number}")),
+    }
+}
+
+/// Notes the request, checks it, and takes the next answer if it is good.
+fn take(shared: &Shared, request: Captured, wire: Wire) -> (usize, Answer, Option<String>) {
+    let mut state = shared.lock();
+    let body = request.body.clone();
+    state.requests.push(request);
+    let number = state.requests.len();
+    let checked = match wire {
+        Wire::Anthropic => state.checker.anthropic(&body),
+        Wire::OpenAiChat => state.checker.openai_chat(&body),
+    };
+    if let Err(finding) = checked {
+        let finding = finding.to_string();
+        state.findings.push(finding.clone());
+        return (number, error(400, "invalid_request_error", &finding), Some(finding));
+    }
+    let model = body.get("model").and_then(Value::as_str).unwrap_or_default();
+    match state.answers.pop_front() {
+        None => (
+            number,
+            error(404, "script_exhausted", &format!("the script has no reply for request {number}")),
+            None,
+        ),
+        Some(Served::Recording(recording)) => {
+            state.checker.give_recorded(&recording.body);
+            (number, recorded(recording), None)
+        }
+        Some(Served::Reply(reply)) => {
+            state.checker.give(&reply, number, model);
+            let answer = match wire {
+                Wire::Anthropic => wire::anthropic(&reply, number, model),
+                Wire::OpenAiChat => wire::openai_chat(&reply, number, model),
+            };
+            (number, answer, None)
+        }
+    }
+}
+
+/// An error that both wires' clients can read.
+fn error(status: u16, code: &str, message: &str) -> Answer {
+    let body = json!({ "type": "error", "error": { "type": code, "code": code, "message": message } });
+    let frames = vec![Frame::Send(body.to_string().into_bytes())];
+    Answer { head: Some(Head::new(status, "application/json")), frames }
+}
+
+fn recorded(recording: Recording) -> Answer {
+    let head = Head { status: recording.status, headers: recording.headers };
+    let frames = match recording.delivery {
+        Delivery::Whole => vec![Frame::Send(recording.body)],
+        Delivery::CutAfter(length) => {
+            let length = length.min(recording.body.len());
+            vec![Frame::Send(recording.body.get(..length).unwrap_or_default().to_vec()), Frame::Cut]
+        }
+        Delivery::SilentAfter(length) => {
+            let length = length.min(recording.body.len());
+            vec![Frame::Send(recording.body.get(..length).unwrap_or_default().to_vec()), Frame::Hang]
+        }
+        Delivery::InPieces(size) => {
+            recording.body.chunks(size.max(1)).map(|piece| Frame::Send(piece.to_vec())).collect()
+        }
+        Delivery::Silent => return Answer { head: None, frames: vec![Frame::Hang] },
+    };
+    Answer { head: Some(head), frames }
+}
+
+async fn page(shared: &Shared, request: &Captured) -> (u16, &'static str, String) {
+    let json = "application/json";
+    let path = request.path.split('?').next().unwrap_or_default();
+    if let Some(page) = shared.pages.iter().find(|page| page.path == path) {
+        return (page.status, json, page.body.clone());
+    }
+    if let Some(name) = path.strip_prefix("/control/release/") {
+        shared.gate.release(name);
+        return (200, json, json!({ "released": name }).to_string());
+    }
+    if let Some(name) = path.strip_prefix("/control/reached/") {
+        shared.gate.reached(name).await;
+        return (200, json, json!({ "reached": name }).to_string());
+    }
+    match path {
+        "/control/log" => (200, "text/plain; charset=utf-8", shared.log.borrow().join("\n")),
+        "/v1/models" => {
+            let model = json!({ "id": "replay", "object": "model", "owned_by": "co" });
+            (200, json, json!({ "object": "list", "data": [model] }).to_string())
+        }
+        path => {
+            (404, json, json!({ "error": { "message": format!("there is nothing at {path}") } }).to_string())
+        }
+    }
+}
+
+/// Sends an answer; its body is chunked, so that a cut is seen as one.
+async fn send(stream: &mut TcpStream, shared: &Shared, answer: Answer) -> Sent {
+    let mut head = answer.head;
+    for frame in answer.frames {
+        let sent = match frame {
+            Frame::Gate(name) => {
+                shared.note(format!("gate {name}"));
+                if !waits(stream, shared.gate.pass(&name)).await {
+                    return Sent::Gone;
+                }
+                continue;
+            }
+            Frame::Hang => {
+                waits(stream, std::future::pending()).await;
+                return Sent::Gone;
+            }
+            // Dropping the stream without the last chunk is what a cut looks like.
+            Frame::Cut => return Sent::All,
+            Frame::Send(bytes) => write(stream, &mut head, &bytes, 1).await,
+            Frame::Repeat { bytes, times } => write(stream, &mut head, &bytes, times).await,
+        };
+        if sent.is_err() {
+            return Sent::Gone;
+        }
+    }
+    let last = async {
+        write_head(stream, &mut head).await?;
+        stream.write_all(b"0\r\n\r\n").await?;
+        stream.shutdown().await
+    };
+    if last.await.is_err() { Sent::Gone } else { Sent::All }
+}
+
+/// Waits for something while the client is there; false when it went away.
+async fn waits(stream: &mut TcpStream, something: impl Future<Output = ()>) -> bool {
+    let mut byte = [0u8; 1];
+    tokio::select! {
+        () = something => true,
+        // A client has nothing to say while it waits: whatever comes is its end.
+        _ = stream.read(&mut byte) => false,
+    }
+}
+
+async fn write(
+    stream: &mut TcpStream,
+    head: &mut Option<Head>,
+    bytes: &[u8],
+    times: usize,
+) -> std::io::Result<()> {
+    write_head(stream, head).await?;
+    for _ in 0..times {
+        if bytes.is_empty() {
+            continue;
+        }
+        let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+        chunk.extend_from_slice(bytes);
+        chunk.extend_from_slice(b"\r\n");
+        stream.write_all(&chunk).await?;
+    }
+    stream.flush().await
+}
+
+async fn write_head(stream: &mut TcpStream, head: &mut Option<Head>) -> std::io::Result<()> {
+    let Some(head) = head.take() else { return Ok(()) };
+    let mut text = format!("HTTP/1.1 {} Replayed\r\n", head.status);
+    for (name, value) in &head.headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    text.push_str("transfer-encoding: chunked\r\nconnection: close\r\n\r\n");
+    stream.write_all(text.as_bytes()).await
+}
+
+/// Reads one request. `None` where it is none, or the client went away.
+async fn read(stream: &mut TcpStream) -> Option<Captured> {
+    let mut bytes = Vec::new();
+    let head_end = loop {
+        if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break at;
+        }
+        if bytes.len() > LONGEST_HEAD || stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8_lossy(bytes.get(..head_end)?).into_owned();
+    let mut lines = head.lines();
+    let mut first = lines.next()?.split(' ');
+    let (method, path) = (first.next()?.to_owned(), first.next()?.to_owned());
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let length =
+        headers.iter().find(|(name, _)| name == "content-length").map_or("0", |(_, value)| value.as_str());
+    let length: usize = length.parse().ok().filter(|length| *length <= LONGEST_BODY)?;
+    let body_start = head_end + 4;
+    while bytes.len() < body_start + length {
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let body = serde_json::from_slice(bytes.get(body_start..body_start + length)?).unwrap_or_default();
+    Some(Captured { method, path, headers, body })
+}

@@ -1,0 +1,172 @@
+//! How our own messages are put into words and ids that any wire accepts.
+//!
+//! Everything here is a pure function of the conversation so far, so that what was sent once is sent the same way
+//! again and a provider's prefix cache holds. Called by the codecs' encoders.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::{ErrorClass, ProviderError};
+use crate::message::{CallId, NoteKind, Opaque, ReturnStatus, ToolCall};
+
+/// The longest id a wire takes (OpenAI refuses more), in bytes.
+const LONGEST_ID: usize = 40;
+
+/// The longest tool name a wire takes, in bytes.
+const LONGEST_NAME: usize = 64;
+
+/// Text as it may be sent: some services refuse NUL.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
+}
+
+/// A note as the model reads it: plainly the program's words, never the user's.
+pub fn note(kind: &NoteKind, text: &str) -> String {
+    let what = match kind {
+        NoteKind::Reflection => "the last request was refused",
+        NoteKind::CommandOutput => "output of a command the user ran",
+        NoteKind::Abort => "interrupted",
+        NoteKind::LateOutcome { .. } => "late outcome of an earlier tool call",
+        NoteKind::Budget => "budget",
+        NoteKind::Summary => "summary of older messages",
+    };
+    format!("[note from co: {what}]\n{}\n[end of note]", clean(text))
+}
+
+/// The word before a return that is not what the call should have brought.
+pub fn status_word(status: ReturnStatus) -> Option<&'static str> {
+    match status {
+        ReturnStatus::Ok => None,
+        ReturnStatus::Failed => Some("failed"),
+        ReturnStatus::Denied => Some("denied"),
+        ReturnStatus::Undecided => Some("undecided"),
+        ReturnStatus::Interrupted => Some("interrupted"),
+        ReturnStatus::Unknown => Some("outcome unknown"),
+    }
+}
+
+/// A tool's name as it may be sent back: a model may have made up one that its own service refuses.
+pub fn tool_name(name: &str) -> Cow<'_, str> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(fits) {
+        return Cow::Borrowed(name);
+    }
+    let mut made: String = name.bytes().map(|byte| if fits(byte) { char::from(byte) } else { '_' }).collect();
+    made.truncate(LONGEST_NAME);
+    if made.is_empty() {
+        made.push_str("unnamed");
+    }
+    Cow::Owned(made)
+}
+
+/// A call's arguments as the object that every wire demands.
+pub fn arguments(args: &Value) -> Cow<'_, Value> {
+    match args {
+        Value::Object(_) => Cow::Borrowed(args),
+        Value::Null => Cow::Owned(Value::Object(Map::new())),
+        other => {
+            let mut object = Map::new();
+            object.insert("unparsed_arguments".to_owned(), other.clone());
+            Cow::Owned(Value::Object(object))
+        }
+    }
+}
+
+/// The data of an opaque item if this codec and this model made it; nobody else may get it.
+pub fn own<'a>(opaque: Option<&'a Opaque>, wire: &str, model: &str) -> Option<&'a Value> {
+    opaque.filter(|opaque| opaque.wire == wire && opaque.model == model).map(|opaque| &opaque.data)
+}
+
+/// The ids under which calls are sent: the provider's own where it can be, ours where it was empty, unfit or taken.
+#[derive(Debug, Default)]
+pub struct WireIds {
+    of: HashMap<CallId, String>,
+    taken: HashSet<String>,
+}
+
+impl WireIds {
+    /// The id of a call that comes now in the conversation.
+    pub fn assign(&mut self, call: &ToolCall) -> String {
+        let own = &call.wire_id;
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        let usable = !own.is_empty()
+            && own.len() <= LONGEST_ID
+            && own.bytes().all(fits)
+            && !self.taken.contains(own.as_str());
+        let id = if usable { own.clone() } else { hashed(&call.id) };
+        self.taken.insert(id.clone());
+        self.of.insert(call.id.clone(), id.clone());
+        id
+    }
+
+    /// The id under which a call was sent before. Errs where no such call is in the conversation.
+    pub fn of(&self, call: &CallId) -> Result<&str, ProviderError> {
+        self.of.get(call).map(String::as_str).ok_or_else(|| {
+            ProviderError::new(
+                ErrorClass::BadRequest,
+                format!("the conversation holds a return for {call}, but no such call"),
+            )
+        })
+    }
+}
+
+fn hashed(id: &CallId) -> String {
+    let digest = Sha256::digest(id.0.as_bytes());
+    let hex: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+    format!("call_{hex}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::message::ToolName;
+
+    fn call(id: &str, wire_id: &str) -> ToolCall {
+        ToolCall { id: CallId(id.into()), wire_id: wire_id.into(), name: ToolName::new("x"), args: json!({}) }
+    }
+
+    #[test]
+    fn ids_are_kept_where_they_can_be() {
+        let mut ids = WireIds::default();
+        let long = "a".repeat(41);
+        let cases = [
+            ("1", "toolu_1", true),
+            ("2", "toolu_1", false),
+            ("3", "", false),
+            ("4", "a/b", false),
+            ("5", &long, false),
+        ];
+        let mut all = HashSet::new();
+        for (id, wire_id, kept) in cases {
+            let sent = ids.assign(&call(id, wire_id));
+            assert_eq!(sent == wire_id, kept, "{wire_id}");
+            assert_eq!(ids.of(&CallId(id.into())).unwrap(), sent);
+            assert!(all.insert(sent), "{wire_id} is sent under an id of its own");
+        }
+        assert_eq!(ids.of(&CallId("6".into())).unwrap_err().class, ErrorClass::BadRequest);
+    }
+
+    #[test]
+    fn names_and_arguments_are_made_fit() {
+        let (long, cut) = ("a".repeat(80), "a".repeat(64));
+        let names = [("read_file", "read_file"), ("a b.c", "a_b_c"), ("", "unnamed"), (long.as_str(), &cut)];
+        for (name, expected) in names {
+            assert_eq!(tool_name(name), expected);
+        }
+        let arguments_cases = [
+            (json!({"a": 1}), json!({"a": 1})),
+            (json!(null), json!({})),
+            (json!("{oops"), json!({"unparsed_arguments": "{oops"})),
+            (json!([1]), json!({"unparsed_arguments": [1]})),
+        ];
+        for (args, expected) in arguments_cases {
+            assert_eq!(*arguments(&args), expected);
+        }
+        assert_eq!(clean("a\0b"), "a\u{fffd}b");
+    }
+}

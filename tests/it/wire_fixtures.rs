@@ -1,0 +1,303 @@
+//! Hand-written replies of every shape that `wire.md` tells of and that nobody recorded, decoded exactly.
+//!
+//! A fixture (`tests/fixtures/wire/<wire>/<case>.txt`) says in a comment what it shows, then in its head how it comes
+//! (`status N` and `header NAME: VALUE` for a refused request, `json` for a whole body, `escapes` where `\xNN` stands
+//! for a byte), then what must come of it, then the body.
+
+use std::path::{Path, PathBuf};
+
+use co::provider::anthropic::Anthropic;
+use co::provider::openai_chat::{OpenAiChat, Quirks};
+use co::provider::{
+    ErrorClass, ProviderError, RetryHeaders, StartKind, StreamDecoder, StreamEvent, WireCodec,
+};
+use proptest::prelude::*;
+
+struct Fixture {
+    path: PathBuf,
+    head: Vec<String>,
+    expected: String,
+    body: Vec<u8>,
+}
+
+impl Fixture {
+    fn status(&self) -> Option<u16> {
+        self.head.iter().find_map(|line| line.strip_prefix("status ")).map(|status| status.parse().unwrap())
+    }
+
+    fn is_json(&self) -> bool {
+        self.head.iter().any(|line| line == "json")
+    }
+
+    fn headers(&self) -> RetryHeaders {
+        let pairs: Vec<(&str, &str)> = self
+            .head
+            .iter()
+            .filter_map(|line| line.strip_prefix("header "))
+            .map(|header| header.split_once(": ").expect("a header has a name and a value"))
+            .collect();
+        let get = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
+        RetryHeaders::read(jiff::Timestamp::UNIX_EPOCH, get)
+    }
+}
+
+fn fixtures(wire: &str) -> Vec<Fixture> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wire").join(wire);
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.into_iter().map(read).collect()
+}
+
+fn read(path: PathBuf) -> Fixture {
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (head, rest) = text.split_once("--- expect\n").expect("a part `expect`");
+    let (expected, body) = rest.split_once("--- body\n").expect("a part `body`");
+    let head: Vec<String> = head.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect();
+    let escapes = head.iter().any(|line| line == "escapes");
+    let body = if escapes { unescape(body) } else { body.as_bytes().to_vec() };
+    Fixture { path, head, expected: expected.to_owned(), body }
+}
+
+fn unescape(text: &str) -> Vec<u8> {
+    let mut pieces = text.split("\\x");
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        let (hex, rest) = piece.split_at(2);
+        bytes.push(u8::from_str_radix(hex, 16).expect("two hexadecimal digits"));
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    bytes
+}
+
+/// One line per event, then one for the error if there is one.
+fn lines(events: &[StreamEvent], error: Option<&ProviderError>) -> String {
+    let mut text: String = events.iter().map(|event| line(event) + "\n").collect();
+    if let Some(error) = error {
+        text.push_str(&error_line(error));
+        text.push('\n');
+    }
+    text
+}
+
+fn line(event: &StreamEvent) -> String {
+    match event {
+        StreamEvent::Started { model } => format!("started {model}"),
+        StreamEvent::PartStarted { index, kind } => match kind {
+            StartKind::Text => format!("{index} text"),
+            StartKind::Thinking => format!("{index} thinking"),
+            StartKind::ToolCall { wire_id, name } => format!("{index} call {name:?} {wire_id:?}"),
+            StartKind::Native => format!("{index} native"),
+        },
+        StreamEvent::PartDelta { index, delta } => format!("{index} + {delta:?}"),
+        StreamEvent::PartEnded { index, opaque: None } => format!("{index} ."),
+        StreamEvent::PartEnded { index, opaque: Some(opaque) } => {
+            format!("{index} . {}/{} {}", opaque.wire, opaque.model, opaque.data)
+        }
+        StreamEvent::Finished { stop, usage } => {
+            let count = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
+            let counts = [usage.input, usage.output, usage.cached_input, usage.cache_write, usage.reasoning];
+            format!(
+                "finished {:?} raw={:?} detail={:?} usage={}",
+                stop.kind,
+                stop.raw.as_deref().unwrap_or("-"),
+                stop.detail.as_deref().unwrap_or("-"),
+                counts.map(count).join("/"),
+            )
+        }
+    }
+}
+
+fn error_line(error: &ProviderError) -> String {
+    let mut text = format!("error {:?}", error.class);
+    if let Some(status) = error.status {
+        text.push_str(&format!(" status={status}"));
+    }
+    if let Some(code) = &error.code {
+        text.push_str(&format!(" code={code}"));
+    }
+    if let Some(wait) = error.retry_after {
+        text.push_str(&format!(" wait={wait:?}"));
+    }
+    if let Some(retry) = error.should_retry {
+        text.push_str(&format!(" should_retry={retry}"));
+    }
+    if let Some(id) = &error.request_id {
+        text.push_str(&format!(" request={id}"));
+    }
+    format!("{text} | {}", error.message)
+}
+
+type Outcome = (Vec<StreamEvent>, Option<ProviderError>);
+
+fn decode<'a, D: StreamDecoder>(mut decoder: D, chunks: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
+    let mut events = Vec::new();
+    for chunk in chunks {
+        if let Err(error) = decoder.feed(chunk, &mut events) {
+            return (events, Some(error));
+        }
+    }
+    let error = decoder.finish(&mut events).err();
+    (events, error)
+}
+
+/// The same stream with other line ends, and with comments between its events.
+fn variants(body: &[u8]) -> [Vec<u8>; 3] {
+    let text: Vec<&[u8]> = body.split(|byte| *byte == b'\n').collect();
+    let commented = body.split_inclusive(|byte| *byte == b'\n').fold(vec![], |mut all: Vec<u8>, line| {
+        all.extend_from_slice(line);
+        if line == b"\n" {
+            all.extend_from_slice(b": still here\n\n");
+        }
+        all
+    });
+    [text.join(b"\r\n".as_slice()), text.join(b"\r".as_slice()), commented]
+}
+
+fn check<C: WireCodec>(codec: &C, fixture: &Fixture) -> Result<(), String> {
+    let fresh = || codec.decoder("asked");
+    let told = |how: &str, (events, error): &Outcome| {
+        let found = lines(events, error.as_ref());
+        if found == fixture.expected {
+            return Ok(());
+        }
+        Err(format!("@@ {} ({how})\n{found}@@ expected\n{}@@\n", fixture.path.display(), fixture.expected))
+    };
+    if let Some(status) = fixture.status() {
+        let error = codec.classify(status, &fixture.headers(), &fixture.body);
+        return told("classified", &(Vec::new(), Some(error)));
+    }
+    if fixture.is_json() {
+        let mut events = Vec::new();
+        let error = fresh().whole_body(&fixture.body, &mut events).err();
+        return told("whole body", &(events, error));
+    }
+    told("whole", &decode(fresh(), [fixture.body.as_slice()]))?;
+    told("byte by byte", &decode(fresh(), fixture.body.chunks(1)))?;
+    for (number, variant) in variants(&fixture.body).iter().enumerate() {
+        told(&format!("variant {number}"), &decode(fresh(), variant.chunks(7)))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn fixtures_are_decoded_exactly() {
+    let (anthropic, chat) = (fixtures("anthropic"), fixtures("openai_chat"));
+    assert!(anthropic.len() >= 50 && chat.len() >= 70, "{} and {} fixtures", anthropic.len(), chat.len());
+    let results = anthropic.iter().map(|fixture| check(&Anthropic, fixture));
+    let codec = OpenAiChat::new(Quirks::OPENAI);
+    let failures: String =
+        results.chain(chat.iter().map(|fixture| check(&codec, fixture))).filter_map(Result::err).collect();
+    assert!(failures.is_empty(), "{failures}");
+}
+
+/// Every proper prefix of a good stream is incomplete, and no call that ends in it differs from the final one.
+#[test]
+fn prefixes_are_incomplete() {
+    fn check_prefixes<C: WireCodec>(codec: &C, wire: &str) {
+        let good =
+            fixtures(wire).into_iter().filter(|fixture| fixture.status().is_none() && !fixture.is_json());
+        for fixture in good {
+            let (whole, error) = decode(codec.decoder("asked"), [fixture.body.as_slice()]);
+            if error.is_some() {
+                continue;
+            }
+            for end in 0..fixture.body.len() {
+                let prefix = &fixture.body[..end];
+                let (events, error) = decode(codec.decoder("asked"), [prefix]);
+                let finished = matches!(events.last(), Some(StreamEvent::Finished { .. }));
+                assert_ne!(finished, error.is_some(), "{} up to {end}", fixture.path.display());
+                let same = events.iter().zip(&whole).take_while(|(one, other)| one == other).count();
+                let ends_call = |event: &StreamEvent| matches!(event, StreamEvent::PartEnded { .. });
+                assert!(
+                    finished || !events[same..].iter().any(ends_call),
+                    "{} up to {end} ends a part that the whole does not",
+                    fixture.path.display()
+                );
+            }
+        }
+    }
+    check_prefixes(&Anthropic, "anthropic");
+    check_prefixes(&OpenAiChat::new(Quirks::OPENAI), "openai_chat");
+}
+
+/// What never ends is given up with a typed error, in bounded memory.
+#[test]
+fn endless_streams_are_given_up() {
+    let piece = "x".repeat(1024 * 1024);
+    let signature = format!(
+        "data: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"signature_delta\",\"signature\":\"{piece}\"}}}}\n\n"
+    );
+    let thinking = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"\"}}\n\n";
+    let arguments = format!(
+        "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":0,\"function\":{{\"arguments\":\"{piece}\"}}}}]}}}}]}}\n\n"
+    );
+    let chat = OpenAiChat::new(Quirks::OPENAI);
+    given_up(Anthropic.decoder("asked"), "data: ", &piece);
+    given_up(chat.decoder("asked"), "", &piece);
+    given_up(Anthropic.decoder("asked"), thinking, &signature);
+    given_up(chat.decoder("asked"), "", &arguments);
+}
+
+fn given_up<D: StreamDecoder>(mut decoder: D, first: &str, repeated: &str) {
+    let mut events = Vec::new();
+    decoder.feed(first.as_bytes(), &mut events).unwrap();
+    let error = (0..64).find_map(|_| decoder.feed(repeated.as_bytes(), &mut events).err());
+    assert_eq!(error.expect("an endless stream is an error").class, ErrorClass::Malformed);
+    let said: usize = events.iter().map(|event| line(event).len()).sum();
+    assert!(said < 1024, "what is held back is not said");
+}
+
+/// Bytes near a protocol: bodies of fixtures with some bytes changed, or anything at all.
+fn bytes_near(wire: &'static str) -> impl Strategy<Value = Vec<u8>> {
+    let bodies: Vec<Vec<u8>> = fixtures(wire).into_iter().map(|fixture| fixture.body).collect();
+    let changes = proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..4);
+    let near = (proptest::sample::select(bodies), changes).prop_map(|(mut body, changes)| {
+        for (at, byte) in changes {
+            if !body.is_empty() {
+                let at = at.index(body.len());
+                body[at] = byte;
+            }
+        }
+        body
+    });
+    prop_oneof![4 => near, 1 => proptest::collection::vec(any::<u8>(), 0..200)]
+}
+
+fn cut(bytes: &[u8], sizes: &[usize]) -> Vec<Vec<u8>> {
+    let mut chunks = Vec::new();
+    let mut rest = bytes;
+    for size in sizes {
+        let (chunk, after) = rest.split_at((*size).min(rest.len()));
+        chunks.push(chunk.to_vec());
+        rest = after;
+    }
+    chunks.push(rest.to_vec());
+    chunks
+}
+
+fn survives<C: WireCodec>(codec: &C, bytes: &[u8], sizes: &[usize]) {
+    let whole = decode(codec.decoder("asked"), [bytes]);
+    let chunks = cut(bytes, sizes);
+    let chunked = decode(codec.decoder("asked"), chunks.iter().map(Vec::as_slice));
+    assert_eq!(chunked, whole);
+    let finished = matches!(whole.0.last(), Some(StreamEvent::Finished { .. }));
+    assert_ne!(finished, whole.1.is_some(), "a reply is finished or failed: {whole:?}");
+    let mut events = Vec::new();
+    let error = codec.decoder("asked").whole_body(bytes, &mut events).err();
+    assert_ne!(matches!(events.last(), Some(StreamEvent::Finished { .. })), error.is_some());
+    let refused = codec.classify(500, &RetryHeaders::default(), bytes);
+    assert!(!refused.message.trim().is_empty());
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_end_well(
+        anthropic in bytes_near("anthropic"),
+        chat in bytes_near("openai_chat"),
+        sizes in proptest::collection::vec(1usize..80, 0..30),
+    ) {
+        survives(&Anthropic, &anthropic, &sizes);
+        survives(&OpenAiChat::new(Quirks::OPENAI), &chat, &sizes);
+    }
+}
