@@ -4,6 +4,7 @@ pub mod stdx;
 pub mod config;
 pub mod message;
 pub mod approval;
+pub mod history;
 pub mod provider;
 pub mod sandbox;
 pub mod tool;

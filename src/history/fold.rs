@@ -1,0 +1,408 @@
+//! The fold: records in, the state of a session out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Known, Limits, Record, RecordNo, TurnEnd, Used};
+use crate::approval::{Approval, Grants, Request};
+use crate::message::{
+    AssistantMessage, CallId, Message, NoteKind, ReturnStatus, ToolCall, ToolReturn, UserPart,
+};
+use crate::tool::Seen;
+
+/// The [`Record::State`] key under which the versions the model has seen are kept.
+pub const SEEN: &str = "seen";
+
+/// Everything the records of one session add up to.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    applied: u64,
+    workspace: PathBuf,
+    entries: Vec<(RecordNo, Message)>,
+    /// Calls of the last reply, while one of them has no return.
+    open: Vec<OpenCall>,
+    detached: Vec<Detached>,
+    turns: u32,
+    running: Option<RunningTurn>,
+    last_end: Option<TurnEnd>,
+    notes: Vec<(NoteKind, String)>,
+    queued: Vec<Vec<UserPart>>,
+    draft: String,
+    title: Option<String>,
+    grants: Grants,
+    seen: Arc<Seen>,
+    state: BTreeMap<String, Value>,
+}
+
+/// A call of the last reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenCall {
+    pub call: ToolCall,
+    pub known: Known,
+    /// The latest request for it.
+    pub request: Option<Request>,
+    /// The person said later.
+    pub later: bool,
+    pub returned: Option<ToolReturn>,
+}
+
+/// A call whose turn went on without it; its request stays in the inbox.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Detached {
+    pub call: ToolCall,
+    pub known: Known,
+    pub request: Request,
+}
+
+/// A turn that has started and not ended, or ended deferred.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunningTurn {
+    /// From 1.
+    pub number: u32,
+    pub limits: Limits,
+    pub used: Used,
+    /// Attempts so far; the next request is one more.
+    pub attempts: u32,
+    /// Text of a reply that was being streamed, by attempt.
+    pub partial: Option<(u32, String)>,
+}
+
+impl History {
+    /// Folds a whole session.
+    pub fn of(records: &[Record]) -> Self {
+        let mut history = Self::default();
+        for record in records {
+            history.apply(record);
+        }
+        history
+    }
+
+    /// The one way the conversation changes, live and on replay.
+    pub fn apply(&mut self, record: &Record) {
+        self.applied += 1;
+        match record {
+            Record::Opened { workspace } => self.workspace.clone_from(workspace),
+            Record::TurnStarted { turn, limits } => {
+                self.turns = *turn;
+                self.last_end = None;
+                self.running = Some(RunningTurn {
+                    number: *turn,
+                    limits: *limits,
+                    used: Used::default(),
+                    attempts: 0,
+                    partial: None,
+                });
+            }
+            Record::Said { message } => self.said(message),
+            Record::RequestEnded { attempt, usage, .. } => {
+                if let Some(turn) = &mut self.running {
+                    turn.attempts = turn.attempts.max(*attempt);
+                    turn.used.requests += 1;
+                    let usage = usage.unwrap_or_default();
+                    turn.used.tokens += usage.input.unwrap_or(0) + usage.output.unwrap_or(0);
+                }
+            }
+            Record::Partial { attempt, text } => self.partial(*attempt, text),
+            Record::Asked { call, request } => self.asked(call, request),
+            Record::Decided { call, approval, .. } => self.decided(call, approval),
+            Record::ToolStarted { call } => {
+                if let Some(known) = self.known_mut(call) {
+                    *known = Known::MayHaveRun;
+                }
+            }
+            Record::ToolFinished { returned } => self.finished(returned),
+            Record::Deferred { .. } => {}
+            Record::TurnEnded { end } => {
+                self.last_end = Some(end.clone());
+                match end {
+                    TurnEnd::Deferred => {}
+                    TurnEnd::Completed
+                    | TurnEnd::Interrupted
+                    | TurnEnd::LimitReached { .. }
+                    | TurnEnd::Failed { .. } => self.running = None,
+                }
+            }
+            Record::Queued { prompts } => self.queued.clone_from(prompts),
+            Record::Draft { text } => self.draft.clone_from(text),
+            Record::Noted { kind, text } => self.notes.push((kind.clone(), text.clone())),
+            Record::Compacted { summary, kept_from } => self.compacted(summary, *kept_from),
+            Record::Cleared => self.cleared(),
+            Record::Renamed { title } => self.title = Some(title.clone()),
+            Record::State { tool, value } => self.keep_state(tool, value),
+        }
+    }
+
+    fn no(&self) -> RecordNo {
+        RecordNo(self.applied)
+    }
+
+    fn said(&mut self, message: &Message) {
+        match message {
+            Message::User { parts } => {
+                // One delivery settles one note, so that two equal ones are both told.
+                for delivered in parts.iter().filter_map(as_note) {
+                    if let Some(at) = self.notes.iter().position(|(kind, text)| (kind, text) == delivered) {
+                        self.notes.remove(at);
+                    }
+                }
+            }
+            Message::Assistant(AssistantMessage { .. }) => {}
+            Message::ToolReturns { .. } => {}
+        }
+        if let Some(turn) = &mut self.running {
+            turn.partial = None;
+        }
+        self.entries.push((self.no(), message.clone()));
+        if let Message::Assistant(reply) = message {
+            self.open = reply.calls().map(OpenCall::new).collect();
+        }
+    }
+
+    fn partial(&mut self, attempt: u32, text: &str) {
+        let Some(turn) = &mut self.running else { return };
+        match &mut turn.partial {
+            Some((same, so_far)) if *same == attempt => so_far.push_str(text),
+            Some(_) | None => turn.partial = Some((attempt, text.to_owned())),
+        }
+    }
+
+    fn asked(&mut self, call: &ToolCall, request: &Request) {
+        if let Some(open) = self.open.iter_mut().find(|open| open.call.id == call.id) {
+            open.known = Known::Waiting;
+            open.later = false;
+            open.request = Some(request.clone());
+        } else if let Some(detached) = self.detached.iter_mut().find(|one| one.call.id == call.id) {
+            detached.known = Known::Waiting;
+            detached.request = request.clone();
+        }
+    }
+
+    fn decided(&mut self, call: &CallId, approval: &Approval) {
+        let request = self
+            .open
+            .iter()
+            .find(|open| open.call.id == *call)
+            .and_then(|open| open.request.clone())
+            .or_else(|| self.detached.iter().find(|one| one.call.id == *call).map(|one| one.request.clone()));
+        let Some(request) = request else { return };
+        self.grants.apply(&request, approval, &self.workspace);
+        match approval {
+            Approval::Later => {
+                if let Some(open) = self.open.iter_mut().find(|open| open.call.id == *call) {
+                    open.later = true;
+                }
+            }
+            Approval::Approve { .. } | Approval::Deny { .. } => {
+                if let Some(known) = self.known_mut(call) {
+                    *known = Known::Decided(approval.clone());
+                }
+            }
+        }
+    }
+
+    fn known_mut(&mut self, call: &CallId) -> Option<&mut Known> {
+        let open = self.open.iter_mut().find(|open| open.call.id == *call).map(|open| &mut open.known);
+        open.or_else(|| self.detached.iter_mut().find(|one| one.call.id == *call).map(|one| &mut one.known))
+    }
+
+    fn finished(&mut self, returned: &ToolReturn) {
+        if let Some(open) = self.open.iter_mut().find(|open| open.call.id == returned.call) {
+            // What the person set to later outlives an interrupt too.
+            let stays = returned.status == ReturnStatus::Undecided
+                || (returned.status == ReturnStatus::Interrupted
+                    && open.later
+                    && open.known == Known::Waiting);
+            if stays && let Some(request) = open.request.take() {
+                let known = open.known.clone();
+                self.detached.push(Detached { call: open.call.clone(), known, request });
+            }
+            open.known = Known::Returned;
+            open.returned = Some(returned.clone());
+            self.close_when_answered();
+        } else if let Some(at) = self.detached.iter().position(|one| one.call.id == returned.call)
+            && returned.status != ReturnStatus::Undecided
+        {
+            let done = self.detached.remove(at);
+            let text = late_outcome(&done, returned);
+            self.notes.push((NoteKind::LateOutcome { call: done.call.id }, text));
+        }
+    }
+
+    fn close_when_answered(&mut self) {
+        if self.open.iter().all(|open| open.returned.is_some()) {
+            let returns = self.open.drain(..).filter_map(|open| open.returned).collect();
+            self.entries.push((self.no(), Message::ToolReturns { returns }));
+        }
+    }
+
+    fn compacted(&mut self, summary: &str, kept_from: RecordNo) {
+        let first = self.first_kept(kept_from);
+        // The new summary takes the place of an earlier one.
+        let kept = self.entries.drain(..).skip(first).filter(|(_, message)| !is_summary(message));
+        let mut entries = vec![(kept_from, Message::note(NoteKind::Summary, summary))];
+        entries.extend(kept);
+        self.entries = entries;
+    }
+
+    /// Where to cut so that no call is parted from its returns and no reply with open calls is lost.
+    fn first_kept(&self, kept_from: RecordNo) -> usize {
+        let wanted = self.entries.iter().position(|(no, _)| *no >= kept_from).unwrap_or(self.entries.len());
+        let reply_before = |at: usize| {
+            self.entries
+                .iter()
+                .take(at)
+                .rposition(|(_, message)| matches!(message, Message::Assistant(_)))
+                .unwrap_or(at)
+        };
+        let cut = match self.entries.get(wanted) {
+            Some((_, Message::ToolReturns { .. })) => reply_before(wanted),
+            Some((_, Message::User { .. } | Message::Assistant(_))) | None => wanted,
+        };
+        if self.open.is_empty() { cut } else { cut.min(reply_before(self.entries.len())) }
+    }
+
+    fn cleared(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        for one in open {
+            if let Some(request) = one.request
+                && one.returned.is_none()
+            {
+                self.detached.push(Detached { call: one.call, known: one.known, request });
+            }
+        }
+        self.entries.clear();
+        self.notes.clear();
+        self.running = None;
+        self.last_end = None;
+    }
+
+    fn keep_state(&mut self, tool: &str, value: &Value) {
+        if tool == SEEN
+            && let Ok(more) = serde_json::from_value::<Seen>(value.clone())
+        {
+            Arc::make_mut(&mut self.seen).extend(more);
+        } else {
+            self.state.insert(tool.to_owned(), value.clone());
+        }
+    }
+}
+
+/// What the fold shows.
+impl History {
+    /// Records applied so far; the next one gets this number plus one.
+    pub fn len(&self) -> u64 {
+        self.applied
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.applied == 0
+    }
+
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// The conversation with the number of the record that completed each message.
+    pub fn entries(&self) -> &[(RecordNo, Message)] {
+        &self.entries
+    }
+
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.entries.iter().map(|(_, message)| message)
+    }
+
+    /// Calls of the last reply while any of them lacks a return, in call order, answered ones included.
+    pub fn open_calls(&self) -> &[OpenCall] {
+        &self.open
+    }
+
+    pub fn detached(&self) -> &[Detached] {
+        &self.detached
+    }
+
+    /// The turn that runs, was cut off, or is deferred.
+    pub fn running(&self) -> Option<&RunningTurn> {
+        self.running.as_ref()
+    }
+
+    /// Turns started so far.
+    pub fn turns(&self) -> u32 {
+        self.turns
+    }
+
+    /// How the last turn ended; `None` while one runs, before the first and after a cut-off.
+    pub fn last_end(&self) -> Option<&TurnEnd> {
+        self.last_end.as_ref()
+    }
+
+    /// Notes the next user message will carry, oldest first.
+    pub fn notes(&self) -> &[(NoteKind, String)] {
+        &self.notes
+    }
+
+    pub fn queued(&self) -> &[Vec<UserPart>] {
+        &self.queued
+    }
+
+    pub fn draft(&self) -> &str {
+        &self.draft
+    }
+
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    pub fn seen(&self) -> &Arc<Seen> {
+        &self.seen
+    }
+
+    pub fn state(&self, tool: &str) -> Option<&Value> {
+        self.state.get(tool)
+    }
+}
+
+impl OpenCall {
+    fn new(call: &ToolCall) -> Self {
+        Self { call: call.clone(), known: Known::NotStarted, request: None, later: false, returned: None }
+    }
+}
+
+fn as_note(part: &UserPart) -> Option<(&NoteKind, &String)> {
+    match part {
+        UserPart::Note { kind, text } => Some((kind, text)),
+        UserPart::Text { .. } | UserPart::Image { .. } => None,
+    }
+}
+
+fn is_summary(message: &Message) -> bool {
+    match message {
+        Message::User { parts } => {
+            matches!(parts.as_slice(), [UserPart::Note { kind: NoteKind::Summary, .. }])
+        }
+        Message::Assistant(_) | Message::ToolReturns { .. } => false,
+    }
+}
+
+fn late_outcome(done: &Detached, returned: &ToolReturn) -> String {
+    let word = match returned.status {
+        ReturnStatus::Ok => "was approved later and ran",
+        ReturnStatus::Failed => "was approved later and failed",
+        ReturnStatus::Denied => "was denied later",
+        ReturnStatus::Undecided => "is still undecided",
+        ReturnStatus::Interrupted => "was cut off",
+        ReturnStatus::Unknown => "started, and its outcome is unknown",
+    };
+    format!(
+        "The earlier call {} ({}) {word}.\n{}",
+        done.request.tool,
+        done.request.plan.summary,
+        returned.text()
+    )
+}
