@@ -8,3 +8,5 @@ pub mod history;
 pub mod provider;
 pub mod sandbox;
 pub mod tool;
+pub mod session;
+pub mod store;

@@ -5,4 +5,8 @@ mod assembled;
 mod provider_http;
 mod recordings;
 mod skip;
+mod store_common;
+mod store_races;
+mod store_requests;
+mod store_sessions;
 mod wire_fixtures;

@@ -1,0 +1,177 @@
+//! A session and its one owner.
+//!
+//! A [`Session`] holds the session's lock and its history; what it commits is in the store before it counts in memory.
+//! Others read the same session from the store with [`Session::read`]. It runs nothing and decides nothing. Called by
+//! the driver, which owns it while a turn runs, and by the composition root.
+
+mod lock;
+
+use std::path::{Path, PathBuf};
+
+use uuid::{NoContext, Uuid};
+
+use self::lock::{LockError, SessionLock};
+use crate::history::{Durability, History, Record, SessionId};
+use crate::store::{Listed, Store, StoreError};
+
+pub use self::lock::Owner;
+
+/// Why a session could not be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    #[error("session {id} is open in another co ({}); go on there, or close it first", who(owner.as_ref()))]
+    Owned { id: SessionId, owner: Option<Owner> },
+    #[error("the lock {} cannot be taken: {detail}; check the permissions of the data folder", path.display())]
+    Lock { path: PathBuf, detail: String },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn who(owner: Option<&Owner>) -> String {
+    owner.map_or_else(|| "it has just started".to_owned(), Owner::to_string)
+}
+
+/// A session owned by this process, from opening to drop.
+pub struct Session {
+    store: Store,
+    id: SessionId,
+    history: History,
+    /// Applied, and stored with the first commit: a session in which nothing happened leaves nothing behind.
+    unsaved: Option<Record>,
+    health: Health,
+    _lock: SessionLock,
+}
+
+enum Health {
+    Sound,
+    /// A write is under way; still so afterwards, it was cut off and nobody knows whether it happened.
+    Writing,
+    Poisoned(String),
+}
+
+impl Session {
+    /// A new session of a folder (absolute). It enters the store with its first commit.
+    pub async fn create(store: &Store, workspace: &Path) -> Result<Self, SessionError> {
+        let id = new_id(store);
+        let lock = lock(store, &id).await?;
+        let opened = Record::Opened { workspace: workspace.to_owned() };
+        let history = History::of(std::slice::from_ref(&opened));
+        let store = store.clone();
+        Ok(Self { store, id, history, unsaved: Some(opened), health: Health::Sound, _lock: lock })
+    }
+
+    /// Takes ownership of a stored session. Errs with [`SessionError::Owned`] while another process has it.
+    pub async fn open(store: &Store, id: &SessionId) -> Result<Self, SessionError> {
+        if !id.0.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+            // It would name a file; every id of ours passes.
+            return Err(StoreError::NotFound { what: Listed::Session, prefix: id.0.clone() }.into());
+        }
+        // Locked before it is read: nothing can be added in between.
+        let lock = lock(store, id).await?;
+        let history = Self::read(store, id).await?;
+        let (store, id) = (store.clone(), id.clone());
+        Ok(Self { store, id, history, unsaved: None, health: Health::Sound, _lock: lock })
+    }
+
+    /// The history of a stored session as it is now, whoever owns it.
+    pub async fn read(store: &Store, id: &SessionId) -> Result<History, StoreError> {
+        Ok(History::of(&store.load(id).await?))
+    }
+
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Stores the records, then applies them; atomic for the slice. What follows from them may happen only after
+    /// this succeeded. After an error, or when its future is dropped under way, the session is poisoned: every
+    /// later commit errs with [`StoreError::Poisoned`] and the session must be opened again.
+    ///
+    /// Decisions do not come this way: deciders write the request ([`Store::decide`]), and
+    /// [`Session::consume_decisions`] takes them.
+    pub async fn commit(&mut self, records: &[Record], durability: Durability) -> Result<(), StoreError> {
+        self.begin()?;
+        if records.is_empty() {
+            self.health = Health::Sound;
+            return Ok(());
+        }
+        let result = match self.unsaved.take() {
+            Some(opened) => {
+                let mut all = vec![opened];
+                all.extend_from_slice(records);
+                self.store.append(&self.id, 0, &all, durability).await
+            }
+            None => self.store.append(&self.id, self.history.len(), records, durability).await,
+        };
+        self.end(result.map(|()| records))
+    }
+
+    /// Takes every decision that was made about this session's requests since, as stored and applied records, in the
+    /// order they were made. Cheap when there is none. Poisons like [`Session::commit`].
+    pub async fn consume_decisions(&mut self) -> Result<Vec<Record>, StoreError> {
+        self.begin()?;
+        if self.unsaved.is_some() {
+            self.health = Health::Sound;
+            return Ok(Vec::new());
+        }
+        let result = self.store.consume(&self.id, self.history.len()).await;
+        self.end(result.as_deref().map_err(Clone::clone))?;
+        result
+    }
+
+    fn begin(&mut self) -> Result<(), StoreError> {
+        match &self.health {
+            Health::Sound => {
+                self.health = Health::Writing;
+                Ok(())
+            }
+            Health::Writing => Err(StoreError::Poisoned { cause: "a write was cut off".to_owned() }),
+            Health::Poisoned(cause) => Err(StoreError::Poisoned { cause: cause.clone() }),
+        }
+    }
+
+    fn end(&mut self, stored: Result<&[Record], StoreError>) -> Result<(), StoreError> {
+        match stored {
+            Ok(records) => {
+                for record in records {
+                    self.history.apply(record);
+                }
+                self.health = Health::Sound;
+                Ok(())
+            }
+            Err(error) => {
+                self.health = Health::Poisoned(error.to_string());
+                Err(error)
+            }
+        }
+    }
+}
+
+fn new_id(store: &Store) -> SessionId {
+    let now = store.clock().now();
+    let seconds = u64::try_from(now.as_second()).unwrap_or(0);
+    let nanoseconds = u32::try_from(now.subsec_nanosecond()).unwrap_or(0);
+    let moment = uuid::Timestamp::from_unix(NoContext, seconds, nanoseconds);
+    SessionId(Uuid::new_v7(moment).to_string())
+}
+
+async fn lock(store: &Store, id: &SessionId) -> Result<SessionLock, SessionError> {
+    let folder = store.data_folder().join("locks");
+    let now = store.clock().now();
+    let locked = id.clone();
+    let task = tokio::task::spawn_blocking(move || SessionLock::acquire(&folder, &locked, now));
+    match task.await {
+        Ok(Ok(lock)) => Ok(lock),
+        Ok(Err(LockError::Held(owner))) => Err(SessionError::Owned { id: id.clone(), owner }),
+        Ok(Err(LockError::File(path, error))) => Err(SessionError::Lock { path, detail: error.to_string() }),
+        // The task can only fail by the end of the runtime.
+        Err(_) => Err(StoreError::Stopped.into()),
+    }
+}

@@ -1,0 +1,201 @@
+//! Records as rows, and what they imply for the other tables.
+//!
+//! Pure: it runs where the records are, so that the writing thread only writes. Called by [`super::Store::append`] and
+//! by the consumption of decisions.
+
+use super::redact::{Redactor, to_json};
+use super::{RequestState, StoreError};
+use crate::approval::{Approval, Decider, Request, RequestId};
+use crate::history::Record;
+use crate::message::{CallId, Message, ReturnStatus, UserPart};
+use crate::stdx::fs::fingerprint;
+use crate::stdx::text::one_line_summary;
+
+/// Cells of a title made from a prompt.
+const TITLE_WIDTH: usize = 60;
+
+/// A record ready to be written.
+pub(super) struct Row {
+    pub kind: &'static str,
+    pub json: String,
+    pub implied: Option<Change>,
+}
+
+/// What a record changes beside itself, in the same transaction.
+pub(super) enum Change {
+    Open {
+        workspace: String,
+    },
+    StartTurn {
+        turn: u32,
+    },
+    /// The title, unless there is one.
+    Suggest {
+        title: String,
+    },
+    Rename {
+        title: String,
+    },
+    /// `end` is JSON.
+    EndTurn {
+        end: String,
+    },
+    Ask(Box<Ask>),
+    Decide(Verdict),
+    Finish {
+        call: CallId,
+        how: Closing,
+    },
+    Clear,
+}
+
+/// The columns of a new approvals row.
+pub(super) struct Ask {
+    pub request: RequestId,
+    pub call: CallId,
+    pub tool: String,
+    pub args_hash: String,
+    pub summary: String,
+    pub risk: &'static str,
+    /// JSON of the whole request.
+    pub json: String,
+}
+
+/// The columns of a decision.
+pub(super) struct Verdict {
+    pub request: RequestId,
+    /// What becomes of the row until its session takes it up.
+    pub state: RequestState,
+    /// JSON of the approval.
+    pub approval: String,
+    /// JSON of the decider.
+    pub by: String,
+}
+
+/// What a call's return makes of its open request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Closing {
+    /// Interrupted: withdrawn, unless the person said later.
+    Withdraw,
+    /// Undecided: it stays open without its turn.
+    Detach,
+    /// Answered in any other way: nothing is left to decide.
+    Consume,
+}
+
+pub(super) fn rows(records: &[Record], redactor: &Redactor) -> Result<Vec<Row>, StoreError> {
+    records.iter().map(|record| row(record, redactor)).collect()
+}
+
+fn row(record: &Record, redactor: &Redactor) -> Result<Row, StoreError> {
+    Ok(Row { kind: kind(record), json: redactor.json(record)?, implied: implied(record, redactor)? })
+}
+
+fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, StoreError> {
+    Ok(match record {
+        Record::Opened { workspace } => {
+            let Some(workspace) = workspace.to_str() else {
+                let detail = format!("the folder's name {} is not UTF-8", workspace.display());
+                return Err(StoreError::Unstorable { detail });
+            };
+            Some(Change::Open { workspace: workspace.to_owned() })
+        }
+        Record::TurnStarted { turn, .. } => Some(Change::StartTurn { turn: *turn }),
+        Record::Said { message } => title_of(message, redactor).map(|title| Change::Suggest { title }),
+        Record::Asked { request, .. } => Some(Change::Ask(Box::new(ask(request, redactor)?))),
+        Record::Decided { request, approval, by, .. } => {
+            Some(Change::Decide(verdict(request, approval, by, redactor)?))
+        }
+        Record::ToolFinished { returned } => {
+            Some(Change::Finish { call: returned.call.clone(), how: closing(returned.status) })
+        }
+        Record::TurnEnded { end } => Some(Change::EndTurn { end: redactor.json(end)? }),
+        Record::Cleared => Some(Change::Clear),
+        Record::Renamed { title } => Some(Change::Rename { title: redactor.text(title) }),
+        Record::RequestEnded { .. }
+        | Record::Partial { .. }
+        | Record::ToolStarted { .. }
+        | Record::Deferred { .. }
+        | Record::Queued { .. }
+        | Record::Draft { .. }
+        | Record::Noted { .. }
+        | Record::Compacted { .. }
+        | Record::State { .. } => None,
+    })
+}
+
+fn ask(request: &Request, redactor: &Redactor) -> Result<Ask, StoreError> {
+    let args = to_json(&request.args)?;
+    Ok(Ask {
+        request: request.id.clone(),
+        call: request.call.clone(),
+        tool: request.tool.to_string(),
+        args_hash: fingerprint(args.as_bytes()),
+        summary: redactor.text(&request.plan.summary),
+        risk: request.risk.word(),
+        json: redactor.json(request)?,
+    })
+}
+
+pub(super) fn verdict(
+    request: &RequestId,
+    approval: &Approval,
+    by: &Decider,
+    redactor: &Redactor,
+) -> Result<Verdict, StoreError> {
+    let state = match approval {
+        Approval::Approve { .. } => RequestState::Approved,
+        Approval::Deny { .. } => RequestState::Denied,
+        Approval::Later => RequestState::Later,
+    };
+    Ok(Verdict {
+        request: request.clone(),
+        state,
+        approval: redactor.json(approval)?,
+        by: redactor.json(by)?,
+    })
+}
+
+fn closing(status: ReturnStatus) -> Closing {
+    match status {
+        ReturnStatus::Interrupted => Closing::Withdraw,
+        ReturnStatus::Undecided => Closing::Detach,
+        ReturnStatus::Ok | ReturnStatus::Failed | ReturnStatus::Denied | ReturnStatus::Unknown => {
+            Closing::Consume
+        }
+    }
+}
+
+/// The first words of a prompt.
+fn title_of(message: &Message, redactor: &Redactor) -> Option<String> {
+    let Message::User { parts } = message else { return None };
+    let text = parts.iter().find_map(|part| match part {
+        UserPart::Text { text } if !text.trim().is_empty() => Some(text),
+        UserPart::Text { .. } | UserPart::Image { .. } | UserPart::Note { .. } => None,
+    })?;
+    Some(one_line_summary(&redactor.text(text), TITLE_WIDTH))
+}
+
+/// The record's tag in its JSON.
+fn kind(record: &Record) -> &'static str {
+    match record {
+        Record::Opened { .. } => "opened",
+        Record::TurnStarted { .. } => "turn_started",
+        Record::Said { .. } => "said",
+        Record::RequestEnded { .. } => "request_ended",
+        Record::Partial { .. } => "partial",
+        Record::Asked { .. } => "asked",
+        Record::Decided { .. } => "decided",
+        Record::ToolStarted { .. } => "tool_started",
+        Record::ToolFinished { .. } => "tool_finished",
+        Record::Deferred { .. } => "deferred",
+        Record::TurnEnded { .. } => "turn_ended",
+        Record::Queued { .. } => "queued",
+        Record::Draft { .. } => "draft",
+        Record::Noted { .. } => "noted",
+        Record::Compacted { .. } => "compacted",
+        Record::Cleared => "cleared",
+        Record::Renamed { .. } => "renamed",
+        Record::State { .. } => "state",
+    }
+}

@@ -1,0 +1,151 @@
+//! Why the store did not do it, in words that say what to do next.
+//!
+//! No type of the database library leaves this module: [`SqlResult`] turns its errors into ours on the spot.
+//! Called by every file of `store`; read by `session`, the agent and the edge.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+use crate::approval::RequestId;
+use crate::history::SessionId;
+
+/// A failure of the store. After a failed write nothing of that write is in the database.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    #[error("the data folder {} cannot be used: {detail}; make it a folder of your own, or choose another one", folder.display())]
+    Folder { folder: PathBuf, detail: String },
+    #[error("the data folder {} cannot be written; give yourself write permission there, or choose another data folder", folder.display())]
+    ReadOnly { folder: PathBuf },
+    #[error("there is no room left in the data folder {}; free some disk space and start again: what was stored before is safe", folder.display())]
+    Full { folder: PathBuf },
+    #[error("{} is not a database of co and is left as it is; move it away, or choose another data folder", path.display())]
+    NotADatabase { path: PathBuf },
+    #[error("{} was written by a newer co (its format is {found}, this one knows up to {known}) and is left as it is; use the newer co, or choose another data folder", path.display())]
+    Newer { path: PathBuf, found: u32, known: u32 },
+    #[error("the database in {} is damaged ({detail}); nothing was changed: copy co.db, co.db-wal and co.db-shm to a safe place, then restore a backup or choose another data folder", folder.display())]
+    Corrupt { folder: PathBuf, detail: String },
+    #[error("another process held the database in {} for too long; end the co that hangs, then try again", folder.display())]
+    Busy { folder: PathBuf },
+    #[error("the database in {} refused: {detail}; look at the disk and its free space, then start co again", folder.display())]
+    Failed { folder: PathBuf, detail: String },
+    #[error(
+        "session {session} holds a `{kind}` (record {no}) that this co cannot read ({detail}); a newer co wrote it: open the session with that one"
+    )]
+    NewerRecord { session: SessionId, no: u64, kind: String, detail: String },
+    #[error(
+        "session {session} changed outside this process: {expected} records were expected, {found} are stored; open it again"
+    )]
+    OutOfStep { session: SessionId, expected: u64, found: u64 },
+    #[error("this cannot be stored: {detail}")]
+    Unstorable { detail: String },
+    #[error("the id {id} is already taken by another request; ask again under a new one")]
+    RequestIdTaken { id: RequestId },
+    #[error("request {id} is {state} and takes no decision")]
+    NotDecidable { id: RequestId, state: super::RequestState },
+    #[error("no {what} begins with `{prefix}`; {list}", list = what.how_to_list())]
+    NotFound { what: Listed, prefix: String },
+    #[error("`{prefix}` could be {}; type more of the one you mean", candidates.join(", "))]
+    Ambiguous { what: Listed, prefix: String, candidates: Vec<String> },
+    #[error(
+        "an earlier write of this session failed ({cause}); nothing more is recorded: open the session again"
+    )]
+    Poisoned { cause: String },
+    #[error("the store has stopped; start co again")]
+    Stopped,
+}
+
+/// What a person names by a prefix of its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listed {
+    Session,
+    Request,
+}
+
+impl Listed {
+    fn how_to_list(self) -> &'static str {
+        match self {
+            Self::Session => "`co sessions` lists them",
+            Self::Request => "`co approvals` lists them",
+        }
+    }
+}
+
+impl std::fmt::Display for Listed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Session => "session",
+            Self::Request => "request",
+        })
+    }
+}
+
+impl StoreError {
+    /// A file operation in the data folder that failed.
+    pub(super) fn file(folder: &Path, error: &io::Error) -> Self {
+        let folder = folder.to_owned();
+        match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { folder },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { folder },
+            _ => Self::Folder { folder, detail: error.to_string() },
+        }
+    }
+
+    /// Fills in the folder, which the place where the database library failed does not know.
+    pub(super) fn located(mut self, data: &Path) -> Self {
+        match &mut self {
+            Self::ReadOnly { folder }
+            | Self::Full { folder }
+            | Self::Busy { folder }
+            | Self::Corrupt { folder, .. }
+            | Self::Failed { folder, .. } => {
+                if folder.as_os_str().is_empty() {
+                    data.clone_into(folder);
+                }
+            }
+            Self::Folder { .. }
+            | Self::NotADatabase { .. }
+            | Self::Newer { .. }
+            | Self::NewerRecord { .. }
+            | Self::OutOfStep { .. }
+            | Self::Unstorable { .. }
+            | Self::RequestIdTaken { .. }
+            | Self::NotDecidable { .. }
+            | Self::NotFound { .. }
+            | Self::Ambiguous { .. }
+            | Self::Poisoned { .. }
+            | Self::Stopped => {}
+        }
+        self
+    }
+}
+
+/// The index of the write-ahead log could not grow: the library reports a full disk so at this place alone.
+const NO_ROOM_FOR_INDEX: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
+
+/// Turns the database library's errors into ours.
+pub(super) trait SqlResult<T> {
+    fn sql(self) -> Result<T, StoreError>;
+}
+
+impl<T> SqlResult<T> for rusqlite::Result<T> {
+    fn sql(self) -> Result<T, StoreError> {
+        self.map_err(|error| {
+            let folder = PathBuf::new();
+            let detail = error.to_string();
+            if error.sqlite_error().is_some_and(|error| error.extended_code == NO_ROOM_FOR_INDEX) {
+                return StoreError::Full { folder };
+            }
+            match error.sqlite_error_code() {
+                Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { folder },
+                Some(ErrorCode::DiskFull) => StoreError::Full { folder },
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { folder },
+                Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                    StoreError::Corrupt { folder, detail }
+                }
+                Some(_) | None => StoreError::Failed { folder, detail },
+            }
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! Looking at requests: lists, one by its prefix, what changed since.
+//!
+//! Reads only. Called by faces (`co approvals`, the inbox) and by owners that were woken.
+
+use jiff::Timestamp;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
+use rusqlite::{Row, ToSql, params_from_iter};
+
+use super::decide::parse;
+use super::error::SqlResult as _;
+use super::num::Num;
+use super::writer::Reader;
+use super::{Listed, Store, StoreError};
+use crate::approval::{Approval, Decider, Request, RequestId};
+use crate::history::SessionId;
+
+/// How far a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestState {
+    /// Nobody has decided.
+    Waiting,
+    /// A person wants to decide later.
+    Later,
+    /// Decided; its session has not taken it up yet.
+    Approved,
+    Denied,
+    /// Its session took up the decision, or answered the call without one.
+    Consumed,
+    /// Its turn was interrupted first.
+    Withdrawn,
+    /// Asked again as another request.
+    Replaced,
+    /// Nobody decided in time.
+    Expired,
+}
+
+impl RequestState {
+    const ALL: [(Self, &'static str); 8] = [
+        (Self::Waiting, "waiting"),
+        (Self::Later, "later"),
+        (Self::Approved, "approved"),
+        (Self::Denied, "denied"),
+        (Self::Consumed, "consumed"),
+        (Self::Withdrawn, "withdrawn"),
+        (Self::Replaced, "replaced"),
+        (Self::Expired, "expired"),
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.into_iter().find(|(state, _)| *state == self).map_or("", |(_, word)| word)
+    }
+
+    /// Whether something may still come of it: undecided, or decided and not taken up.
+    pub fn is_open(self) -> bool {
+        match self {
+            Self::Waiting | Self::Later | Self::Approved | Self::Denied => true,
+            Self::Consumed | Self::Withdrawn | Self::Replaced | Self::Expired => false,
+        }
+    }
+}
+
+impl std::fmt::Display for RequestState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromSql for RequestState {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let word = value.as_str()?;
+        let known = Self::ALL.into_iter().find(|(_, name)| *name == word);
+        known.map(|(state, _)| state).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+/// Whether the turn that asked still waits for the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Attachment {
+    Attached,
+    /// The conversation went on; approved, the call runs once and its outcome becomes a note.
+    Detached,
+}
+
+/// A request with its place and fate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredRequest {
+    pub request: Request,
+    pub session: SessionId,
+    /// The session's title, where it has one.
+    pub title: Option<String>,
+    pub workspace: std::path::PathBuf,
+    /// The turn that asked, from 1.
+    pub turn: u32,
+    /// Of the arguments as asked; 32 hexadecimal digits.
+    pub args_hash: String,
+    pub state: RequestState,
+    pub attachment: Attachment,
+    pub decision: Option<(Approval, Decider)>,
+    pub created: Timestamp,
+    pub decided_at: Option<Timestamp>,
+    /// The number of its latest change, unique in the store.
+    pub seq: u64,
+}
+
+/// Which requests to list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestFilter {
+    /// Those a person can decide now, of every session.
+    Undecided,
+    /// Those a person can decide now, of one session.
+    UndecidedOf(SessionId),
+    /// All of one session, settled ones included.
+    Of(SessionId),
+    All,
+}
+
+impl Store {
+    /// Requests, oldest first, at most `limit`.
+    pub async fn requests(
+        &self,
+        filter: RequestFilter,
+        limit: usize,
+    ) -> Result<Vec<StoredRequest>, StoreError> {
+        let (condition, session) = match filter {
+            RequestFilter::Undecided => ("a.state IN ('waiting', 'later')", None),
+            RequestFilter::UndecidedOf(id) => {
+                ("a.state IN ('waiting', 'later') AND a.session = ?2", Some(id))
+            }
+            RequestFilter::Of(id) => ("a.session = ?2", Some(id)),
+            RequestFilter::All => ("true", None),
+        };
+        let mut params: Vec<Box<dyn ToSql + Send>> = vec![Box::new(Num::of(limit))];
+        if let Some(id) = session {
+            params.push(Box::new(id.0));
+        }
+        let tail = format!("WHERE {condition} ORDER BY a.created, a.seq LIMIT ?1");
+        self.read(move |reader| select(reader, &tail, &params)).await
+    }
+
+    /// What changed after the change numbered `seq`, in the order of changes: each request once, as it is now.
+    pub async fn changes_since(&self, seq: u64) -> Result<Vec<StoredRequest>, StoreError> {
+        let params: Vec<Box<dyn ToSql + Send>> = vec![Box::new(Num(seq))];
+        self.read(move |reader| select(reader, "WHERE a.seq > ?1 ORDER BY a.seq", &params)).await
+    }
+
+    /// The number of the latest change of any request; 0 before the first.
+    pub async fn latest_change(&self) -> Result<u64, StoreError> {
+        self.read(|reader| {
+            reader
+                .connection
+                .query_row("SELECT seq FROM store_seq", [], |row| row.get(0))
+                .sql()
+                .map(|Num(seq)| seq)
+        })
+        .await
+    }
+
+    /// The request whose id is, or alone begins with, `prefix`.
+    pub async fn find_request(&self, prefix: &str) -> Result<StoredRequest, StoreError> {
+        let prefix = prefix.to_ascii_lowercase();
+        self.read(move |reader| {
+            let id = unique(reader, Listed::Request, &prefix)?;
+            let params: Vec<Box<dyn ToSql + Send>> = vec![Box::new(id)];
+            let found = select(reader, "WHERE a.id = ?1", &params)?;
+            found.into_iter().next().ok_or(StoreError::NotFound { what: Listed::Request, prefix })
+        })
+        .await
+    }
+
+    /// Requests of all sessions that a person can decide now.
+    pub async fn waiting_count(&self) -> Result<usize, StoreError> {
+        self.read(|reader| {
+            reader
+                .connection
+                .query_row("SELECT count(*) FROM approvals WHERE state IN ('waiting', 'later')", [], |row| {
+                    row.get(0)
+                })
+                .sql()
+                .map(Num::count)
+        })
+        .await
+    }
+}
+
+/// The one id that is `prefix` or begins with it.
+pub(super) fn unique(reader: &Reader, what: Listed, prefix: &str) -> Result<String, StoreError> {
+    let table = match what {
+        Listed::Session => "sessions",
+        Listed::Request => "approvals",
+    };
+    let select = format!(
+        "SELECT id FROM {table} WHERE substr(id, 1, length(?1)) = ?1 AND ?1 <> '' ORDER BY id LIMIT 9"
+    );
+    let mut select = reader.connection.prepare_cached(&select).sql()?;
+    let rows = select.query_map([prefix], |row| row.get(0)).sql()?;
+    let mut found: Vec<String> = rows.collect::<rusqlite::Result<_>>().sql()?;
+    let prefix = prefix.to_owned();
+    match found.iter().position(|id| *id == prefix) {
+        Some(at) => Ok(found.swap_remove(at)),
+        None if found.len() > 1 => Err(StoreError::Ambiguous { what, prefix, candidates: found }),
+        None => found.pop().ok_or(StoreError::NotFound { what, prefix }),
+    }
+}
+
+fn select(
+    reader: &Reader,
+    tail: &str,
+    params: &[Box<dyn ToSql + Send>],
+) -> Result<Vec<StoredRequest>, StoreError> {
+    let select = format!(
+        "SELECT a.request, a.session, s.title, s.workspace, a.turn, a.args_hash, a.state, a.detached,
+             a.decision, a.decided_by, a.created, a.decided_at, a.seq
+         FROM approvals a JOIN sessions s ON s.id = a.session {tail}"
+    );
+    let mut select = reader.connection.prepare_cached(&select).sql()?;
+    let mut rows = select.query(params_from_iter(params)).sql()?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().sql()? {
+        found.push(stored(row)?);
+    }
+    Ok(found)
+}
+
+fn stored(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
+    let (decision, by): (Option<String>, Option<String>) = (row.get(8).sql()?, row.get(9).sql()?);
+    let decision = match decision.zip(by) {
+        Some((decision, by)) => Some((parse(&decision)?, parse(&by)?)),
+        None => None,
+    };
+    let detached: bool = row.get(7).sql()?;
+    let decided_at: Option<i64> = row.get(11).sql()?;
+    Ok(StoredRequest {
+        request: parse(&row.get::<_, String>(0).sql()?)?,
+        session: SessionId(row.get(1).sql()?),
+        title: row.get(2).sql()?,
+        workspace: row.get::<_, String>(3).sql()?.into(),
+        turn: row.get(4).sql()?,
+        args_hash: row.get(5).sql()?,
+        state: row.get(6).sql()?,
+        attachment: if detached { Attachment::Detached } else { Attachment::Attached },
+        decision,
+        created: moment(row.get(10).sql()?),
+        decided_at: decided_at.map(moment),
+        seq: row.get::<_, Num>(12).sql()?.0,
+    })
+}
+
+/// A stored time; one outside of what can be expressed counts as the start of 1970.
+pub(super) fn moment(milliseconds: i64) -> Timestamp {
+    Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+impl StoredRequest {
+    pub fn id(&self) -> &RequestId {
+        &self.request.id
+    }
+}

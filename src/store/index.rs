@@ -1,0 +1,152 @@
+//! The list of sessions, and what was typed.
+//!
+//! Called by faces: the session picker, `co -c`, `co resume`, `co sessions`, the composer's history.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension as _, Row, params};
+
+use super::error::SqlResult as _;
+use super::inbox::{moment, unique};
+use super::num::Num;
+use super::writer::Reader;
+use super::{Listed, Store, StoreError};
+use crate::history::{Durability, SessionId, TurnEnd};
+
+/// Typed lines that are kept; older ones go.
+const INPUTS_KEPT: i64 = 10_000;
+
+/// A session as listed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionSummary {
+    pub id: SessionId,
+    pub workspace: PathBuf,
+    /// The name it was given, or the beginning of its first prompt.
+    pub title: Option<String>,
+    pub created: Timestamp,
+    /// When its last record was stored.
+    pub updated: Timestamp,
+    /// Turns started.
+    pub turns: u32,
+    /// How the last turn ended; `None` before the first, while one runs and after one was cut off.
+    pub last_end: Option<TurnEnd>,
+    /// Its requests that a person can decide now.
+    pub waiting: usize,
+}
+
+/// Which sessions to list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionFilter {
+    All,
+    /// Started in this folder.
+    Folder(PathBuf),
+    /// With requests that a person can decide now.
+    Waiting,
+}
+
+/// Which typed lines to list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputScope {
+    All,
+    /// Typed in this folder.
+    Folder(PathBuf),
+}
+
+impl Store {
+    /// Sessions, the latest used first, at most `limit`.
+    pub async fn sessions(
+        &self,
+        filter: SessionFilter,
+        limit: usize,
+    ) -> Result<Vec<SessionSummary>, StoreError> {
+        self.read(move |reader| list(reader, &filter, limit)).await
+    }
+
+    /// The session of this folder that was used last.
+    pub async fn latest_session(&self, workspace: &Path) -> Result<Option<SessionId>, StoreError> {
+        let found = self.sessions(SessionFilter::Folder(workspace.to_owned()), 1).await?;
+        Ok(found.into_iter().next().map(|session| session.id))
+    }
+
+    /// The session whose id is, or alone begins with, `prefix`.
+    pub async fn find_session(&self, prefix: &str) -> Result<SessionId, StoreError> {
+        let prefix = prefix.to_ascii_lowercase();
+        self.read(move |reader| unique(reader, Listed::Session, &prefix).map(SessionId)).await
+    }
+
+    /// Remembers a line that was typed; the same line twice in a row is kept once.
+    pub async fn remember_input(&self, workspace: &Path, text: &str) -> Result<(), StoreError> {
+        let workspace = workspace.to_string_lossy().into_owned();
+        let text = self.inner.redactor.text(text);
+        self.write(move |writer| {
+            writer.transaction(Durability::Written, |write| {
+                let last: Option<String> = write
+                    .sql
+                    .query_row("SELECT text FROM input_history ORDER BY no DESC LIMIT 1", [], |row| {
+                        row.get(0)
+                    })
+                    .optional()
+                    .sql()?;
+                if last.as_deref() == Some(text.as_str()) {
+                    return Ok(());
+                }
+                let insert = "INSERT INTO input_history (workspace, text, at) VALUES (?1, ?2, ?3)";
+                write.sql.execute(insert, params![workspace, text, write.now]).sql()?;
+                let oldest = write.sql.last_insert_rowid() - INPUTS_KEPT;
+                write.sql.execute("DELETE FROM input_history WHERE no <= ?1", [oldest]).sql().map(drop)
+            })
+        })
+        .await
+    }
+
+    /// Typed lines, the latest first, at most `limit`.
+    pub async fn inputs(&self, scope: InputScope, limit: usize) -> Result<Vec<String>, StoreError> {
+        let folder = match scope {
+            InputScope::All => None,
+            InputScope::Folder(folder) => Some(folder.to_string_lossy().into_owned()),
+        };
+        self.read(move |reader| {
+            let mut select = reader
+                .connection
+                .prepare_cached(
+                    "SELECT text FROM input_history WHERE ?1 IS NULL OR workspace = ?1 ORDER BY no DESC LIMIT ?2",
+                )
+                .sql()?;
+                        let rows = select.query_map(params![folder, Num::of(limit)], |row| row.get(0)).sql()?;
+            rows.collect::<rusqlite::Result<_>>().sql()
+        })
+        .await
+    }
+}
+
+fn list(reader: &Reader, filter: &SessionFilter, limit: usize) -> Result<Vec<SessionSummary>, StoreError> {
+    let (condition, folder) = match filter {
+        SessionFilter::All => ("?1 IS NULL", None),
+        SessionFilter::Folder(folder) => ("workspace = ?1", Some(folder.to_string_lossy())),
+        SessionFilter::Waiting => ("?1 IS NULL AND waiting > 0", None),
+    };
+    let select = format!(
+        "SELECT id, workspace, title, created, updated, turns, last_end,
+             (SELECT count(*) FROM approvals a WHERE a.session = s.id AND a.state IN ('waiting', 'later')) AS waiting
+         FROM sessions s WHERE {condition} ORDER BY updated DESC, id DESC LIMIT ?2"
+    );
+    let mut select = reader.connection.prepare_cached(&select).sql()?;
+    let rows = select.query_map(params![folder, Num::of(limit)], summary).sql()?;
+    rows.collect::<rusqlite::Result<_>>().sql()
+}
+
+fn summary(row: &Row<'_>) -> rusqlite::Result<SessionSummary> {
+    let end: Option<String> = row.get(6)?;
+    Ok(SessionSummary {
+        id: SessionId(row.get(0)?),
+        workspace: row.get::<_, String>(1)?.into(),
+        title: row.get(2)?,
+        created: moment(row.get(3)?),
+        updated: moment(row.get(4)?),
+        turns: row.get(5)?,
+        // An end of a newer version is shown as none; the session itself is refused when it is opened.
+        last_end: end.and_then(|json| serde_json::from_str(&json).ok()),
+        waiting: row.get::<_, Num>(7)?.count(),
+    })
+}

@@ -1,0 +1,77 @@
+//! A thread that owns one connection and does its jobs in order.
+//!
+//! The store has two: one writes, one reads, so that a reader never waits for a writer and no async thread waits for
+//! the disk. A lane ends when the last handle is dropped, after the jobs it already has.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::StoreError;
+
+/// Jobs that may wait before senders do.
+const CAPACITY: usize = 64;
+
+type Job<C> = Box<dyn FnOnce(&mut C) + Send>;
+
+/// What a lane's thread owns.
+pub(super) trait Context {
+    /// Called when no job waits.
+    fn idle(&mut self);
+}
+
+/// The sending side of a lane.
+pub(super) struct Lane<C> {
+    jobs: mpsc::Sender<Job<C>>,
+    data: PathBuf,
+}
+
+impl<C: Context + 'static> Lane<C> {
+    /// Starts the thread; `open` runs on it and its error is returned here.
+    pub(super) async fn start<O>(name: &str, data: &Path, open: O) -> Result<Self, StoreError>
+    where
+        O: FnOnce() -> Result<C, StoreError> + Send + 'static,
+    {
+        let (jobs, inbox) = mpsc::channel(CAPACITY);
+        let (ready, opened) = oneshot::channel();
+        thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || match open() {
+                Ok(context) => {
+                    // Nobody waits any more only if `start` was dropped; then the inbox is closed too.
+                    let _ = ready.send(Ok(()));
+                    serve(context, inbox);
+                }
+                Err(error) => drop(ready.send(Err(error))),
+            })
+            .map_err(|error| StoreError::file(data, &error))?;
+        let lane = Self { jobs, data: data.to_owned() };
+        let result = opened.await.unwrap_or(Err(StoreError::Stopped));
+        result.map_err(|error| error.located(data))?;
+        Ok(lane)
+    }
+
+    /// Does `work` on the thread, after what was sent before it. Once sent it is done even if this future is
+    /// dropped; then its outcome is lost.
+    pub(super) async fn run<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&mut C) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let job: Job<C> = Box::new(move |context| drop(reply.send(work(context))));
+        self.jobs.send(job).await.map_err(|_closed| StoreError::Stopped)?;
+        let result = answer.await.unwrap_or(Err(StoreError::Stopped));
+        result.map_err(|error| error.located(&self.data))
+    }
+}
+
+fn serve<C: Context>(mut context: C, mut inbox: mpsc::Receiver<Job<C>>) {
+    while let Some(job) = inbox.blocking_recv() {
+        job(&mut context);
+        if inbox.is_empty() {
+            context.idle();
+        }
+    }
+}

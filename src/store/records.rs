@@ -1,0 +1,159 @@
+//! The records of sessions: appended in order, loaded whole.
+//!
+//! Only the owner of a session appends (`session::Session`); everybody may load.
+
+use rusqlite::{OptionalExtension as _, params};
+
+use super::encode::{self, Change, Row};
+use super::error::SqlResult as _;
+use super::num::Num;
+use super::requests;
+use super::writer::{Reader, Write};
+use super::{Listed, Store, StoreError};
+use crate::history::{Durability, Record, SessionId};
+
+impl Store {
+    /// Appends records to a session that has `after` of them, and makes the changes to the other tables that they
+    /// imply, in one transaction. The first record of a session is [`Record::Opened`]. Errs with
+    /// [`StoreError::OutOfStep`] if somebody else wrote to the session.
+    pub async fn append(
+        &self,
+        session: &SessionId,
+        after: u64,
+        records: &[Record],
+        durability: Durability,
+    ) -> Result<(), StoreError> {
+        let rows = encode::rows(records, &self.inner.redactor)?;
+        let session = session.clone();
+        self.write(move |writer| {
+            writer.transaction(durability, |write| append(write, &session, after, &rows))
+        })
+        .await
+    }
+
+    /// All records of a session in order. Errs with [`StoreError::NotFound`] where there are none, and with
+    /// [`StoreError::NewerRecord`] where this version cannot read one.
+    pub async fn load(&self, session: &SessionId) -> Result<Vec<Record>, StoreError> {
+        let session = session.clone();
+        self.read(move |reader| load(reader, &session)).await
+    }
+}
+
+pub(super) fn append(
+    write: &Write<'_>,
+    session: &SessionId,
+    after: u64,
+    rows: &[Row],
+) -> Result<(), StoreError> {
+    let found = count(write, session)?;
+    if found != after {
+        return Err(StoreError::OutOfStep { session: session.clone(), expected: after, found });
+    }
+    let mut insert = write
+        .sql
+        .prepare_cached("INSERT INTO records (session, no, at, kind, json) VALUES (?1, ?2, ?3, ?4, ?5)")
+        .sql()?;
+    for (no, row) in (after + 1..).zip(rows) {
+        if let Some(change) = &row.implied {
+            apply(write, session, change)?;
+        }
+        insert.execute(params![session.0, Num(no), write.now, row.kind, row.json]).sql()?;
+    }
+    touch(write, session)
+}
+
+/// Records of the session so far.
+pub(super) fn count(write: &Write<'_>, session: &SessionId) -> Result<u64, StoreError> {
+    write
+        .sql
+        .prepare_cached("SELECT coalesce(max(no), 0) FROM records WHERE session = ?1")
+        .sql()?
+        .query_row([&session.0], |row| row.get::<_, Num>(0))
+        .sql()
+        .map(|last| last.0)
+}
+
+fn apply(write: &Write<'_>, session: &SessionId, change: &Change) -> Result<(), StoreError> {
+    match change {
+        Change::Open { workspace } => write
+            .sql
+            .prepare_cached("INSERT INTO sessions (id, workspace, created, updated) VALUES (?1, ?2, ?3, ?3)")
+            .sql()?
+            .execute(params![session.0, workspace, write.now])
+            .sql()
+            .map(drop),
+        Change::StartTurn { turn } => {
+            write.news.set(true);
+            set(write, session, "UPDATE sessions SET turns = ?2, last_end = NULL WHERE id = ?1", turn)
+        }
+        Change::Suggest { title } => {
+            set(write, session, "UPDATE sessions SET title = coalesce(title, ?2) WHERE id = ?1", title)
+        }
+        Change::Rename { title } => {
+            set(write, session, "UPDATE sessions SET title = ?2 WHERE id = ?1", title)
+        }
+        Change::EndTurn { end } => {
+            write.news.set(true);
+            set(write, session, "UPDATE sessions SET last_end = ?2 WHERE id = ?1", end)
+        }
+        Change::Ask(ask) => requests::ask(write, session, ask),
+        Change::Decide(verdict) => requests::settle(write, verdict),
+        Change::Finish { call, how } => requests::finish(write, session, call, *how),
+        Change::Clear => {
+            write.news.set(true);
+            set(write, session, "UPDATE sessions SET last_end = ?2 WHERE id = ?1", &None::<String>)?;
+            requests::detach_all(write, session)
+        }
+    }
+}
+
+fn set(
+    write: &Write<'_>,
+    session: &SessionId,
+    update: &str,
+    value: &dyn rusqlite::ToSql,
+) -> Result<(), StoreError> {
+    write.sql.prepare_cached(update).sql()?.execute(params![session.0, value]).sql().map(drop)
+}
+
+fn touch(write: &Write<'_>, session: &SessionId) -> Result<(), StoreError> {
+    set(write, session, "UPDATE sessions SET updated = ?2 WHERE id = ?1", &write.now)
+}
+
+fn load(reader: &mut Reader, session: &SessionId) -> Result<Vec<Record>, StoreError> {
+    let known: Option<i64> = reader
+        .connection
+        .query_row("SELECT 1 FROM sessions WHERE id = ?1", [&session.0], |row| row.get(0))
+        .optional()
+        .sql()?;
+    if known.is_none() {
+        return Err(StoreError::NotFound { what: Listed::Session, prefix: session.0.clone() });
+    }
+    let mut select = reader
+        .connection
+        .prepare_cached("SELECT no, kind, json FROM records WHERE session = ?1 ORDER BY no")
+        .sql()?;
+    let mut rows = select.query([&session.0]).sql()?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next().sql()? {
+        let Num(no) = row.get(0).sql()?;
+        let expected = records.len() as u64 + 1;
+        if no != expected {
+            let detail = format!("session {session}: record {expected} is missing");
+            return Err(StoreError::Corrupt { folder: std::path::PathBuf::new(), detail });
+        }
+        let json = row.get_ref(2).sql()?.as_str().unwrap_or_default();
+        match serde_json::from_str(json) {
+            Ok(record) => records.push(record),
+            Err(error) => {
+                return Err(StoreError::NewerRecord {
+                    session: session.clone(),
+                    no,
+                    kind: row.get(1).sql()?,
+                    detail: error.to_string(),
+                });
+            }
+        }
+    }
+    Ok(records)
+}

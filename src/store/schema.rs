@@ -1,0 +1,118 @@
+//! Opening the database file: whose it is, which format it has, and the way up to ours.
+//!
+//! A file that is not ours, is damaged or comes from a newer `co` is refused before anything is written to it. Called
+//! by the two lanes as they start.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::StoreError;
+use super::error::SqlResult as _;
+use super::num::Num;
+use crate::stdx::fs::{create_private_dir, open_private};
+
+/// The steps from an empty database to the newest format; each one is final once released.
+pub(super) const MIGRATIONS: &[&str] = &[include_str!("v1.sql")];
+
+/// Marks a database as ours in its header (`co.d`).
+pub(super) const APPLICATION_ID: i32 = 0x636f_2e64;
+
+/// How long one process waits for another one's transaction.
+const BUSY: Duration = Duration::from_secs(10);
+
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// The database file of a data folder.
+pub(super) fn database(data: &Path) -> PathBuf {
+    data.join("co.db")
+}
+
+/// Opens the database for writing, creates or migrates it; everything owner-only from its first byte on.
+pub(super) fn open_writer(data: &Path) -> Result<Connection, StoreError> {
+    let file = |error: std::io::Error| StoreError::file(data, &error);
+    create_private_dir(data).map_err(file)?;
+    create_private_dir(&data.join("locks")).map_err(file)?;
+    // One process at a time opens: switching to WAL and migrating tolerate no company.
+    let gate = open_private(&data.join("locks").join("open")).map_err(file)?;
+    gate.lock().map_err(file)?;
+    let path = database(data);
+    let mut magic = Vec::new();
+    let database = open_private(&path).map_err(file)?;
+    (&database).take(MAGIC.len() as u64).read_to_end(&mut magic).map_err(file)?;
+    drop(database);
+    if !magic.is_empty() && magic != MAGIC {
+        return Err(StoreError::NotADatabase { path });
+    }
+    let mut connection = Connection::open_with_flags(
+        &path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+    .sql()?;
+    connection.busy_timeout(BUSY).sql()?;
+    let version = check(&connection, &path)?;
+    configure(&connection)?;
+    migrate(&mut connection, version)?;
+    Ok(connection)
+}
+
+/// Opens the database for reading only; the writer must have opened it before.
+pub(super) fn open_reader(data: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(database(data), flags).sql()?;
+    connection.busy_timeout(BUSY).sql()?;
+    Ok(connection)
+}
+
+/// The format of the file, after making sure that it is ours and not newer than we are. Writes nothing.
+fn check(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
+    let number = |pragma: &str| {
+        connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0)).sql()
+    };
+    let version = number("user_version")?;
+    let application = number("application_id")?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).sql()?;
+    let ours = application == i64::from(APPLICATION_ID);
+    if (tables > 0 || version != 0) && !ours {
+        return Err(StoreError::NotADatabase { path: path.to_owned() });
+    }
+    match usize::try_from(version) {
+        Ok(version) if version <= MIGRATIONS.len() => Ok(version),
+        Ok(_) | Err(_) => Err(StoreError::Newer {
+            path: path.to_owned(),
+            found: u32::try_from(version).unwrap_or(u32::MAX),
+            known: u32::try_from(MIGRATIONS.len()).expect("migrations are few"),
+        }),
+    }
+}
+
+fn configure(connection: &Connection) -> Result<(), StoreError> {
+    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).sql()?;
+    if mode != "wal" {
+        let detail = format!("it cannot keep a write-ahead log there (journal mode is {mode})");
+        return Err(StoreError::Failed { folder: PathBuf::new(), detail });
+    }
+    // The log is checkpointed when nobody waits; the number is the limit for those who never pause.
+    connection
+        .execute_batch(
+            "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
+             PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 16777216;",
+        )
+        .sql()
+}
+
+fn migrate(connection: &mut Connection, version: usize) -> Result<(), StoreError> {
+    if version == MIGRATIONS.len() {
+        return Ok(());
+    }
+    let step = connection.transaction_with_behavior(TransactionBehavior::Immediate).sql()?;
+    for migration in &MIGRATIONS[version..] {
+        step.execute_batch(migration).sql()?;
+    }
+    step.pragma_update(None, "application_id", APPLICATION_ID).sql()?;
+    step.pragma_update(None, "user_version", Num::of(MIGRATIONS.len())).sql()?;
+    step.commit().sql()
+}

@@ -1,0 +1,264 @@
+//! The file itself: whose it is, which format it has, who may read it, and what a database error becomes.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::error::SqlResult as _;
+use super::schema::{APPLICATION_ID, MIGRATIONS, database};
+use super::*;
+use crate::history::{Durability, Limits, Record, SessionId};
+
+fn options(dir: &Path) -> StoreOptions {
+    StoreOptions::new(dir.join("data"), dir.join("run"))
+}
+
+fn id() -> SessionId {
+    SessionId("s".to_owned())
+}
+
+fn opened() -> Record {
+    Record::Opened { workspace: "/w".into() }
+}
+
+/// Every table, index and column default, as the database itself tells it.
+fn schema(connection: &Connection) -> Vec<String> {
+    let mut select =
+        connection.prepare("SELECT coalesce(sql, name) FROM sqlite_schema ORDER BY name").unwrap();
+    select.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+fn pragma(connection: &Connection, name: &str) -> i64 {
+    connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).unwrap()
+}
+
+/// A database as the program left it when it knew the first `version` migrations.
+fn at_version(data: &Path, version: usize) -> Connection {
+    fs::create_dir_all(data).unwrap();
+    let connection = Connection::open(database(data)).unwrap();
+    for migration in &MIGRATIONS[..version] {
+        connection.execute_batch(migration).unwrap();
+    }
+    if version > 0 {
+        connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        connection.pragma_update(None, "user_version", i64::try_from(version).unwrap()).unwrap();
+    }
+    connection
+}
+
+#[tokio::test]
+async fn every_earlier_version_becomes_the_newest() {
+    let fresh = tempfile::tempdir().unwrap();
+    drop(Store::open(options(fresh.path())).await.unwrap());
+    let wanted = schema(&Connection::open(database(&fresh.path().join("data"))).unwrap());
+    for table in ["sessions", "records", "approvals", "store_seq", "input_history"] {
+        assert!(wanted.iter().any(|sql| sql.starts_with(&format!("CREATE TABLE {table} "))), "{table}");
+    }
+    for version in 0..=MIGRATIONS.len() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        drop(at_version(&data, version));
+        let store = Store::open(options(dir.path())).await.unwrap();
+        store.append(&id(), 0, &[opened()], Durability::Synced).await.unwrap();
+        assert_eq!(store.load(&id()).await.unwrap(), [opened()]);
+        let raw = Connection::open(database(&data)).unwrap();
+        assert_eq!(schema(&raw), wanted, "from version {version}");
+        assert_eq!(pragma(&raw, "user_version"), i64::try_from(MIGRATIONS.len()).unwrap());
+        assert_eq!(pragma(&raw, "application_id"), i64::from(APPLICATION_ID));
+    }
+}
+
+/// Opens a data folder in which `prepare` put something in place of the database, and compares refusal and bytes.
+async fn check_refused(prepare: impl FnOnce(&Path), expected: impl FnOnce(&Path) -> StoreError) {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    fs::create_dir(&data).unwrap();
+    prepare(&data);
+    let before = fs::read(database(&data)).unwrap();
+    let refused = Store::open(options(dir.path())).await.err();
+    assert_eq!(refused, Some(expected(&data)));
+    assert_eq!(fs::read(database(&data)).unwrap(), before, "left as it is");
+}
+
+#[tokio::test]
+async fn what_is_not_ours_is_refused_and_left_alone() {
+    let foreign = |data: &Path| StoreError::NotADatabase { path: database(data) };
+    for bytes in [b"x".as_slice(), b"SQLite", b"SQLite format 2\0 or so", &[0; 8192], &[b'\n'; 300]] {
+        check_refused(|data| fs::write(database(data), bytes).unwrap(), foreign).await;
+    }
+    let other_program = |data: &Path| {
+        let raw = Connection::open(database(data)).unwrap();
+        raw.execute_batch("CREATE TABLE theirs (a); PRAGMA user_version = 1").unwrap();
+    };
+    check_refused(other_program, foreign).await;
+    let newer = i64::try_from(MIGRATIONS.len()).unwrap() + 1;
+    let from_the_future = |data: &Path| {
+        at_version(data, MIGRATIONS.len()).pragma_update(None, "user_version", newer).unwrap();
+    };
+    let refusal = |data: &Path| StoreError::Newer {
+        path: database(data),
+        found: u32::try_from(newer).unwrap(),
+        known: u32::try_from(MIGRATIONS.len()).unwrap(),
+    };
+    check_refused(from_the_future, refusal).await;
+}
+
+#[tokio::test]
+async fn damage_is_refused_and_left_alone() {
+    let damages: [fn(&mut Vec<u8>); 4] = [
+        |bytes| bytes.truncate(60),
+        |bytes| bytes.truncate(16),
+        |bytes| bytes[16..100].fill(0xff),
+        |bytes| bytes[100..4096].fill(0xff),
+    ];
+    for damage in damages {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        drop(at_version(&data, MIGRATIONS.len()));
+        let mut bytes = fs::read(database(&data)).unwrap();
+        damage(&mut bytes);
+        fs::write(database(&data), &bytes).unwrap();
+        match Store::open(options(dir.path())).await.err() {
+            Some(StoreError::Corrupt { folder, .. }) => assert_eq!(folder, data),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(fs::read(database(&data)).unwrap(), bytes, "left as it is");
+    }
+}
+
+#[tokio::test]
+async fn a_missing_record_is_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(options(dir.path())).await.unwrap();
+    let turn = Record::TurnStarted { turn: 1, limits: Limits::default() };
+    store.append(&id(), 0, &[opened(), turn, Record::Cleared], Durability::Written).await.unwrap();
+    let raw = Connection::open(database(&dir.path().join("data"))).unwrap();
+    raw.execute("DELETE FROM records WHERE no = 2", []).unwrap();
+    let error = store.load(&id()).await.unwrap_err();
+    assert!(
+        matches!(&error, StoreError::Corrupt { detail, .. } if detail.contains("record 2 is missing")),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_record_of_a_newer_version_is_named_and_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(options(dir.path())).await.unwrap();
+    store.append(&id(), 0, &[opened()], Durability::Written).await.unwrap();
+    let raw = Connection::open(database(&dir.path().join("data"))).unwrap();
+    let json = r#"{"record":"dreamt","of":"sheep"}"#;
+    raw.execute("INSERT INTO records VALUES ('s', 2, 0, 'dreamt', ?1)", [json]).unwrap();
+    let error = store.load(&id()).await.unwrap_err();
+    assert!(
+        error.to_string().starts_with("session s holds a `dreamt` (record 2) that this co cannot read"),
+        "{error}"
+    );
+    assert!(matches!(error, StoreError::NewerRecord { no: 2, .. }));
+    let kept: String = raw.query_row("SELECT json FROM records WHERE no = 2", [], |row| row.get(0)).unwrap();
+    assert_eq!(kept, json);
+}
+
+#[tokio::test]
+async fn everything_is_the_owners_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let store = Store::open(options(dir.path())).await.unwrap();
+    store.append(&id(), 0, &[opened()], Durability::Written).await.unwrap();
+    let mode = |path: PathBuf| {
+        fs::metadata(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())).mode() & 0o777
+    };
+    let modes = [data.clone(), dir.path().join("run"), data.join("locks")].map(mode);
+    assert_eq!(modes, [0o700; 3]);
+    let files = ["co.db", "co.db-wal", "co.db-shm", "locks/open"].map(|name| mode(data.join(name)));
+    assert_eq!(files, [0o600; 4]);
+}
+
+#[tokio::test]
+async fn an_open_database_file_is_narrowed() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    drop(at_version(&data, MIGRATIONS.len()));
+    fs::set_permissions(database(&data), fs::Permissions::from_mode(0o644)).unwrap();
+    let _store = Store::open(options(dir.path())).await.unwrap();
+    assert_eq!(fs::metadata(database(&data)).unwrap().mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn folders_that_cannot_be_used_are_named_with_advice() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    for data in [file.clone(), file.join("below")] {
+        let error = Store::open(StoreOptions::new(&data, dir.path().join("run"))).await.err().unwrap();
+        assert!(matches!(&error, StoreError::Folder { folder, .. } if *folder == data), "{error}");
+        assert!(error.to_string().contains("choose another one"), "{error}");
+    }
+}
+
+/// Root may write anywhere, so the kernel's refusals are made as values, the database's by a real connection.
+#[test]
+fn refusals_become_advice() {
+    use std::io::{Error, ErrorKind};
+    let folder = Path::new("/data");
+    let of_file = |kind: ErrorKind| StoreError::file(folder, &Error::from(kind)).to_string();
+    let read_only = "the data folder /data cannot be written; give yourself write permission there, or choose another data folder";
+    let full = "there is no room left in the data folder /data; free some disk space and start again: what was stored before is safe";
+    assert_eq!(of_file(ErrorKind::PermissionDenied), read_only);
+    assert_eq!(of_file(ErrorKind::ReadOnlyFilesystem), read_only);
+    assert_eq!(of_file(ErrorKind::StorageFull), full);
+
+    let raw = Connection::open_in_memory().unwrap();
+    raw.execute_batch("CREATE TABLE a (b); PRAGMA query_only = ON").unwrap();
+    let refused = raw.execute("INSERT INTO a VALUES (1)", []).sql().unwrap_err();
+    assert_eq!(refused.located(folder).to_string(), read_only);
+
+    let raw = Connection::open_in_memory().unwrap();
+    raw.execute_batch("CREATE TABLE a (b); PRAGMA max_page_count = 3").unwrap();
+    let refused = raw.execute("INSERT INTO a VALUES (zeroblob(100000))", []).sql().unwrap_err();
+    assert_eq!(refused.located(folder).to_string(), full);
+}
+
+#[tokio::test]
+async fn a_database_that_is_locked_too_long_is_busy() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("a");
+    let (one, two) = (Connection::open(&file).unwrap(), Connection::open(&file).unwrap());
+    one.execute_batch("BEGIN IMMEDIATE").unwrap();
+    two.busy_timeout(std::time::Duration::ZERO).unwrap();
+    let refused = two.execute_batch("BEGIN IMMEDIATE").sql().unwrap_err();
+    assert_eq!(refused.located(dir.path()), StoreError::Busy { folder: dir.path().to_owned() });
+}
+
+#[test]
+fn the_kind_column_is_the_records_own_tag() {
+    let redactor = redact::Redactor::new(Vec::new());
+    let records: Vec<Record> = [
+        r#"{"record":"opened","workspace":"/w"}"#,
+        r#"{"record":"turn_started","turn":1,"limits":{"requests":25,"tokens":null}}"#,
+        r#"{"record":"said","message":{"role":"user","parts":[{"part":"text","text":"hi"}]}}"#,
+        r#"{"record":"request_ended","attempt":1,"model":"m"}"#,
+        r#"{"record":"partial","attempt":1,"text":"a"}"#,
+        r#"{"record":"decided","request":"r","call":"c","approval":{"approval":"later"},"by":{"by":"cli"}}"#,
+        r#"{"record":"tool_started","call":"c"}"#,
+        r#"{"record":"tool_finished","returned":{"call":"c","status":"ok","content":[],"source":{"from":"program"},"trust":"trusted"}}"#,
+        r#"{"record":"deferred","waiting":{"requests":["r"]}}"#,
+        r#"{"record":"turn_ended","end":{"end":"completed"}}"#,
+        r#"{"record":"queued","prompts":[]}"#,
+        r#"{"record":"draft","text":"a"}"#,
+        r#"{"record":"noted","kind":{"kind":"abort"},"text":"a"}"#,
+        r#"{"record":"compacted","summary":"s","kept_from":3}"#,
+        r#"{"record":"cleared"}"#,
+        r#"{"record":"renamed","title":"t"}"#,
+        r#"{"record":"state","tool":"t","value":1}"#,
+    ]
+    .into_iter()
+    .map(|json| serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}")))
+    .collect();
+    for row in encode::rows(&records, &redactor).unwrap() {
+        let tag: serde_json::Value = serde_json::from_str(&row.json).unwrap();
+        assert_eq!(tag["record"], row.kind);
+    }
+}
