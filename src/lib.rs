@@ -10,3 +10,4 @@ pub mod sandbox;
 pub mod tool;
 pub mod session;
 pub mod store;
+pub mod agent;

@@ -9,4 +9,5 @@ mod store_common;
 mod store_races;
 mod store_requests;
 mod store_sessions;
+mod turns;
 mod wire_fixtures;

@@ -1,0 +1,240 @@
+//! Stream events of one attempt → one assistant message.
+//!
+//! Pure. A call's arguments count only once the provider closed the call: that they happen to parse
+//! earlier means nothing. Called by the turn machine.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::message::{
+    AssistantMessage, AssistantPart, CallId, Opaque, PartKind, StopKind, StopReason, ToolCall, ToolName,
+    Usage,
+};
+use crate::provider::{ErrorClass, ProviderError, StartKind, StreamEvent};
+
+/// Longest reply kept, in bytes of text and arguments together; an endless stream ends here.
+const MAX_REPLY: usize = 32 << 20;
+
+/// What one stream event means for the turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    Nothing,
+    Text(String),
+    Thinking(String),
+    TextDone(String),
+    ThinkingDone(String),
+    Args {
+        index: usize,
+        name: String,
+        delta: String,
+    },
+    /// The provider closed this call; its arguments are whole.
+    CallClosed(ToolCall),
+    Finished(StopReason, Usage),
+}
+
+/// One attempt's reply in the making.
+#[derive(Debug, Clone)]
+pub struct Assembler {
+    /// Call ids are this, a dot and the part's index.
+    id_prefix: String,
+    model: String,
+    parts: Vec<Building>,
+    /// Wire ids the conversation already uses; ours never repeat one.
+    taken: BTreeSet<String>,
+    size: usize,
+    /// Bytes of visible text already handed out by [`Assembler::fresh_text`].
+    saved: usize,
+    visible: String,
+}
+
+#[derive(Debug, Clone)]
+struct Building {
+    kind: StartKind,
+    text: String,
+    closed: Option<Closed>,
+}
+
+#[derive(Debug, Clone)]
+struct Closed {
+    opaque: Option<Opaque>,
+    call: Option<ToolCall>,
+}
+
+impl Assembler {
+    pub fn new(id_prefix: String, taken: BTreeSet<String>) -> Self {
+        Self {
+            id_prefix,
+            model: String::new(),
+            parts: Vec::new(),
+            taken,
+            size: 0,
+            saved: 0,
+            visible: String::new(),
+        }
+    }
+
+    /// Takes the next event. Errs where the sequence is none a codec may emit, or the reply is endless.
+    pub fn apply(&mut self, event: StreamEvent) -> Result<Step, ProviderError> {
+        match event {
+            StreamEvent::Started { model } => {
+                self.model = model;
+                Ok(Step::Nothing)
+            }
+            StreamEvent::PartStarted { index, kind } => {
+                if index != self.parts.len() {
+                    return Err(malformed(&format!("part {index} started out of order")));
+                }
+                self.parts.push(Building { kind, text: String::new(), closed: None });
+                Ok(Step::Nothing)
+            }
+            StreamEvent::PartDelta { index, delta } => self.delta(index, delta),
+            StreamEvent::PartEnded { index, opaque } => self.ended(index, opaque),
+            StreamEvent::Finished { stop, usage } => Ok(Step::Finished(stop, usage)),
+        }
+    }
+
+    /// Whether anything of this attempt was worth showing.
+    pub fn has_output(&self) -> bool {
+        self.parts.iter().any(|part| !part.text.is_empty() || part.closed.is_some())
+    }
+
+    /// Visible text that came since the last call of this function; `None` when there is none.
+    pub fn fresh_text(&mut self) -> Option<String> {
+        let fresh = self.visible.get(self.saved..).filter(|text| !text.is_empty())?.to_owned();
+        self.saved = self.visible.len();
+        Some(fresh)
+    }
+
+    /// The whole reply. On `MaxTokens` a call cut short is dropped; on `Refusal` every call is.
+    /// `None` where nothing remains that could be sent back.
+    pub fn finish(self, stop: StopReason) -> Option<AssistantMessage> {
+        let keep = match stop.kind {
+            StopKind::Refusal | StopKind::Interrupted => Keep::NoCalls,
+            StopKind::MaxTokens => Keep::WholeCalls,
+            StopKind::EndTurn
+            | StopKind::ToolUse
+            | StopKind::StopSequence
+            | StopKind::PauseTurn
+            | StopKind::Other => Keep::All,
+        };
+        let last = self.parts.len().saturating_sub(1);
+        let parts: Vec<AssistantPart> = self
+            .parts
+            .into_iter()
+            .enumerate()
+            .filter_map(|(at, building)| building.into_part(keep, at == last))
+            .collect();
+        let message = AssistantMessage { parts, model: self.model, stop };
+        (!message.parts.is_empty()).then_some(message)
+    }
+
+    fn delta(&mut self, index: usize, delta: String) -> Result<Step, ProviderError> {
+        self.size += delta.len();
+        if self.size > MAX_REPLY {
+            return Err(malformed(&format!("the reply is longer than {} MiB", MAX_REPLY >> 20)));
+        }
+        let Some(part) = self.parts.get_mut(index).filter(|part| part.closed.is_none()) else {
+            return Err(malformed(&format!("text for part {index}, which is not open")));
+        };
+        part.text.push_str(&delta);
+        Ok(match &part.kind {
+            StartKind::Text => {
+                self.visible.push_str(&delta);
+                Step::Text(delta)
+            }
+            StartKind::Thinking => Step::Thinking(delta),
+            StartKind::ToolCall { name, .. } => Step::Args { index, name: name.clone(), delta },
+            StartKind::Native => Step::Nothing,
+        })
+    }
+
+    fn ended(&mut self, index: usize, opaque: Option<Opaque>) -> Result<Step, ProviderError> {
+        let Some(part) = self.parts.get_mut(index).filter(|part| part.closed.is_none()) else {
+            return Err(malformed(&format!("the end of part {index}, which is not open")));
+        };
+        let (step, call) = match &part.kind {
+            StartKind::Text => (Step::TextDone(part.text.clone()), None),
+            StartKind::Thinking => (Step::ThinkingDone(part.text.clone()), None),
+            StartKind::Native => (Step::Nothing, None),
+            StartKind::ToolCall { wire_id, name } => {
+                let id = CallId(format!("{}.{index}", self.id_prefix));
+                let wire_id = free_wire_id(wire_id, &id, &mut self.taken);
+                let args = arguments(&part.text);
+                let call = ToolCall { id, wire_id, name: ToolName::new(name.clone()), args };
+                (Step::CallClosed(call.clone()), Some(call))
+            }
+        };
+        part.closed = Some(Closed { opaque, call });
+        Ok(step)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    All,
+    WholeCalls,
+    NoCalls,
+}
+
+impl Building {
+    fn into_part(self, keep: Keep, last: bool) -> Option<AssistantPart> {
+        let (opaque, call) = match self.closed {
+            Some(Closed { opaque, call }) => (opaque, call),
+            None => (None, None),
+        };
+        let kind = match self.kind {
+            StartKind::Text if self.text.is_empty() && opaque.is_none() => return None,
+            StartKind::Text => PartKind::Text { text: self.text },
+            StartKind::Thinking if self.text.is_empty() && opaque.is_none() => return None,
+            StartKind::Thinking => PartKind::Thinking { text: self.text },
+            StartKind::Native if opaque.is_none() => return None,
+            StartKind::Native => PartKind::Native,
+            StartKind::ToolCall { .. } => {
+                let call = call?;
+                // Only the last part can have been cut; nothing at all may be a cut before the first byte.
+                let cut = last && (self.text.trim().is_empty() || !call.args.is_object());
+                match keep {
+                    Keep::NoCalls => return None,
+                    Keep::WholeCalls if cut => return None,
+                    Keep::All | Keep::WholeCalls => PartKind::ToolCall(call),
+                }
+            }
+        };
+        Some(AssistantPart { kind, opaque })
+    }
+}
+
+/// A call's arguments: nothing and `null` mean none; what is no JSON object stays as text.
+fn arguments(raw: &str) -> Value {
+    if raw.trim().is_empty() {
+        return Value::Object(Map::new());
+    }
+    match serde_json::from_str::<Value>(raw) {
+        Ok(Value::Null) => Value::Object(Map::new()),
+        Ok(Value::Object(map)) => Value::Object(map),
+        Ok(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) | Err(_) => {
+            Value::String(raw.to_owned())
+        }
+    }
+}
+
+/// The provider's id where it is new, else nine letters and digits of our own (Mistral demands that form).
+fn free_wire_id(given: &str, id: &CallId, taken: &mut BTreeSet<String>) -> String {
+    let mut wire_id = given.to_owned();
+    let mut round = 0_u32;
+    while wire_id.is_empty() || taken.contains(&wire_id) {
+        let digest = Sha256::digest(format!("{id}/{round}").as_bytes());
+        let hex: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        wire_id = format!("c{hex}");
+        round += 1;
+    }
+    taken.insert(wire_id.clone());
+    wire_id
+}
+
+fn malformed(what: &str) -> ProviderError {
+    ProviderError::new(ErrorClass::Malformed, format!("the reply makes no sense: {what}"))
+}

@@ -1,0 +1,71 @@
+//! What a turn may still use, and how long it waits between attempts. Pure arithmetic.
+
+use std::time::Duration;
+
+use crate::history::{Limit, Limits, Used};
+use crate::message::Usage;
+
+/// Longest wait we choose ourselves.
+const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
+/// First wait we choose ourselves, doubled with each retry.
+const FIRST_BACKOFF: Duration = Duration::from_secs(1);
+
+/// One turn's budget: limits and what is used of them, approvals, retries and deferrals included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    pub limits: Limits,
+    pub used: Used,
+}
+
+/// Whether another request may be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allowance {
+    Free,
+    /// One more, and it is not the turn's first: the model should answer now.
+    Last,
+    Spent(Limit),
+}
+
+impl Budget {
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, used: Used::default() }
+    }
+
+    pub fn allowance(&self) -> Allowance {
+        if let Some(tokens) = self.limits.tokens
+            && self.used.tokens >= tokens
+        {
+            return Allowance::Spent(Limit::Tokens);
+        }
+        match self.limits.requests {
+            Some(limit) if self.used.requests >= limit => Allowance::Spent(Limit::Requests),
+            Some(limit) if self.used.requests > 0 && self.used.requests + 1 == limit => Allowance::Last,
+            Some(_) | None => Allowance::Free,
+        }
+    }
+
+    /// Counts one request, failed ones too.
+    pub fn count(&mut self, usage: Option<Usage>) {
+        let usage = usage.unwrap_or_default();
+        self.used.requests += 1;
+        self.used.tokens += usage.input.unwrap_or(0) + usage.output.unwrap_or(0);
+    }
+}
+
+/// Our own wait before retry number `retry` (from 1): 1 s, 2 s, 4 s … at most 30 s, of which the last
+/// half is jitter drawn from `seed`.
+pub fn backoff(retry: u32, seed: u64) -> Duration {
+    let doubled = FIRST_BACKOFF.saturating_mul(1_u32 << retry.saturating_sub(1).min(10));
+    let full = doubled.min(LONGEST_BACKOFF);
+    let half_ms = u64::try_from(full.as_millis() / 2).unwrap_or(u64::MAX).max(1);
+    let jitter = mix(seed ^ u64::from(retry)) % half_ms;
+    full / 2 + Duration::from_millis(jitter)
+}
+
+/// SplitMix64's finaliser (Steele, Lea, Flood 2014): spreads a counter over 64 bits.
+fn mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,142 @@
+//! How calls come in: `label` and `after` are taken off, unknown tools and bad links end at once.
+
+use serde_json::{Map, Value};
+
+use super::{Calls, Consent, Rules, Stage, State, Tracked};
+use crate::agent::turn::Effect;
+use crate::message::{ReturnStatus, ToolCall};
+
+/// The two fields every tool schema gets (seed 002).
+pub const LABEL: &str = "label";
+pub const AFTER: &str = "after";
+
+impl Calls {
+    /// Takes a call the provider has closed, while the reply still streams.
+    pub(in crate::agent) fn add_early(&mut self, call: ToolCall, rules: &Rules) {
+        debug_assert_eq!(self.stage, Stage::Early);
+        self.add(call, rules);
+    }
+
+    /// The reply is committed with exactly these calls: others that came early are dropped, new ones
+    /// added, links resolved. Returns of early calls are recorded by the caller's next effects.
+    pub(in crate::agent) fn commit(&mut self, calls: Vec<ToolCall>, rules: &Rules, out: &mut Vec<Effect>) {
+        let mut early = std::mem::take(&mut self.calls);
+        for call in calls {
+            match early.iter().position(|one| one.call.id == call.id) {
+                Some(at) => self.calls.push(early.remove(at)),
+                None => {
+                    self.add(call, rules);
+                }
+            }
+        }
+        self.stage = Stage::Committed;
+        self.record_early(out);
+        self.link(out);
+    }
+
+    pub(super) fn add(&mut self, call: ToolCall, rules: &Rules) -> usize {
+        let (args, after_labels) = strip(&call.args);
+        let spec = rules.specs.get(&call.name).cloned();
+        let after_early = usize::from(!after_labels.is_empty());
+        self.calls.push(Tracked {
+            tool: call.name.clone(),
+            args,
+            // Until the links are known a call with `after` leans on itself, so that it cannot start early.
+            after: vec![self.calls.len(); after_early],
+            after_labels,
+            state: State::Held,
+            spec,
+            plan: None,
+            decision: None,
+            request: None,
+            consent: Consent::NotGiven,
+            hook: None,
+            round: 0,
+            planned_at: 0,
+            unplannable: false,
+            changed_by: None,
+            later: false,
+            call,
+        });
+        self.calls.len() - 1
+    }
+
+    /// Resolves `after` labels to calls of this reply; unknown ones and cycles fail.
+    pub(super) fn link(&mut self, out: &mut Vec<Effect>) {
+        let labels: Vec<Option<String>> = self.calls.iter().map(|one| label(&one.call.args)).collect();
+        let mut unknown = Vec::new();
+        for (at, one) in self.calls.iter_mut().enumerate() {
+            one.after.clear();
+            for wanted in &one.after_labels {
+                match labels.iter().position(|label| label.as_ref() == Some(wanted)) {
+                    Some(dep) => one.after.push(dep),
+                    None => unknown.push((at, wanted.clone())),
+                }
+            }
+        }
+        for (at, wanted) in unknown {
+            let known: Vec<&str> = labels.iter().flatten().map(String::as_str).collect();
+            let text = format!(
+                "Not run: `after` names \"{wanted}\", but no call of this reply has that label. Labels here: {}.",
+                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+            );
+            self.finish_unless_done(at, ReturnStatus::Failed, text, out);
+        }
+        for at in self.in_cycles() {
+            let text = "Not run: its `after` leads back to itself. Call again without the cycle.".to_owned();
+            self.finish_unless_done(at, ReturnStatus::Failed, text, out);
+        }
+    }
+
+    /// Calls that cannot be put in order because their `after` links form a cycle.
+    fn in_cycles(&self) -> Vec<usize> {
+        let mut settled = vec![false; self.calls.len()];
+        loop {
+            let next = (0..self.calls.len())
+                .find(|&at| !settled[at] && self.calls[at].after.iter().all(|&dep| settled[dep]));
+            match next {
+                Some(at) => settled[at] = true,
+                None => break,
+            }
+        }
+        (0..self.calls.len()).filter(|&at| !settled[at] && self.leads_to(at, at)).collect()
+    }
+
+    fn leads_to(&self, from: usize, to: usize) -> bool {
+        let mut seen = vec![false; self.calls.len()];
+        let mut ahead = self.calls[from].after.clone();
+        while let Some(next) = ahead.pop() {
+            if next == to {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[next], true) {
+                ahead.extend(&self.calls[next].after);
+            }
+        }
+        false
+    }
+}
+
+/// A call's own label, where it gave one.
+fn label(args: &Value) -> Option<String> {
+    args.get(LABEL)?.as_str().map(str::to_owned)
+}
+
+/// Arguments without the two scheduling fields, and the labels of `after`.
+pub(super) fn strip(args: &Value) -> (Value, Vec<String>) {
+    let Value::Object(map) = args else { return (args.clone(), Vec::new()) };
+    let after = match map.get(AFTER) {
+        Some(Value::Array(labels)) => labels
+            .iter()
+            .map(|label| label.as_str().map_or_else(|| label.to_string(), str::to_owned))
+            .collect(),
+        Some(Value::String(one)) => vec![one.clone()],
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => Vec::new(),
+    };
+    let rest: Map<String, Value> = map
+        .iter()
+        .filter(|(key, _)| key.as_str() != LABEL && key.as_str() != AFTER)
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    (Value::Object(rest), after)
+}

@@ -1,0 +1,265 @@
+//! The calls of one reply, from proposal to return. Pure: part of the turn machine.
+//!
+//! Each call is planned, shown to hooks, decided, perhaps asked, and run; all of them end with exactly
+//! one return. What may start when is in `schedule`; how a call moves is in `lifecycle`.
+
+mod intake;
+mod lifecycle;
+mod open;
+mod schedule;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+pub use self::intake::{AFTER, LABEL};
+pub use self::open::close_open;
+pub(in crate::agent) use self::open::{OUTCOME_UNKNOWN, request_id};
+pub use self::schedule::conflict;
+use super::turn::Effect;
+use crate::approval::{Decision, FolderTrust, Grants, Policy, Request, Verdict};
+use crate::history::Record;
+use crate::message::{ToolCall, ToolName, ToolReturn};
+use crate::sandbox::Isolation;
+use crate::tool::{Access, CallPlan, HookVerdict, Seen, ToolSpec};
+
+/// What decides over calls in this turn; pure data.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    pub policy: Policy,
+    pub grants: Grants,
+    pub specs: Arc<BTreeMap<ToolName, ToolSpec>>,
+    /// Tools that some hook wants to see.
+    pub hooked: BTreeSet<ToolName>,
+    pub isolation: Isolation,
+    pub folder_trust: FolderTrust,
+    /// How often the model may repair wrong arguments of one tool in a turn.
+    pub tool_retries: u32,
+}
+
+/// All calls of one reply.
+#[derive(Debug, Clone, Default)]
+pub struct Calls {
+    calls: Vec<Tracked>,
+    stage: Stage,
+    /// Versions this turn's own calls have written: a basis moved by them moved with our knowledge.
+    own_writes: Seen,
+    /// Counts ends and decisions; a plan made before the last one is checked again before it runs.
+    moves: u64,
+    /// Wrong arguments so far in this turn, by tool.
+    misuses: BTreeMap<ToolName, u32>,
+    /// What early calls did, recorded with the reply and never before it.
+    early_records: Vec<Record>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stage {
+    /// The reply still streams: only calls without side effects may start, and nothing is recorded.
+    #[default]
+    Early,
+    /// The reply is in the store.
+    Committed,
+}
+
+/// One call on its way.
+#[derive(Debug, Clone)]
+struct Tracked {
+    /// As the model wrote it.
+    call: ToolCall,
+    /// What would run: without `label` and `after`, edited or rewritten.
+    tool: ToolName,
+    args: Value,
+    /// Calls of this reply it runs after.
+    after: Vec<usize>,
+    after_labels: Vec<String>,
+    state: State,
+    spec: Option<ToolSpec>,
+    plan: Option<CallPlan>,
+    decision: Option<Decision>,
+    request: Option<Request>,
+    consent: Consent,
+    hook: Option<HookVerdict>,
+    /// Numbers the plans of this call; an answer to an older one is stale.
+    round: u32,
+    /// [`Calls::moves`] when the plan was made.
+    planned_at: u64,
+    /// Planning failed while its dependencies were open: not tried again before they end.
+    unplannable: bool,
+    /// Set where what ran is not what the model wrote.
+    changed_by: Option<ChangedBy>,
+    /// The person said later.
+    later: bool,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    /// Not planned yet.
+    Held,
+    Planning(Purpose),
+    Hooking,
+    /// Needs a person, and the reply is not committed yet.
+    Undecided,
+    /// A request is in the store.
+    Waiting,
+    /// May run as soon as the schedule lets it.
+    Ready,
+    Running,
+    Done(ToolReturn),
+}
+
+/// Why a call is being planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    First,
+    /// A hook gave other arguments.
+    Rewritten,
+    /// A person gave other arguments.
+    Edited,
+    /// Something happened since it was planned.
+    Recheck,
+}
+
+/// Whether a person said yes to what is planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Consent {
+    NotGiven,
+    Given,
+    /// Given to something else than what is planned now.
+    Overtaken,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ChangedBy {
+    Person,
+    Hook,
+}
+
+impl Tracked {
+    fn is_done(&self) -> bool {
+        match self.state {
+            State::Done(_) => true,
+            State::Held
+            | State::Planning(_)
+            | State::Hooking
+            | State::Undecided
+            | State::Waiting
+            | State::Ready
+            | State::Running => false,
+        }
+    }
+
+    fn is_read(&self) -> bool {
+        self.spec.as_ref().is_some_and(|spec| spec.side_effect.is_none())
+    }
+
+    fn access(&self) -> Option<&Access> {
+        self.plan.as_ref().map(|plan| &plan.access)
+    }
+
+    /// The call as it would run.
+    fn effective(&self) -> ToolCall {
+        ToolCall { name: self.tool.clone(), args: self.args.clone(), ..self.call.clone() }
+    }
+}
+
+/// What the turn asks about its calls.
+impl Calls {
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    pub fn all_done(&self) -> bool {
+        self.calls.iter().all(Tracked::is_done)
+    }
+
+    /// Whether a tool runs now.
+    pub fn any_running(&self) -> bool {
+        self.calls.iter().any(|one| matches!(one.state, State::Running))
+    }
+
+    pub fn any_waiting(&self) -> bool {
+        self.calls.iter().any(|one| matches!(one.state, State::Waiting))
+    }
+
+    /// Whether everything unfinished stands still until a person speaks.
+    pub fn only_persons_can_move(&self) -> bool {
+        let held = schedule::held_by_person(&self.calls);
+        self.any_waiting()
+            && self.calls.iter().zip(held).all(|(one, held_by_person)| one.is_done() || held_by_person)
+    }
+
+    /// Whether the person said later to everything that waits.
+    pub fn all_waiting_later(&self) -> bool {
+        self.calls.iter().all(|one| !matches!(one.state, State::Waiting) || one.later)
+    }
+
+    pub fn waiting_requests(&self) -> Vec<Request> {
+        self.calls
+            .iter()
+            .filter(|one| matches!(one.state, State::Waiting))
+            .filter_map(|one| one.request.clone())
+            .collect()
+    }
+
+    /// Moves every call as far as it goes by itself.
+    pub(super) fn advance(&mut self, rules: &Rules, out: &mut Vec<Effect>) {
+        while self.step(rules, out) {}
+        self.ask_undecided(out);
+    }
+
+    /// One pass over all calls; says whether anything moved.
+    fn step(&mut self, rules: &Rules, out: &mut Vec<Effect>) -> bool {
+        let mut moved = false;
+        for at in 0..self.calls.len() {
+            let held = schedule::held_by_person(&self.calls);
+            moved |= match self.calls[at].state {
+                State::Held => self.step_held(at, &held, rules, out),
+                State::Ready => self.step_ready(at, &held, out),
+                State::Undecided | State::Waiting => self.drop_if_dependency_failed(at, &held, out),
+                State::Planning(_) | State::Hooking | State::Running | State::Done(_) => false,
+            };
+        }
+        moved
+    }
+
+    /// Before the commit only unhooked calls without side effects and dependencies may move.
+    fn may_move_now(&self, at: usize, rules: &Rules) -> bool {
+        let one = &self.calls[at];
+        match self.stage {
+            Stage::Committed => true,
+            // A call without arguments may still prove to be cut off by the output limit.
+            Stage::Early => {
+                let has_arguments = one.args.as_object().is_some_and(|args| !args.is_empty());
+                has_arguments && one.is_read() && one.after.is_empty() && !rules.hooked.contains(&one.tool)
+            }
+        }
+    }
+}
+
+/// The facts of a planned call, decided.
+fn decide(one: &Tracked, spec: &ToolSpec, plan: &CallPlan, rules: &Rules) -> Decision {
+    // Provenance comes with its own capability; until then no argument is known to be tainted.
+    rules.policy.decide(
+        &rules.grants,
+        &crate::approval::CallFacts {
+            spec,
+            plan,
+            args: &one.args,
+            provenance: crate::message::Trust::Trusted,
+            isolation: rules.isolation,
+            folder_trust: rules.folder_trust,
+            hook: one.hook.as_ref(),
+        },
+    )
+}
+
+/// Whether a decision lets a call run without asking again: a person's yes settles an ask, never a deny.
+fn permitted(decision: &Decision, consent: Consent) -> bool {
+    match (decision.verdict, consent) {
+        (Verdict::Allow, Consent::Given | Consent::NotGiven) | (Verdict::Ask, Consent::Given) => true,
+        (Verdict::Allow | Verdict::Ask, Consent::Overtaken)
+        | (Verdict::Ask, Consent::NotGiven)
+        | (Verdict::Deny, Consent::Given | Consent::NotGiven | Consent::Overtaken) => false,
+    }
+}

@@ -1,0 +1,176 @@
+//! Calls across turns and processes: requests, resuming, interrupting, closing what stays open.
+
+use sha2::{Digest, Sha256};
+
+use super::{Calls, Rules, Stage, State};
+use crate::agent::port::{Event, Settled};
+use crate::agent::turn::Effect;
+use crate::approval::{Decision, Request, RequestId, Verdict};
+use crate::history::{Durability, Known, OpenCall, Record};
+use crate::message::{ReturnStatus, ToolReturn};
+
+impl Calls {
+    /// Puts the request for a decided call together and marks it waiting. `again` says why it is back.
+    pub(super) fn new_request(&mut self, at: usize, again: Option<String>) -> Option<Request> {
+        let after = self.calls[at]
+            .after
+            .iter()
+            .zip(&self.calls[at].after_labels)
+            .filter(|(dep, _)| !self.calls[**dep].is_done())
+            .map(|(_, label)| label.clone())
+            .collect();
+        let one = &mut self.calls[at];
+        let plan = one.plan.clone()?;
+        let before = one.request.as_ref();
+        let Decision { risk, because, .. } = one.decision.clone()?;
+        let request = Request {
+            id: request_id(&one.call.id.0, before.map_or("", |request| request.id.0.as_str())),
+            call: one.call.id.clone(),
+            tool: one.tool.clone(),
+            args: one.args.clone(),
+            plan,
+            risk,
+            why: because,
+            after,
+            again,
+        };
+        one.state = State::Waiting;
+        one.later = false;
+        one.request = Some(request.clone());
+        Some(request)
+    }
+
+    /// The calls of a deferred or cut-off reply, each where its records left it.
+    pub(in crate::agent) fn resume(open: &[OpenCall], rules: &Rules, out: &mut Vec<Effect>) -> Self {
+        let mut calls = Self { stage: Stage::Committed, ..Self::default() };
+        for one in open {
+            let at = calls.add(one.call.clone(), rules);
+            calls.restore(at, one, rules);
+            if one.returned.is_none() {
+                out.push(Effect::Show(Event::ToolCall { call: one.call.clone() }));
+            }
+        }
+        calls.link(out);
+        for (at, one) in open.iter().enumerate() {
+            calls.take_up(at, one, rules, out);
+        }
+        calls
+    }
+
+    fn restore(&mut self, at: usize, one: &OpenCall, rules: &Rules) {
+        let tracked = &mut self.calls[at];
+        tracked.later = one.later;
+        if let Some(request) = &one.request {
+            tracked.tool = request.tool.clone();
+            tracked.args = request.args.clone();
+            tracked.spec = rules.specs.get(&request.tool).cloned();
+            tracked.plan = Some(request.plan.clone());
+            tracked.decision =
+                Some(Decision { verdict: Verdict::Ask, risk: request.risk, because: request.why.clone() });
+            tracked.request = Some(request.clone());
+        }
+        match (&one.known, &one.returned) {
+            (_, Some(returned)) => tracked.state = State::Done(returned.clone()),
+            (Known::Waiting | Known::Decided(_), None) if tracked.request.is_some() => {
+                tracked.state = State::Waiting;
+            }
+            (
+                Known::Returned | Known::NotStarted | Known::MayHaveRun | Known::Waiting | Known::Decided(_),
+                None,
+            ) => {}
+        }
+    }
+
+    fn take_up(&mut self, at: usize, one: &OpenCall, rules: &Rules, out: &mut Vec<Effect>) {
+        if self.calls[at].is_done() {
+            return;
+        }
+        match &one.known {
+            Known::Waiting => {
+                if let Some(request) = self.calls[at].request.clone() {
+                    out.push(Effect::Show(Event::ApprovalNeeded { request }));
+                }
+            }
+            Known::Decided(approval) => self.apply_approval(at, approval, rules, out),
+            Known::MayHaveRun => {
+                self.finish_unless_done(at, ReturnStatus::Unknown, OUTCOME_UNKNOWN.to_owned(), out);
+            }
+            Known::NotStarted | Known::Returned => {}
+        }
+    }
+
+    /// Empty again for the next reply; what this turn wrote and got wrong is kept.
+    pub(in crate::agent) fn next_reply(&mut self) {
+        self.calls.clear();
+        self.early_records.clear();
+        self.stage = Stage::Early;
+    }
+
+    /// Drops what is being planned or asked of a hook; what runs must be awaited.
+    pub(in crate::agent) fn stop_planning(&mut self) {
+        for one in &mut self.calls {
+            if let State::Planning(_) | State::Hooking = one.state {
+                // Its answer, should one come, is stale. A request it had is decided already.
+                one.round += 1;
+                one.state = State::Held;
+            }
+        }
+    }
+
+    /// Ends every unfinished call: requests put off keep waiting in the inbox, all others are void.
+    pub(in crate::agent) fn interrupt(&mut self, out: &mut Vec<Effect>) {
+        let mut records = Vec::new();
+        let mut shows = Vec::new();
+        for one in &mut self.calls {
+            if one.is_done() {
+                continue;
+            }
+            let put_off = one.later && matches!(one.state, State::Waiting);
+            if let (State::Waiting, Some(request)) = (&one.state, &one.request) {
+                let settled = if put_off { Settled::Detached } else { Settled::Withdrawn };
+                shows.push(Event::ApprovalSettled { request: request.id.clone(), settled });
+            }
+            let returned = if put_off {
+                ToolReturn::program(one.call.id.clone(), ReturnStatus::Undecided, STILL_WAITING)
+            } else {
+                ToolReturn::program(one.call.id.clone(), ReturnStatus::Interrupted, NOT_RUN)
+            };
+            shows.push(Event::ToolReturn { call: one.effective(), returned: returned.clone() });
+            records.push(Record::ToolFinished { returned: returned.clone() });
+            one.state = State::Done(returned);
+        }
+        if !records.is_empty() {
+            out.push(Effect::Commit(records, Durability::Written));
+        }
+        out.extend(shows.into_iter().map(Effect::Show));
+    }
+}
+
+pub(in crate::agent) const OUTCOME_UNKNOWN: &str = "Outcome unknown: this call had started when the program \
+     ended, and nobody saw how it went. It was not run again. Look at the result before you rely on it or \
+     repeat it.";
+const STILL_WAITING: &str =
+    "Still waiting for the user: undecided. It may run later; its outcome will be told.";
+const NOT_RUN: &str = "Interrupted by the user before it ran.";
+
+/// Returns that close the open calls of a turn which the conversation leaves behind: what waits or was
+/// decided goes on outside of it, what had started is unknown, the rest never ran.
+pub fn close_open(open: &[OpenCall]) -> Vec<ToolReturn> {
+    open.iter()
+        .filter(|one| one.returned.is_none())
+        .map(|one| {
+            let (status, text) = match one.known {
+                Known::Waiting | Known::Decided(_) => (ReturnStatus::Undecided, STILL_WAITING),
+                Known::MayHaveRun => (ReturnStatus::Unknown, OUTCOME_UNKNOWN),
+                Known::NotStarted | Known::Returned => (ReturnStatus::Interrupted, NOT_RUN),
+            };
+            ToolReturn::program(one.call.id.clone(), status, text)
+        })
+        .collect()
+}
+
+/// Twelve hex digits from the call and the request before it: the same records give the same ids.
+pub(in crate::agent) fn request_id(call: &str, before: &str) -> RequestId {
+    let digest = Sha256::digest(format!("{call}\n{before}").as_bytes());
+    RequestId(digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,473 @@
+//! The loop of one turn: effects out, inputs in.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::future::pending;
+use std::pin::Pin;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use tokio::time::{Instant, Sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use super::looking::Looking;
+use super::tools::{Happened, Running};
+use super::{AgentEnv, TurnResult, detached};
+use crate::agent::calls::Rules;
+use crate::agent::context;
+use crate::agent::port::{Closed, Event, Frontend, Op};
+use crate::agent::prompt;
+use crate::agent::turn::{Audience, Effect, Input, Setup, Turn};
+use crate::approval::{Approval, CallFacts, Remember, RequestId, Standing, Verdict};
+use crate::history::{Durability, Record, TurnEnd};
+use crate::message::{Message, NoteKind, Trust};
+use crate::provider::{ErrorClass, ProviderError, StreamEvent, ToolChoice};
+use crate::session::Session;
+use crate::store::{DecideOutcome, StoreError, Wakeups};
+
+/// A reply's text is kept this often while it streams.
+const CHECKPOINT: Duration = Duration::from_secs(1);
+
+/// The machine's setup from what the session and the environment hold now.
+pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) -> Setup {
+    let specs: std::collections::BTreeMap<_, _> =
+        env.registry.specs().map(|spec| (spec.name.clone(), spec.clone())).collect();
+    let hooked: BTreeSet<_> =
+        specs.keys().filter(|name| env.hooks.iter().any(|hook| hook.matches(name))).cloned().collect();
+    Setup {
+        session: session.id().clone(),
+        rules: Rules {
+            policy: env.policy.borrow().clone(),
+            grants: session.history().grants().clone(),
+            specs: std::sync::Arc::new(specs),
+            hooked,
+            isolation: env.isolation,
+            folder_trust: env.folder_trust,
+            tool_retries: env.tool_retries,
+        },
+        limits: env.limits,
+        retries: env.http_retries,
+        audience: if frontend.can_approve() { Audience::Present } else { Audience::Absent },
+        seed: session.history().len(),
+    }
+}
+
+type ModelStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
+
+/// One turn being run.
+pub(super) struct Driver<'a> {
+    session: &'a mut Session,
+    env: &'a AgentEnv,
+    frontend: &'a dyn Frontend,
+    cancel: CancellationToken,
+    turn: Turn,
+    stream: Option<(ModelStream, CancellationToken)>,
+    looking: Looking,
+    running: Running,
+    wakeups: Wakeups,
+    backoff: Option<Pin<Box<Sleep>>>,
+    checkpoint: Option<Pin<Box<Sleep>>>,
+    /// Ops heard while an event was being shown.
+    heard: VecDeque<Op>,
+    audience: Watching,
+    text: String,
+}
+
+/// Whether the front end still watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Watching {
+    Open,
+    Closed,
+}
+
+/// What woke the loop.
+enum Woken {
+    Input(Input),
+    Op(Op),
+    Approvals,
+    Progress(crate::tool::Progress),
+    Closed,
+}
+
+impl<'a> Driver<'a> {
+    pub(super) fn new(
+        session: &'a mut Session,
+        env: &'a AgentEnv,
+        frontend: &'a dyn Frontend,
+        cancel: CancellationToken,
+        turn: Turn,
+    ) -> Self {
+        let wakeups = session.store().wakeups();
+        Self {
+            session,
+            env,
+            frontend,
+            cancel,
+            turn,
+            stream: None,
+            looking: Looking::default(),
+            running: Running::new(),
+            wakeups,
+            backoff: None,
+            checkpoint: None,
+            heard: VecDeque::new(),
+            audience: Watching::Open,
+            text: String::new(),
+        }
+    }
+
+    /// What the person said before the turn began, to be heard first.
+    pub(super) fn having_heard(mut self, heard: VecDeque<Op>) -> Self {
+        self.heard = heard;
+        self
+    }
+
+    /// Runs the turn to its end.
+    pub(super) async fn run(mut self, first: Vec<Effect>) -> Result<TurnResult, StoreError> {
+        let span = tracing::info_span!("invoke_agent", gen_ai.conversation.id = %self.session.id());
+        async move {
+            let result = self.run_to_end(first).await;
+            if let Err(error) = &result {
+                self.abandon(error).await;
+            }
+            result
+        }
+        .instrument(span)
+        .await
+    }
+
+    async fn run_to_end(&mut self, first: Vec<Effect>) -> Result<TurnResult, StoreError> {
+        let mut end = self.carry_out(first).await?;
+        // A decision may have come between opening the session and now.
+        if end.is_none() {
+            end = self.take_decisions().await?;
+        }
+        loop {
+            if let Some(end) = end {
+                let (text, unheard) = (std::mem::take(&mut self.text), self.heard.drain(..).collect());
+                return Ok(TurnResult { end, text, unheard });
+            }
+            end = match self.next().await {
+                Woken::Input(input) => self.feed(input).await?,
+                Woken::Op(op) => self.on_op(op).await?,
+                Woken::Approvals => self.take_decisions().await?,
+                Woken::Progress(progress) => {
+                    self.show(Event::ToolProgress { progress }).await;
+                    None
+                }
+                Woken::Closed => self.feed(Input::Close).await?,
+            };
+        }
+    }
+
+    /// The store failed: what runs is cancelled and awaited, and the person told what went unrecorded.
+    async fn abandon(&mut self, error: &StoreError) {
+        self.stream = None;
+        self.looking.drop_all();
+        let unrecorded = self.running.cancel_and_wait().await;
+        let mut text = format!("{error}.");
+        if !unrecorded.is_empty() {
+            text.push_str(&format!(
+                " These calls ran and their ends are not recorded: {}.",
+                unrecorded.join(", ")
+            ));
+        }
+        self.show(Event::Status { text }).await;
+    }
+
+    async fn next(&mut self) -> Woken {
+        if let Some(op) = self.heard.pop_front() {
+            return Woken::Op(op);
+        }
+        let open = self.audience == Watching::Open;
+        if !self.running.is_idle() || !self.looking.is_idle() {
+            // What was just started gets its first turn before the loop listens again, so that short
+            // calls end in the order they began.
+            tokio::task::yield_now().await;
+        }
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled(), if open => {
+                self.audience = Watching::Closed;
+                Woken::Closed
+            }
+            op = self.frontend.next_op(), if open => Woken::Op(op),
+            () = self.wakeups.changed() => Woken::Approvals,
+            happened = self.running.next() => match happened {
+                Happened::Ended(input) => Woken::Input(input),
+                Happened::Progress(progress) => Woken::Progress(progress),
+            },
+            input = self.looking.answered() => Woken::Input(input),
+            () = elapsed(&mut self.backoff) => {
+                self.backoff = None;
+                Woken::Input(Input::BackoffElapsed)
+            }
+            () = elapsed(&mut self.checkpoint) => {
+                self.checkpoint = Some(timer(CHECKPOINT));
+                Woken::Input(Input::Checkpoint)
+            }
+            event = next_event(&mut self.stream) => Woken::Input(Input::Stream(self.checked(event))),
+        }
+    }
+
+    /// A stream that stops without its end is a truncated reply.
+    fn checked(
+        &mut self,
+        event: Option<Result<StreamEvent, ProviderError>>,
+    ) -> Result<StreamEvent, ProviderError> {
+        let event = event.unwrap_or_else(|| {
+            Err(ProviderError::new(ErrorClass::Truncated, "the reply broke off before its end"))
+        });
+        match &event {
+            Ok(StreamEvent::Finished { .. }) | Err(_) => {
+                self.stream = None;
+                self.checkpoint = None;
+            }
+            Ok(
+                StreamEvent::Started { .. }
+                | StreamEvent::PartStarted { .. }
+                | StreamEvent::PartDelta { .. }
+                | StreamEvent::PartEnded { .. },
+            ) => {}
+        }
+        event
+    }
+
+    async fn feed(&mut self, input: Input) -> Result<Option<TurnEnd>, StoreError> {
+        let effects = self.turn.handle(input);
+        self.carry_out(effects).await
+    }
+
+    /// Carries effects out in order; says how the turn ended, once it did.
+    async fn carry_out(&mut self, effects: Vec<Effect>) -> Result<Option<TurnEnd>, StoreError> {
+        for effect in effects {
+            match effect {
+                Effect::Commit(records, durability) => self.commit(&records, durability).await?,
+                Effect::Show(event) => self.show(event).await,
+                Effect::CallModel { choice, .. } => self.call_model(choice).await?,
+                Effect::CancelModel => {
+                    self.stream = None;
+                    self.checkpoint = None;
+                }
+                Effect::Plan { call, round } => self.looking.plan(call, round, self.env, self.session),
+                Effect::Hook { call, round } => self.looking.hook(call, round, self.env),
+                Effect::StartTool { call } => self.running.start(call, self.env, self.session),
+                Effect::CancelTools => {
+                    self.looking.drop_all();
+                    self.running.cancel();
+                }
+                Effect::Wait(wait) => self.backoff = Some(timer(wait)),
+                Effect::Compact => {
+                    let dropped = self.compact().await?;
+                    let effects = self.turn.handle(Input::Compacted { dropped });
+                    return Box::pin(self.carry_out(effects)).await;
+                }
+                Effect::End(end) => return Ok(Some(end)),
+            }
+        }
+        Ok(None)
+    }
+
+    async fn commit(&mut self, records: &[Record], durability: Durability) -> Result<(), StoreError> {
+        for record in records {
+            if let Record::Said { message: Message::Assistant(reply) } = record {
+                self.text = reply.text();
+            }
+        }
+        self.session.commit(records, durability).await
+    }
+
+    /// Shows an event; what the person says meanwhile is heard and kept.
+    async fn show(&mut self, event: Event) {
+        if self.audience == Watching::Closed {
+            return;
+        }
+        let shown = self.frontend.show(event);
+        tokio::pin!(shown);
+        let result = loop {
+            tokio::select! {
+                biased;
+                result = &mut shown => break result,
+                op = self.frontend.next_op() => self.heard.push_back(op),
+            }
+        };
+        if let Err(Closed) = result {
+            self.heard.push_back(Op::Close);
+        }
+    }
+
+    /// Sends the next request, late approvals first: their outcomes are part of it.
+    async fn call_model(&mut self, choice: ToolChoice) -> Result<(), StoreError> {
+        self.session.consume_decisions().await?;
+        detached::run_ready(self.session, self.env, self.frontend, &self.cancel, &mut self.heard).await?;
+        detached::say_outcomes(self.session, self.frontend).await?;
+        self.fit_window().await?;
+        let model = std::sync::Arc::clone(&self.env.model.borrow());
+        let request = prompt::request(self.session.history(), self.env, &model, choice);
+        let cancel = self.cancel.child_token();
+        self.stream = Some((model.provider.stream(request, cancel.clone()), cancel));
+        self.checkpoint = Some(timer(CHECKPOINT));
+        Ok(())
+    }
+
+    /// Leaves old turns out until the conversation fits the window that was set, or nothing older is left.
+    async fn fit_window(&mut self) -> Result<(), StoreError> {
+        let Some(window) = self.env.context_tokens else { return Ok(()) };
+        while context::estimated_tokens(self.session.history()) > u64::from(window) {
+            let dropped = self.compact().await?;
+            if dropped == 0 {
+                break;
+            }
+            self.show(Event::Compacted { dropped }).await;
+        }
+        Ok(())
+    }
+
+    async fn compact(&mut self) -> Result<usize, StoreError> {
+        match context::trim(self.session.history()) {
+            Some((record, dropped)) => {
+                self.session.commit(&[record], Durability::Written).await?;
+                Ok(dropped)
+            }
+            None => Ok(0),
+        }
+    }
+
+    async fn on_op(&mut self, op: Op) -> Result<Option<TurnEnd>, StoreError> {
+        match op {
+            Op::Decide { request, approval } => self.decide(&request, approval).await,
+            Op::Steer { parts } => self.feed(Input::Steer { parts }).await,
+            Op::TakeBack { parts } => self.feed(Input::TakeBack { parts }).await,
+            Op::Interrupt => self.feed(Input::Interrupt).await,
+            Op::Defer => self.defer().await,
+            Op::RetryNow => {
+                self.backoff = None;
+                self.feed(Input::BackoffElapsed).await
+            }
+            Op::Standing { standing } => {
+                let end = self.feed(Input::Standing { standing }).await?;
+                if standing == Standing::Yolo && end.is_none() {
+                    return self.settle_covered(standing).await;
+                }
+                Ok(end)
+            }
+            Op::Draft { text } => self.keep(Record::Draft { text }).await,
+            Op::Noted { text } => self.keep(Record::Noted { kind: NoteKind::CommandOutput, text }).await,
+            Op::Close => {
+                self.audience = Watching::Closed;
+                self.take_decisions().await?;
+                self.feed(Input::Close).await
+            }
+        }
+    }
+
+    async fn keep(&mut self, record: Record) -> Result<Option<TurnEnd>, StoreError> {
+        self.session.commit(&[record], Durability::Written).await?;
+        Ok(None)
+    }
+
+    /// Writes later on every waiting request, then lets the turn end.
+    async fn defer(&mut self) -> Result<Option<TurnEnd>, StoreError> {
+        for request in self.turn.waiting_requests() {
+            self.session.store().decide(&request.id, Approval::Later, self.env.decider.clone()).await?;
+        }
+        if let Some(end) = self.take_decisions().await? {
+            return Ok(Some(end));
+        }
+        self.feed(Input::Defer).await
+    }
+
+    /// A decision made at this front end goes the way of every decision: to the store, first answer wins.
+    async fn decide(
+        &mut self,
+        request: &RequestId,
+        approval: Approval,
+    ) -> Result<Option<TurnEnd>, StoreError> {
+        let outcome = self.session.store().decide(request, approval, self.env.decider.clone()).await?;
+        if let Some(text) = lost(&outcome) {
+            self.show(Event::Status { text }).await;
+        }
+        self.take_decisions().await
+    }
+
+    /// Requests that a new grant or yolo now covers are answered like any other: through the store.
+    async fn settle_covered(&mut self, standing: Standing) -> Result<Option<TurnEnd>, StoreError> {
+        let mut policy = self.env.policy.borrow().clone();
+        policy.standing = standing;
+        let mut covered = Vec::new();
+        for request in self.turn.waiting_requests() {
+            let Some(tool) = self.env.registry.get(&request.tool) else { continue };
+            let facts = CallFacts {
+                spec: tool.spec(),
+                plan: &request.plan,
+                args: &request.args,
+                provenance: Trust::Trusted,
+                isolation: self.env.isolation,
+                folder_trust: self.env.folder_trust,
+                hook: None,
+            };
+            if policy.decide(self.turn.grants(), &facts).verdict == Verdict::Allow {
+                covered.push(request.id);
+            }
+        }
+        for id in covered {
+            self.session.store().decide(&id, Approval::yes(), self.env.decider.clone()).await?;
+        }
+        self.take_decisions().await
+    }
+
+    /// Takes what was decided, here or in any process, and gives it to the machine.
+    async fn take_decisions(&mut self) -> Result<Option<TurnEnd>, StoreError> {
+        let mut granted = false;
+        for record in self.session.consume_decisions().await? {
+            let Record::Decided { request, approval, by, .. } = record else { continue };
+            granted |= matches!(approval, Approval::Approve { remember: Remember::Session, .. });
+            if let Some(end) = self.feed(Input::Decided { request, approval, by }).await? {
+                return Ok(Some(end));
+            }
+        }
+        if granted {
+            let standing = self.env.policy.borrow().standing;
+            return Box::pin(self.settle_covered(standing)).await;
+        }
+        Ok(None)
+    }
+}
+
+/// What to tell the person whose decision did not count.
+fn lost(outcome: &DecideOutcome) -> Option<String> {
+    match outcome {
+        DecideOutcome::Recorded => None,
+        DecideOutcome::AlreadyDecided { approval, by } => {
+            let word = match approval {
+                Approval::Approve { .. } => "approved",
+                Approval::Deny { .. } => "denied",
+                Approval::Later => "put off",
+            };
+            Some(format!("Somebody was faster: this request was already {word} ({}).", by.word()))
+        }
+        DecideOutcome::NotOpen { state } => Some(format!("This request is {state} and takes no answer.")),
+        DecideOutcome::Unknown => Some("There is no such request.".to_owned()),
+    }
+}
+
+fn timer(wait: Duration) -> Pin<Box<Sleep>> {
+    Box::pin(sleep_until(Instant::now() + wait))
+}
+
+async fn elapsed(timer: &mut Option<Pin<Box<Sleep>>>) {
+    match timer {
+        Some(timer) => timer.as_mut().await,
+        None => pending().await,
+    }
+}
+
+async fn next_event(
+    stream: &mut Option<(ModelStream, CancellationToken)>,
+) -> Option<Result<StreamEvent, ProviderError>> {
+    match stream {
+        Some((stream, _)) => stream.next().await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,215 @@
+//! Tools under way: started, watched, cancelled, and always ended.
+
+use std::collections::HashMap;
+use std::future::pending;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, Id, JoinSet};
+use tokio::time::{Sleep, sleep};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use super::AgentEnv;
+use crate::agent::turn::Input;
+use crate::message::{CallId, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust};
+use crate::session::Session;
+use crate::tool::{Progress, SideEffect, Tool, ToolContext, ToolError, ToolOutput};
+
+/// A cancelled tool that has not returned by then is dropped.
+const GRACE: Duration = Duration::from_millis(700);
+/// Pieces of live output kept for the screen; more are dropped.
+const PROGRESS_QUEUE: usize = 64;
+
+/// What runs.
+pub(super) struct Running {
+    tasks: JoinSet<Ended>,
+    calls: HashMap<Id, Started>,
+    cancel: CancellationToken,
+    progress_in: mpsc::Sender<Progress>,
+    progress_out: mpsc::Receiver<Progress>,
+    deadline: Option<Pin<Box<Sleep>>>,
+}
+
+struct Started {
+    call: CallId,
+    name: String,
+    side_effect: SideEffect,
+    abort: AbortHandle,
+}
+
+/// How one run ended, before it is a return.
+pub(super) enum Ended {
+    Output(Result<ToolOutput, ToolError>),
+    TimedOut(Duration),
+}
+
+impl Running {
+    pub(super) fn new() -> Self {
+        let (progress_in, progress_out) = mpsc::channel(PROGRESS_QUEUE);
+        Self {
+            tasks: JoinSet::new(),
+            calls: HashMap::new(),
+            cancel: CancellationToken::new(),
+            progress_in,
+            progress_out,
+            deadline: None,
+        }
+    }
+
+    pub(super) fn start(&mut self, call: ToolCall, env: &AgentEnv, session: &Session) {
+        let Some(tool) = env.registry.get(&call.name).cloned() else { return };
+        let started = (call.id.clone(), call.name.0.clone(), tool.spec().side_effect);
+        let context = context(&call.id, env, session, self.cancel.clone(), self.progress_in.clone());
+        let span = tracing::info_span!("execute_tool", gen_ai.tool.name = %call.name);
+        let task = self.tasks.spawn(run_tool(tool, call, context).instrument(span));
+        let (call, name, side_effect) = started;
+        self.calls.insert(task.id(), Started { call, name, side_effect, abort: task });
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Fires every run's cancel and gives them a moment.
+    pub(super) fn cancel(&mut self) {
+        self.cancel.cancel();
+        self.deadline = Some(Box::pin(sleep(GRACE)));
+    }
+
+    /// Cancels everything and waits until nothing runs; names the calls that ran.
+    pub(super) async fn cancel_and_wait(&mut self) -> Vec<String> {
+        let names = self.calls.values().map(|started| started.name.clone()).collect();
+        self.cancel();
+        while !self.calls.is_empty() {
+            self.next().await;
+        }
+        names
+    }
+
+    /// The next thing that happens: an end, or live output. Cancel-safe; never resolves while nothing runs.
+    pub(super) async fn next(&mut self) -> Happened {
+        loop {
+            let idle = self.calls.is_empty();
+            let joined = tokio::select! {
+                biased;
+                Some(progress) = self.progress_out.recv() => return Happened::Progress(progress),
+                joined = self.tasks.join_next_with_id(), if !idle => joined,
+                () = grace_over(&mut self.deadline) => {
+                    self.deadline = None;
+                    for started in self.calls.values() {
+                        started.abort.abort();
+                    }
+                    continue;
+                }
+            };
+            let Some(joined) = joined else { return pending().await };
+            let id = joined.as_ref().map_or_else(tokio::task::JoinError::id, |(id, _)| *id);
+            let Some(started) = self.calls.remove(&id) else { continue };
+            let was_cancelled = self.cancel.is_cancelled();
+            if self.calls.is_empty() && was_cancelled {
+                self.cancel = CancellationToken::new();
+                self.deadline = None;
+            }
+            return Happened::Ended(match joined {
+                Ok((_, ended)) => done(&started, ended, was_cancelled),
+                Err(error) => broken(&started, &error),
+            });
+        }
+    }
+}
+
+/// What came of the tools under way.
+pub(super) enum Happened {
+    Ended(Input),
+    Progress(Progress),
+}
+
+/// What one run may know and use.
+pub(super) fn context(
+    call: &CallId,
+    env: &AgentEnv,
+    session: &Session,
+    cancel: CancellationToken,
+    progress: mpsc::Sender<Progress>,
+) -> ToolContext {
+    ToolContext {
+        call: call.clone(),
+        workspace: session.history().workspace().to_owned(),
+        spill: env.spill.clone(),
+        seen: Arc::clone(session.history().seen()),
+        cancel,
+        progress,
+    }
+}
+
+pub(super) async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext) -> Ended {
+    let limit = tool.spec().timeout;
+    match tokio::time::timeout(limit, tool.run(&call.args, &context)).await {
+        Ok(result) => Ended::Output(result),
+        Err(_) => Ended::TimedOut(limit),
+    }
+}
+
+/// The return of a run that ended by itself.
+pub(super) fn returned(
+    call: &CallId,
+    side_effect: SideEffect,
+    ended: Ended,
+    was_cancelled: bool,
+) -> (ToolReturn, Vec<(crate::tool::Resource, crate::tool::Version)>) {
+    match ended {
+        Ended::Output(Ok(output)) => {
+            let ToolOutput { content, source, trust, seen } = output;
+            (ToolReturn { call: call.clone(), status: ReturnStatus::Ok, content, source, trust }, seen)
+        }
+        Ended::Output(Err(error)) => {
+            let status = if was_cancelled { ReturnStatus::Interrupted } else { ReturnStatus::Failed };
+            let content = vec![ReturnPart::Text { text: error.to_string() }];
+            // An error's text may hold output of a command: not the user's words.
+            let (source, trust) = (Source::Program, Trust::Untrusted);
+            (ToolReturn { call: call.clone(), status, content, source, trust }, Vec::new())
+        }
+        Ended::TimedOut(limit) => {
+            let (status, text) = if side_effect.is_none() {
+                (ReturnStatus::Failed, format!("It took longer than {} s and was stopped.", limit.as_secs()))
+            } else {
+                let text = format!(
+                    "It took longer than {} s and was stopped; its outcome is unknown. Look before you repeat it.",
+                    limit.as_secs()
+                );
+                (ReturnStatus::Unknown, text)
+            };
+            (ToolReturn::program(call.clone(), status, text), Vec::new())
+        }
+    }
+}
+
+fn done(started: &Started, ended: Ended, was_cancelled: bool) -> Input {
+    let (returned, seen) = returned(&started.call, started.side_effect, ended, was_cancelled);
+    Input::ToolDone { returned, seen }
+}
+
+/// It was dropped because it ignored its cancel, or it panicked.
+fn broken(started: &Started, error: &tokio::task::JoinError) -> Input {
+    let why = if error.is_cancelled() { "it ignored the interrupt and was dropped" } else { "it broke" };
+    let (status, text) = match (started.side_effect, error.is_cancelled()) {
+        (SideEffect::None { .. }, true) => (ReturnStatus::Interrupted, format!("Interrupted: {why}.")),
+        (SideEffect::None { .. }, false) => {
+            (ReturnStatus::Failed, format!("Failed: {why}; this is a bug in co."))
+        }
+        (SideEffect::Local | SideEffect::External, true | false) => {
+            (ReturnStatus::Unknown, format!("Outcome unknown: {why}. Look before you repeat it."))
+        }
+    };
+    Input::ToolDone { returned: ToolReturn::program(started.call.clone(), status, text), seen: Vec::new() }
+}
+
+async fn grace_over(deadline: &mut Option<Pin<Box<Sleep>>>) {
+    match deadline {
+        Some(deadline) => deadline.as_mut().await,
+        None => pending().await,
+    }
+}

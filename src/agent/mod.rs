@@ -1,0 +1,15 @@
+//! The agent: one user turn from prompt to end, and the ports it needs.
+//!
+//! `turn`, `calls`, `assemble`, `budget` and `context` are pure; `driver` is the one place that awaits.
+
+pub mod assemble;
+pub mod budget;
+pub mod calls;
+pub mod context;
+pub mod driver;
+pub mod port;
+pub mod prompt;
+pub mod turn;
+
+#[cfg(test)]
+mod tests;

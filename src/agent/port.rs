@@ -1,0 +1,165 @@
+//! The core's ports: what a front end shows and how it answers.
+//!
+//! Front ends are equal; they implement [`Frontend`] and nothing of the core knows which one listens.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+
+use crate::approval::{Approval, Decider, Request, RequestId, Standing};
+use crate::history::TurnEnd;
+use crate::message::{ToolCall, ToolReturn, Usage, UserPart};
+use crate::provider::ErrorClass;
+use crate::tool::{CallPlan, Progress};
+
+/// Shows a turn and hears the person.
+pub trait Frontend: Send + Sync {
+    /// Shows one event. The await is the back-pressure: text deltas may coalesce, the rest is bounded.
+    /// `Err` means nobody is watching any more: what runs is interrupted, what waits is deferred.
+    fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>>;
+
+    /// The user's next word on the running turn. Cancel-safe; heard even while `show` waits. Never
+    /// resolves where nobody can speak.
+    fn next_op(&self) -> BoxFuture<'_, Op>;
+
+    /// Whether somebody is there to answer a request now.
+    fn can_approve(&self) -> bool;
+}
+
+/// Nobody is watching any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the front end is closed")]
+pub struct Closed;
+
+/// One thing to show. Closed: every front end matches all of it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The turn took this up: the prompt, a steered prompt, a note.
+    Prompted {
+        parts: Vec<UserPart>,
+    },
+    TextDelta {
+        text: String,
+    },
+    /// The text part is whole; `text` is all of it.
+    TextCommitted {
+        text: String,
+    },
+    ThinkingDelta {
+        text: String,
+    },
+    ThinkingCommitted {
+        text: String,
+    },
+    /// A piece of a call's arguments as they stream; for previews only, never acted upon.
+    ToolArgs {
+        index: usize,
+        name: String,
+        delta: String,
+    },
+    /// A call of a committed reply.
+    ToolCall {
+        call: ToolCall,
+    },
+    /// It is planned: what it would do.
+    ToolPlanned {
+        call: ToolCall,
+        plan: CallPlan,
+    },
+    /// It runs now.
+    ToolRunning {
+        call: ToolCall,
+    },
+    ToolProgress {
+        progress: Progress,
+    },
+    ToolReturn {
+        call: ToolCall,
+        returned: ToolReturn,
+    },
+    /// A request is in the store and waits.
+    ApprovalNeeded {
+        request: Request,
+    },
+    /// It is settled: here, in another process, or withdrawn.
+    ApprovalSettled {
+        request: RequestId,
+        settled: Settled,
+    },
+    /// The request failed and is sent again after `wait`.
+    Retry {
+        class: ErrorClass,
+        message: String,
+        wait: Duration,
+        attempt: u32,
+        of: u32,
+    },
+    /// What was shown of this reply is void; it starts again.
+    PartialReset,
+    Usage {
+        usage: Usage,
+        model: String,
+    },
+    /// Older messages were left out; `dropped` of them.
+    Compacted {
+        dropped: usize,
+    },
+    /// One line worth showing once.
+    Status {
+        text: String,
+    },
+    TurnEnded {
+        end: TurnEnd,
+    },
+}
+
+/// How a request came to its end.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Settled {
+    Decided {
+        approval: Approval,
+        by: Decider,
+    },
+    /// The turn was interrupted before anybody decided.
+    Withdrawn,
+    /// The turn goes on without it; it stays in the inbox.
+    Detached,
+    /// Asked again as another request.
+    Replaced,
+}
+
+/// The user's word on the running turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Op {
+    Decide {
+        request: RequestId,
+        approval: Approval,
+    },
+    /// A prompt typed while the turn runs.
+    Steer {
+        parts: Vec<UserPart>,
+    },
+    /// The person takes this queued prompt back, to write it anew.
+    TakeBack {
+        parts: Vec<UserPart>,
+    },
+    Interrupt,
+    /// Everything that waits is for later.
+    Defer,
+    /// Do not wait for the back-off.
+    RetryNow,
+    /// `/yolo` on or off.
+    Standing {
+        standing: Standing,
+    },
+    /// The composer's text as it stands, kept across a crash.
+    Draft {
+        text: String,
+    },
+    /// What a command of the person's own gave, for the next prompt.
+    Noted {
+        text: String,
+    },
+    /// The front end closes: what runs is interrupted, what waits is deferred.
+    Close,
+}

@@ -1,0 +1,96 @@
+//! The system prompt and the tools as the model sees them.
+//!
+//! The texts live in `prompts/`; here they are only filled in. Everything before the conversation is
+//! byte-stable within a day, so that providers can cache it.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::driver::{ActiveModel, AgentEnv};
+use crate::approval::{Mode, Policy, RuleEffect, Standing};
+use crate::history::{History, patch_dangling_tool_calls};
+use crate::message::ToolName;
+use crate::provider::{ModelRequest, ToolChoice, ToolSchema};
+use crate::sandbox::Isolation;
+use crate::tool::{Registry, ToolSpec};
+
+const IDENTITY: &str = include_str!("../../prompts/identity.md");
+const APPROVALS: &str = include_str!("../../prompts/approvals.md");
+const TOOLS: &str = include_str!("../../prompts/tools.md");
+const SITUATION: &str = include_str!("../../prompts/situation.md");
+
+/// The next request of a session.
+pub fn request(
+    history: &History,
+    env: &AgentEnv,
+    model: &ActiveModel,
+    tool_choice: ToolChoice,
+) -> ModelRequest {
+    let policy = env.policy.borrow().clone();
+    ModelRequest {
+        model: model.name.clone(),
+        system: system(history.workspace(), &policy, env.isolation, env.clock.now()),
+        messages: patch_dangling_tool_calls(history.messages().cloned().collect()),
+        tools: tools(&env.registry, &policy),
+        tool_choice,
+        max_output_tokens: model.max_output_tokens,
+        thinking: model.thinking,
+    }
+}
+
+/// The whole system prompt.
+pub fn system(workspace: &Path, policy: &Policy, isolation: Isolation, now: Timestamp) -> String {
+    let day = now.to_zoned(jiff::tz::TimeZone::system()).strftime("%A, %-d %B %Y").to_string();
+    let mode = match (policy.mode, policy.standing) {
+        (Mode::Plan, Standing::Asking | Standing::Yolo) => "plan: you may look but change nothing",
+        (Mode::Ask, Standing::Asking) => "ask: reading runs at once, changes and commands ask the user",
+        (Mode::Ask, Standing::Yolo) => "yolo: file changes run without asking, commands still ask",
+    };
+    let sandbox = match isolation {
+        Isolation::None => "none: commands run with the user's own rights, so each one asks",
+        Isolation::Isolated => {
+            "commands are shut in: files outside the folder and the network are out of reach"
+        }
+    };
+    let facts = [
+        ("date", day),
+        ("folder", workspace.display().to_string()),
+        ("mode", mode.into()),
+        ("sandbox", sandbox.into()),
+    ];
+    let situation = facts
+        .iter()
+        .fold(SITUATION.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value));
+    [IDENTITY, APPROVALS, TOOLS, &situation].map(str::trim).join("\n\n")
+}
+
+/// The tools a model may see: those no rule denies outright.
+pub fn tools(registry: &Registry, policy: &Policy) -> Vec<ToolSchema> {
+    registry.specs().filter(|spec| !denied(policy, &spec.name)).map(schema).collect()
+}
+
+fn denied(policy: &Policy, name: &ToolName) -> bool {
+    policy.rules.iter().any(|rule| rule.effect == RuleEffect::Deny && rule.tool == *name)
+}
+
+/// A tool's schema with the two scheduling fields every tool gets (seed 002).
+fn schema(spec: &ToolSpec) -> ToolSchema {
+    let mut parameters = spec.parameters.clone();
+    if let Some(properties) = parameters.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.insert(
+            super::calls::LABEL.to_owned(),
+            json!({ "type": "string", "description": "A name for this call that others of the same reply can run after." }),
+        );
+        properties.insert(
+            super::calls::AFTER.to_owned(),
+            json!({
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "Labels of calls of the same reply that must succeed before this one runs.",
+            }),
+        );
+    }
+    ToolSchema { name: spec.name.0.clone(), description: spec.description.clone(), parameters }
+}

@@ -1,0 +1,269 @@
+//! Tests of the small pure parts: assembling, budget, trimming, the prompt.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::assemble::{Assembler, Step};
+use super::budget::{Allowance, Budget, backoff};
+use super::calls::conflict;
+use super::{context, prompt};
+use crate::approval::{Mode, Policy, Standing, WorkspaceKind};
+use crate::history::{History, Limit, Limits, Record, Used};
+use crate::message::{
+    AssistantMessage, AssistantPart, CallId, Message, PartKind, ReturnStatus, StopKind, StopReason, ToolCall,
+    ToolName, ToolReturn, Usage,
+};
+use crate::provider::{StartKind, StreamEvent};
+use crate::sandbox::Isolation;
+use crate::tool::Access;
+
+fn call_events(index: usize, wire_id: &str, args: &str) -> Vec<StreamEvent> {
+    let kind = StartKind::ToolCall { wire_id: wire_id.to_owned(), name: "look".to_owned() };
+    vec![
+        StreamEvent::PartStarted { index, kind },
+        StreamEvent::PartDelta { index, delta: args.to_owned() },
+        StreamEvent::PartEnded { index, opaque: None },
+    ]
+}
+
+#[test]
+fn arguments_are_an_object_or_stay_text() {
+    let cases: [(&str, Value); 6] = [
+        ("", json!({})),
+        ("  ", json!({})),
+        ("null", json!({})),
+        (r#"{"a":1}"#, json!({"a": 1})),
+        (r#"{"a":"#, json!(r#"{"a":"#)),
+        ("[1]", json!("[1]")),
+    ];
+    for (raw, expected) in cases {
+        let mut assembler = Assembler::new("s/1.1".to_owned(), BTreeSet::new());
+        let steps: Vec<Step> =
+            call_events(0, "w", raw).into_iter().map(|event| assembler.apply(event).unwrap()).collect();
+        let Some(Step::CallClosed(call)) = steps.last() else { panic!("{raw}: not closed") };
+        assert_eq!((call.id.0.as_str(), &call.args), ("s/1.1.0", &expected), "{raw}");
+    }
+}
+
+#[test]
+fn wire_ids_never_repeat() {
+    let mut assembler = Assembler::new("s/1.1".to_owned(), BTreeSet::from(["old".to_owned()]));
+    let mut ids = BTreeSet::from(["old".to_owned()]);
+    for (index, wire_id) in ["", "", "old", "new", "new"].iter().enumerate() {
+        for event in call_events(index, wire_id, "{}") {
+            if let Step::CallClosed(call) = assembler.apply(event).unwrap() {
+                assert!(ids.insert(call.wire_id.clone()), "{} was taken", call.wire_id);
+                let plain = call.wire_id.chars().all(|one| one.is_ascii_alphanumeric());
+                assert!(plain && (call.wire_id == "new" || call.wire_id.len() == 9), "{}", call.wire_id);
+            }
+        }
+    }
+}
+
+#[test]
+fn events_out_of_order_are_refused() {
+    let text = |index| StreamEvent::PartStarted { index, kind: StartKind::Text };
+    let delta = |index| StreamEvent::PartDelta { index, delta: "x".to_owned() };
+    let end = |index| StreamEvent::PartEnded { index, opaque: None };
+    let wrong = [
+        vec![text(1)],
+        vec![delta(0)],
+        vec![end(0)],
+        vec![text(0), end(0), delta(0)],
+        vec![text(0), end(0), end(0)],
+        vec![text(0), text(0)],
+    ];
+    for events in wrong {
+        let mut assembler = Assembler::new(String::new(), BTreeSet::new());
+        let refused = events.iter().any(|event| assembler.apply(event.clone()).is_err());
+        assert!(refused, "{events:?}");
+    }
+}
+
+#[test]
+fn an_endless_reply_ends() {
+    let mut assembler = Assembler::new(String::new(), BTreeSet::new());
+    assembler.apply(StreamEvent::PartStarted { index: 0, kind: StartKind::Text }).unwrap();
+    let mebibyte = "x".repeat(1 << 20);
+    let accepted = (0..100)
+        .take_while(|_| {
+            let delta = mebibyte.clone();
+            assembler.apply(StreamEvent::PartDelta { index: 0, delta }).is_ok()
+        })
+        .count();
+    assert_eq!(accepted, 32);
+}
+
+#[test]
+fn the_budget_counts_every_request() {
+    let limits = |requests, tokens| Limits { requests, tokens };
+    let cases = [
+        (limits(Some(3), None), 0, 0, Allowance::Free),
+        (limits(Some(3), None), 1, 0, Allowance::Free),
+        (limits(Some(3), None), 2, 0, Allowance::Last),
+        (limits(Some(3), None), 3, 0, Allowance::Spent(Limit::Requests)),
+        (limits(Some(1), None), 0, 0, Allowance::Free),
+        (limits(None, None), 9_999, 9_999, Allowance::Free),
+        (limits(None, Some(10)), 1, 9, Allowance::Free),
+        (limits(Some(3), Some(10)), 2, 10, Allowance::Spent(Limit::Tokens)),
+    ];
+    for (limits, requests, tokens, expected) in cases {
+        let budget = Budget { limits, used: Used { requests, tokens } };
+        assert_eq!(budget.allowance(), expected, "{limits:?} {requests} {tokens}");
+    }
+    let mut budget = Budget::new(Limits::default());
+    budget.count(None);
+    budget.count(Some(Usage { input: Some(5), output: Some(2), ..Usage::default() }));
+    assert_eq!(budget.used, Used { requests: 2, tokens: 7 });
+}
+
+#[test]
+fn waits_grow_and_stay_bounded() {
+    for seed in 0..200 {
+        for (retry, least, most) in
+            [(1, 500, 1_000), (2, 1_000, 2_000), (3, 2_000, 4_000), (9, 15_000, 30_000)]
+        {
+            let wait = backoff(retry, seed);
+            let bounds = Duration::from_millis(least)..=Duration::from_millis(most);
+            assert!(bounds.contains(&wait), "retry {retry}, seed {seed}: {wait:?}");
+        }
+    }
+}
+
+fn said(history: &mut History, message: Message) {
+    history.apply(&Record::Said { message });
+}
+
+fn reply(calls: &[&str]) -> Message {
+    let part = |id: &&str| {
+        AssistantPart::new(PartKind::ToolCall(ToolCall {
+            id: CallId((*id).to_owned()),
+            wire_id: (*id).to_owned(),
+            name: ToolName::new("look"),
+            args: json!({}),
+        }))
+    };
+    let mut parts: Vec<AssistantPart> = calls.iter().map(part).collect();
+    if parts.is_empty() {
+        parts.push(AssistantPart::new(PartKind::Text { text: "ok".to_owned() }));
+    }
+    Message::Assistant(AssistantMessage {
+        parts,
+        model: "m".to_owned(),
+        stop: StopReason::new(StopKind::EndTurn),
+    })
+}
+
+/// `u` a prompt, `a` an answer, `c` a call with its return; gives the roles that remain after a trim.
+fn trimmed(conversation: &str) -> Option<String> {
+    let mut history = History::default();
+    history.apply(&Record::Opened { workspace: "/w".into() });
+    for (at, kind) in conversation.chars().enumerate() {
+        let id = format!("c{at}");
+        match kind {
+            'u' => said(&mut history, Message::user("please")),
+            'a' => said(&mut history, reply(&[])),
+            _ => {
+                said(&mut history, reply(&[&id]));
+                let returned = ToolReturn::program(CallId(id), ReturnStatus::Ok, "x");
+                history.apply(&Record::ToolFinished { returned });
+            }
+        }
+    }
+    let (record, dropped) = context::trim(&history)?;
+    let before = history.messages().count();
+    history.apply(&record);
+    assert_eq!(history.messages().count(), before - dropped + 1, "{conversation}");
+    let roles = history.messages().map(|message| match message {
+        Message::User { .. } => 'u',
+        Message::Assistant(_) => 'a',
+        Message::ToolReturns { .. } => 'r',
+    });
+    Some(roles.collect())
+}
+
+#[test]
+fn a_trim_keeps_whole_turns_and_never_parts_a_call_from_its_return() {
+    let cases = [
+        ("u", None),
+        ("ua", None),
+        ("uau", Some("uu")),
+        ("uaua", Some("uua")),
+        ("uauaua", Some("uua")),
+        ("ucaucaucau", Some("uuarau")),
+        ("uccccc", Some("uarar")),
+        ("uc", None),
+    ];
+    for (conversation, expected) in cases {
+        assert_eq!(trimmed(conversation).as_deref(), expected, "{conversation}");
+    }
+}
+
+#[test]
+fn a_trim_within_a_turn_repeats_the_request() {
+    let mut history = History::default();
+    history.apply(&Record::Opened { workspace: "/w".into() });
+    said(&mut history, Message::user("count to nine"));
+    for id in ["1", "2", "3", "4"] {
+        said(&mut history, reply(&[id]));
+        let returned = ToolReturn::program(CallId(id.to_owned()), ReturnStatus::Ok, "x");
+        history.apply(&Record::ToolFinished { returned });
+    }
+    let (Record::Compacted { summary, .. }, _) = context::trim(&history).unwrap() else { panic!("no trim") };
+    assert!(summary.contains("count to nine"), "{summary}");
+}
+
+fn policy(mode: Mode, standing: Standing) -> Policy {
+    Policy { mode, standing, workspace: WorkspaceKind::Project, folder: "/w".into(), rules: Vec::new() }
+}
+
+#[test]
+fn the_prompt_is_filled_in_and_stable_within_a_day() {
+    let day = |text: &str| text.parse::<jiff::Timestamp>().unwrap();
+    for mode in [Mode::Ask, Mode::Plan] {
+        for standing in [Standing::Asking, Standing::Yolo] {
+            let policy = policy(mode, standing);
+            let system = |now| prompt::system(Path::new("/w"), &policy, Isolation::None, now);
+            let morning = system(day("2026-11-21T12:00:00Z"));
+            assert!(!morning.contains('{') && !morning.contains('}'), "{morning}");
+            assert!(morning.contains("21 November 2026") && morning.contains("/w"), "{morning}");
+            assert_eq!(morning, system(day("2026-11-21T12:30:00Z")));
+        }
+    }
+}
+
+/// `r:PATH` reads, `w:PATH` writes, `*` anything, `-` nothing.
+fn access(text: &str) -> Access {
+    match text.split_once(':') {
+        Some(("r", path)) => Access::Paths { reads: vec![path.into()], writes: Vec::new() },
+        Some((_, path)) => Access::Paths { reads: Vec::new(), writes: vec![path.into()] },
+        None if text == "*" => Access::Anything,
+        None => Access::Nothing,
+    }
+}
+
+#[test]
+fn writes_conflict_with_what_they_touch_and_what_lies_in_it() {
+    let cases = [
+        ("w:/w/a", "w:/w/a", true),
+        ("w:/w/a", "w:/w/b", false),
+        ("w:/w/a", "w:/w/a/b", true),
+        ("w:/w/a", "r:/w/a/b/c", true),
+        ("r:/w/a", "w:/w/a/b", true),
+        // By whole components.
+        ("w:/w/a", "w:/w/ab", false),
+        ("r:/w/a", "r:/w/a", false),
+        ("*", "r:/w/a", true),
+        ("*", "*", true),
+        ("*", "-", true),
+        ("-", "w:/w/a", false),
+        ("-", "-", false),
+    ];
+    for (one, other, expected) in cases {
+        assert_eq!(conflict(&access(one), &access(other)), expected, "{one} {other}");
+        assert_eq!(conflict(&access(other), &access(one)), expected, "{other} {one}");
+    }
+}

@@ -1,0 +1,106 @@
+//! How a turn ends: completed, deferred, interrupted, closed.
+
+use super::{Effect, Next, Phase, Stopping, Turn};
+use crate::agent::port::Event;
+use crate::approval::DeferredToolRequests;
+use crate::history::{Durability, Record, TurnEnd};
+use crate::message::{Message, NoteKind, StopKind, StopReason};
+
+const ABORT: &str =
+    "The user interrupted the last turn. Work may be half-done; look before you go on with it.";
+
+impl Turn {
+    /// The person, or the front end's end, stops the turn. Acknowledged at once; done when quiet.
+    pub(super) fn stop(&mut self, how: Stopping, out: &mut Vec<Effect>) {
+        if how == Stopping::Defer {
+            if !self.calls.any_waiting() {
+                return;
+            }
+            self.stopping = self.stopping.max_with(how);
+            return self.go_on(out);
+        }
+        match &self.phase {
+            Phase::Streaming(_) => self.stop_streaming(how, out),
+            Phase::Draining(_) => {
+                self.stopping = how;
+                self.phase = Phase::Draining(Next::End(TurnEnd::Interrupted));
+            }
+            Phase::BackingOff | Phase::Compacting => {
+                self.stopping = how;
+                self.end(TurnEnd::Interrupted, out);
+            }
+            Phase::Working => self.stop_working(how, out),
+            Phase::Ended => {}
+        }
+    }
+
+    /// The partial text stays, calls that were not committed do not.
+    fn stop_streaming(&mut self, how: Stopping, out: &mut Vec<Effect>) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Working);
+        let Phase::Streaming(assembler) = phase else { return };
+        self.stopping = how;
+        out.push(Effect::CancelModel);
+        self.count_request(None, None, out);
+        if let Some(message) = assembler.finish(StopReason::new(StopKind::Interrupted)) {
+            let said = Record::Said { message: Message::Assistant(message) };
+            out.push(Effect::Commit(vec![said], Durability::Written));
+        }
+        self.drain(Next::End(TurnEnd::Interrupted), out);
+    }
+
+    fn stop_working(&mut self, how: Stopping, out: &mut Vec<Effect>) {
+        // With nothing running an interrupt puts off what waits instead of voiding it.
+        if how == Stopping::Interrupt && self.calls.only_persons_can_move() && self.stopping == Stopping::No {
+            self.stopping = Stopping::Defer;
+            return self.go_on(out);
+        }
+        self.stopping = how;
+        self.calls.stop_planning();
+        if self.calls.any_running() {
+            out.push(Effect::CancelTools);
+        }
+        self.end_when_quiet(out);
+    }
+
+    /// Ends a stopped turn once no call runs any more.
+    pub(super) fn end_when_quiet(&mut self, out: &mut Vec<Effect>) {
+        if self.calls.any_running() {
+            return;
+        }
+        if self.stopping == Stopping::Close && self.calls.any_waiting() {
+            return self.end_deferred(out);
+        }
+        self.calls.interrupt(out);
+        self.end(TurnEnd::Interrupted, out);
+    }
+
+    pub(super) fn end_deferred(&mut self, out: &mut Vec<Effect>) {
+        let requests = self.calls.waiting_requests().into_iter().map(|request| request.id).collect();
+        let waiting = DeferredToolRequests { requests };
+        out.push(Effect::Commit(vec![Record::Deferred { waiting }], Durability::Written));
+        self.end(TurnEnd::Deferred, out);
+    }
+
+    /// The one place a turn ends.
+    pub(super) fn end(&mut self, end: TurnEnd, out: &mut Vec<Effect>) {
+        let mut records = Vec::new();
+        if end == TurnEnd::Interrupted {
+            records.push(Record::Said { message: Message::note(NoteKind::Abort, ABORT) });
+        }
+        records.push(Record::TurnEnded { end: end.clone() });
+        self.phase = Phase::Ended;
+        out.push(Effect::Commit(records, Durability::Written));
+        out.push(Effect::Show(Event::TurnEnded { end: end.clone() }));
+        out.push(Effect::End(end));
+    }
+}
+
+impl Stopping {
+    /// A weaker wish never takes back a stronger one.
+    fn max_with(self, wish: Self) -> Self {
+        match self {
+            Self::No => wish,
+            Self::Defer | Self::Interrupt | Self::Close => self,
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! One user turn as a state machine: no I/O, no clock, no async.
+//!
+//! Inputs go in ([`Turn::handle`]), effects come out, to be carried out in order; a commit must have
+//! succeeded before the effects behind it. What holds by construction, and is tested by random walks:
+//! no unapproved call starts; no side effect starts before its reply is committed; no model request is
+//! sent while a call runs; no request is repeated after one of its side effects started; every call of
+//! a committed reply gets one return, in order, unless the turn ends deferred; there is one `End`.
+
+mod end;
+mod reply;
+mod request;
+#[cfg(test)]
+mod walk;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::assemble::Assembler;
+use super::budget::Budget;
+use super::calls::{Calls, Rules};
+use super::port::Event;
+use crate::approval::{Approval, Decider, RequestId, Standing};
+use crate::history::{Durability, History, Limits, Record, SessionId, TurnEnd};
+use crate::message::{CallId, Message, PartKind, StopKind, ToolCall, ToolReturn, UserPart};
+use crate::provider::{ProviderError, StreamEvent, ToolChoice};
+use crate::tool::{CallPlan, HookVerdict, Resource, ToolError, Version};
+
+/// What happens to a turn from outside.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// The next event of the running request, or its failure.
+    Stream(Result<StreamEvent, ProviderError>),
+    Planned {
+        call: CallId,
+        round: u32,
+        result: Result<CallPlan, ToolError>,
+    },
+    Hooked {
+        call: CallId,
+        round: u32,
+        verdict: HookVerdict,
+    },
+    /// A person decided, and the record of it is in the store.
+    Decided {
+        request: RequestId,
+        approval: Approval,
+        by: Decider,
+    },
+    ToolDone {
+        returned: ToolReturn,
+        seen: Vec<(Resource, Version)>,
+    },
+    Steer {
+        parts: Vec<UserPart>,
+    },
+    TakeBack {
+        parts: Vec<UserPart>,
+    },
+    /// The wait is over, or the person does not want it.
+    BackoffElapsed,
+    /// Older messages were left out (`dropped` of them), or nothing could be.
+    Compacted {
+        dropped: usize,
+    },
+    /// A second of streaming has passed: keep what came.
+    Checkpoint,
+    Standing {
+        standing: Standing,
+    },
+    Defer,
+    Interrupt,
+    /// The front end is gone: what runs is interrupted, what waits is deferred.
+    Close,
+}
+
+/// What the driver does, in order.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "effects are few at a time and carried out at once")]
+pub enum Effect {
+    CallModel {
+        attempt: u32,
+        choice: ToolChoice,
+    },
+    /// Drop the running request; none of its events counts any more.
+    CancelModel,
+    Commit(Vec<Record>, Durability),
+    Plan {
+        call: ToolCall,
+        round: u32,
+    },
+    Hook {
+        call: ToolCall,
+        round: u32,
+    },
+    StartTool {
+        call: ToolCall,
+    },
+    /// Fire the cancel of everything that runs and drop plans and hooks; each running call still
+    /// ends with `ToolDone`.
+    CancelTools,
+    Wait(Duration),
+    Compact,
+    Show(Event),
+    /// Exactly once, last.
+    End(TurnEnd),
+}
+
+/// What a turn is set up with; pure data.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    pub session: SessionId,
+    pub rules: Rules,
+    pub limits: Limits,
+    /// Retries after a failed request; a reply that arrives whole resets the count.
+    pub retries: u32,
+    pub audience: Audience,
+    /// For the jitter of waits.
+    pub seed: u64,
+}
+
+/// Whether somebody can answer requests while the turn runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    Present,
+    Absent,
+}
+
+/// The machine.
+#[derive(Debug)]
+pub struct Turn {
+    setup: Setup,
+    number: u32,
+    budget: Budget,
+    attempt: u32,
+    /// Failed attempts in a row.
+    failures: u32,
+    compaction: Compaction,
+    phase: Phase,
+    stopping: Stopping,
+    calls: Calls,
+    queued: Vec<Vec<UserPart>>,
+    wire_ids: BTreeSet<String>,
+    model: String,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// A request runs.
+    Streaming(Box<Assembler>),
+    /// The attempt is void; its early calls must end before what comes next.
+    Draining(Next),
+    BackingOff,
+    Compacting,
+    /// The reply is committed, its calls are on their way.
+    Working,
+    Ended,
+}
+
+/// What follows once the early calls of a void attempt have ended.
+#[derive(Debug, Clone, PartialEq)]
+enum Next {
+    Request,
+    Wait(Duration),
+    Compact,
+    End(TurnEnd),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compaction {
+    Unused,
+    Used,
+}
+
+/// Whether the turn is on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stopping {
+    No,
+    /// Waits are for later: the turn ends once nothing else moves.
+    Defer,
+    Interrupt,
+    /// As interrupt for what runs, as defer for what waits.
+    Close,
+}
+
+impl Turn {
+    /// Starts a turn with a prompt whose session has no open turn (`close_open` has seen to it).
+    pub fn start(setup: Setup, history: &History, prompt: Vec<UserPart>) -> (Self, Vec<Effect>) {
+        let number = history.turns() + 1;
+        let limits = setup.limits;
+        let mut turn = Self::new(setup, history, number, Budget::new(limits), 0);
+        let mut records = vec![
+            Record::TurnStarted { turn: number, limits },
+            Record::Said { message: Message::User { parts: prompt.clone() } },
+        ];
+        // A prompt that was queued leaves the queue as it is said.
+        if turn.queued.first().is_some_and(|first| ends_with(&prompt, first)) {
+            turn.queued.remove(0);
+            records.push(Record::Queued { prompts: turn.queued.clone() });
+        }
+        let mut out = vec![
+            Effect::Commit(records, Durability::Written),
+            Effect::Show(Event::Prompted { parts: prompt }),
+        ];
+        turn.request(&mut out);
+        (turn, out)
+    }
+
+    /// Takes up the deferred or cut-off turn of a session. Budget and attempts go on where they were.
+    pub fn resume(setup: Setup, history: &History) -> (Self, Vec<Effect>) {
+        let mut out = Vec::new();
+        let (number, budget, attempt) = match history.running() {
+            Some(turn) => (turn.number, Budget { limits: turn.limits, used: turn.used }, turn.attempts),
+            None => (history.turns(), Budget::new(setup.limits), 0),
+        };
+        let mut turn = Self::new(setup, history, number, budget, attempt);
+        if history.open_calls().is_empty() {
+            match history.messages().last() {
+                Some(Message::Assistant(reply)) if reply.stop.kind != StopKind::PauseTurn => {
+                    turn.end(TurnEnd::Completed, &mut out);
+                }
+                Some(Message::Assistant(_) | Message::User { .. } | Message::ToolReturns { .. }) => {
+                    turn.request(&mut out);
+                }
+                None => turn.end(TurnEnd::Completed, &mut out),
+            }
+        } else {
+            turn.phase = Phase::Working;
+            turn.calls = Calls::resume(history.open_calls(), &turn.setup.rules, &mut out);
+            turn.go_on(&mut out);
+        }
+        (turn, out)
+    }
+
+    fn new(setup: Setup, history: &History, number: u32, budget: Budget, attempt: u32) -> Self {
+        Self {
+            setup,
+            number,
+            budget,
+            attempt,
+            failures: 0,
+            compaction: Compaction::Unused,
+            phase: Phase::Working,
+            stopping: Stopping::No,
+            calls: Calls::default(),
+            queued: history.queued().to_vec(),
+            wire_ids: wire_ids(history),
+            model: String::new(),
+        }
+    }
+
+    /// Takes one input. Inputs that are stale, or come after the end, do nothing.
+    #[must_use]
+    pub fn handle(&mut self, input: Input) -> Vec<Effect> {
+        let mut out = Vec::new();
+        if self.has_ended() {
+            return out;
+        }
+        match input {
+            Input::Stream(Ok(event)) => self.on_event(event, &mut out),
+            Input::Stream(Err(error)) => self.on_failure(&error, &mut out),
+            Input::Planned { call, round, result } => {
+                self.calls.planned(&call, round, result, &self.setup.rules, &mut out);
+                self.go_on(&mut out);
+            }
+            Input::Hooked { call, round, verdict } => {
+                self.calls.hooked(&call, round, verdict, &self.setup.rules, &mut out);
+                self.go_on(&mut out);
+            }
+            Input::Decided { request, approval, by } => self.on_decided(&request, &approval, &by, &mut out),
+            Input::ToolDone { returned, seen } => {
+                self.calls.tool_done(returned, seen, &mut out);
+                self.go_on(&mut out);
+            }
+            Input::Steer { parts } => self.on_steer(parts, &mut out),
+            Input::TakeBack { parts } => self.on_take_back(&parts, &mut out),
+            Input::BackoffElapsed => {
+                if let Phase::BackingOff = self.phase {
+                    self.request(&mut out);
+                }
+            }
+            Input::Compacted { dropped } => self.on_compacted(dropped, &mut out),
+            Input::Checkpoint => self.on_checkpoint(&mut out),
+            Input::Standing { standing } => self.setup.rules.policy.standing = standing,
+            Input::Defer => self.stop(Stopping::Defer, &mut out),
+            Input::Interrupt => self.stop(Stopping::Interrupt, &mut out),
+            Input::Close => self.stop(Stopping::Close, &mut out),
+        }
+        out
+    }
+
+    pub fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended)
+    }
+
+    /// Whether text arrives now, so that checkpoints make sense.
+    pub fn is_streaming(&self) -> bool {
+        matches!(self.phase, Phase::Streaming(_))
+    }
+
+    pub fn waiting_requests(&self) -> Vec<crate::approval::Request> {
+        self.calls.waiting_requests()
+    }
+
+    pub fn grants(&self) -> &crate::approval::Grants {
+        &self.setup.rules.grants
+    }
+
+    fn on_decided(&mut self, request: &RequestId, approval: &Approval, by: &Decider, out: &mut Vec<Effect>) {
+        if let Some(asked) = self.calls.waiting_requests().iter().find(|asked| asked.id == *request) {
+            let folder = self.setup.rules.policy.folder.clone();
+            self.setup.rules.grants.apply(asked, approval, &folder);
+        }
+        self.calls.decided(request, approval, by, &self.setup.rules, out);
+        self.go_on(out);
+    }
+
+    /// The newest queued prompt of these words leaves the queue; too late, and it is said so.
+    fn on_take_back(&mut self, parts: &[UserPart], out: &mut Vec<Effect>) {
+        let Some(at) = self.queued.iter().rposition(|queued| queued == parts) else {
+            let text = "That prompt has gone to the model already.".to_owned();
+            return out.push(Effect::Show(Event::Status { text }));
+        };
+        self.queued.remove(at);
+        let record = Record::Queued { prompts: self.queued.clone() };
+        out.push(Effect::Commit(vec![record], Durability::Written));
+    }
+
+    /// A prompt typed meanwhile is stored; where only cards wait it means later to all of them.
+    fn on_steer(&mut self, parts: Vec<UserPart>, out: &mut Vec<Effect>) {
+        self.queued.push(parts);
+        let record = Record::Queued { prompts: self.queued.clone() };
+        out.push(Effect::Commit(vec![record], Durability::Written));
+        if matches!(self.phase, Phase::Working) && self.calls.only_persons_can_move() {
+            self.stop(Stopping::Defer, out);
+        }
+    }
+}
+
+/// Wire ids the conversation holds; a new call never repeats one.
+fn wire_ids(history: &History) -> BTreeSet<String> {
+    let mut ids = BTreeSet::new();
+    for message in history.messages() {
+        if let Message::Assistant(reply) = message {
+            ids.extend(reply.parts.iter().filter_map(|part| match &part.kind {
+                PartKind::ToolCall(call) => Some(call.wire_id.clone()),
+                PartKind::Text { .. } | PartKind::Thinking { .. } | PartKind::Native => None,
+            }));
+        }
+    }
+    ids
+}
+
+/// Whether a prompt is this queued one, perhaps with notes before it.
+fn ends_with(prompt: &[UserPart], queued: &[UserPart]) -> bool {
+    prompt.len() >= queued.len() && prompt[prompt.len() - queued.len()..] == *queued
+}

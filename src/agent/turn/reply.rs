@@ -1,0 +1,160 @@
+//! One reply: its events as they stream, and what its end means.
+
+use super::{Compaction, Effect, Next, Phase, Turn};
+use crate::agent::assemble::Step;
+use crate::agent::port::Event;
+use crate::history::{Durability, Limit, Record, TurnEnd};
+use crate::message::{AssistantMessage, StopKind, StopReason, ToolCall, Usage};
+use crate::provider::StreamEvent;
+
+/// The stop word that says the window, not the output limit, cut the reply (`wire.md` §0).
+const WINDOW_EXCEEDED: &str = "model_context_window_exceeded";
+
+impl Turn {
+    pub(super) fn on_event(&mut self, event: StreamEvent, out: &mut Vec<Effect>) {
+        let Phase::Streaming(assembler) = &mut self.phase else { return };
+        if let StreamEvent::Started { model } = &event {
+            self.model.clone_from(model);
+        }
+        let step = match assembler.apply(event) {
+            Ok(step) => step,
+            Err(error) => {
+                out.push(Effect::CancelModel);
+                return self.on_failure(&error, out);
+            }
+        };
+        match step {
+            Step::Nothing => {}
+            Step::Text(text) => out.push(Effect::Show(Event::TextDelta { text })),
+            Step::Thinking(text) => out.push(Effect::Show(Event::ThinkingDelta { text })),
+            Step::TextDone(text) => out.push(Effect::Show(Event::TextCommitted { text })),
+            Step::ThinkingDone(text) => out.push(Effect::Show(Event::ThinkingCommitted { text })),
+            Step::Args { index, name, delta } => {
+                out.push(Effect::Show(Event::ToolArgs { index, name, delta }));
+            }
+            Step::CallClosed(call) => {
+                self.calls.add_early(call, &self.setup.rules);
+                self.calls.advance(&self.setup.rules, out);
+            }
+            Step::Finished(stop, usage) => self.on_finished(&stop, usage, out),
+        }
+    }
+
+    pub(super) fn on_checkpoint(&mut self, out: &mut Vec<Effect>) {
+        let Phase::Streaming(assembler) = &mut self.phase else { return };
+        if let Some(text) = assembler.fresh_text() {
+            let record = Record::Partial { attempt: self.attempt, text };
+            out.push(Effect::Commit(vec![record], Durability::Written));
+        }
+    }
+
+    fn on_finished(&mut self, stop: &StopReason, usage: Usage, out: &mut Vec<Effect>) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Working);
+        let Phase::Streaming(assembler) = phase else { return };
+        self.failures = 0;
+        let shown = assembler.has_output();
+        out.push(Effect::Show(Event::Usage { usage, model: self.model.clone() }));
+        let Some(message) = assembler.finish(stop.clone()) else {
+            return self.on_empty(stop, usage, out);
+        };
+        let calls: Vec<ToolCall> = message.calls().cloned().collect();
+        if calls.is_empty() && self.retries_after_window(stop) {
+            self.count_request(Some(usage), None, out);
+            if shown {
+                out.push(Effect::Show(Event::PartialReset));
+            }
+            return self.drain(Next::Compact, out);
+        }
+        self.commit_reply(message, usage, out);
+        if calls.is_empty() {
+            return self.on_last_word(stop, out);
+        }
+        self.wire_ids.extend(calls.iter().map(|call| call.wire_id.clone()));
+        self.calls.commit(calls, &self.setup.rules, out);
+        self.go_on(out);
+    }
+
+    fn commit_reply(&mut self, message: AssistantMessage, usage: Usage, out: &mut Vec<Effect>) {
+        self.budget.count(Some(usage));
+        let ended = Record::RequestEnded {
+            attempt: self.attempt,
+            usage: Some(usage),
+            model: self.model.clone(),
+            error: None,
+        };
+        let said = Record::Said { message: crate::message::Message::Assistant(message) };
+        out.push(Effect::Commit(vec![ended, said], Durability::Written));
+    }
+
+    /// A committed reply without calls: the turn ends, or the same request goes on.
+    fn on_last_word(&mut self, stop: &StopReason, out: &mut Vec<Effect>) {
+        let end = match stop.kind {
+            StopKind::PauseTurn => Next::Request,
+            StopKind::MaxTokens => {
+                let full = "The conversation fills the model's window, which cut its answer off.";
+                let cut = "The model's output limit cut its answer off.";
+                self.status(if window_was_full(stop) { full } else { cut }, out);
+                Next::End(TurnEnd::LimitReached { limit: Limit::Output })
+            }
+            StopKind::Refusal => {
+                let detail = stop.detail.as_deref().unwrap_or("it gave no reason");
+                self.status(&format!("The model refused: {detail}."), out);
+                Next::End(TurnEnd::Completed)
+            }
+            StopKind::EndTurn
+            | StopKind::ToolUse
+            | StopKind::StopSequence
+            | StopKind::Interrupted
+            | StopKind::Other => Next::End(TurnEnd::Completed),
+        };
+        // Calls of a refusal came early and are dropped; what runs of them must end first.
+        self.drain(end, out);
+    }
+
+    /// Nothing of the reply can be kept.
+    fn on_empty(&mut self, stop: &StopReason, usage: Usage, out: &mut Vec<Effect>) {
+        self.count_request(Some(usage), None, out);
+        let next = match stop.kind {
+            StopKind::MaxTokens if self.retries_after_window(stop) => Next::Compact,
+            StopKind::MaxTokens => {
+                let full = "The conversation fills the model's window, which left no room for an answer.";
+                let cut = "The model used up its output limit before it answered.";
+                self.status(if window_was_full(stop) { full } else { cut }, out);
+                Next::End(TurnEnd::LimitReached { limit: Limit::Output })
+            }
+            StopKind::Refusal => {
+                let detail = stop.detail.as_deref().unwrap_or("it gave no reason");
+                self.status(&format!("The model refused: {detail}."), out);
+                Next::End(TurnEnd::Completed)
+            }
+            StopKind::PauseTurn => Next::Request,
+            StopKind::EndTurn
+            | StopKind::ToolUse
+            | StopKind::StopSequence
+            | StopKind::Interrupted
+            | StopKind::Other => {
+                self.status("The model answered with nothing.", out);
+                Next::End(TurnEnd::Completed)
+            }
+        };
+        self.drain(next, out);
+    }
+
+    /// Once a turn: the window was full, so older messages go and the request is repeated.
+    fn retries_after_window(&mut self, stop: &StopReason) -> bool {
+        let retries = window_was_full(stop) && self.compaction == Compaction::Unused;
+        if retries {
+            self.compaction = Compaction::Used;
+        }
+        retries
+    }
+
+    fn status(&self, text: &str, out: &mut Vec<Effect>) {
+        out.push(Effect::Show(Event::Status { text: text.to_owned() }));
+    }
+}
+
+/// Whether the model's window, not its output limit, cut the reply.
+fn window_was_full(stop: &StopReason) -> bool {
+    stop.raw.as_deref() == Some(WINDOW_EXCEEDED)
+}

@@ -1,0 +1,218 @@
+//! The front end of the turn scripts: writes events down as lines and does what the script says.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use co::agent::port::{Closed, Event, Frontend, Op, Settled};
+use co::approval::{Approval, Request};
+use co::history::TurnEnd;
+use co::message::{ToolCall, UserPart};
+use futures::future::BoxFuture;
+use tokio::sync::Notify;
+
+use super::run::Outside;
+use super::script::Deed;
+
+pub struct Face {
+    state: Mutex<State>,
+    spoken: Notify,
+    outside: Outside,
+    present: bool,
+}
+
+#[derive(Default)]
+struct State {
+    lines: Vec<String>,
+    ops: VecDeque<Op>,
+    answers: Vec<(String, Approval)>,
+    triggers: Vec<(String, Deed)>,
+    text: String,
+}
+
+impl Face {
+    pub fn new(
+        answers: Vec<(String, Approval)>,
+        triggers: Vec<(String, Deed)>,
+        outside: Outside,
+        present: bool,
+    ) -> Self {
+        let state = State { answers, triggers, ..State::default() };
+        Self { state: Mutex::new(state), spoken: Notify::new(), outside, present }
+    }
+
+    pub fn write(&self, line: impl Into<String>) {
+        self.state.lock().unwrap().lines.push(line.into());
+    }
+
+    pub fn lines(&self) -> Vec<String> {
+        self.state.lock().unwrap().lines.clone()
+    }
+
+    fn say(&self, op: Op) {
+        self.state.lock().unwrap().ops.push_back(op);
+        self.spoken.notify_one();
+    }
+
+    /// Writes the event down, answers what the script answers, and sets off what it sets off.
+    async fn on(&self, event: Event) {
+        let line = {
+            let mut state = self.state.lock().unwrap();
+            match &event {
+                Event::TextDelta { text } => state.text.push_str(text),
+                Event::TextCommitted { .. } | Event::PartialReset => state.text.clear(),
+                _ => {}
+            }
+            match line(&event) {
+                Some(line) => {
+                    state.lines.push(line.clone());
+                    line
+                }
+                None => format!("delta {}", state.text),
+            }
+        };
+        if let Event::ApprovalNeeded { request } = &event {
+            self.answer(request);
+        }
+        let deeds: Vec<Deed> = {
+            let mut state = self.state.lock().unwrap();
+            let (fired, left) = std::mem::take(&mut state.triggers)
+                .into_iter()
+                .partition(|(prefix, _)| line.starts_with(prefix));
+            state.triggers = left;
+            let fired: Vec<(String, Deed)> = fired;
+            fired.into_iter().map(|(_, deed)| deed).collect()
+        };
+        for deed in deeds {
+            self.act(deed).await;
+        }
+    }
+
+    fn answer(&self, request: &Request) {
+        let approval = {
+            let mut state = self.state.lock().unwrap();
+            let at = state.answers.iter().position(|(tool, _)| *tool == request.tool.0);
+            at.map(|at| state.answers.remove(at).1)
+        };
+        if let Some(approval) = approval {
+            self.say(Op::Decide { request: request.id.clone(), approval });
+        }
+    }
+
+    async fn act(&self, deed: Deed) {
+        match deed {
+            Deed::Interrupt => self.say(Op::Interrupt),
+            Deed::Close => self.say(Op::Close),
+            Deed::Defer => self.say(Op::Defer),
+            Deed::Retry => self.say(Op::RetryNow),
+            Deed::Yolo => self.say(Op::Standing { standing: co::approval::Standing::Yolo }),
+            Deed::Steer(text) => self.say(Op::Steer { parts: vec![UserPart::Text { text }] }),
+            Deed::Elsewhere(..) | Deed::Release(_) | Deed::Change(..) => self.outside.act(deed).await,
+        }
+    }
+}
+
+impl Frontend for Face {
+    fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
+        Box::pin(async move {
+            self.on(event).await;
+            Ok(())
+        })
+    }
+
+    fn next_op(&self) -> BoxFuture<'_, Op> {
+        Box::pin(async move {
+            loop {
+                if let Some(op) = self.state.lock().unwrap().ops.pop_front() {
+                    return op;
+                }
+                self.spoken.notified().await;
+            }
+        })
+    }
+
+    fn can_approve(&self) -> bool {
+        self.present
+    }
+}
+
+/// An event as a line; deltas have none.
+fn line(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::TextDelta { .. }
+        | Event::ThinkingDelta { .. }
+        | Event::ToolArgs { .. }
+        | Event::Usage { .. } => {
+            return None;
+        }
+        Event::Prompted { parts } => parts.iter().map(part).collect::<Vec<_>>().join("\n"),
+        Event::TextCommitted { text } => format!("text {text}"),
+        Event::ThinkingCommitted { text } => format!("thinking {text}"),
+        Event::ToolCall { call } => format!("call {}", brief(call)),
+        Event::ToolPlanned { call, plan } => format!("plan {}: {}", call.name, plan.summary),
+        Event::ToolRunning { call } => format!("run {}", brief(call)),
+        Event::ToolProgress { progress } => format!("progress {}", progress.text),
+        Event::ToolReturn { call, returned } => {
+            format!("return {} {:?}: {}", call.name, returned.status, returned.text().replace('\n', " / "))
+        }
+        Event::ApprovalNeeded { request } => ask(request),
+        Event::ApprovalSettled { settled, .. } => match settled {
+            Settled::Decided { approval, by } => format!("decided {} ({})", decision(approval), by.word()),
+            Settled::Withdrawn => "withdrawn".to_owned(),
+            Settled::Detached => "detached".to_owned(),
+            Settled::Replaced => "replaced".to_owned(),
+        },
+        Event::Retry { class, wait, attempt, of, .. } => {
+            let wait = if wait.is_zero() { "at once".to_owned() } else { "after a wait".to_owned() };
+            format!("retry {class:?} {attempt}/{of} {wait}")
+        }
+        Event::PartialReset => "reset".to_owned(),
+        Event::Compacted { dropped } => format!("compacted {dropped}"),
+        Event::Status { text } => format!("status {text}"),
+        Event::TurnEnded { end } => format!("end {}", ending(end)),
+    })
+}
+
+pub fn part(part: &UserPart) -> String {
+    match part {
+        UserPart::Text { text } => format!("user {text}"),
+        UserPart::Image { media_type, .. } => format!("image {media_type}"),
+        UserPart::Note { kind, text } => {
+            let kind = format!("{kind:?}");
+            let kind = kind.split([' ', '{']).next().unwrap_or_default();
+            format!("note {kind}: {}", text.replace('\n', " / "))
+        }
+    }
+}
+
+pub fn brief(call: &ToolCall) -> String {
+    format!("{} {}", call.name, call.args)
+}
+
+fn ask(request: &Request) -> String {
+    let mut line =
+        format!("ask {} {} {}: {}", request.tool, request.args, request.risk.word(), request.why.join("; "));
+    if !request.after.is_empty() {
+        line.push_str(&format!(" [after {}]", request.after.join(", ")));
+    }
+    if let Some(again) = &request.again {
+        line.push_str(&format!(" [again: {again}]"));
+    }
+    line
+}
+
+fn decision(approval: &Approval) -> String {
+    match approval {
+        Approval::Approve { instead: None, remember } => format!("yes {remember:?}"),
+        Approval::Approve { instead: Some((tool, args)), .. } => format!("yes, but {tool} {args}"),
+        Approval::Deny { reason } => format!("no {}", reason.clone().unwrap_or_default()),
+        Approval::Later => "later".to_owned(),
+    }
+}
+
+pub fn ending(end: &TurnEnd) -> String {
+    match end {
+        TurnEnd::Failed { error } => format!("failed {:?}: {error}", error.class),
+        TurnEnd::LimitReached { limit } => format!("limit {limit:?}"),
+        TurnEnd::Completed | TurnEnd::Deferred | TurnEnd::Interrupted => format!("{end:?}").to_lowercase(),
+    }
+}

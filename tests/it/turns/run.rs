@@ -1,0 +1,270 @@
+//! Runs one script through the real driver, a real session and a real database.
+
+use std::sync::Arc;
+
+use co::agent::driver::{self, ActiveModel, AgentEnv};
+use co::approval::{Decider, FolderTrust, Mode, Policy, Rule, RuleEffect, Standing, WorkspaceKind};
+use co::history::{History, Known, Limits, Record, patch_dangling_tool_calls};
+use co::message::{Message, PartKind, ToolCall, ToolName, UserPart};
+use co::provider::ThinkingLevel;
+use co::provider::replay::{Closing, ReplayGate, ReplayProvider};
+use co::sandbox::Isolation;
+use co::session::Session;
+use co::stdx::clock::SystemClock;
+use co::store::{RequestFilter, Store, StoreOptions};
+use co::tool::{Hook, HookVerdict, Registry};
+use futures::future::BoxFuture;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::face::{Face, brief, part};
+use super::script::{Deed, Script, Step};
+use super::world::{World, tools};
+
+/// What happens outside of the turn: another process, another program, a gate.
+#[derive(Clone)]
+pub struct Outside {
+    store: Store,
+    gates: [ReplayGate; 2],
+    world: Arc<World>,
+}
+
+impl Outside {
+    pub async fn act(&self, deed: Deed) {
+        match deed {
+            Deed::Change(path, text) => self.world.put(&path, &text),
+            Deed::Release(name) => self.gates.iter().for_each(|gate| gate.release(&name)),
+            Deed::Elsewhere(tool, approval) => {
+                let open = self.store.requests(RequestFilter::Undecided, 100).await.unwrap();
+                let found = open.iter().find(|stored| stored.request.tool.0 == tool);
+                let id = found.unwrap_or_else(|| panic!("no open request for {tool}")).request.id.clone();
+                self.store.decide(&id, approval, Decider::Cli).await.unwrap();
+            }
+            Deed::Interrupt | Deed::Close | Deed::Defer | Deed::Retry | Deed::Yolo | Deed::Steer(_) => {
+                panic!("{deed:?} is said to a running turn: use `when`")
+            }
+        }
+    }
+}
+
+struct ScriptedHook {
+    tool: String,
+    verdict: HookVerdict,
+}
+
+impl Hook for ScriptedHook {
+    fn matches(&self, tool: &ToolName) -> bool {
+        self.tool == tool.0
+    }
+
+    fn before<'a>(&'a self, _: &'a ToolCall) -> BoxFuture<'a, HookVerdict> {
+        Box::pin(async move { self.verdict.clone() })
+    }
+}
+
+/// Runs the script and gives its transcript.
+pub async fn run(script: &Script) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let options = || StoreOptions::new(folder.path().join("data"), folder.path().join("run"));
+    let store = Store::open(options()).await.unwrap();
+    let elsewhere = Store::open(options()).await.unwrap();
+    let setting = |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+    let world = Arc::new(World::default());
+    for (_, file) in script.settings.iter().filter(|(key, _)| key == "file") {
+        let (path, text) = file.split_once(' ').expect("file PATH TEXT");
+        world.put(path, text);
+    }
+    let closing = if setting("close-late").is_some() { Closing::AtTheEnd } else { Closing::InMidStream };
+    let provider = ReplayProvider::new(script.replies.clone()).closing(closing);
+    let slow = ReplayGate::new();
+    let outside =
+        Outside { store: elsewhere, gates: [provider.gate(), slow.clone()], world: Arc::clone(&world) };
+    let env = environment(script, &provider, &world, &slow);
+    let face = Face::new(
+        script.answers.clone(),
+        script.triggers.clone(),
+        outside.clone(),
+        setting("absent").is_none(),
+    );
+    let mut session = Session::create(&store, std::path::Path::new("/w")).await.unwrap();
+    for step in &script.steps {
+        match step {
+            Step::Reopen => {
+                let id = session.id().clone();
+                drop(session);
+                session = Session::open(&store, &id).await.unwrap();
+                face.write("reopened");
+            }
+            Step::Deed(deed) => outside.act(deed.clone()).await,
+            Step::Prompt(text) => {
+                let prompt = vec![UserPart::Text { text: text.clone() }];
+                drive(driver::run_turn(&mut session, prompt, &env, &face, CancellationToken::new())).await;
+            }
+            Step::Resume => {
+                let resumed =
+                    drive(driver::resume_turn(&mut session, &env, &face, CancellationToken::new())).await;
+                if resumed.is_none() {
+                    face.write("nothing to resume");
+                }
+            }
+            Step::Detached => {
+                drive(driver::run_detached(&mut session, &env, &face, CancellationToken::new())).await;
+            }
+            Step::Queue => {
+                // As many as any script queues; a prompt that never leaves the queue ends here too.
+                for _ in 0..5 {
+                    let Some(prompt) = session.history().queued().first().cloned() else { break };
+                    drive(driver::run_turn(&mut session, prompt, &env, &face, CancellationToken::new()))
+                        .await;
+                }
+            }
+        }
+    }
+    let mut lines = face.lines();
+    lines.extend(aftermath(session.history(), &world, &provider));
+    sound(&store, session.id(), session.history()).await;
+    recorded(&store.load(session.id()).await.unwrap(), &world);
+    lines.join("\n") + "\n"
+}
+
+/// A turn that hangs fails its test instead of hanging it.
+async fn drive<T>(turn: impl Future<Output = Result<T, co::store::StoreError>>) -> T {
+    tokio::time::timeout(std::time::Duration::from_secs(20), turn).await.expect("the turn hangs").unwrap()
+}
+
+fn environment(
+    script: &Script,
+    provider: &ReplayProvider,
+    world: &Arc<World>,
+    slow: &ReplayGate,
+) -> AgentEnv {
+    let setting =
+        |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let number = |name: &str| setting(name).map(|value| value.parse::<u32>().expect("a number"));
+    let model = ActiveModel {
+        provider: Arc::new(provider.clone()),
+        name: "script".to_owned(),
+        max_output_tokens: None,
+        thinking: ThinkingLevel::Default,
+    };
+    let rules = setting("deny").map(|tool| Rule {
+        id: "test".to_owned(),
+        tool: ToolName::new(tool),
+        effect: RuleEffect::Deny,
+    });
+    let policy = Policy {
+        mode: if setting("plan-mode").is_some() { Mode::Plan } else { Mode::Ask },
+        standing: if setting("yolo").is_some() { Standing::Yolo } else { Standing::Asking },
+        workspace: if setting("home").is_some() { WorkspaceKind::HomeOrRoot } else { WorkspaceKind::Project },
+        folder: "/w".into(),
+        rules: rules.into_iter().collect(),
+    };
+    let hooks = script
+        .hooks
+        .iter()
+        .map(|(tool, verdict)| -> Arc<dyn Hook> {
+            Arc::new(ScriptedHook { tool: tool.clone(), verdict: verdict.clone() })
+        })
+        .collect();
+    AgentEnv {
+        registry: Registry::new(tools(world, slow)),
+        hooks,
+        model: watch::channel(Arc::new(model)).1,
+        policy: watch::channel(policy).1,
+        isolation: Isolation::None,
+        folder_trust: FolderTrust::Untrusted,
+        limits: Limits { requests: number("limit").or(Some(25)), tokens: number("tokens").map(u64::from) },
+        context_tokens: number("window"),
+        http_retries: number("retries").unwrap_or(2),
+        tool_retries: number("tool-retries").unwrap_or(3),
+        clock: Arc::new(SystemClock),
+        spill: "/w/.spill".into(),
+        decider: Decider::Script,
+    }
+}
+
+/// What remains: what ran, the conversation, what is still open.
+fn aftermath(history: &History, world: &World, provider: &ReplayProvider) -> Vec<String> {
+    let mut lines =
+        vec![format!("== {} requests, {} replies left", provider.requests().len(), provider.left())];
+    lines.extend(world.log().into_iter().map(|line| format!("ran {line}")));
+    for message in history.messages() {
+        lines.extend(remembered(message));
+    }
+    for open in history.open_calls() {
+        lines.push(format!("open {} {}", known(&open.known), brief(&open.call)));
+    }
+    for one in history.detached() {
+        lines.push(format!("detached {} {}", known(&one.known), brief(&one.call)));
+    }
+    for (kind, text) in history.notes() {
+        lines.push(format!("pending {}", part(&UserPart::Note { kind: kind.clone(), text: text.clone() })));
+    }
+    for queued in history.queued() {
+        lines.push(format!("queued {}", queued.iter().map(part).collect::<Vec<_>>().join(" ")));
+    }
+    lines
+}
+
+fn known(known: &Known) -> &'static str {
+    match known {
+        Known::Returned => "returned",
+        Known::Waiting => "waiting",
+        Known::Decided(_) => "decided",
+        Known::NotStarted => "not-started",
+        Known::MayHaveRun => "may-have-run",
+    }
+}
+
+fn remembered(message: &Message) -> Vec<String> {
+    match message {
+        Message::User { parts } => parts.iter().map(|one| format!("- {}", part(one))).collect(),
+        Message::Assistant(reply) => reply
+            .parts
+            .iter()
+            .map(|one| match &one.kind {
+                PartKind::Text { text } => format!("- text {text}"),
+                PartKind::Thinking { text } => format!("- thinking {text}"),
+                PartKind::ToolCall(call) => format!("- call {}", brief(call)),
+                PartKind::Native => "- native".to_owned(),
+            })
+            .collect(),
+        Message::ToolReturns { returns } => returns
+            .iter()
+            .map(|one| format!("- return {:?}: {}", one.status, one.text().replace('\n', " / ")))
+            .collect(),
+    }
+}
+
+/// What holds after every script: the store tells the same story, and it needs no repair.
+async fn sound(store: &Store, id: &co::history::SessionId, history: &History) {
+    if history.len() <= 1 {
+        return;
+    }
+    let stored = Session::read(store, id).await.unwrap();
+    let told: Vec<&Message> = stored.messages().collect();
+    let lived: Vec<&Message> = history.messages().collect();
+    assert_eq!(told, lived, "the stored history differs from the live one");
+    if history.open_calls().is_empty() {
+        let messages: Vec<Message> = history.messages().cloned().collect();
+        assert_eq!(patch_dangling_tool_calls(messages.clone()), messages, "a call dangles");
+    }
+}
+
+/// What holds of every side effect: it began once, and a record said so before its end was recorded.
+fn recorded(records: &[Record], world: &World) {
+    for call in world.began() {
+        assert_eq!(world.began().iter().filter(|other| **other == call).count(), 1, "{call} ran twice");
+        let started = |record: &Record| matches!(record, Record::ToolStarted { call: one } if *one == call);
+        let finished =
+            |record: &Record| matches!(record, Record::ToolFinished { returned } if returned.call == call);
+        let start =
+            records.iter().position(started).unwrap_or_else(|| panic!("{call}: no record of its start"));
+        // A detached call was answered once already, before it ran.
+        assert!(
+            records.iter().rposition(finished).is_some_and(|end| start < end),
+            "{call}: its end is recorded before its start, or never"
+        );
+        assert_eq!(records.iter().filter(|record| started(record)).count(), 1, "{call}: started twice");
+    }
+}
