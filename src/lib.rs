@@ -11,3 +11,5 @@ pub mod tool;
 pub mod session;
 pub mod store;
 pub mod agent;
+pub mod command;
+pub mod frontend;

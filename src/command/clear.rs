@@ -1,0 +1,23 @@
+//! `/clear`: the conversation starts afresh. Nothing that waits is lost.
+
+use super::{Activity, Command, CommandEffect, CommandView, Commands, Say};
+
+pub(super) const COMMAND: Command = Command {
+    name: "clear",
+    usage: "",
+    about: "start the conversation afresh; approvals keep waiting",
+    decide,
+};
+
+fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    if let Some(who) = &view.read_only {
+        return CommandEffect::Say(Say::warning("clear", format!("Only {who} can clear this session.")));
+    }
+    match view.activity {
+        Activity::Idle => CommandEffect::Clear,
+        Activity::Running => {
+            let text = "A turn is running. Stop it with Esc first, then `/clear`.";
+            CommandEffect::Say(Say::warning("clear", text))
+        }
+    }
+}

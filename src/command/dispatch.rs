@@ -1,0 +1,56 @@
+//! What an entered line is: quit, nothing, a shell command, a slash command, or a prompt. First match wins.
+//!
+//! Pure, and total: every line is one of these. Headless prompts (`co -p`) never come here.
+
+/// A line, understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    Quit,
+    /// Blank.
+    Nothing,
+    /// `!command`; empty when nothing follows the mark.
+    Shell {
+        command: String,
+        privacy: Privacy,
+    },
+    /// `/name args`.
+    Command {
+        name: String,
+        args: String,
+    },
+    Prompt {
+        text: String,
+    },
+}
+
+/// Whether the model hears of a shell command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privacy {
+    /// `!`: its output goes with the next prompt.
+    Shared,
+    /// `!!`: nobody hears of it.
+    Private,
+}
+
+/// Understands a line. A space before `!` or `/` makes the line a prompt.
+#[must_use]
+pub fn dispatch(line: &str) -> Entry {
+    let trimmed = line.trim();
+    if trimmed.eq_ignore_ascii_case("exit") || trimmed.eq_ignore_ascii_case("quit") {
+        return Entry::Quit;
+    }
+    if trimmed.is_empty() {
+        return Entry::Nothing;
+    }
+    if let Some(command) = line.strip_prefix("!!") {
+        return Entry::Shell { command: command.trim().to_owned(), privacy: Privacy::Private };
+    }
+    if let Some(command) = line.strip_prefix('!') {
+        return Entry::Shell { command: command.trim().to_owned(), privacy: Privacy::Shared };
+    }
+    if let Some(command) = line.strip_prefix('/') {
+        let (name, args) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+        return Entry::Command { name: name.to_owned(), args: args.trim().to_owned() };
+    }
+    Entry::Prompt { text: trimmed.to_owned() }
+}

@@ -1,0 +1,18 @@
+//! `/help`: the commands, and what a line may begin with.
+
+use super::{Command, CommandEffect, CommandView, Commands, Say};
+
+pub(super) const COMMAND: Command = Command { name: "help", usage: "", about: "list the commands", decide };
+
+fn decide(_args: &str, commands: &Commands, _view: &CommandView) -> CommandEffect {
+    let mut text = String::new();
+    for command in commands.iter() {
+        let gap = if command.usage.is_empty() { "" } else { " " };
+        text.push_str(&format!("- `/{}{gap}{}`: {}\n", command.name, command.usage, command.about));
+    }
+    text.push_str(
+        "\nA line that begins with `!` runs as a command of yours, without model and approval; its output goes with \
+         the next prompt. With `!!` it stays private. `exit` or `quit` leaves. Everything else is a prompt.\n",
+    );
+    CommandEffect::Say(Say::plain("commands", text))
+}

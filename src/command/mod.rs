@@ -1,0 +1,92 @@
+//! What a person types that is no prompt: dispatch, slash commands, and what they decide.
+//!
+//! A command decides and does nothing itself: it reads a [`CommandView`] and returns a [`CommandEffect`], which `app`
+//! carries out. Nothing here awaits, prints, or reaches a model. Called by the owner of an interactive session; the
+//! list of names is also what the composer completes from.
+
+mod dispatch;
+mod view;
+mod words;
+
+mod approvals;
+mod clear;
+mod help;
+mod history;
+mod model;
+mod quit;
+mod status;
+mod tools;
+mod yolo;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::dispatch::{Entry, Privacy, dispatch};
+pub use self::view::{Activity, CommandEffect, CommandView, ModelLine, Say, Tone, Totals};
+pub use self::words::code;
+
+use crate::stdx::text::{nearest, sanitize_line};
+
+/// One slash command.
+#[derive(Clone, Copy)]
+pub struct Command {
+    /// Without the slash, in lower case.
+    pub name: &'static str,
+    /// What may follow it, as help shows it; empty for nothing.
+    pub usage: &'static str,
+    /// One line for lists.
+    pub about: &'static str,
+    /// The effect of the command with the words behind its name, trimmed.
+    pub decide: fn(&str, &Commands, &CommandView) -> CommandEffect,
+}
+
+/// The commands of this process, a value built by `app`.
+#[derive(Clone)]
+pub struct Commands {
+    all: Vec<Command>,
+}
+
+impl Commands {
+    /// Those that come with the program, in the order in which help lists them.
+    #[must_use]
+    pub fn builtin() -> Self {
+        Self {
+            all: vec![
+                help::COMMAND,
+                clear::COMMAND,
+                status::COMMAND,
+                tools::COMMAND,
+                history::COMMAND,
+                model::COMMAND,
+                yolo::COMMAND,
+                approvals::COMMAND,
+                quit::COMMAND,
+            ],
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Command> {
+        self.all.iter()
+    }
+
+    /// The effect of `/name args`. A name that is not known is answered here, never by a model.
+    #[must_use]
+    pub fn decide(&self, name: &str, args: &str, view: &CommandView) -> CommandEffect {
+        let wanted = name.to_lowercase();
+        match self.all.iter().find(|command| command.name == wanted) {
+            Some(command) => (command.decide)(args.trim(), self, view),
+            None => self.unknown(&wanted),
+        }
+    }
+
+    fn unknown(&self, name: &str) -> CommandEffect {
+        let shown = code(&format!("/{}", sanitize_line(name)));
+        let mut text = format!("{shown} is not a command");
+        match nearest(name, self.all.iter().map(|command| command.name)) {
+            Some(nearest) => text.push_str(&format!("; did you mean `/{nearest}`?")),
+            None => text.push_str("; `/help` lists them."),
+        }
+        text.push_str(" Nothing was sent. A prompt that begins with `/` needs a space before it.");
+        CommandEffect::Say(Say::warning("unknown command", text))
+    }
+}

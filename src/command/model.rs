@@ -1,0 +1,25 @@
+//! `/model`: what can answer here, and switching to it.
+
+use super::{Command, CommandEffect, CommandView, Commands, Say, code};
+
+pub(super) const COMMAND: Command = Command {
+    name: "model",
+    usage: "[provider/model]",
+    about: "list the models that are ready, or switch to one at once",
+    decide,
+};
+
+fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    if !args.is_empty() {
+        return CommandEffect::SwitchModel(args.to_owned());
+    }
+    let mut text = String::new();
+    for model in &view.models {
+        let mark = if model.current { " **(in use)**" } else { "" };
+        text.push_str(&format!("- {}{mark}: {}\n", code(&model.name), model.note));
+    }
+    text.push_str(
+        "\n`/model provider/model` switches at once; a bare name stays with the provider in use.\n",
+    );
+    CommandEffect::Say(Say::plain("models", text))
+}

@@ -1,0 +1,152 @@
+//! Lines and what becomes of them.
+
+use serde_json::json;
+
+use super::*;
+use crate::approval::{Request, RequestId, Standing};
+use crate::message::{CallId, ToolName, Usage};
+use crate::tool::{Access, CallPlan, Category, Preview, Risk, SideEffect, ToolSpec, Undo};
+
+fn request() -> Request {
+    Request {
+        id: RequestId("8c2f00000001".to_owned()),
+        call: CallId("s/1.1.0".to_owned()),
+        tool: ToolName::new("shell"),
+        args: json!({"command": "ls"}),
+        plan: CallPlan {
+            summary: "run `ls`\u{1b}[2J".to_owned(),
+            preview: Preview::None,
+            risk: Risk::Medium,
+            access: Access::Anything,
+            basis: Vec::new(),
+            undo: Undo::None,
+            question: None,
+        },
+        risk: Risk::High,
+        why: Vec::new(),
+        after: Vec::new(),
+        again: None,
+    }
+}
+
+fn view() -> CommandView {
+    CommandView {
+        standing: Standing::Asking,
+        read_only: None,
+        activity: Activity::Idle,
+        status: vec![("folder".to_owned(), "/tmp/a`b".to_owned())],
+        tools: vec![ToolSpec {
+            name: ToolName::new("list_dir"),
+            description: "Lists a folder. More words.".to_owned(),
+            parameters: json!({}),
+            category: Category::Files,
+            risk: Risk::Low,
+            side_effect: SideEffect::None { cache_for: None },
+            output_limit: 1,
+            timeout: std::time::Duration::from_secs(1),
+        }],
+        models: vec![ModelLine {
+            name: "offline/tour".to_owned(),
+            note: "built in".to_owned(),
+            current: true,
+        }],
+        totals: Totals { turns: 1, user: 1, assistant: 2, returns: 1, queued: 1, usage: Usage::default() },
+        waiting: vec![request()],
+        waiting_elsewhere: 2,
+        grants: vec!["write_file (except HIGH)".to_owned()],
+    }
+}
+
+#[test]
+fn every_line_is_one_thing() {
+    let shell = |command: &str, privacy| Entry::Shell { command: command.to_owned(), privacy };
+    let command = |name: &str, args: &str| Entry::Command { name: name.to_owned(), args: args.to_owned() };
+    let prompt = |text: &str| Entry::Prompt { text: text.to_owned() };
+    for (line, entry) in [
+        ("exit", Entry::Quit),
+        (" QuIt \n", Entry::Quit),
+        ("", Entry::Nothing),
+        (" \t\n", Entry::Nothing),
+        ("!ls -la", shell("ls -la", Privacy::Shared)),
+        ("!! cat key ", shell("cat key", Privacy::Private)),
+        ("!", shell("", Privacy::Shared)),
+        ("!exit", shell("exit", Privacy::Shared)),
+        ("/help", command("help", "")),
+        ("/model  a/b c ", command("model", "a/b c")),
+        ("/", command("", "")),
+        ("/etc/hosts what?", command("etc/hosts", "what?")),
+        (" /etc/hosts what?", prompt("/etc/hosts what?")),
+        (" !important", prompt("!important")),
+        ("exit now", prompt("exit now")),
+        ("two\nlines\n", prompt("two\nlines")),
+    ] {
+        assert_eq!(dispatch(line), entry, "{line:?}");
+    }
+}
+
+/// What a command says: its title, tone and text in one, or the effect in words.
+fn effect(line: &str, view: &CommandView) -> String {
+    let Entry::Command { name, args } = dispatch(line) else { panic!("{line:?} is no command") };
+    match Commands::builtin().decide(&name, &args, view) {
+        CommandEffect::Say(Say { title, text, tone }) => format!("{tone:?} {title}: {text}"),
+        CommandEffect::Clear => "clear".to_owned(),
+        CommandEffect::Stand(standing, say) => format!("{standing:?} {:?} {}", say.tone, say.title),
+        CommandEffect::SwitchModel(name) => format!("switch to {name}"),
+        CommandEffect::Quit => "quit".to_owned(),
+    }
+}
+
+#[test]
+fn commands_decide() {
+    let idle = view();
+    let running = CommandView { activity: Activity::Running, standing: Standing::Yolo, ..view() };
+    let guest = CommandView { read_only: Some("process 7".to_owned()), ..view() };
+    for (view, line, expected) in [
+        (&idle, "/clear", "clear"),
+        (&running, "/clear", "Warning clear: A turn is running. Stop it with Esc first, then `/clear`."),
+        (&guest, "/clear", "Warning clear: Only process 7 can clear this session."),
+        (&idle, "/QUIT", "quit"),
+        (&idle, "/yolo", "Yolo Warning yolo is on"),
+        (&running, "/yolo", "Asking Plain yolo is off"),
+        (&idle, "/model anthropic/x ", "switch to anthropic/x"),
+        (&idle, "/status", "Plain status: - folder: ``/tmp/a`b``"),
+        (&idle, "/tools", "Plain tools: - `list_dir` (low risk, only looks): Lists a folder."),
+        (
+            &idle,
+            "/history",
+            "Plain history: 1 turn, 4 messages: 1 from you, 2 replies, 1 tool answer. 1 prompt in the queue.",
+        ),
+    ] {
+        assert_eq!(effect(line, view), expected, "{line}");
+    }
+}
+
+#[test]
+fn commands_name_what_there_is() {
+    let view = view();
+    for (line, parts) in [
+        ("/help", vec!["`/model [provider/model]`: list", "`/yolo`", "`!!`"]),
+        ("/model", vec!["`offline/tour` **(in use)**: built in", "switches at once"]),
+        (
+            "/approvals",
+            vec![
+                "`8c2f00000001` HIGH `shell`: ``run `ls`␛[2J``",
+                "2 requests in other",
+                "`write_file (except HIGH)`",
+            ],
+        ),
+        (
+            "/stauts",
+            vec!["Warning unknown command: `/stauts`", "did you mean `/status`?", "Nothing was sent"],
+        ),
+        ("/\u{1b}[31m", vec!["`/␛[31m` is not a command; `/help` lists them."]),
+        ("/etc/hosts", vec!["needs a space before it"]),
+    ] {
+        let said = effect(line, &view);
+        for part in parts {
+            assert!(said.contains(part), "{line}: {part:?} is missing in {said:?}");
+        }
+    }
+    let names: Vec<&str> = Commands::builtin().iter().map(|command| command.name).collect();
+    assert_eq!(names, ["help", "clear", "status", "tools", "history", "model", "yolo", "approvals", "quit"]);
+}

@@ -1,0 +1,22 @@
+//! `/tools`: what the model may call, and what asks.
+
+use super::{Command, CommandEffect, CommandView, Commands, Say, code};
+use crate::tool::{SideEffect, ToolSpec};
+
+pub(super) const COMMAND: Command =
+    Command { name: "tools", usage: "", about: "list the tools and which of them ask", decide };
+
+fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    let rows: Vec<String> = view.tools.iter().map(row).collect();
+    CommandEffect::Say(Say::plain("tools", rows.join("\n")))
+}
+
+fn row(spec: &ToolSpec) -> String {
+    let asks = match spec.side_effect {
+        SideEffect::None { .. } => "only looks",
+        SideEffect::Local => "asks first",
+        SideEffect::External => "asks first, leaves this machine",
+    };
+    let about = spec.description.split_inclusive(['.', '\n']).next().unwrap_or_default().trim();
+    format!("- {} ({} risk, {asks}): {about}", code(spec.name.as_str()), spec.risk.word())
+}

@@ -1,0 +1,100 @@
+//! What commands may know, and what they may want: plain values between `command` and `app`.
+
+use crate::approval::{Request, Standing};
+use crate::message::Usage;
+use crate::tool::ToolSpec;
+
+/// The state of the session and of the program, as it is when a command is typed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandView {
+    pub standing: Standing,
+    /// Why nothing can be sent here: another process has the session. Says who.
+    pub read_only: Option<String>,
+    pub activity: Activity,
+    /// Rows of a name and a value: what `co status` shows, and the session's own.
+    pub status: Vec<(String, String)>,
+    pub tools: Vec<ToolSpec>,
+    pub models: Vec<ModelLine>,
+    pub totals: Totals,
+    /// Requests of this session that a person can decide now, oldest first.
+    pub waiting: Vec<Request>,
+    /// Requests of all other sessions that a person can decide now.
+    pub waiting_elsewhere: usize,
+    /// What was allowed for the session, in words.
+    pub grants: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    Idle,
+    /// A turn runs.
+    Running,
+}
+
+/// What the conversation has come to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Since the session began.
+    pub turns: u32,
+    /// Of the conversation as the model sees it.
+    pub user: usize,
+    pub assistant: usize,
+    pub returns: usize,
+    /// Prompts that wait for their turn.
+    pub queued: usize,
+    /// Tokens of the requests since the program started.
+    pub usage: Usage,
+}
+
+/// A model that can be switched to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelLine {
+    /// What to type behind `/model`.
+    pub name: String,
+    /// Where it comes from, or what it needs.
+    pub note: String,
+    pub current: bool,
+}
+
+/// What a command wants done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandEffect {
+    Say(Say),
+    /// Start the conversation afresh; what waits stays in the inbox.
+    Clear,
+    /// Change who answers for the person, then say so.
+    Stand(Standing, Say),
+    /// Switch to this model at once.
+    SwitchModel(String),
+    Quit,
+}
+
+/// How words are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Plain,
+    Warning,
+    Error,
+}
+
+/// Words for the person, as Markdown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Say {
+    pub title: String,
+    pub text: String,
+    pub tone: Tone,
+}
+
+impl Say {
+    pub fn plain(title: &str, text: impl Into<String>) -> Self {
+        Self { title: title.to_owned(), text: text.into(), tone: Tone::Plain }
+    }
+
+    pub fn warning(title: &str, text: impl Into<String>) -> Self {
+        Self { title: title.to_owned(), text: text.into(), tone: Tone::Warning }
+    }
+
+    pub fn error(title: &str, text: impl Into<String>) -> Self {
+        Self { title: title.to_owned(), text: text.into(), tone: Tone::Error }
+    }
+}

@@ -1,0 +1,281 @@
+//! `ChannelFrontend`: a turn's front end for any interactive face, over the link of [`super::link`].
+//!
+//! Updates go through one bounded queue, in order. While the face is slow, text deltas join the delta that waits at the
+//! end of the queue, so that a fast model never waits for a slow terminal and nothing grows without bound. The other
+//! end of the queue is a pump into the face's own channel. Used by the owner of an interactive session.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::future::BoxFuture;
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
+
+use super::link::{Notice, Update};
+use crate::agent::port::{Closed, Event, Frontend, Op};
+
+/// Updates that may wait for the face; a sender waits for room.
+const CAPACITY: usize = 256;
+
+/// Bytes that a waiting delta grows to before another one is queued.
+const DELTA_BYTES: usize = 32 * 1024;
+
+/// The owner's end of the updates: cheap to clone, all clones in one order.
+pub struct Updates {
+    queue: Arc<Queue>,
+}
+
+struct Queue {
+    state: Mutex<Waiting>,
+    /// Told when something was queued or the senders' side changed.
+    filled: Notify,
+    /// Told when there is room again or the face is gone.
+    drained: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    updates: VecDeque<Update>,
+    /// Owner's ends that exist.
+    owners: usize,
+    face_gone: bool,
+}
+
+/// Makes the owner's end for a face that receives on `face`. The pump has to be polled beside it (spawned); it ends when
+/// the face is gone, or when all owner's ends are dropped and everything was handed over.
+pub fn updates(face: mpsc::Sender<Update>) -> (Updates, impl Future<Output = ()> + Send + 'static) {
+    let state = Mutex::new(Waiting { owners: 1, ..Waiting::default() });
+    let queue = Arc::new(Queue { state, filled: Notify::new(), drained: Notify::new() });
+    let pumped = Arc::clone(&queue);
+    let pump = async move {
+        loop {
+            match pumped.next() {
+                Next::Update(update) => {
+                    pumped.drained.notify_one();
+                    if face.send(update).await.is_err() {
+                        return pumped.close();
+                    }
+                }
+                Next::Nothing => tokio::select! {
+                    () = pumped.filled.notified() => {}
+                    () = face.closed() => return pumped.close(),
+                },
+                Next::End => return,
+            }
+        }
+    };
+    (Updates { queue }, pump)
+}
+
+/// What the pump finds.
+#[expect(clippy::large_enum_variant, reason = "one at a time, on the pump's stack")]
+enum Next {
+    Update(Update),
+    Nothing,
+    /// Nothing, and nobody can send any more.
+    End,
+}
+
+impl Queue {
+    fn next(&self) -> Next {
+        let mut waiting = self.lock();
+        match waiting.updates.pop_front() {
+            Some(update) => Next::Update(update),
+            None if waiting.owners == 0 => Next::End,
+            None => Next::Nothing,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        self.lock().face_gone = true;
+        self.drained.notify_waiters();
+    }
+}
+
+impl Clone for Updates {
+    fn clone(&self) -> Self {
+        self.queue.lock().owners += 1;
+        Self { queue: Arc::clone(&self.queue) }
+    }
+}
+
+impl Drop for Updates {
+    fn drop(&mut self) {
+        self.queue.lock().owners -= 1;
+        // The pump looks whether this was the last one.
+        self.queue.filled.notify_one();
+    }
+}
+
+impl Updates {
+    /// Queues an update, waiting for room. Cancel-safe: a dropped call has queued nothing. Errs once the face is gone.
+    pub async fn send(&self, update: Update) -> Result<(), Closed> {
+        let mut update = update;
+        loop {
+            let drained = self.queue.drained.notified();
+            tokio::pin!(drained);
+            drained.as_mut().enable();
+            match self.offer(update)? {
+                None => {
+                    self.queue.filled.notify_one();
+                    return Ok(());
+                }
+                Some(refused) => update = refused,
+            }
+            drained.await;
+        }
+    }
+
+    /// Queues a notice.
+    pub async fn notice(&self, notice: Notice) -> Result<(), Closed> {
+        self.send(Update::Notice(notice)).await
+    }
+
+    /// Takes the update, or gives it back where there is no room.
+    fn offer(&self, update: Update) -> Result<Option<Update>, Closed> {
+        let mut waiting = self.queue.lock();
+        if waiting.face_gone {
+            return Err(Closed);
+        }
+        let update = match waiting.updates.back_mut() {
+            Some(last) => match joined(last, update) {
+                Some(other) => other,
+                None => return Ok(None),
+            },
+            None => update,
+        };
+        if waiting.updates.len() >= CAPACITY {
+            return Ok(Some(update));
+        }
+        waiting.updates.push_back(update);
+        Ok(None)
+    }
+}
+
+/// Appends a delta to one of its kind that waits; gives back what does not join.
+fn joined(last: &mut Update, next: Update) -> Option<Update> {
+    match (last, &next) {
+        (
+            Update::Event(Event::TextDelta { text: waiting }),
+            Update::Event(Event::TextDelta { text: more }),
+        )
+        | (
+            Update::Event(Event::ThinkingDelta { text: waiting }),
+            Update::Event(Event::ThinkingDelta { text: more }),
+        )
+        | (
+            Update::Notice(Notice::ShellOutput { text: waiting }),
+            Update::Notice(Notice::ShellOutput { text: more }),
+        ) if waiting.len() < DELTA_BYTES => {
+            waiting.push_str(more);
+            None
+        }
+        (Update::Event(_) | Update::Notice(_), Update::Event(_) | Update::Notice(_)) => Some(next),
+    }
+}
+
+/// One turn's front end: events go to the face, its words come back.
+pub struct ChannelFrontend {
+    updates: Updates,
+    ops: AsyncMutex<mpsc::Receiver<Op>>,
+}
+
+impl ChannelFrontend {
+    /// `ops` is this turn's own channel; the owner routes the face's words into it.
+    pub fn new(updates: Updates, ops: mpsc::Receiver<Op>) -> Self {
+        Self { updates, ops: AsyncMutex::new(ops) }
+    }
+
+    /// The words that nobody has heard, once the turn has ended.
+    pub fn unheard(self) -> Vec<Op> {
+        let mut ops = self.ops.into_inner();
+        ops.close();
+        std::iter::from_fn(|| ops.try_recv().ok()).collect()
+    }
+}
+
+impl Frontend for ChannelFrontend {
+    fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
+        Box::pin(self.updates.send(Update::Event(event)))
+    }
+
+    fn next_op(&self) -> BoxFuture<'_, Op> {
+        Box::pin(async move {
+            match self.ops.lock().await.recv().await {
+                Some(op) => op,
+                // The owner ends the turn by its cancel token, not by dropping its words.
+                None => std::future::pending().await,
+            }
+        })
+    }
+
+    fn can_approve(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    fn delta(text: &str) -> Update {
+        Update::Event(Event::TextDelta { text: text.to_owned() })
+    }
+
+    fn status(text: String) -> Update {
+        Update::Event(Event::Status { text })
+    }
+
+    #[tokio::test]
+    async fn deltas_join_while_the_face_is_slow_and_order_holds() {
+        let (face, mut seen) = mpsc::channel(1);
+        let (updates, pump) = updates(face);
+        for update in [delta("a"), delta("b"), status("-".to_owned()), delta("c"), delta("d")] {
+            assert_eq!(updates.send(update).await, Ok(()));
+        }
+        drop(updates);
+        let reader = async {
+            let mut all = Vec::new();
+            while let Some(update) = seen.recv().await {
+                all.push(update);
+            }
+            all
+        };
+        let ((), all) = tokio::join!(pump, reader);
+        assert_eq!(all, [delta("ab"), status("-".to_owned()), delta("cd")]);
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_waits_and_a_gone_face_ends_the_wait() {
+        let (face, mut seen) = mpsc::channel(1);
+        let (updates, pump) = updates(face);
+        for number in 0..CAPACITY {
+            assert_eq!(updates.send(status(number.to_string())).await, Ok(()));
+        }
+        assert!(updates.send(delta("x")).now_or_never().is_none(), "full: what does not join waits");
+        let pump = tokio::spawn(pump);
+        assert_eq!(updates.send(delta("x")).await, Ok(()), "room again once the face reads");
+        assert_eq!(seen.recv().await, Some(status("0".to_owned())));
+        drop(seen);
+        pump.await.unwrap();
+        assert_eq!(updates.send(delta("y")).await, Err(Closed));
+    }
+
+    #[tokio::test]
+    async fn ops_are_heard_and_nothing_is_invented_when_they_end() {
+        let (face, _seen) = mpsc::channel(1);
+        let (updates, _pump) = updates(face);
+        let (say, ops) = mpsc::channel(2);
+        let front = ChannelFrontend::new(updates, ops);
+        assert!(front.next_op().now_or_never().is_none());
+        say.try_send(Op::Interrupt).unwrap();
+        assert_eq!(front.next_op().await, Op::Interrupt);
+        drop(say);
+        assert!(front.next_op().now_or_never().is_none());
+    }
+}

@@ -1,0 +1,255 @@
+//! `JsonFrontend`: a turn as one JSON object at its end, for programs that call `co`.
+//!
+//! Nothing is written while the turn runs, and nobody can answer here. Texts stand in the object as they are: JSON
+//! itself escapes what would act on a terminal. Called by the command line, which writes the object.
+
+use std::sync::{Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::agent::port::{Closed, Event, Frontend, Op, Settled};
+use crate::approval::{Request, RequestId};
+use crate::history::{Limit, SessionId, TurnEnd};
+use crate::message::{ReturnStatus, ToolCall, ToolReturn, Usage};
+use crate::provider::{ErrorClass, ProviderError};
+use crate::tool::{CallPlan, Risk};
+
+/// See the module's words.
+#[derive(Default)]
+pub struct JsonFrontend {
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    calls: Vec<Call>,
+    waiting: Vec<Request>,
+    notes: Vec<String>,
+    requests: u32,
+    usage: Usage,
+    model: Option<String>,
+}
+
+/// The object.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    pub session: SessionId,
+    pub end: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+    /// The last reply; empty where there was none.
+    pub text: String,
+    /// As the provider named it in its last answer.
+    pub model: Option<String>,
+    pub tool_calls: Vec<Call>,
+    pub usage: Spent,
+    /// What was told beside the reply: a refusal's reason, a limit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Requests that wait for a person; `co approvals` decides them.
+    pub waiting: Vec<Waits>,
+    pub error: Option<Failure>,
+}
+
+/// One call of the model.
+#[derive(Debug, Clone, Serialize)]
+pub struct Call {
+    pub id: String,
+    pub name: String,
+    pub arguments: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// `null` while nothing came of it.
+    pub status: Option<ReturnStatus>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+/// What the turn used; tokens are absent where no answer told them.
+#[derive(Debug, Serialize)]
+pub struct Spent {
+    pub requests: u32,
+    #[serde(flatten)]
+    pub tokens: Usage,
+}
+
+/// A request that waits.
+#[derive(Debug, Serialize)]
+pub struct Waits {
+    pub id: RequestId,
+    pub tool: String,
+    pub arguments: Value,
+    pub summary: String,
+    pub risk: Risk,
+    pub why: Vec<String>,
+}
+
+/// Why the turn failed.
+#[derive(Debug, Serialize)]
+pub struct Failure {
+    pub class: ErrorClass,
+    pub message: String,
+    pub status: Option<u16>,
+    pub code: Option<String>,
+    pub advice: &'static str,
+}
+
+impl JsonFrontend {
+    /// The turn, whole.
+    pub fn outcome(&self, session: &SessionId, end: &TurnEnd, text: String) -> Outcome {
+        let (word, limit, error) = match end {
+            TurnEnd::Completed => ("completed", None, None),
+            TurnEnd::Deferred => ("deferred", None, None),
+            TurnEnd::Interrupted => ("interrupted", None, None),
+            TurnEnd::LimitReached { limit } => ("limit_reached", Some(*limit), None),
+            TurnEnd::Failed { error } => ("failed", None, Some(Failure::of(error))),
+        };
+        Outcome { limit, error, ..self.told(session, word, text) }
+    }
+
+    /// The object where no turn waited to be gone on with.
+    pub fn nothing_to_resume(&self, session: &SessionId) -> Outcome {
+        self.told(session, "nothing_to_resume", String::new())
+    }
+
+    fn told(&self, session: &SessionId, end: &'static str, text: String) -> Outcome {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        Outcome {
+            session: session.clone(),
+            end,
+            limit: None,
+            text,
+            model: seen.model.clone(),
+            tool_calls: seen.calls.clone(),
+            usage: Spent { requests: seen.requests, tokens: seen.usage },
+            notes: seen.notes.clone(),
+            waiting: seen.waiting.iter().map(Waits::of).collect(),
+            error: None,
+        }
+    }
+}
+
+impl Waits {
+    /// A request as a program reads it.
+    pub fn of(request: &Request) -> Self {
+        Self {
+            id: request.id.clone(),
+            tool: request.tool.0.clone(),
+            arguments: request.args.clone(),
+            summary: request.plan.summary.clone(),
+            risk: request.risk,
+            why: request.why.clone(),
+        }
+    }
+}
+
+impl Failure {
+    fn of(error: &ProviderError) -> Self {
+        Self {
+            class: error.class,
+            message: error.message.clone(),
+            status: error.status,
+            code: error.code.clone(),
+            advice: error.advice(),
+        }
+    }
+}
+
+impl Frontend for JsonFrontend {
+    fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).take_in(event);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn next_op(&self) -> BoxFuture<'_, Op> {
+        Box::pin(std::future::pending())
+    }
+
+    fn can_approve(&self) -> bool {
+        false
+    }
+}
+
+impl Seen {
+    fn take_in(&mut self, event: Event) {
+        match event {
+            Event::ToolCall { call } => {
+                self.call(&call);
+            }
+            Event::ToolPlanned { call, plan } => self.planned(&call, plan),
+            Event::ToolReturn { call, returned } => self.returned(&call, &returned),
+            Event::ApprovalNeeded { request } => self.waiting.push(request),
+            Event::ApprovalSettled { request, settled } => match settled {
+                Settled::Decided { .. } | Settled::Withdrawn | Settled::Replaced => {
+                    self.waiting.retain(|waits| waits.id != request);
+                }
+                Settled::Detached => {}
+            },
+            Event::Usage { usage, model } => {
+                self.requests += 1;
+                self.usage = sum(self.usage, usage);
+                self.model = Some(model);
+            }
+            Event::Status { text } => self.notes.push(text),
+            Event::Prompted { .. }
+            | Event::TextDelta { .. }
+            | Event::TextCommitted { .. }
+            | Event::ThinkingDelta { .. }
+            | Event::ThinkingCommitted { .. }
+            | Event::ToolArgs { .. }
+            | Event::ToolRunning { .. }
+            | Event::ToolProgress { .. }
+            | Event::Retry { .. }
+            | Event::PartialReset
+            | Event::Compacted { .. }
+            | Event::TurnEnded { .. } => {}
+        }
+    }
+
+    fn call(&mut self, call: &ToolCall) -> &mut Call {
+        let known = self.calls.iter().position(|one| one.id == call.id.0);
+        let at = known.unwrap_or_else(|| {
+            self.calls.push(Call {
+                id: call.id.0.clone(),
+                name: call.name.0.clone(),
+                arguments: call.args.clone(),
+                summary: None,
+                status: None,
+                output: None,
+            });
+            self.calls.len() - 1
+        });
+        &mut self.calls[at]
+    }
+
+    fn planned(&mut self, call: &ToolCall, plan: CallPlan) {
+        let known = self.call(call);
+        // After an edit it is other arguments that run.
+        known.arguments.clone_from(&call.args);
+        known.summary = Some(plan.summary);
+    }
+
+    fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) {
+        let known = self.call(call);
+        known.status = Some(returned.status);
+        known.output = Some(returned.text());
+    }
+}
+
+/// Adds two usages; what one of them does not tell counts as nothing.
+#[must_use]
+pub fn sum(a: Usage, b: Usage) -> Usage {
+    let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
+        (None, None) => None,
+        (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+    };
+    Usage {
+        input: add(a.input, b.input),
+        output: add(a.output, b.output),
+        cached_input: add(a.cached_input, b.cached_input),
+        cache_write: add(a.cache_write, b.cache_write),
+        reasoning: add(a.reasoning, b.reasoning),
+    }
+}

@@ -1,0 +1,272 @@
+//! `PrintFrontend`: a turn as plain text. The reply streams to standard output as it comes; everything else is a row on
+//! standard error.
+//!
+//! Nobody can answer here, so requests wait in the store. Text is passed on as it is but for characters that would act
+//! on a terminal or hide something: those are made visible, also in a pipe, because a pipe may end at a terminal.
+//! Called by the command line.
+
+use std::collections::HashMap;
+
+use futures::future::BoxFuture;
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::Mutex;
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::rows;
+use crate::agent::port::{Closed, Event, Frontend, Op};
+use crate::message::{CallId, ToolCall, ToolReturn};
+use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
+
+/// Where text goes.
+pub type Sink = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// How much is told on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Returns of tools, requests, waits.
+    Brief,
+    /// Thinking too, and the start of each call.
+    Thinking,
+}
+
+/// See the module's words.
+pub struct PrintFrontend {
+    page: Mutex<Page>,
+}
+
+struct Page {
+    out: Sink,
+    err: Sink,
+    detail: Detail,
+    /// The end of a delta that the next one may change: part of a cluster of characters.
+    held: String,
+    out_line: Line,
+    err_line: Line,
+    summaries: HashMap<CallId, String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Start,
+    Middle,
+}
+
+impl PrintFrontend {
+    pub fn new(out: Sink, err: Sink, detail: Detail) -> Self {
+        let page = Page {
+            out,
+            err,
+            detail,
+            held: String::new(),
+            out_line: Line::Start,
+            err_line: Line::Start,
+            summaries: HashMap::new(),
+        };
+        Self { page: Mutex::new(page) }
+    }
+}
+
+impl Frontend for PrintFrontend {
+    fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
+        // A reader that is gone (a closed pipe) is nobody watching.
+        Box::pin(async move { self.page.lock().await.show(event).await.map_err(|_gone| Closed) })
+    }
+
+    fn next_op(&self) -> BoxFuture<'_, Op> {
+        Box::pin(std::future::pending())
+    }
+
+    fn can_approve(&self) -> bool {
+        false
+    }
+}
+
+impl Page {
+    async fn show(&mut self, event: Event) -> std::io::Result<()> {
+        match event {
+            Event::TextDelta { text } => self.text(&text).await,
+            Event::TextCommitted { .. } => self.end_text().await,
+            Event::ThinkingDelta { text } => self.thinking(&text).await,
+            Event::ThinkingCommitted { .. } => self.end_thinking().await,
+            Event::ToolPlanned { call, plan } => {
+                self.summaries.insert(call.id, plan.summary);
+                Ok(())
+            }
+            Event::ToolRunning { call } => self.running(&call).await,
+            Event::ToolReturn { call, returned } => self.returned(&call, &returned).await,
+            Event::ApprovalNeeded { request } => self.row(&rows::waiting(&request)).await,
+            Event::ApprovalSettled { request, settled } => {
+                self.row(&format!("◇ {}: {}", sanitize_line(&request.0), rows::settled(&settled))).await
+            }
+            Event::Retry { message, wait, attempt, of, .. } => {
+                let message = one_line_summary(&message, 120);
+                let seconds = wait.as_secs_f64();
+                self.row(&format!("co: {message}; next try in {seconds:.1} s ({attempt} of {of})")).await
+            }
+            Event::PartialReset => {
+                self.held.clear();
+                self.row("co: the reply broke off and starts again").await
+            }
+            Event::Compacted { dropped } => {
+                self.row(&format!("co: {dropped} older messages were left out")).await
+            }
+            Event::Status { text } => self.row(&sanitize_line(&text)).await,
+            Event::Prompted { .. }
+            | Event::ToolArgs { .. }
+            | Event::ToolCall { .. }
+            | Event::ToolProgress { .. }
+            | Event::Usage { .. } => Ok(()),
+            Event::TurnEnded { .. } => self.end_text().await,
+        }
+    }
+
+    async fn text(&mut self, delta: &str) -> std::io::Result<()> {
+        self.held.push_str(delta);
+        let keep = self
+            .held
+            .graphemes(true)
+            .next_back()
+            .map_or(0, |last| if last.is_ascii() { 0 } else { last.len() });
+        let tail = self.held.split_off(self.held.len() - keep);
+        let ready = std::mem::replace(&mut self.held, tail);
+        self.write_text(&ready).await
+    }
+
+    async fn write_text(&mut self, text: &str) -> std::io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.end_err_line().await?;
+        self.out.write_all(sanitize(text).as_bytes()).await?;
+        self.out_line = if text.ends_with('\n') { Line::Start } else { Line::Middle };
+        self.out.flush().await
+    }
+
+    async fn end_text(&mut self) -> std::io::Result<()> {
+        let held = std::mem::take(&mut self.held);
+        self.write_text(&held).await?;
+        if self.out_line == Line::Middle {
+            self.out.write_all(b"\n").await?;
+            self.out_line = Line::Start;
+        }
+        self.out.flush().await
+    }
+
+    async fn thinking(&mut self, delta: &str) -> std::io::Result<()> {
+        match self.detail {
+            Detail::Brief => Ok(()),
+            Detail::Thinking => {
+                self.err.write_all(sanitize(delta).as_bytes()).await?;
+                self.err_line = if delta.ends_with('\n') { Line::Start } else { Line::Middle };
+                self.err.flush().await
+            }
+        }
+    }
+
+    async fn end_thinking(&mut self) -> std::io::Result<()> {
+        self.end_err_line().await
+    }
+
+    async fn end_err_line(&mut self) -> std::io::Result<()> {
+        if self.err_line == Line::Middle {
+            self.err.write_all(b"\n").await?;
+            self.err_line = Line::Start;
+            self.err.flush().await?;
+        }
+        Ok(())
+    }
+
+    async fn running(&mut self, call: &ToolCall) -> std::io::Result<()> {
+        match self.detail {
+            Detail::Brief => Ok(()),
+            Detail::Thinking => {
+                let summary = self.summaries.get(&call.id).map(String::as_str).unwrap_or_default();
+                let row =
+                    format!("◆ {}: {}", sanitize_line(call.name.as_str()), one_line_summary(summary, 100));
+                self.row(&row).await
+            }
+        }
+    }
+
+    async fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) -> std::io::Result<()> {
+        let summary = self.summaries.remove(&call.id).unwrap_or_default();
+        let row = rows::returned(returned.status, call.name.as_str(), &summary, &returned.text());
+        self.row(&row).await
+    }
+
+    /// One whole line on standard error, below whatever line is open.
+    async fn row(&mut self, row: &str) -> std::io::Result<()> {
+        self.end_text().await?;
+        self.end_err_line().await?;
+        self.err.write_all(row.as_bytes()).await?;
+        self.err.write_all(b"\n").await?;
+        self.err.flush().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    /// What the two outputs hold after these events.
+    async fn printed(detail: Detail, events: Vec<Event>) -> (String, String) {
+        let (out, mut out_end) = tokio::io::duplex(64 * 1024);
+        let (err, mut err_end) = tokio::io::duplex(64 * 1024);
+        let front = Arc::new(PrintFrontend::new(Box::new(out), Box::new(err), detail));
+        for event in events {
+            assert_eq!(front.show(event).await, Ok(()));
+        }
+        drop(front);
+        let (mut text, mut rows) = (String::new(), String::new());
+        out_end.read_to_string(&mut text).await.unwrap();
+        err_end.read_to_string(&mut rows).await.unwrap();
+        (text, rows)
+    }
+
+    fn text(text: &str) -> Event {
+        Event::TextDelta { text: text.to_owned() }
+    }
+
+    fn thought(text: &str) -> Event {
+        Event::ThinkingDelta { text: text.to_owned() }
+    }
+
+    fn done() -> Event {
+        Event::TextCommitted { text: String::new() }
+    }
+
+    #[tokio::test]
+    async fn text_and_rows_keep_apart() {
+        let status = || Event::Status { text: "note\u{7}".to_owned() };
+        for (detail, events, out, err) in [
+            (Detail::Brief, vec![text("a"), text("b"), done()], "ab\n", ""),
+            (Detail::Brief, vec![text("a\n"), done(), text("b"), done()], "a\nb\n", ""),
+            (Detail::Brief, vec![text("\u{1b}]0;x\u{7}"), done()], "␛]0;x␇\n", ""),
+            // A cluster that is cut between two deltas stays whole.
+            (Detail::Brief, vec![text("👩"), text("\u{200d}🚀!"), done()], "👩\u{200d}🚀!\n", ""),
+            (Detail::Brief, vec![text("a"), status(), text("b"), done()], "a\nb\n", "note␇\n"),
+            (Detail::Brief, vec![thought("hm"), text("b"), done()], "b\n", ""),
+            (Detail::Thinking, vec![thought("hm\u{1b}"), text("b"), done()], "b\n", "hm␛\n"),
+            (
+                Detail::Brief,
+                vec![text("par"), Event::PartialReset, text("whole"), done()],
+                "par\nwhole\n",
+                "co: the reply broke off and starts again\n",
+            ),
+        ] {
+            assert_eq!(printed(detail, events.clone()).await, (out.to_owned(), err.to_owned()), "{events:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_is_gone_closes_the_front_end() {
+        let (out, end) = tokio::io::duplex(16);
+        drop(end);
+        let front = PrintFrontend::new(Box::new(out), Box::new(tokio::io::sink()), Detail::Brief);
+        assert_eq!(front.show(text("x")).await, Err(Closed));
+    }
+}

@@ -1,0 +1,93 @@
+//! One-line rows for headless front ends: harmless, whatever a model, a tool or a server wrote.
+
+use crate::agent::port::Settled;
+use crate::approval::{Approval, Request};
+use crate::message::ReturnStatus;
+use crate::stdx::text::{one_line_summary, sanitize_line};
+
+/// Cells of a row's free text.
+const WIDTH: usize = 100;
+
+/// The glyph of a return, never without its word where it is bad news.
+pub(super) fn returned(status: ReturnStatus, tool: &str, summary: &str, content: &str) -> String {
+    let (glyph, word) = match status {
+        ReturnStatus::Ok => ("✓", ""),
+        ReturnStatus::Failed => ("✗", " failed"),
+        ReturnStatus::Denied => ("✗", " denied"),
+        ReturnStatus::Undecided => ("◇", " undecided"),
+        ReturnStatus::Interrupted => ("✗", " interrupted"),
+        ReturnStatus::Unknown => ("?", " outcome unknown"),
+    };
+    let what = one_line_summary(if summary.is_empty() { content } else { summary }, WIDTH);
+    let mut row = format!("{glyph} {}{word}: {what}", sanitize_line(tool));
+    if status == ReturnStatus::Failed && !summary.is_empty() {
+        row.push_str(&format!(": {}", one_line_summary(content, WIDTH)));
+    }
+    row
+}
+
+/// A request that waits.
+pub(super) fn waiting(request: &Request) -> String {
+    let (id, tool) = (sanitize_line(&request.id.0), sanitize_line(request.tool.as_str()));
+    let what = one_line_summary(&request.plan.summary, WIDTH);
+    format!("◇ {tool} ({}) waits for you: {what} [{id}]", request.risk.word())
+}
+
+/// How a request came to its end.
+pub(super) fn settled(settled: &Settled) -> String {
+    match settled {
+        Settled::Decided { approval, by } => format!("{} {}", decision(approval), by.word()),
+        Settled::Withdrawn => "withdrawn: the turn was interrupted".to_owned(),
+        Settled::Detached => "the conversation goes on without it; it still waits".to_owned(),
+        Settled::Replaced => "asked again as another request".to_owned(),
+    }
+}
+
+fn decision(approval: &Approval) -> String {
+    match approval {
+        Approval::Approve { instead: None, .. } => "approved".to_owned(),
+        Approval::Approve { instead: Some(_), .. } => "approved with changes".to_owned(),
+        Approval::Deny { reason: Some(reason) } => format!("denied ({})", one_line_summary(reason, WIDTH)),
+        Approval::Deny { reason: None } => "denied".to_owned(),
+        Approval::Later => "put off".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::approval::Decider;
+
+    #[test]
+    fn rows_are_one_harmless_line() {
+        for (status, tool, summary, content, expected) in [
+            (ReturnStatus::Ok, "read_file", "read a\u{1b}[2J", "text", "✓ read_file: read a␛[2J"),
+            (ReturnStatus::Failed, "x", "", "no such tool\nmore", "✗ x failed: no such tool …"),
+            (ReturnStatus::Failed, "x", "do it", "it broke", "✗ x failed: do it: it broke"),
+            (ReturnStatus::Denied, "a\nb", "do it", "", "✗ a␊b denied: do it"),
+            (ReturnStatus::Undecided, "x", "do it", "", "◇ x undecided: do it"),
+            (ReturnStatus::Interrupted, "x", "do it", "", "✗ x interrupted: do it"),
+            (ReturnStatus::Unknown, "x", "do it", "", "? x outcome unknown: do it"),
+        ] {
+            assert_eq!(returned(status, tool, summary, content), expected);
+        }
+    }
+
+    #[test]
+    fn ends_are_named_with_who() {
+        let denied = Approval::Deny { reason: Some("no\u{202e}pe".to_owned()) };
+        for (end, expected) in [
+            (Settled::Decided { approval: Approval::yes(), by: Decider::Cli }, "approved with co approvals"),
+            (
+                Settled::Decided { approval: denied, by: Decider::Tui },
+                "denied (no<U+202E>pe) in the full screen",
+            ),
+            (Settled::Decided { approval: Approval::Later, by: Decider::Script }, "put off by a script"),
+            (Settled::Withdrawn, "withdrawn: the turn was interrupted"),
+            (Settled::Detached, "the conversation goes on without it; it still waits"),
+            (Settled::Replaced, "asked again as another request"),
+        ] {
+            assert_eq!(settled(&end), expected);
+        }
+    }
+}
