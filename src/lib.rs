@@ -13,3 +13,4 @@ pub mod store;
 pub mod agent;
 pub mod command;
 pub mod frontend;
+pub mod tui;

@@ -9,5 +9,8 @@ mod store_common;
 mod store_races;
 mod store_requests;
 mod store_sessions;
+mod tui_kit;
+mod tui_screens;
+mod tui_update;
 mod turns;
 mod wire_fixtures;

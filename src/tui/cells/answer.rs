@@ -1,0 +1,120 @@
+//! The model's answer: Markdown, live while it streams.
+
+use super::Look;
+use crate::tui::line::Line;
+use crate::tui::markdown::{Page, StreamMarkdown, render};
+use crate::tui::theme::Role;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    text: Text,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Text {
+    /// Streaming; it has a page from its first refresh on.
+    Live {
+        stream: Option<StreamMarkdown>,
+        unread: String,
+    },
+    Whole {
+        source: String,
+        page: Page,
+        lines: Vec<Line>,
+    },
+    Committed {
+        source: String,
+    },
+}
+
+impl Answer {
+    pub fn live() -> Self {
+        Self { text: Text::Live { stream: None, unread: String::new() } }
+    }
+
+    pub fn committed(source: String) -> Self {
+        Self { text: Text::Committed { source } }
+    }
+
+    pub fn push(&mut self, piece: &str) {
+        match &mut self.text {
+            Text::Live { stream: Some(stream), .. } => stream.push(piece),
+            Text::Live { stream: None, unread } => unread.push_str(piece),
+            Text::Whole { source, .. } | Text::Committed { source } => source.push_str(piece),
+        }
+    }
+
+    /// The part is whole; `text` is all of it.
+    pub fn commit(&mut self, text: String) {
+        let live = std::mem::replace(&mut self.text, Text::Committed { source: String::new() });
+        self.text = match live {
+            Text::Live { stream: Some(stream), .. } if stream.source() == text => {
+                let page = stream.page().clone();
+                let (source, lines) = stream.finish();
+                Text::Whole { source, page, lines }
+            }
+            Text::Live { .. } | Text::Whole { .. } | Text::Committed { .. } => {
+                Text::Committed { source: text }
+            }
+        };
+    }
+
+    /// The part ended without a commit: what came is all there is.
+    pub fn end(&mut self) {
+        let text = self.source();
+        if self.is_live() {
+            self.commit(text);
+        }
+    }
+
+    pub fn is_live(&self) -> bool {
+        matches!(self.text, Text::Live { .. })
+    }
+
+    pub fn source(&self) -> String {
+        match &self.text {
+            Text::Live { stream, unread } => {
+                stream.as_ref().map_or("", StreamMarkdown::source).to_owned() + unread
+            }
+            Text::Whole { source, .. } | Text::Committed { source } => source.clone(),
+        }
+    }
+
+    pub fn stream(&self) -> Option<&StreamMarkdown> {
+        match &self.text {
+            Text::Live { stream, .. } => stream.as_ref(),
+            Text::Whole { .. } | Text::Committed { .. } => None,
+        }
+    }
+
+    /// Lays out what has come since the last frame; `None` where the answer is not live.
+    pub fn refresh_live(&mut self, look: &Look) -> Option<usize> {
+        let Text::Live { stream, unread } = &mut self.text else { return None };
+        let page = look.page(look.glyphs.answer, Role::Answer);
+        let stream = match stream {
+            Some(stream) => {
+                stream.turn_page(page);
+                stream
+            }
+            None => stream.insert(StreamMarkdown::new(page)),
+        };
+        stream.push(&std::mem::take(unread));
+        stream.advance();
+        Some(stream.height())
+    }
+
+    /// All lines of an answer that is not live.
+    pub fn lines(&mut self, look: &Look) -> Vec<Line> {
+        let wanted = look.page(look.glyphs.answer, Role::Answer);
+        match &mut self.text {
+            // Taken, not copied: the cell caches them from here on.
+            Text::Whole { source, page, lines } if *page == wanted => {
+                let lines = std::mem::take(lines);
+                self.text = Text::Committed { source: std::mem::take(source) };
+                lines
+            }
+            Text::Whole { source, .. } | Text::Committed { source } => render(source, &wanted),
+            Text::Live { .. } => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Plain text that grows: whole lines are wrapped once, only the last one again and again.
+//!
+//! Bounded: beyond its limit the oldest text is dropped, and counted. Used for thinking and for command output.
+
+use crate::stdx::text::expand_tabs;
+use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_spans};
+use crate::tui::theme::Role;
+
+/// Bytes that are kept.
+const LIMIT: usize = 256 * 1024;
+
+/// How lines too long for the width are broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Breaks {
+    /// Between words: prose.
+    Words,
+    /// Anywhere: output whose spaces mean something.
+    Anywhere,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Flow {
+    breaks: Breaks,
+    role: Role,
+    source: String,
+    /// Lines dropped at the start.
+    pub dropped: usize,
+    width: usize,
+    done: Vec<Line>,
+    /// Bytes of `source` that `done` shows.
+    done_to: usize,
+    open: Vec<Line>,
+}
+
+impl Flow {
+    pub fn new(breaks: Breaks, role: Role) -> Self {
+        Self {
+            breaks,
+            role,
+            source: String::new(),
+            dropped: 0,
+            width: 0,
+            done: Vec::new(),
+            done_to: 0,
+            open: Vec::new(),
+        }
+    }
+
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    pub fn push(&mut self, piece: &str) {
+        self.source.push_str(piece);
+        if self.source.len() > LIMIT {
+            self.drop_oldest();
+        }
+    }
+
+    /// Drops half, so that it does not happen again at once.
+    fn drop_oldest(&mut self) {
+        let half = self.source.ceil_char_boundary(self.source.len() - LIMIT / 2);
+        let (before, after) = self.source.split_at(half);
+        let cut = half + after.find('\n').map_or(0, |at| at + 1);
+        self.dropped += before.lines().count();
+        self.source = self.source.split_off(cut);
+        self.width = 0;
+    }
+
+    /// All lines at a width, without a margin.
+    pub fn refresh(&mut self, width: usize) {
+        if width != self.width {
+            self.width = width;
+            self.done.clear();
+            self.done_to = 0;
+        }
+        let rest = self.source.split_off(self.done_to);
+        let whole = rest.rfind('\n').map_or(0, |at| at + 1);
+        let (lines, open) = rest.split_at(whole);
+        for line in lines.split_inclusive('\n') {
+            let wrapped = self.wrap(line);
+            self.done.extend(wrapped);
+        }
+        self.open = if open.is_empty() { Vec::new() } else { self.wrap(open) };
+        self.done_to += whole;
+        self.source.push_str(&rest);
+    }
+
+    fn wrap(&self, line: &str) -> Vec<Line> {
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let span = Span::inked(expand_tabs(line), Ink::of(self.role));
+        match self.breaks {
+            Breaks::Words => wrap_spans(&[span], self.width, &Margin::default()),
+            Breaks::Anywhere => wrap_exact(&span, self.width, &Margin::default()),
+        }
+    }
+
+    pub fn height(&self) -> usize {
+        self.done.len() + self.open.len()
+    }
+
+    /// The last `count` lines.
+    pub fn tail(&self, count: usize) -> impl Iterator<Item = &Line> {
+        self.done.iter().chain(&self.open).skip(self.height().saturating_sub(count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_flows_and_stays_bounded() {
+        let mut flow = Flow::new(Breaks::Words, Role::Dim);
+        let tail = |flow: &mut Flow, width, count| {
+            flow.refresh(width);
+            flow.tail(count).map(Line::text).collect::<Vec<_>>()
+        };
+        flow.push("one two");
+        assert_eq!(tail(&mut flow, 4, 9), ["one", "two"]);
+        flow.push(" three\nfour\n");
+        assert_eq!(tail(&mut flow, 20, 9), ["one two three", "four"]);
+        flow.push("\nfi");
+        assert_eq!(tail(&mut flow, 20, 2), ["", "fi"]);
+        flow.push(&"a line of output\n".repeat(40_000));
+        assert!(flow.source().len() <= LIMIT && flow.dropped > 20_000);
+        assert_eq!(tail(&mut flow, 20, 1), ["a line of output"]);
+    }
+}

@@ -1,0 +1,239 @@
+//! The cells of the transcript: one thing said or done each, rendered to lines at a width.
+//!
+//! A cell holds source, never screen cells, so that a resize lays it out anew; its lines are cached until the look
+//! changes or the cell does. Called by the transcript.
+
+mod answer;
+pub mod call;
+pub mod card;
+pub mod diff;
+mod flow;
+mod shell;
+mod text;
+mod thinking;
+
+pub use self::answer::Answer;
+pub use self::call::{CallDraft, CallRow, CallState};
+pub use self::shell::ShellCell;
+pub use self::thinking::Thinking;
+use super::line::{Line, Margin};
+use super::markdown::Page;
+use super::theme::{Glyphs, Role};
+use crate::frontend::link::Tone;
+
+/// How cells are drawn just now.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Look {
+    /// Cells of a line.
+    pub width: usize,
+    pub glyphs: &'static Glyphs,
+    /// Output of tools and commands.
+    pub details: Fold,
+    pub thinking: Fold,
+    pub now_ms: u64,
+    pub motion: Motion,
+}
+
+/// Whether secondary text is shown whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fold {
+    Folded,
+    Open,
+}
+
+impl Fold {
+    #[must_use]
+    pub fn turned(self) -> Self {
+        match self {
+            Self::Folded => Self::Open,
+            Self::Open => Self::Folded,
+        }
+    }
+}
+
+/// Whether the screen may move by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Motion {
+    #[default]
+    Full,
+    /// A still mark instead of a spinner; times move once a second.
+    Reduced,
+}
+
+impl Look {
+    /// The sign of work in progress.
+    pub fn spinner(&self) -> &'static str {
+        match self.motion {
+            Motion::Full => self.glyphs.spinner[(self.now_ms / 125 % 4) as usize],
+            Motion::Reduced => self.glyphs.still,
+        }
+    }
+
+    /// A page whose first line carries `mark` in the gutter.
+    pub fn page(&self, mark: &str, role: Role) -> Page {
+        let first = Line::of(" ", Role::Text).with(mark, role).with(" ", Role::Text);
+        let rest = Line::of("   ", Role::Text);
+        Page { width: self.width, margin: Margin::new(first, rest), glyphs: self.glyphs }
+    }
+
+    /// A margin that carries `mark` before every line.
+    pub fn barred(&self, mark: &str, role: Role) -> Margin {
+        Margin::even(Line::of(" ", Role::Text).with(mark, role).with(" ", Role::Text))
+    }
+}
+
+/// One entry of the transcript.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    pub kind: CellKind,
+    /// Whether it is part of a reply that may yet be void.
+    pub standing: Standing,
+    cache: Option<Cached>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Kept,
+    Provisional,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Cached {
+    look: (usize, Fold, Fold),
+    lines: Vec<Line>,
+}
+
+/// What a cell shows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CellKind {
+    User {
+        text: String,
+    },
+    Answer(Box<Answer>),
+    Thinking(Thinking),
+    /// A call whose arguments still stream in.
+    CallDraft(CallDraft),
+    Call(Box<CallRow>),
+    /// A request that was settled and has no row of its own.
+    Settled {
+        tool: String,
+        subject: String,
+        outcome: String,
+        tone: Tone,
+    },
+    Local {
+        title: String,
+        text: String,
+        tone: Tone,
+    },
+    Shell(ShellCell),
+    /// A turn or request that failed, and what to do about it.
+    Failure {
+        message: String,
+        advice: String,
+    },
+    /// One quiet line or a few: what the program says of itself.
+    Note {
+        text: String,
+    },
+}
+
+impl Cell {
+    pub fn new(kind: CellKind) -> Self {
+        Self { kind, standing: Standing::Kept, cache: None }
+    }
+
+    pub fn provisional(kind: CellKind) -> Self {
+        Self { standing: Standing::Provisional, ..Self::new(kind) }
+    }
+
+    /// The cell changed: its lines are made anew when they are needed.
+    pub fn touch(&mut self) {
+        self.cache = None;
+    }
+
+    /// Rows of calls stand close together; everything else has a blank line before it.
+    pub fn gap_after(&self, before: &Cell) -> usize {
+        usize::from(!(self.is_call() && before.is_call()))
+    }
+
+    fn is_call(&self) -> bool {
+        match &self.kind {
+            CellKind::CallDraft(_) | CellKind::Call(_) | CellKind::Settled { .. } => true,
+            CellKind::User { .. }
+            | CellKind::Answer(_)
+            | CellKind::Thinking(_)
+            | CellKind::Local { .. }
+            | CellKind::Shell(_)
+            | CellKind::Failure { .. }
+            | CellKind::Note { .. } => false,
+        }
+    }
+
+    /// Brings the lines up to date; gives their number.
+    pub fn refresh(&mut self, look: &Look) -> usize {
+        if let CellKind::Answer(answer) = &mut self.kind
+            && let Some(height) = answer.refresh_live(look)
+        {
+            return height;
+        }
+        let key = (look.width, look.details, look.thinking);
+        let fresh = self.cache.as_ref().is_some_and(|cached| cached.look == key) && !self.moves();
+        if !fresh {
+            let lines = self.render(look);
+            self.cache = Some(Cached { look: key, lines });
+        }
+        self.cache.as_ref().map_or(0, |cached| cached.lines.len())
+    }
+
+    /// The lines from `from` on, as of the last refresh.
+    pub fn lines_from(&self, from: usize) -> Box<dyn Iterator<Item = &Line> + '_> {
+        if let CellKind::Answer(answer) = &self.kind
+            && let Some(stream) = answer.stream()
+        {
+            return Box::new(stream.lines_from(from));
+        }
+        match &self.cache {
+            Some(cached) => Box::new(cached.lines.iter().skip(from)),
+            None => Box::new(std::iter::empty()),
+        }
+    }
+
+    /// Frees the lines of a cell that is far from the screen.
+    pub fn forget_lines(&mut self) {
+        self.cache = None;
+    }
+
+    /// Whether it looks different at another moment.
+    pub fn moves(&self) -> bool {
+        match &self.kind {
+            CellKind::Thinking(thinking) => thinking.is_live(),
+            CellKind::CallDraft(_) => true,
+            CellKind::Call(row) => row.moves(),
+            CellKind::Shell(shell) => shell.is_running(),
+            CellKind::User { .. }
+            | CellKind::Answer(_)
+            | CellKind::Settled { .. }
+            | CellKind::Local { .. }
+            | CellKind::Failure { .. }
+            | CellKind::Note { .. } => false,
+        }
+    }
+
+    fn render(&mut self, look: &Look) -> Vec<Line> {
+        match &mut self.kind {
+            CellKind::User { text } => text::user(text, look),
+            CellKind::Answer(answer) => answer.lines(look),
+            CellKind::Thinking(thinking) => thinking.lines(look),
+            CellKind::CallDraft(draft) => draft.lines(look),
+            CellKind::Call(row) => row.lines(look),
+            CellKind::Settled { tool, subject, outcome, tone } => {
+                vec![call::settled(tool, subject, outcome, *tone, look)]
+            }
+            CellKind::Local { title, text, tone } => text::local(title, text, *tone, look),
+            CellKind::Shell(shell) => shell.lines(look),
+            CellKind::Failure { message, advice } => text::failure(message, advice, look),
+            CellKind::Note { text } => text::note(text, look),
+        }
+    }
+}

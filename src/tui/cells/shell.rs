@@ -1,0 +1,79 @@
+//! A `!cmd` the person ran: the command, its output as it comes, how it ended.
+
+use std::time::Duration;
+
+use super::flow::{Breaks, Flow};
+use super::{Fold, Look, call};
+use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::theme::Role;
+
+/// Lines of output shown while folded: the person asked for this output, so more than a tool's.
+const TAIL: usize = 20;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShellCell {
+    command: String,
+    output: Flow,
+    state: State,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum State {
+    Running { since_ms: u64 },
+    Ended { outcome: String, took: Duration },
+}
+
+impl ShellCell {
+    pub fn running(command: String, now_ms: u64) -> Self {
+        let output = Flow::new(Breaks::Anywhere, Role::Text);
+        Self { command, output, state: State::Running { since_ms: now_ms } }
+    }
+
+    pub fn push(&mut self, text: &str) {
+        self.output.push(text);
+    }
+
+    pub fn end(&mut self, outcome: String, took: Duration) {
+        self.state = State::Ended { outcome, took };
+    }
+
+    pub fn is_running(&self) -> bool {
+        matches!(self.state, State::Running { .. })
+    }
+
+    pub fn lines(&mut self, look: &Look) -> Vec<Line> {
+        let head = Line::of(" ", Role::Text).with("!", Role::User).with(" ", Role::Text);
+        let margin = Margin::new(head, Line::of("   ", Role::Text));
+        let mut lines = wrap_spans(&[Span::new(&self.command, Role::User)], look.width, &margin);
+        let bar = look.barred(look.glyphs.side, Role::Dim).first;
+        let shown = match look.details {
+            Fold::Folded => TAIL,
+            Fold::Open => usize::MAX,
+        };
+        self.output.refresh(look.width.saturating_sub(bar.width()));
+        let hidden = self.output.height().saturating_sub(shown) + self.output.dropped;
+        if hidden > 0 {
+            let mut line = bar.clone();
+            line.push(Span::new(format!("… {hidden} lines before, Ctrl+O all that is kept"), Role::Dim));
+            lines.push(line.cut(look.width));
+        }
+        for line in self.output.tail(shown) {
+            let mut shown = bar.clone();
+            line.spans.iter().for_each(|span| shown.push(span.clone()));
+            lines.push(shown);
+        }
+        lines.push(self.foot(look));
+        lines
+    }
+
+    fn foot(&self, look: &Look) -> Line {
+        let text = match &self.state {
+            State::Running { since_ms } => {
+                let took = Duration::from_millis(look.now_ms.saturating_sub(*since_ms));
+                format!("   {} {}  Ctrl+C stops it", look.spinner(), call::seconds(took))
+            }
+            State::Ended { outcome, took } => format!("   {outcome}  {}", call::seconds(*took)),
+        };
+        Line::of(text, Role::Dim).cut(look.width)
+    }
+}

@@ -1,0 +1,93 @@
+//! The model's thinking: its tail while live, one line when done, all of it on demand.
+
+use super::flow::{Breaks, Flow};
+use super::{Fold, Look};
+use crate::tui::line::Line;
+use crate::tui::theme::Role;
+
+/// Lines of live thinking that are shown while it is folded.
+const TAIL: usize = 6;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Thinking {
+    text: Flow,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    Live { since_ms: u64 },
+    Done { took_ms: Option<u64> },
+}
+
+impl Thinking {
+    pub fn live(now_ms: u64) -> Self {
+        Self { text: Flow::new(Breaks::Words, Role::Thinking), state: State::Live { since_ms: now_ms } }
+    }
+
+    /// Thinking of an earlier time, whose duration nobody knows.
+    pub fn committed(source: &str) -> Self {
+        let mut text = Flow::new(Breaks::Words, Role::Thinking);
+        text.push(source);
+        Self { text, state: State::Done { took_ms: None } }
+    }
+
+    pub fn push(&mut self, piece: &str) {
+        self.text.push(piece);
+    }
+
+    /// It is whole. `text` is all of it; without one, what came is.
+    pub fn commit(&mut self, text: Option<&str>, now_ms: u64) {
+        if let Some(text) = text.filter(|text| *text != self.text.source()) {
+            self.text = Flow::new(Breaks::Words, Role::Thinking);
+            self.text.push(text);
+        }
+        if let State::Live { since_ms } = self.state {
+            self.state = State::Done { took_ms: Some(now_ms.saturating_sub(since_ms)) };
+        }
+    }
+
+    pub fn is_live(&self) -> bool {
+        matches!(self.state, State::Live { .. })
+    }
+
+    pub fn lines(&mut self, look: &Look) -> Vec<Line> {
+        let shown = match (self.state, look.thinking, look.details) {
+            (State::Done { .. }, Fold::Folded, Fold::Folded) => 0,
+            (State::Live { .. }, Fold::Folded, Fold::Folded) => TAIL,
+            (_, Fold::Open, _) | (_, _, Fold::Open) => usize::MAX,
+        };
+        let bar = look.barred(look.glyphs.thinking_side, Role::Dim).first;
+        let mut lines = vec![self.head(look, shown)];
+        if shown == 0 {
+            return lines;
+        }
+        self.text.refresh(look.width.saturating_sub(bar.width()));
+        for line in self.text.tail(shown) {
+            let mut shown = bar.clone();
+            line.spans.iter().for_each(|span| shown.push(span.clone()));
+            lines.push(shown);
+        }
+        if self.text.height() > shown {
+            let hint = Line::of(format!("(last {TAIL} lines, Ctrl+O all)"), Role::Dim);
+            lines.push(Line::spread(bar, hint, look.width));
+        }
+        lines
+    }
+
+    fn head(&self, look: &Look, shown: usize) -> Line {
+        let tokens = self.text.source().len().div_ceil(4);
+        let (mark, words) = match self.state {
+            State::Live { since_ms } => {
+                (look.glyphs.open, format!("thinking  {}s", look.now_ms.saturating_sub(since_ms) / 1_000))
+            }
+            State::Done { took_ms } => {
+                let mark = if shown == 0 { look.glyphs.folded } else { look.glyphs.open };
+                let time = took_ms.map_or(String::new(), |took| format!("  {}s", took / 1_000));
+                (mark, format!("thought{time}"))
+            }
+        };
+        let text = format!(" {mark} {words} {} ~{tokens} tok", look.glyphs.dot);
+        Line::of(text, Role::Dim).cut(look.width)
+    }
+}

@@ -1,0 +1,149 @@
+//! How an editor's text stands on the screen: rows of cells, the cursor's place, moves up and down.
+//!
+//! Text is shown harmless here and only here. Called by `update` (moves) and `view` (drawing).
+
+use super::editor::{Editor, Item};
+use crate::stdx::text::{sanitize_line, truncate};
+use crate::tui::line::{Line, Span, cells};
+use crate::tui::theme::Role;
+
+/// A run of invisible characters is one grapheme and long when made visible; it must not outgrow a row.
+const WIDEST: usize = 8;
+
+/// A place on the screen, in rows and cells from the editor's own corner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    pub row: usize,
+    pub column: usize,
+}
+
+/// Whether a vertical move found a row to go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moved {
+    Yes,
+    /// The cursor is in the outermost row already.
+    AtEdge,
+}
+
+/// An editor's text broken into rows of a width.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    rows: Vec<Row>,
+    pub cursor: Position,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Row {
+    /// Items `from..to`; a line break ends a row and is in none.
+    from: usize,
+    to: usize,
+}
+
+impl Rows {
+    pub fn of(editor: &Editor, width: usize) -> Self {
+        let rows = rows(editor.items(), width.max(2));
+        let row = rows.iter().rposition(|row| row.from <= editor.cursor()).unwrap_or(0);
+        let before = &editor.items()[rows[row].from..editor.cursor()];
+        let column = before.iter().map(item_cells).sum();
+        Self { rows, cursor: Position { row, column } }
+    }
+
+    pub fn height(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The row as drawn.
+    pub fn line(&self, editor: &Editor, row: usize) -> Line {
+        let mut line = Line::new();
+        let Some(row) = self.rows.get(row) else { return line };
+        for item in &editor.items()[row.from..row.to] {
+            line.push(shown(item));
+        }
+        line
+    }
+}
+
+impl Editor {
+    pub fn up(&mut self, width: usize) -> Moved {
+        let rows = Rows::of(self, width);
+        match rows.cursor.row.checked_sub(1) {
+            Some(row) => self.go_to_row(&rows, row),
+            None => Moved::AtEdge,
+        }
+    }
+
+    pub fn down(&mut self, width: usize) -> Moved {
+        let rows = Rows::of(self, width);
+        if rows.cursor.row + 1 < rows.rows.len() {
+            self.go_to_row(&rows, rows.cursor.row + 1)
+        } else {
+            Moved::AtEdge
+        }
+    }
+
+    fn go_to_row(&mut self, rows: &Rows, row: usize) -> Moved {
+        let goal = self.goal.unwrap_or(rows.cursor.column);
+        let soft = rows.rows.get(row + 1).is_some_and(|next| next.from == rows.rows[row].to);
+        let Row { from, to } = rows.rows[row];
+        let mut column = 0;
+        let mut at = from;
+        while at < to {
+            column += item_cells(&self.items()[at]);
+            if column > goal {
+                break;
+            }
+            at += 1;
+        }
+        // The end of a wrapped row is the start of the next one; stay in this one.
+        if soft && at == to && to > from {
+            at -= 1;
+        }
+        self.go_keeping_goal(at);
+        self.goal = Some(goal);
+        Moved::Yes
+    }
+}
+
+fn rows(items: &[Item], width: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut from = 0;
+    let mut used = 0;
+    for (at, item) in items.iter().enumerate() {
+        if item.is_break() {
+            rows.push(Row { from, to: at });
+            from = at + 1;
+            used = 0;
+            continue;
+        }
+        let needed = item_cells(item);
+        if used + needed > width && at > from {
+            rows.push(Row { from, to: at });
+            from = at;
+            used = 0;
+        }
+        used += needed;
+    }
+    rows.push(Row { from, to: items.len() });
+    rows
+}
+
+fn item_cells(item: &Item) -> usize {
+    match item {
+        Item::Grapheme(text) if text.len() == 1 && !text.as_bytes()[0].is_ascii_control() => 1,
+        Item::Grapheme(_) | Item::Chip(_) => cells(shown(item).text()),
+    }
+}
+
+fn shown(item: &Item) -> Span {
+    match item {
+        Item::Grapheme(text) => Span::new(truncate(&sanitize_line(text), WIDEST), Role::Text),
+        Item::Chip(text) => Span::new(chip_label(text), Role::Tool),
+    }
+}
+
+fn chip_label(text: &str) -> String {
+    match text.lines().count() {
+        0 | 1 => format!("[pasted {} characters]", text.chars().count()),
+        lines => format!("[pasted {lines} lines]"),
+    }
+}

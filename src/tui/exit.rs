@@ -1,0 +1,43 @@
+//! What stands on the normal screen after the full screen is gone.
+
+use super::line::{Line, Margin};
+use super::markdown::{Page, render};
+use super::model::Model;
+use super::theme::Role;
+use crate::stdx::text::sanitize_line;
+
+/// Lines of the last answer that are repeated.
+const MOST_LINES: usize = 40;
+
+/// Harmless text for the caller to print, line by line.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ExitLines {
+    /// The last answer of this run, without colours, its end if it is long.
+    pub answer: Vec<String>,
+    /// The owner's words: what was saved, how to go on.
+    pub lines: Vec<String>,
+}
+
+impl ExitLines {
+    pub fn of(model: &Model) -> Self {
+        let lines = model.goodbye.iter().map(|line| sanitize_line(line).into_owned()).collect();
+        Self { answer: answer(model), lines }
+    }
+
+    /// All of it, each line with its end.
+    pub fn text(&self) -> String {
+        self.answer.iter().chain(&self.lines).flat_map(|line| [line.as_str(), "\n"]).collect()
+    }
+}
+
+fn answer(model: &Model) -> Vec<String> {
+    let Some(source) = &model.last_answer else { return Vec::new() };
+    let first = Line::of(model.glyphs.answer, Role::Answer).with(" ", Role::Text);
+    let margin = Margin::new(first, Line::of("  ", Role::Text));
+    let page = Page { width: model.look().width.max(12), margin, glyphs: model.glyphs };
+    let lines: Vec<String> =
+        render(source, &page).iter().map(|line| line.text().trim_end().to_owned()).collect();
+    let hidden = lines.len().saturating_sub(MOST_LINES);
+    let note = (hidden > 0).then(|| format!("… {hidden} lines before"));
+    note.into_iter().chain(lines.into_iter().skip(hidden)).collect()
+}

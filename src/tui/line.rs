@@ -1,0 +1,440 @@
+//! Lines of styled text: what cells are rendered to, before a theme gives them colours.
+//!
+//! A line knows roles, never colours, and holds only harmless text: [`Span::new`] sanitises. Wrapping never splits
+//! a grapheme and never makes a line wider than told. Called by the Markdown renderer, the cells and the views.
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::theme::Role;
+use crate::stdx::text::{sanitize_line, width};
+
+/// How a piece of text is drawn: its role, and the marks of emphasis on top.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ink {
+    pub role: Role,
+    pub bold: bool,
+    pub italic: bool,
+    pub underline: bool,
+    pub strike: bool,
+}
+
+impl Ink {
+    pub const fn of(role: Role) -> Self {
+        Self { role, bold: false, italic: false, underline: false, strike: false }
+    }
+
+    #[must_use]
+    pub const fn bold(self) -> Self {
+        Self { bold: true, ..self }
+    }
+}
+
+/// A piece of one line, drawn in one way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    text: String,
+    pub ink: Ink,
+}
+
+impl Span {
+    /// Harmless text of one line: control characters, newlines included, are made visible.
+    pub fn new(text: impl AsRef<str>, role: Role) -> Self {
+        Self::inked(text, Ink::of(role))
+    }
+
+    pub fn inked(text: impl AsRef<str>, ink: Ink) -> Self {
+        Self { text: sanitize_line(text.as_ref()).into_owned(), ink }
+    }
+
+    /// A forced line break among spans that are to be wrapped.
+    pub fn line_break() -> Self {
+        Self { text: "\n".to_owned(), ink: Ink::default() }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn is_break(&self) -> bool {
+        self.text == "\n"
+    }
+
+    pub fn width(&self) -> usize {
+        cells(&self.text)
+    }
+}
+
+/// One line of the screen.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Line {
+    pub spans: Vec<Span>,
+}
+
+impl Line {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn of(text: impl AsRef<str>, role: Role) -> Self {
+        Self { spans: vec![Span::new(text, role)] }
+    }
+
+    #[must_use]
+    pub fn with(mut self, text: impl AsRef<str>, role: Role) -> Self {
+        self.push(Span::new(text, role));
+        self
+    }
+
+    /// This line and then the other.
+    #[must_use]
+    pub fn joined(mut self, other: Self) -> Self {
+        other.spans.into_iter().for_each(|span| self.push(span));
+        self
+    }
+
+    pub fn push(&mut self, span: Span) {
+        if span.text.is_empty() {
+            return;
+        }
+        match self.spans.last_mut() {
+            Some(last) if last.ink == span.ink => last.text.push_str(&span.text),
+            Some(_) | None => self.spans.push(span),
+        }
+    }
+
+    pub fn width(&self) -> usize {
+        self.spans.iter().map(Span::width).sum()
+    }
+
+    /// The characters alone.
+    pub fn text(&self) -> String {
+        self.spans.iter().map(Span::text).collect()
+    }
+
+    /// Appends spaces until the line is `width` cells wide.
+    pub fn pad_to(&mut self, width: usize) {
+        let missing = width.saturating_sub(self.width());
+        if missing > 0 {
+            self.push(Span { text: " ".repeat(missing), ink: Ink::default() });
+        }
+    }
+
+    /// At most `width` cells of this line; a cut is marked by `…`.
+    #[must_use]
+    pub fn cut(self, width: usize) -> Self {
+        if self.width() <= width {
+            return self;
+        }
+        let mut out = Self::new();
+        let mut room = width;
+        for span in self.spans {
+            let needed = span.width();
+            // One cell stays for the ellipsis, because something is certainly left out.
+            if needed < room {
+                room -= needed;
+                out.push(span);
+                continue;
+            }
+            let kept = take(&span.text, room.saturating_sub(1));
+            out.push(Span { text: kept, ink: span.ink });
+            if room > 0 {
+                out.push(Span { text: "…".to_owned(), ink: span.ink });
+            }
+            break;
+        }
+        out
+    }
+
+    /// `left` at the left end and `right` at the right end of `width` cells; the left one gives way.
+    pub fn spread(left: Self, right: Self, width: usize) -> Self {
+        let right = right.cut(width);
+        let taken = right.width();
+        let room = width.saturating_sub(taken + usize::from(taken > 0));
+        let mut line = left.cut(room);
+        line.pad_to(width - taken);
+        for span in right.spans {
+            line.push(span);
+        }
+        line
+    }
+}
+
+/// Cells of sanitised text; plain ASCII is counted without looking for graphemes.
+pub fn cells(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { width(text) }
+}
+
+fn take(text: &str, room: usize) -> String {
+    let mut used = 0;
+    text.graphemes(true)
+        .take_while(|grapheme| {
+            used += cells(grapheme);
+            used <= room
+        })
+        .collect()
+}
+
+/// What stands before the first and before every other line of a block.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Margin {
+    pub first: Line,
+    pub rest: Line,
+}
+
+impl Margin {
+    pub fn new(first: Line, rest: Line) -> Self {
+        Self { first, rest }
+    }
+
+    /// The same before every line.
+    pub fn even(line: Line) -> Self {
+        Self { first: line.clone(), rest: line }
+    }
+}
+
+/// Breaks spans into lines of at most `width` cells, the margin included.
+///
+/// Lines break at white space, which is dropped there, around wide graphemes, and at [`Span::line_break`]; a word
+/// longer than a line is cut. A grapheme wider than a whole line becomes `…`. No spans make one line.
+pub fn wrap_spans(spans: &[Span], width: usize, margin: &Margin) -> Vec<Line> {
+    let mut wrapper = Wrapper::new(width, margin);
+    for span in spans {
+        if span.is_break() {
+            wrapper.end_word();
+            wrapper.end_line();
+            continue;
+        }
+        for token in tokens(&span.text) {
+            wrapper.take(token, span.ink);
+        }
+    }
+    wrapper.end_word();
+    wrapper.end_line();
+    wrapper.lines
+}
+
+/// Breaks one line of text that keeps its spaces, such as code, cutting it where it is too long.
+pub fn wrap_exact(span: &Span, width: usize, margin: &Margin) -> Vec<Line> {
+    let mut wrapper = Wrapper::new(width, margin);
+    wrapper.word.push((span.text.clone(), span.ink));
+    wrapper.end_word();
+    wrapper.end_line();
+    wrapper.lines
+}
+
+struct Wrapper<'a> {
+    margin: &'a Margin,
+    width: usize,
+    lines: Vec<Line>,
+    line: Line,
+    used: usize,
+    /// Whether the line holds more than its margin.
+    begun: bool,
+    gap: Vec<(String, Ink)>,
+    word: Vec<(String, Ink)>,
+}
+
+impl<'a> Wrapper<'a> {
+    fn new(width: usize, margin: &'a Margin) -> Self {
+        let line = margin.first.clone();
+        let used = line.width();
+        let room = margin.first.width().max(margin.rest.width()) + 1;
+        Self {
+            margin,
+            width: width.max(room),
+            lines: Vec::new(),
+            line,
+            used,
+            begun: false,
+            gap: Vec::new(),
+            word: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, token: Token<'_>, ink: Ink) {
+        match token {
+            Token::Space(text) => {
+                self.end_word();
+                self.gap.push((text.to_owned(), ink));
+            }
+            Token::Narrow(text) => self.word.push((text.to_owned(), ink)),
+            Token::Wide(text) => {
+                self.end_word();
+                self.word.push((text.to_owned(), ink));
+                self.end_word();
+            }
+        }
+    }
+
+    fn end_word(&mut self) {
+        if self.word.is_empty() {
+            return;
+        }
+        let word = std::mem::take(&mut self.word);
+        let gap = std::mem::take(&mut self.gap);
+        let gap_cells = total(&gap);
+        let word_cells = total(&word);
+        if self.used + gap_cells + word_cells <= self.width {
+            for (text, ink) in gap.into_iter().chain(word) {
+                self.line.push(Span { text, ink });
+            }
+            self.used += gap_cells + word_cells;
+            self.begun = true;
+            return;
+        }
+        if self.begun {
+            self.end_line();
+        }
+        self.push_cut(word);
+    }
+
+    /// A word at the start of a line, cut where it is longer than that.
+    fn push_cut(&mut self, word: Vec<(String, Ink)>) {
+        for (text, ink) in word {
+            if self.used + cells(&text) <= self.width {
+                self.used += cells(&text);
+                self.begun = true;
+                self.line.push(Span { text, ink });
+                continue;
+            }
+            for grapheme in text.graphemes(true) {
+                let fits = self.used + cells(grapheme) <= self.width;
+                if !fits && self.begun {
+                    self.end_line();
+                }
+                let grapheme = if self.used + cells(grapheme) > self.width { "…" } else { grapheme };
+                self.used += cells(grapheme);
+                self.begun = true;
+                self.line.push(Span { text: grapheme.to_owned(), ink });
+            }
+        }
+    }
+
+    fn end_line(&mut self) {
+        self.gap.clear();
+        let next = self.margin.rest.clone();
+        self.used = next.width();
+        self.begun = false;
+        self.lines.push(std::mem::replace(&mut self.line, next));
+    }
+}
+
+fn total(pieces: &[(String, Ink)]) -> usize {
+    pieces.iter().map(|(text, _)| cells(text)).sum()
+}
+
+#[derive(Clone, Copy)]
+enum Token<'a> {
+    Space(&'a str),
+    Narrow(&'a str),
+    Wide(&'a str),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Class {
+    Space,
+    Narrow,
+    Wide,
+}
+
+fn class(grapheme: &str) -> Class {
+    let breaks = |c: char| c.is_whitespace() && !matches!(c, '\u{A0}' | '\u{2007}' | '\u{202F}');
+    if grapheme.chars().all(breaks) {
+        Class::Space
+    } else if cells(grapheme) > 1 {
+        Class::Wide
+    } else {
+        Class::Narrow
+    }
+}
+
+fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
+    let ascii = text.is_ascii();
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (kind, end) = if ascii { ascii_token(rest)? } else { token(rest)? };
+        let (taken, after) = rest.split_at(end);
+        rest = after;
+        Some(match kind {
+            Class::Space => Token::Space(taken),
+            Class::Narrow => Token::Narrow(taken),
+            Class::Wide => Token::Wide(taken),
+        })
+    })
+}
+
+fn ascii_token(rest: &str) -> Option<(Class, usize)> {
+    let space = *rest.as_bytes().first()? == b' ';
+    let end = rest.bytes().position(|byte| (byte == b' ') != space).unwrap_or(rest.len());
+    Some((if space { Class::Space } else { Class::Narrow }, end))
+}
+
+fn token(rest: &str) -> Option<(Class, usize)> {
+    let first = rest.graphemes(true).next()?;
+    let kind = class(first);
+    let end = match kind {
+        Class::Wide => first.len(),
+        Class::Space | Class::Narrow => rest
+            .grapheme_indices(true)
+            .find(|(_, grapheme)| class(grapheme) != kind)
+            .map_or(rest.len(), |(at, _)| at),
+    };
+    Some((kind, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn wrapped(text: &str, width: usize) -> Vec<String> {
+        let margin = Margin::new(Line::of("* ", Role::Text), Line::of("  ", Role::Text));
+        let spans: Vec<Span> = text.split('|').map(|piece| Span::new(piece, Role::Text)).collect();
+        wrap_spans(&spans, width, &margin).iter().map(Line::text).collect()
+    }
+
+    #[test]
+    fn spans_wrap_with_hanging_margins() {
+        let cases: &[(&str, usize, &[&str])] = &[
+            ("", 10, &["* "]),
+            ("one two three", 9, &["* one two", "  three"]),
+            ("on|e tw|o three", 9, &["* one two", "  three"]),
+            ("abcdefgh", 5, &["* abc", "  def", "  gh"]),
+            ("日本語", 6, &["* 日本", "  語"]),
+            ("日本", 3, &["* …", "  …"]),
+            ("ab", 0, &["* a", "  b"]),
+            ("\u{1b}[2J", 20, &["* ␛[2J"]),
+        ];
+        for (text, width, expected) in cases {
+            assert_eq!(wrapped(text, *width), *expected, "{text:?} in {width}");
+        }
+    }
+
+    #[test]
+    fn lines_are_cut_and_spread() {
+        let line = || Line::of("abc", Role::Text).with("def", Role::Dim);
+        for (width, expected) in [(6, "abcdef"), (5, "abcd…"), (3, "ab…"), (1, "…"), (0, "")] {
+            assert_eq!(line().cut(width).text(), expected, "in {width}");
+        }
+        let spread = |width| Line::spread(line(), Line::of("R1", Role::Dim), width).text();
+        for (width, expected) in [(10, "abcdef  R1"), (8, "abcd… R1"), (3, " R1"), (2, "R1"), (1, "…")] {
+            assert_eq!(spread(width), expected, "in {width}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_wide_and_no_ink_is_lost(text in "[a-c 日本é👩\u{200d}\u{301}|]{0,40}", width in 4usize..14) {
+            let lines = wrapped(&text, width);
+            let ink = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            let mut shown = String::new();
+            for (index, line) in lines.iter().enumerate() {
+                prop_assert!(cells(line) <= width, "{line:?} in {width}");
+                shown.push_str(line.strip_prefix(if index == 0 { "* " } else { "  " }).unwrap_or(line));
+            }
+            let given: String = text.split('|').map(|piece| Span::new(piece, Role::Text).text).collect();
+            prop_assert_eq!(ink(&shown), ink(&given));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Tables: columns that fit the width, cells that wrap.
+//!
+//! Where even narrow columns do not fit, each row becomes a short list of `head: cell` lines; nothing is clipped.
+//! Called by the Markdown layout.
+
+use pulldown_cmark::Alignment;
+
+use super::parse::Table;
+use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
+use crate::tui::theme::{Glyphs, Role};
+
+/// No column is squeezed below this many cells.
+const LEAST_COLUMN: usize = 5;
+
+/// Cells that a column costs beside its text: a bar, and a space on either side.
+const FRAME: usize = 3;
+
+pub fn lines(table: &Table, width: usize, margin: &Margin, glyphs: &'static Glyphs) -> Vec<Line> {
+    let indent = margin.first.width().max(margin.rest.width());
+    let room = width.saturating_sub(indent);
+    let Some(columns) = columns(table, room) else { return as_list(table, width, margin) };
+    let sheet = Sheet { table, columns, glyphs };
+    let mut bodies = sheet.row(&table.head, Emphasis::Head);
+    bodies.push(sheet.ruler());
+    for row in &table.rows {
+        bodies.extend(sheet.row(row, Emphasis::Body));
+    }
+    let mut before = &margin.first;
+    let mut out = Vec::with_capacity(bodies.len());
+    for body in bodies {
+        let mut line = before.clone();
+        body.spans.into_iter().for_each(|span| line.push(span));
+        out.push(line);
+        before = &margin.rest;
+    }
+    out
+}
+
+/// The width of each column's text, or `None` where they cannot fit.
+fn columns(table: &Table, room: usize) -> Option<Vec<usize>> {
+    let count = table.head.len();
+    let room = room.checked_sub(count * FRAME + 1)?;
+    let rows = || std::iter::once(&table.head).chain(&table.rows);
+    let natural: Vec<usize> = (0..count)
+        .map(|column| {
+            rows().filter_map(|row| row.get(column)).map(|cell| longest(cell)).max().unwrap_or(0).max(1)
+        })
+        .collect();
+    if natural.iter().sum::<usize>() <= room {
+        return Some(natural);
+    }
+    if count * LEAST_COLUMN > room {
+        return None;
+    }
+    Some(share(&natural, room))
+}
+
+/// Narrow columns get what they need; the wide ones share the rest evenly.
+fn share(natural: &[usize], room: usize) -> Vec<usize> {
+    let mut widths = vec![0; natural.len()];
+    let mut open: Vec<usize> = (0..natural.len()).collect();
+    let mut left = room;
+    loop {
+        let fair = left / open.len().max(1);
+        let (small, large): (Vec<usize>, Vec<usize>) =
+            open.iter().partition(|&&column| natural[column] <= fair);
+        for &column in &small {
+            widths[column] = natural[column];
+            left -= natural[column];
+        }
+        open = large;
+        if small.is_empty() || open.is_empty() {
+            break;
+        }
+    }
+    let fair = left / open.len().max(1);
+    let extra = left % open.len().max(1);
+    for (index, &column) in open.iter().enumerate() {
+        widths[column] = fair + usize::from(index < extra);
+    }
+    widths
+}
+
+/// Cells of the longest line of a cell.
+fn longest(cell: &[Span]) -> usize {
+    let mut longest = 0;
+    let mut current = 0;
+    for span in cell {
+        if span.is_break() {
+            current = 0;
+        } else {
+            current += span.width();
+            longest = longest.max(current);
+        }
+    }
+    longest
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Emphasis {
+    Head,
+    Body,
+}
+
+struct Sheet<'a> {
+    table: &'a Table,
+    columns: Vec<usize>,
+    glyphs: &'static Glyphs,
+}
+
+impl Sheet<'_> {
+    fn row(&self, row: &[Vec<Span>], emphasis: Emphasis) -> Vec<Line> {
+        let cells: Vec<Vec<Line>> = self
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(column, width)| {
+                let spans = row.get(column).map_or(&[][..], Vec::as_slice);
+                wrap_spans(&emphasised(spans, emphasis), *width, &Margin::default())
+            })
+            .collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(1);
+        (0..height).map(|at| self.line(&cells, at)).collect()
+    }
+
+    fn line(&self, cells: &[Vec<Line>], at: usize) -> Line {
+        let mut line = Line::of(self.glyphs.side, Role::Dim);
+        for (column, width) in self.columns.iter().enumerate() {
+            let text = cells[column].get(at).cloned().unwrap_or_default();
+            let free = width.saturating_sub(text.width());
+            let before = match self.table.alignments.get(column) {
+                Some(Alignment::Right) => free,
+                Some(Alignment::Center) => free / 2,
+                Some(Alignment::Left | Alignment::None) | None => 0,
+            };
+            line.push(Span::new(" ".repeat(before + 1), Role::Text));
+            text.spans.into_iter().for_each(|span| line.push(span));
+            line.push(Span::new(" ".repeat(free - before + 1), Role::Text));
+            line.push(Span::new(self.glyphs.side, Role::Dim));
+        }
+        line
+    }
+
+    fn ruler(&self) -> Line {
+        let mut text = String::new();
+        for (column, width) in self.columns.iter().enumerate() {
+            text.push_str(if column == 0 { self.glyphs.tee[0] } else { self.glyphs.cross });
+            text.push_str(&self.glyphs.rule.repeat(width + 2));
+        }
+        text.push_str(self.glyphs.tee[1]);
+        Line::of(text, Role::Dim)
+    }
+}
+
+fn emphasised(spans: &[Span], emphasis: Emphasis) -> Vec<Span> {
+    let mut spans = spans.to_vec();
+    if emphasis == Emphasis::Head {
+        for span in &mut spans {
+            span.ink.bold = true;
+        }
+    }
+    spans
+}
+
+fn as_list(table: &Table, width: usize, margin: &Margin) -> Vec<Line> {
+    let mut out = Vec::new();
+    let mut margin = margin.clone();
+    let head_only = [table.head.clone()];
+    let rows: &[Vec<Vec<Span>>] = if table.rows.is_empty() { &head_only } else { &table.rows };
+    for row in rows {
+        for (column, cell) in row.iter().enumerate() {
+            let mut spans = Vec::new();
+            if !table.rows.is_empty() {
+                spans.extend(emphasised(table.head.get(column).map_or(&[], Vec::as_slice), Emphasis::Head));
+                spans.push(Span::inked(": ", Ink::of(Role::Dim)));
+            }
+            spans.extend(cell.iter().cloned());
+            out.extend(wrap_spans(&spans, width, &margin));
+            margin = Margin::even(margin.rest);
+        }
+    }
+    out
+}

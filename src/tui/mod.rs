@@ -1,0 +1,30 @@
+//! The full screen: a model that is plain data, `update` that changes it, `view` that draws it, a thin shell.
+//!
+//! `run` is given the two ends of a link by `app` and needs nothing else; only `shell` knows the terminal. Nothing
+//! here decides anything: lines, decisions and interrupts go to the session's owner as `Ask`s.
+
+pub mod cards;
+pub mod cells;
+pub mod composer;
+mod exit;
+pub mod line;
+pub mod markdown;
+mod shell;
+pub mod transcript;
+
+pub mod key;
+pub mod keys;
+pub mod model;
+pub mod msg;
+pub mod theme;
+mod update;
+mod view;
+
+pub use self::cells::{Fold, Motion};
+pub use self::exit::ExitLines;
+pub use self::model::{Model, Setup};
+pub use self::msg::{Cmd, Input, Msg};
+pub use self::shell::{TuiError, TuiLink, TuiOptions, run};
+pub use self::theme::{Surroundings, Theme, ThemeChoice};
+pub use self::update::update;
+pub use self::view::view;

@@ -1,0 +1,307 @@
+//! Everything the screen knows: plain data, without channels, handles and clocks.
+//!
+//! Changed by `update` only, read by `view`. Time is what the last message said it is.
+
+use std::time::Duration;
+
+use super::cards::Cards;
+use super::cells::{Fold, Look, Motion};
+use super::composer::Composer;
+use super::msg::Window;
+use super::theme::Glyphs;
+use super::transcript::Transcript;
+use crate::frontend::link::Header;
+use crate::provider::ErrorClass;
+
+/// The smallest screen that is drawn.
+pub const LEAST_COLUMNS: u16 = 40;
+pub const LEAST_ROWS: u16 = 10;
+
+/// Prose is not drawn wider than this: long lines are hard to read.
+pub const WIDEST_TEXT: usize = 100;
+
+/// How long Ctrl+C remembers that it was pressed.
+pub const ARMED_MS: u64 = 2_000;
+
+/// How long the owner may take to save and say goodbye, after the person quit and after a hangup.
+pub const GOODBYE_MS: u64 = 3_000;
+pub const HANGUP_MS: u64 = 800;
+
+/// The text being written is handed over to be kept when it rested this long.
+pub const DRAFT_MS: u64 = 1_000;
+
+/// How the screen starts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Setup {
+    pub columns: u16,
+    pub rows: u16,
+    pub glyphs: &'static Glyphs,
+    pub motion: Motion,
+    /// Whether thinking starts unfolded (`--verbose`).
+    pub thinking: Fold,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    pub columns: u16,
+    pub rows: u16,
+    pub glyphs: &'static Glyphs,
+    pub motion: Motion,
+    pub now_ms: u64,
+    pub window: Window,
+    pub header: Option<Header>,
+    pub transcript: Transcript,
+    pub cards: Cards,
+    pub card_view: CardView,
+    pub composer: Composer,
+    pub focus: Focus,
+    pub overlay: Overlay,
+    pub details: Fold,
+    pub thinking: Fold,
+    pub turn: Option<Turn>,
+    /// A `!cmd` runs.
+    pub shell: Activity,
+    pub retry: Option<Retry>,
+    /// Lines entered while the turn ran and not yet taken up.
+    pub queue: Vec<String>,
+    /// One line at the left of the status, until the moment given.
+    pub flash: Option<(String, u64)>,
+    /// Until when a second Ctrl+C quits.
+    pub armed_until: Option<u64>,
+    pub life: Life,
+    /// What the last answer of this run said.
+    pub last_answer: Option<String>,
+    pub goodbye: Vec<String>,
+}
+
+/// Who has the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Focus {
+    Composer,
+    Card,
+}
+
+/// What lies over the transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overlay {
+    None,
+    /// The list of keys, scrolled by so many lines.
+    Help {
+        scroll: usize,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    Idle,
+    Running,
+}
+
+/// The card as it was last laid out: how much of its body was on the screen, and its cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CardView {
+    pub body_room: usize,
+    pub body_total: usize,
+    /// Line of the card and column, where text is being written.
+    pub cursor: Option<(usize, usize)>,
+}
+
+/// The turn that runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    pub since_ms: u64,
+    pub phase: Phase,
+    pub stop: Stop,
+    /// Calls that run just now.
+    pub running: usize,
+    /// Bytes streamed since the provider last gave a count.
+    pub streamed: usize,
+    /// Output tokens the provider counted, where it did.
+    pub tokens: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing has come yet of the model's reply.
+    Asking,
+    Thinking,
+    Answering,
+    Tools,
+    /// Nothing goes on until the person decides.
+    Paused,
+}
+
+/// Whether the person has asked it to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    No,
+    Asked,
+}
+
+impl Turn {
+    pub fn new(now_ms: u64) -> Self {
+        Self { since_ms: now_ms, phase: Phase::Asking, stop: Stop::No, running: 0, streamed: 0, tokens: None }
+    }
+}
+
+/// A failed request that is sent again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Retry {
+    pub class: ErrorClass,
+    pub message: String,
+    pub since_ms: u64,
+    pub wait: Duration,
+    pub attempt: u32,
+    pub of: u32,
+    pub state: RetryState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryState {
+    Counting,
+    /// The wait is over or was cut short.
+    Sent,
+}
+
+impl Retry {
+    /// Whole seconds left, rounded up.
+    pub fn seconds_left(&self, now_ms: u64) -> u64 {
+        let wait = u64::try_from(self.wait.as_millis()).unwrap_or(u64::MAX);
+        self.since_ms.saturating_add(wait).saturating_sub(now_ms).div_ceil(1_000)
+    }
+}
+
+/// Whether the screen is on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    Open,
+    /// The owner was told; it has until then to answer.
+    Closing {
+        until_ms: u64,
+    },
+    Over,
+}
+
+/// How the rows of the screen are shared out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Areas {
+    pub pane: usize,
+    pub banner: usize,
+    pub queue: usize,
+    pub composer: usize,
+}
+
+impl Model {
+    pub fn new(setup: Setup) -> Self {
+        Self {
+            columns: setup.columns,
+            rows: setup.rows,
+            glyphs: setup.glyphs,
+            motion: setup.motion,
+            now_ms: 0,
+            window: Window::Focused,
+            header: None,
+            transcript: Transcript::default(),
+            cards: Cards::default(),
+            card_view: CardView::default(),
+            composer: Composer::default(),
+            focus: Focus::Composer,
+            overlay: Overlay::None,
+            details: Fold::Folded,
+            thinking: setup.thinking,
+            turn: None,
+            shell: Activity::Idle,
+            retry: None,
+            queue: Vec::new(),
+            flash: None,
+            armed_until: None,
+            life: Life::Open,
+            last_answer: None,
+            goodbye: Vec::new(),
+        }
+    }
+
+    pub fn is_too_small(&self) -> bool {
+        self.columns < LEAST_COLUMNS || self.rows < LEAST_ROWS
+    }
+
+    /// Whether something can be interrupted.
+    pub fn runs(&self) -> bool {
+        self.turn.is_some() || self.shell == Activity::Running
+    }
+
+    pub fn look(&self) -> Look {
+        Look {
+            width: usize::from(self.columns.max(LEAST_COLUMNS)).min(WIDEST_TEXT),
+            glyphs: self.glyphs,
+            details: self.details,
+            thinking: self.thinking,
+            now_ms: self.now_ms,
+            motion: self.motion,
+        }
+    }
+
+    /// Cells for text in the composer: a prompt before it, and one for the cursor behind it.
+    pub fn composer_width(&self) -> usize {
+        usize::from(self.columns.max(LEAST_COLUMNS)) - 4
+    }
+
+    /// Cells for text in the card's editors.
+    pub fn card_text_width(&self) -> usize {
+        let width = self.look().width;
+        width.saturating_sub(if width < 60 { 3 } else { 5 })
+    }
+
+    /// Header, two rules and the status line take four rows; the rest is shared out.
+    pub fn areas(&self) -> Areas {
+        let rows = usize::from(self.rows.max(LEAST_ROWS));
+        let most = (rows * 2 / 5).clamp(1, 8);
+        let composer =
+            super::composer::Rows::of(&self.composer.editor, self.composer_width()).height().clamp(1, most);
+        let room = rows.saturating_sub(4 + composer);
+        let queue = self.queue.len().min(3).min(room.saturating_sub(3));
+        let banner = match &self.retry {
+            Some(_) if rows >= 20 => 4,
+            Some(_) => 1,
+            None => 0,
+        };
+        let banner = banner.min(room.saturating_sub(queue + 2));
+        Areas { pane: room - queue - banner, banner, queue, composer }
+    }
+
+    /// When the model next wants a message, if nothing else happens; `None` for never.
+    pub fn wake_at(&self) -> Option<u64> {
+        let frame = match self.motion {
+            Motion::Full => 125,
+            Motion::Reduced => 1_000,
+        };
+        let moves = self.is_busy() || self.retry_counts();
+        let closing = match self.life {
+            Life::Closing { until_ms } => Some(until_ms),
+            Life::Open | Life::Over => None,
+        };
+        [
+            moves.then(|| (self.now_ms / frame + 1) * frame),
+            self.armed_until,
+            self.flash.as_ref().map(|(_, until)| *until),
+            self.composer.unsaved_since.map(|since| since + DRAFT_MS),
+            closing,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// Whether something goes on that is drawn as going on. A turn that waits for the person rests.
+    pub fn is_busy(&self) -> bool {
+        let turn = self.turn.as_ref().is_some_and(|turn| match turn.phase {
+            Phase::Asking | Phase::Thinking | Phase::Answering | Phase::Tools => true,
+            Phase::Paused => turn.stop == Stop::Asked,
+        });
+        turn || self.shell == Activity::Running
+    }
+
+    fn retry_counts(&self) -> bool {
+        self.retry.as_ref().is_some_and(|retry| retry.state == RetryState::Counting)
+    }
+}

@@ -1,0 +1,94 @@
+//! Panics while the screen is up: our own restore the terminal and are then printed; those of other threads are
+//! shown as a fault in the transcript, because the program goes on.
+
+use std::panic::PanicHookInfo;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ThreadId;
+
+use tokio::sync::Notify;
+
+use super::screen::Screen;
+
+type Hook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
+
+/// Installed while the screen is up; puts the former hook back when dropped.
+pub struct PanicWatch {
+    shared: Arc<Shared>,
+    former: Arc<Hook>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// The thread that updates or draws just now.
+    ours: Mutex<Option<ThreadId>>,
+    others: Mutex<Vec<String>>,
+    happened: Notify,
+}
+
+impl PanicWatch {
+    pub fn install(screen: &Screen) -> Self {
+        let former: Arc<Hook> = Arc::from(std::panic::take_hook());
+        let shared = Arc::new(Shared::default());
+        let (hook, seen, screen) = (Arc::clone(&former), Arc::clone(&shared), screen.clone());
+        // The copy in the hook must not give the terminal back when the hook is replaced.
+        let screen = std::mem::ManuallyDrop::new(screen);
+        std::panic::set_hook(Box::new(move |info| {
+            if seen.is_ours() {
+                screen.leave();
+                hook(info);
+            } else {
+                seen.note(info);
+            }
+        }));
+        Self { shared, former }
+    }
+
+    /// Runs a piece of the screen's own work; a panic in it restores the terminal first.
+    pub fn guarding<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.shared.set(Some(std::thread::current().id()));
+        let done = work();
+        self.shared.set(None);
+        done
+    }
+
+    /// The next panic of another thread, in words. Cancel-safe.
+    pub async fn trouble(&self) -> String {
+        loop {
+            let heard = self.shared.happened.notified();
+            let next = self.shared.others.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            match next {
+                Some(text) => return text,
+                None => heard.await,
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn set(&self, thread: Option<ThreadId>) {
+        *self.ours.lock().unwrap_or_else(PoisonError::into_inner) = thread;
+    }
+
+    fn is_ours(&self) -> bool {
+        let ours = *self.ours.lock().unwrap_or_else(PoisonError::into_inner);
+        ours == Some(std::thread::current().id())
+    }
+
+    fn note(&self, info: &PanicHookInfo<'_>) {
+        let text = format!("internal error: {info}");
+        tracing::error!(%info, "a thread panicked");
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        self.happened.notify_one();
+    }
+}
+
+impl Drop for PanicWatch {
+    fn drop(&mut self) {
+        // The hook cannot be changed by a thread that panics; the process ends then anyway.
+        if std::thread::panicking() {
+            return;
+        }
+        let former = Arc::clone(&self.former);
+        std::panic::set_hook(Box::new(move |info| former(info)));
+    }
+}

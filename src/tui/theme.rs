@@ -1,0 +1,359 @@
+//! Roles of text, and the themes that give them colours; the two sets of glyphs.
+//!
+//! Everything on the screen is drawn in a role, never in a colour, and every state has its own glyph and word, so
+//! that nothing is said by colour alone. Called by the views; chosen once, from [`Surroundings`].
+
+use ratatui::style::{Color, Modifier, Style};
+
+use super::line::Ink;
+
+/// What a piece of text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Role {
+    #[default]
+    Text,
+    /// Secondary: hints, times, rules.
+    Dim,
+    /// The person's own words.
+    User,
+    /// The mark before an answer.
+    Answer,
+    Thinking,
+    Tool,
+    /// Something waits for the person, or standing permission is on.
+    Waiting,
+    Ok,
+    Fail,
+    /// A high-risk request.
+    High,
+    Heading,
+    Link,
+    Code,
+    Quote,
+    Added,
+    Removed,
+    /// A key that can be pressed.
+    Key,
+}
+
+/// The person's choice of theme.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ThemeChoice {
+    /// From the terminal: light where it says so, dark else, 16 colours where it has no more.
+    #[default]
+    Auto,
+    Dark,
+    Light,
+    Ansi16,
+}
+
+/// What the environment says of the terminal. Values as found; `None` where unset.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    pub term: Option<String>,
+    pub colorterm: Option<String>,
+    pub colorfgbg: Option<String>,
+    pub no_color: Option<String>,
+}
+
+impl Surroundings {
+    /// Asks `lookup` for `TERM`, `COLORTERM`, `COLORFGBG` and `NO_COLOR`.
+    pub fn from_lookup(lookup: impl Fn(&str) -> Option<String>) -> Self {
+        Self {
+            term: lookup("TERM"),
+            colorterm: lookup("COLORTERM"),
+            colorfgbg: lookup("COLORFGBG"),
+            no_color: lookup("NO_COLOR"),
+        }
+    }
+
+    /// The Linux console and unknown terminals lack the fonts for more than ASCII.
+    pub fn glyphs(&self) -> &'static Glyphs {
+        match self.term.as_deref() {
+            Some("linux" | "dumb") => &Glyphs::ASCII,
+            Some(_) | None => &Glyphs::UNICODE,
+        }
+    }
+
+    /// Whether escape sequences beyond the oldest ones may be sent.
+    pub fn is_modern(&self) -> bool {
+        !matches!(self.term.as_deref(), Some("linux" | "dumb"))
+    }
+
+    fn has_256_colours(&self) -> bool {
+        self.colorterm.as_deref().is_some_and(|value| !value.is_empty())
+            || self.term.as_deref().is_some_and(|term| term.contains("256color") || term.contains("direct"))
+    }
+
+    /// `COLORFGBG` is `foreground;background` in ANSI numbers; 7 and 15 are the light backgrounds.
+    fn is_light(&self) -> bool {
+        self.colorfgbg
+            .as_deref()
+            .and_then(|value| value.rsplit(';').next())
+            .is_some_and(|background| matches!(background, "7" | "15"))
+    }
+}
+
+/// Which colours the roles get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Palette {
+    Dark,
+    Light,
+    Ansi16,
+    /// `NO_COLOR`: weight and underline only.
+    Plain,
+}
+
+/// Colours for roles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Theme {
+    palette: Palette,
+}
+
+impl Theme {
+    pub fn choose(choice: ThemeChoice, around: &Surroundings) -> Self {
+        if around.no_color.as_deref().is_some_and(|value| !value.is_empty()) {
+            return Self { palette: Palette::Plain };
+        }
+        let palette = match choice {
+            ThemeChoice::Dark => Palette::Dark,
+            ThemeChoice::Light => Palette::Light,
+            ThemeChoice::Ansi16 => Palette::Ansi16,
+            ThemeChoice::Auto if !around.has_256_colours() => Palette::Ansi16,
+            ThemeChoice::Auto if around.is_light() => Palette::Light,
+            ThemeChoice::Auto => Palette::Dark,
+        };
+        Self { palette }
+    }
+
+    /// How `ink` is drawn.
+    pub fn style(&self, ink: Ink) -> Style {
+        let mut style = match self.palette {
+            Palette::Dark => coloured(column(ink.role).0),
+            Palette::Light => coloured(column(ink.role).1),
+            Palette::Ansi16 => coloured(column(ink.role).2),
+            Palette::Plain => Style::new(),
+        };
+        style = style.add_modifier(self.weight(ink.role));
+        for (on, modifier) in [
+            (ink.bold, Modifier::BOLD),
+            (ink.italic, Modifier::ITALIC),
+            (ink.underline, Modifier::UNDERLINED),
+            (ink.strike, Modifier::CROSSED_OUT),
+        ] {
+            if on {
+                style = style.add_modifier(modifier);
+            }
+        }
+        style
+    }
+
+    /// What marks a role beside its colour, or in its place.
+    fn weight(self, role: Role) -> Modifier {
+        match role {
+            Role::Dim if self.palette == Palette::Plain => Modifier::DIM,
+            Role::Heading | Role::High | Role::Key => Modifier::BOLD,
+            Role::Link => Modifier::UNDERLINED,
+            Role::Thinking | Role::Quote => Modifier::ITALIC,
+            Role::Dim
+            | Role::Text
+            | Role::User
+            | Role::Answer
+            | Role::Tool
+            | Role::Waiting
+            | Role::Ok
+            | Role::Fail
+            | Role::Code
+            | Role::Added
+            | Role::Removed => Modifier::empty(),
+        }
+    }
+}
+
+fn coloured(colour: Option<Color>) -> Style {
+    match colour {
+        Some(colour) => Style::new().fg(colour),
+        None => Style::new(),
+    }
+}
+
+/// Foregrounds of a role: dark, light (both of the 256 colours), 16 colours. `None` is the terminal's own.
+fn column(role: Role) -> (Option<Color>, Option<Color>, Option<Color>) {
+    let of = |dark, light, ansi| (Some(Color::Indexed(dark)), Some(Color::Indexed(light)), Some(ansi));
+    match role {
+        Role::Text => (None, None, None),
+        Role::Dim => of(245, 243, Color::DarkGray),
+        Role::User => of(117, 25, Color::Cyan),
+        Role::Answer => of(114, 28, Color::Green),
+        Role::Thinking => of(247, 242, Color::DarkGray),
+        Role::Tool => of(110, 24, Color::Blue),
+        Role::Waiting => of(221, 130, Color::Yellow),
+        Role::Ok => of(114, 28, Color::Green),
+        Role::Fail => of(203, 124, Color::Red),
+        Role::High => of(209, 160, Color::LightRed),
+        Role::Heading => of(153, 18, Color::Cyan),
+        Role::Link => of(75, 26, Color::Blue),
+        Role::Code => of(180, 94, Color::Yellow),
+        Role::Quote => of(247, 240, Color::DarkGray),
+        Role::Added => of(114, 28, Color::Green),
+        Role::Removed => of(203, 124, Color::Red),
+        Role::Key => of(189, 17, Color::White),
+    }
+}
+
+/// The signs of the screen, each one cell wide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Glyphs {
+    pub user: &'static str,
+    pub answer: &'static str,
+    pub tool: &'static str,
+    pub waiting: &'static str,
+    pub ok: &'static str,
+    pub fail: &'static str,
+    pub unknown: &'static str,
+    pub retry: &'static str,
+    pub spinner: [&'static str; 4],
+    pub still: &'static str,
+    pub rule: &'static str,
+    pub side: &'static str,
+    pub thinking_side: &'static str,
+    pub cross: &'static str,
+    pub tee: [&'static str; 2],
+    pub open: &'static str,
+    pub folded: &'static str,
+    pub bullets: [&'static str; 3],
+    pub boxes: [&'static str; 2],
+    pub cursor: &'static str,
+    pub corners: [&'static str; 4],
+    pub down: &'static str,
+    pub dot: &'static str,
+}
+
+impl Glyphs {
+    pub const UNICODE: Self = Self {
+        user: "┃",
+        answer: "●",
+        tool: "◆",
+        waiting: "◇",
+        ok: "✓",
+        fail: "✗",
+        unknown: "?",
+        retry: "⟳",
+        spinner: ["◐", "◓", "◑", "◒"],
+        still: "…",
+        rule: "─",
+        side: "│",
+        thinking_side: "╎",
+        cross: "┼",
+        tee: ["├", "┤"],
+        open: "▾",
+        folded: "▸",
+        bullets: ["•", "◦", "▪"],
+        boxes: ["☐", "☑"],
+        cursor: "▌",
+        corners: ["╭", "╮", "╰", "╯"],
+        down: "↓",
+        dot: "·",
+    };
+
+    pub const ASCII: Self = Self {
+        user: "|",
+        answer: "*",
+        tool: "#",
+        waiting: "?",
+        ok: "+",
+        fail: "x",
+        unknown: "?",
+        retry: "@",
+        spinner: ["|", "/", "-", "\\"],
+        still: ".",
+        rule: "-",
+        side: "|",
+        thinking_side: ":",
+        cross: "+",
+        tee: ["+", "+"],
+        open: "v",
+        folded: ">",
+        bullets: ["*", "-", "+"],
+        boxes: ["-", "x"],
+        cursor: "_",
+        corners: ["+", "+", "+", "+"],
+        down: "v",
+        dot: "-",
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_theme_follows_the_terminal() {
+        let around = |term: &str, fgbg: &str, no_color: &str| {
+            let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+            Surroundings {
+                term: some(term),
+                colorterm: None,
+                colorfgbg: some(fgbg),
+                no_color: some(no_color),
+            }
+        };
+        let cases = [
+            (ThemeChoice::Auto, around("xterm-256color", "", ""), Palette::Dark),
+            (ThemeChoice::Auto, around("xterm-256color", "0;15", ""), Palette::Light),
+            (ThemeChoice::Auto, around("xterm", "", ""), Palette::Ansi16),
+            (ThemeChoice::Auto, around("xterm-256color", "", "1"), Palette::Plain),
+            (ThemeChoice::Light, around("xterm", "", ""), Palette::Light),
+            (ThemeChoice::Light, around("xterm", "", "1"), Palette::Plain),
+        ];
+        for (choice, around, palette) in cases {
+            assert_eq!(Theme::choose(choice, &around), Theme { palette }, "{around:?}");
+        }
+        assert_eq!(around("linux", "", "").glyphs(), &Glyphs::ASCII);
+        assert_eq!(around("xterm", "", "").glyphs(), &Glyphs::UNICODE);
+    }
+
+    #[test]
+    fn no_color_means_none() {
+        let plain = Theme { palette: Palette::Plain };
+        let style = plain.style(Ink::of(Role::High));
+        assert_eq!((style.fg, style.bg), (None, None));
+        assert!(style.add_modifier.contains(Modifier::BOLD));
+    }
+
+    #[test]
+    fn every_glyph_is_one_cell() {
+        for glyphs in [Glyphs::UNICODE, Glyphs::ASCII] {
+            let singles = [
+                glyphs.user,
+                glyphs.answer,
+                glyphs.tool,
+                glyphs.waiting,
+                glyphs.ok,
+                glyphs.fail,
+                glyphs.unknown,
+                glyphs.retry,
+                glyphs.still,
+                glyphs.rule,
+                glyphs.side,
+                glyphs.thinking_side,
+                glyphs.cross,
+                glyphs.open,
+                glyphs.folded,
+                glyphs.cursor,
+                glyphs.down,
+                glyphs.dot,
+            ];
+            let all = singles
+                .into_iter()
+                .chain(glyphs.spinner)
+                .chain(glyphs.bullets)
+                .chain(glyphs.boxes)
+                .chain(glyphs.corners)
+                .chain(glyphs.tee);
+            for glyph in all {
+                assert_eq!(crate::stdx::text::width(glyph), 1, "{glyph:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! A turn's events: what each adds to the transcript and to the status.
+
+use crate::agent::port::{Event, Settled};
+use crate::approval::{Approval, Decider, Remember, RequestId};
+use crate::frontend::link::Tone;
+use crate::history::{Limit, TurnEnd};
+use crate::message::{NoteKind, ReturnStatus, ToolCall, ToolReturn, UserPart};
+use crate::tui::cards::Card;
+use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Standing, Thinking, call};
+use crate::tui::model::{Model, Phase, Retry, RetryState, Turn};
+
+pub fn take(model: &mut Model, event: Event) {
+    match event {
+        Event::Prompted { parts } => prompted(model, &parts),
+        Event::TextDelta { text } => text_delta(model, &text),
+        Event::TextCommitted { text } => text_committed(model, text),
+        Event::ThinkingDelta { text } => thinking_delta(model, &text),
+        Event::ThinkingCommitted { text } => thinking_committed(model, &text),
+        Event::ToolArgs { index, name, delta } => tool_args(model, index, name, &delta),
+        Event::ToolCall { call } => tool_call(model, &call),
+        Event::ToolPlanned { call, plan: _ } => {
+            if let Some(row) = model.transcript.call_mut(&call.id) {
+                row.subject = call::subject(&call.args);
+            }
+        }
+        Event::ToolRunning { call } => tool_running(model, &call),
+        Event::ToolProgress { progress } => {
+            if let Some(row) = model.transcript.call_mut(&progress.call) {
+                row.push(&progress.text);
+            }
+        }
+        Event::ToolReturn { call, returned } => tool_return(model, &call, &returned),
+        Event::ApprovalNeeded { request } => {
+            if let Some(row) = model.transcript.call_mut(&request.call) {
+                row.state = CallState::Waiting;
+                row.subject = call::subject(&request.args);
+            }
+            model.cards.add(request);
+            rest(model);
+        }
+        Event::ApprovalSettled { request, settled } => approval_settled(model, &request, &settled),
+        Event::Retry { class, message, wait, attempt, of } => {
+            let since_ms = model.now_ms;
+            let state = RetryState::Counting;
+            model.retry = Some(Retry { class, message, since_ms, wait, attempt, of, state });
+        }
+        Event::PartialReset => {
+            model.transcript.retain(|cell| cell.standing == Standing::Kept);
+            phase(model, Phase::Asking);
+        }
+        Event::Usage { usage, model: _ } => {
+            if let (Some(turn), Some(output)) = (&mut model.turn, usage.output) {
+                turn.tokens = Some(turn.tokens.unwrap_or(0) + output);
+                turn.streamed = 0;
+            }
+        }
+        Event::Compacted { dropped } => {
+            note(model, &format!("{dropped} older messages were left out, so that the rest fits the model"));
+        }
+        Event::Status { text } => note(model, &text),
+        Event::TurnEnded { end } => turn_ended(model, end),
+    }
+}
+
+pub(super) fn note(model: &mut Model, text: &str) {
+    model.transcript.push(Cell::new(CellKind::Note { text: text.to_owned() }));
+}
+
+fn phase(model: &mut Model, phase: Phase) {
+    if let Some(turn) = &mut model.turn {
+        turn.phase = phase;
+    }
+}
+
+/// Something of a reply came: the request was answered.
+fn streamed(model: &mut Model, bytes: usize, phase: Phase) {
+    model.retry = None;
+    if let Some(turn) = &mut model.turn {
+        turn.streamed += bytes;
+        turn.phase = phase;
+    }
+}
+
+/// Nothing runs any more: the turn waits for the model, or for the person.
+fn rest(model: &mut Model) {
+    let waits = !model.cards.is_empty();
+    if let Some(turn) = &mut model.turn {
+        turn.phase = match (turn.running, waits) {
+            (0, true) => Phase::Paused,
+            (0, false) => Phase::Asking,
+            (_, _) => Phase::Tools,
+        };
+    }
+}
+
+fn prompted(model: &mut Model, parts: &[UserPart]) {
+    keep(model);
+    for cell in user_cells(parts) {
+        if let CellKind::User { text } = &cell.kind
+            && let Some(at) = model.queue.iter().position(|queued| queued.trim() == text.trim())
+        {
+            model.queue.remove(at);
+        }
+        model.transcript.push(cell);
+    }
+    phase(model, Phase::Asking);
+}
+
+/// What the person and the program said in the user's place.
+pub(super) fn user_cells(parts: &[UserPart]) -> Vec<Cell> {
+    let cell = |part: &UserPart| match part {
+        UserPart::Text { text } => CellKind::User { text: text.clone() },
+        UserPart::Image { media_type, .. } => CellKind::Note { text: format!("an image ({media_type})") },
+        UserPart::Note { kind, text } => {
+            let label = match kind {
+                NoteKind::Reflection => "told the model what was wrong",
+                NoteKind::CommandOutput => "told the model what the command said",
+                NoteKind::Abort => "told the model that the turn before was stopped",
+                NoteKind::LateOutcome { .. } => "told the model how a late call ended",
+                NoteKind::Budget => "told the model to come to an end",
+                NoteKind::Summary => "older messages, in short",
+            };
+            CellKind::Note { text: format!("{label}: {}", crate::stdx::text::one_line_summary(text, 300)) }
+        }
+    };
+    parts.iter().map(|part| Cell::new(cell(part))).collect()
+}
+
+/// What was shown of the reply stands.
+fn keep(model: &mut Model) {
+    for cell in model.transcript.iter_mut() {
+        cell.standing = Standing::Kept;
+    }
+}
+
+fn text_delta(model: &mut Model, text: &str) {
+    end_thinking(model);
+    streamed(model, text.len(), Phase::Answering);
+    let live = |cell: &&mut Cell| matches!(&cell.kind, CellKind::Answer(answer) if answer.is_live());
+    if model.transcript.last_mut().filter(live).is_none() {
+        model.transcript.push(Cell::provisional(CellKind::Answer(Box::new(Answer::live()))));
+    }
+    if let Some(Cell { kind: CellKind::Answer(answer), .. }) = model.transcript.last_mut() {
+        answer.push(text);
+    }
+}
+
+fn text_committed(model: &mut Model, text: String) {
+    end_thinking(model);
+    streamed(model, 0, Phase::Answering);
+    model.last_answer = Some(text.clone());
+    let live =
+        model.transcript.newest_mut(|kind| matches!(kind, CellKind::Answer(answer) if answer.is_live()));
+    match live {
+        Some(Cell { kind: CellKind::Answer(answer), .. }) => answer.commit(text),
+        Some(_) | None => {
+            let answer = Box::new(Answer::committed(text));
+            model.transcript.push(Cell::provisional(CellKind::Answer(answer)));
+        }
+    }
+}
+
+fn thinking_delta(model: &mut Model, text: &str) {
+    streamed(model, text.len(), Phase::Thinking);
+    let now = model.now_ms;
+    let live = |cell: &&mut Cell| matches!(&cell.kind, CellKind::Thinking(thinking) if thinking.is_live());
+    if model.transcript.last_mut().filter(live).is_none() {
+        model.transcript.push(Cell::provisional(CellKind::Thinking(Thinking::live(now))));
+    }
+    if let Some(cell) = model.transcript.last_mut()
+        && let CellKind::Thinking(thinking) = &mut cell.kind
+    {
+        thinking.push(text);
+        cell.touch();
+    }
+}
+
+fn live_thinking(model: &mut Model) -> Option<&mut Thinking> {
+    let cell = model
+        .transcript
+        .newest_mut(|kind| matches!(kind, CellKind::Thinking(thinking) if thinking.is_live()))?;
+    if let CellKind::Thinking(thinking) = &mut cell.kind { Some(thinking) } else { None }
+}
+
+fn thinking_committed(model: &mut Model, text: &str) {
+    let now = model.now_ms;
+    match live_thinking(model) {
+        Some(thinking) => thinking.commit(Some(text), now),
+        // Its deltas were shown and folded already, or there were none.
+        None if text.trim().is_empty() => {}
+        None => {
+            let shown = |kind: &CellKind| matches!(kind, CellKind::Thinking(_));
+            let folded = model
+                .transcript
+                .cells()
+                .iter()
+                .any(|cell| cell.standing == Standing::Provisional && shown(&cell.kind));
+            if !folded {
+                model.transcript.push(Cell::provisional(CellKind::Thinking(Thinking::committed(text))));
+            }
+        }
+    }
+}
+
+/// The answer or a call begins: thinking folds by itself.
+fn end_thinking(model: &mut Model) {
+    let last = model.transcript.last_mut();
+    if !last.is_some_and(|cell| matches!(&cell.kind, CellKind::Thinking(thinking) if thinking.is_live())) {
+        return;
+    }
+    let now = model.now_ms;
+    if let Some(thinking) = live_thinking(model) {
+        thinking.commit(None, now);
+    }
+}
+
+fn tool_args(model: &mut Model, index: usize, name: String, delta: &str) {
+    end_thinking(model);
+    streamed(model, delta.len(), Phase::Answering);
+    let is_it = |kind: &CellKind| matches!(kind, CellKind::CallDraft(draft) if draft.index == index);
+    if model.transcript.newest_mut(is_it).is_none() {
+        model.transcript.push(Cell::provisional(CellKind::CallDraft(CallDraft::new(index, name))));
+    }
+    if let Some(Cell { kind: CellKind::CallDraft(draft), .. }) = model.transcript.newest_mut(is_it) {
+        draft.push(delta);
+    }
+}
+
+fn tool_call(model: &mut Model, call: &ToolCall) {
+    end_live(model);
+    keep(model);
+    // A turn that is resumed names its open calls again.
+    if model.transcript.call_mut(&call.id).is_some() {
+        return;
+    }
+    let row = CellKind::Call(Box::new(CallRow::new(call)));
+    // The oldest draft is the first call: both come in order.
+    let draft = model.transcript.iter_mut().find(|cell| matches!(cell.kind, CellKind::CallDraft(_)));
+    match draft {
+        Some(cell) => *cell = Cell::new(row),
+        None => model.transcript.push(Cell::new(row)),
+    }
+}
+
+fn tool_running(model: &mut Model, call: &ToolCall) {
+    let now = model.now_ms;
+    if model.transcript.call_mut(&call.id).is_none() {
+        tool_call(model, call);
+    }
+    if let Some(row) = model.transcript.call_mut(&call.id) {
+        row.run(now);
+    }
+    if let Some(turn) = &mut model.turn {
+        turn.running += 1;
+        turn.phase = Phase::Tools;
+    }
+}
+
+fn tool_return(model: &mut Model, call: &ToolCall, returned: &ToolReturn) {
+    let now = model.now_ms;
+    if model.transcript.call_mut(&call.id).is_none() {
+        tool_call(model, call);
+    }
+    let Some(row) = model.transcript.call_mut(&call.id) else { return };
+    let ran = row.state == CallState::Running;
+    row.finish(returned, Some(now));
+    if let Some(turn) = &mut model.turn {
+        turn.running -= usize::from(ran && turn.running > 0);
+    }
+    rest(model);
+}
+
+fn approval_settled(model: &mut Model, id: &RequestId, settled: &Settled) {
+    // Put off, it still waits: the card stays, aside.
+    let stays = match settled {
+        Settled::Decided { approval: Approval::Later, .. } | Settled::Detached => true,
+        Settled::Decided { approval: Approval::Approve { .. } | Approval::Deny { .. }, .. }
+        | Settled::Withdrawn
+        | Settled::Replaced => false,
+    };
+    if stays {
+        model.cards.put_off(id);
+        return rest(model);
+    }
+    let Some(card) = model.cards.remove(id) else { return };
+    let (outcome, tone) = outcome(settled);
+    match model.transcript.call_mut(&card.request.call) {
+        Some(row) => {
+            row.decision = Some(outcome);
+            if row.state == CallState::Waiting {
+                row.state = match settled {
+                    Settled::Decided { approval: Approval::Deny { .. }, .. } => {
+                        CallState::Done(ReturnStatus::Denied)
+                    }
+                    Settled::Withdrawn => CallState::Done(ReturnStatus::Interrupted),
+                    Settled::Decided { .. } | Settled::Detached | Settled::Replaced => CallState::Planned,
+                };
+            }
+        }
+        None => settled_cell(model, &card, outcome, tone),
+    }
+    rest(model);
+}
+
+fn settled_cell(model: &mut Model, card: &Card, outcome: String, tone: Tone) {
+    let tool = card.request.tool.as_str().to_owned();
+    let subject = call::subject(&card.request.args);
+    model.transcript.push(Cell::new(CellKind::Settled { tool, subject, outcome, tone }));
+}
+
+/// A settlement in words.
+fn outcome(settled: &Settled) -> (String, Tone) {
+    let elsewhere = |by: &Decider| match by {
+        Decider::Tui => "",
+        Decider::Cli => " elsewhere",
+        Decider::Script => " by a script",
+    };
+    match settled {
+        Settled::Decided { approval: Approval::Approve { instead: Some(_), .. }, by } => {
+            (format!("approved{} with other arguments", elsewhere(by)), Tone::Plain)
+        }
+        Settled::Decided { approval: Approval::Approve { instead: None, remember }, by } => {
+            let text = match remember {
+                Remember::Once if *by == Decider::Tui => call::APPROVED.to_owned(),
+                Remember::Once => format!("approved{}", elsewhere(by)),
+                Remember::Session => format!("approved{} for this session", elsewhere(by)),
+                Remember::Rule => format!("approved{} as a rule", elsewhere(by)),
+            };
+            (text, Tone::Plain)
+        }
+        Settled::Decided { approval: Approval::Deny { reason }, by } => {
+            let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+            (format!("denied{}{why}", elsewhere(by)), Tone::Error)
+        }
+        Settled::Decided { approval: Approval::Later, .. } => ("put off".to_owned(), Tone::Warning),
+        Settled::Withdrawn => ("withdrawn: the turn was stopped".to_owned(), Tone::Warning),
+        Settled::Detached => ("waits in the inbox".to_owned(), Tone::Warning),
+        Settled::Replaced => ("asked again".to_owned(), Tone::Warning),
+    }
+}
+
+/// No part of a reply is live any more.
+fn end_live(model: &mut Model) {
+    let now = model.now_ms;
+    for cell in model.transcript.iter_mut() {
+        if let CellKind::Answer(answer) = &mut cell.kind
+            && answer.is_live()
+        {
+            answer.end();
+            cell.touch();
+        } else if let CellKind::Thinking(thinking) = &mut cell.kind
+            && thinking.is_live()
+        {
+            thinking.commit(None, now);
+            cell.touch();
+        }
+    }
+}
+
+pub(super) fn begin_turn(model: &mut Model) {
+    model.turn = Some(Turn::new(model.now_ms));
+    model.retry = None;
+}
+
+/// The turn is over, whoever says so.
+pub(super) fn end_turn(model: &mut Model) {
+    end_live(model);
+    keep(model);
+    model.transcript.retain(|cell| !matches!(cell.kind, CellKind::CallDraft(_)));
+    model.turn = None;
+    model.retry = None;
+}
+
+fn turn_ended(model: &mut Model, end: TurnEnd) {
+    end_turn(model);
+    match end {
+        TurnEnd::Completed => {}
+        TurnEnd::Deferred => {
+            note(model, "the turn waits for you: decide here (Alt+A) or with `co approvals`, now or later");
+        }
+        TurnEnd::Interrupted => note(model, "stopped"),
+        TurnEnd::LimitReached { limit } => note(
+            model,
+            match limit {
+                Limit::Requests => "the turn used up its model requests; say \"go on\" to continue",
+                Limit::Tokens => "the turn used up its tokens; say \"go on\" to continue",
+                Limit::Output => "the model's output limit cut the reply off; say \"go on\" to continue",
+            },
+        ),
+        TurnEnd::Failed { error } => {
+            let (message, advice) = (error.to_string(), error.advice().to_owned());
+            model.transcript.push(Cell::new(CellKind::Failure { message, advice }));
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Keys and pastes: which context has them, and what they do there.
+
+use super::{card, close, flash};
+use crate::agent::port::Op;
+use crate::command::{Entry, dispatch};
+use crate::frontend::link::Ask;
+use crate::message::UserPart;
+use crate::tui::cards::Stage;
+use crate::tui::composer::{Editor, Moved};
+use crate::tui::key::{Key, Mods};
+use crate::tui::keys::{Action, Change, Context, Move, Scroll, action};
+use crate::tui::model::{ARMED_MS, Activity, Focus, GOODBYE_MS, Life, Model, Overlay, RetryState, Stop};
+use crate::tui::msg::Cmd;
+
+pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
+    if !matches!(model.life, Life::Open) {
+        if action(&[Context::Global], key) == Some(Action::Interrupt) {
+            close(model, GOODBYE_MS, cmds);
+        }
+        return;
+    }
+    if model.is_too_small() {
+        return blind(model, key, cmds);
+    }
+    let contexts = contexts(model);
+    if card::is_guarded(model) && key.mods == Mods::NONE {
+        return;
+    }
+    match action(contexts, key) {
+        // A question mark is text unless the line is empty.
+        Some(Action::Help) if !model.composer.is_empty() => typed(model, key),
+        Some(action) => act(model, action, cmds),
+        None => typed(model, key),
+    }
+}
+
+/// On a screen too small to show anything, keys decide and type nothing.
+fn blind(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
+    match action(&[Context::Global], key) {
+        Some(Action::Interrupt) => close(model, GOODBYE_MS, cmds),
+        Some(Action::Suspend) => cmds.push(Cmd::Suspend),
+        Some(_) | None => {}
+    }
+}
+
+/// Who is asked what a key means, in order.
+fn contexts(model: &Model) -> &'static [Context] {
+    if let Overlay::Help { .. } = model.overlay {
+        return &[Context::Help, Context::Global];
+    }
+    match (model.focus, model.cards.current().map(|card| &card.stage)) {
+        (Focus::Composer, _) | (Focus::Card, None) => &[Context::Composer, Context::Text, Context::Global],
+        (Focus::Card, Some(Stage::Reason(_))) => &[Context::Reason, Context::Text, Context::Global],
+        (Focus::Card, Some(Stage::Editing(_))) => &[Context::Arguments, Context::Text, Context::Global],
+        (Focus::Card, Some(Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_))) => {
+            &[Context::Card, Context::Global]
+        }
+    }
+}
+
+/// The text that keys and pastes go to, if any.
+fn editor(model: &mut Model) -> Option<&mut Editor> {
+    if model.overlay != Overlay::None {
+        return None;
+    }
+    match model.focus {
+        Focus::Composer => Some(&mut model.composer.editor),
+        Focus::Card => match &mut model.cards.current_mut()?.stage {
+            Stage::Reason(editor) => Some(editor),
+            Stage::Editing(editing) => Some(&mut editing.editor),
+            Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => None,
+        },
+    }
+}
+
+fn typed(model: &mut Model, key: Key) {
+    let Some(c) = key.typed() else { return };
+    if let Some(editor) = editor(model) {
+        let mut buffer = [0; 4];
+        editor.insert(c.encode_utf8(&mut buffer));
+        changed(model);
+    }
+}
+
+pub fn paste(model: &mut Model, text: &str) {
+    let in_card = model.focus == Focus::Card;
+    if card::is_guarded(model) {
+        return;
+    }
+    let Some(editor) = editor(model) else { return };
+    if !in_card {
+        editor.paste(text);
+    } else if text.len() <= crate::tui::cards::LONGEST_EDIT {
+        editor.paste_plain(text);
+    }
+    changed(model);
+}
+
+/// The text with the keys was changed.
+fn changed(model: &mut Model) {
+    match model.focus {
+        Focus::Composer => model.composer.touched(model.now_ms),
+        Focus::Card => card::changed(model),
+    }
+}
+
+fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
+    match action {
+        Action::Escape => escape(model, cmds),
+        Action::Interrupt => interrupt(model, cmds),
+        Action::Suspend => cmds.push(Cmd::Suspend),
+        Action::Redraw => cmds.push(Cmd::Redraw),
+        Action::RetryNow => retry_now(model, cmds),
+        Action::ToggleFocus => card::toggle_focus(model),
+        Action::FocusCard => card::focus(model),
+        Action::FoldDetails => model.details = model.details.turned(),
+        Action::FoldThinking => model.thinking = model.thinking.turned(),
+        Action::Help => model.overlay = Overlay::Help { scroll: 0 },
+        Action::Scroll(scroll) => self::scroll(model, scroll),
+        Action::Top => model.transcript.to_top(),
+        Action::Bottom => model.transcript.follow(),
+        Action::Send => send(model, cmds),
+        Action::Unqueue => unqueue(model, cmds),
+        Action::QuitOrDelete if model.composer.is_empty() => close(model, GOODBYE_MS, cmds),
+        Action::QuitOrDelete => change(model, Change::Delete),
+        Action::Move(to) => go(model, to),
+        Action::Change(change) => self::change(model, change),
+        Action::Card(key) => card::act(model, key, cmds),
+    }
+}
+
+/// Changes the text with the keys.
+fn change(model: &mut Model, change: Change) {
+    let Some(editor) = editor(model) else { return };
+    match change {
+        Change::Newline => editor.insert("\n"),
+        Change::Backspace => editor.backspace(),
+        Change::Delete => editor.delete(),
+        Change::KillToEnd => editor.kill_to_end(),
+        Change::KillToStart => editor.kill_to_start(),
+        Change::KillWordBack => editor.kill_word_back(),
+        Change::KillPartBack => editor.kill_part_back(),
+        Change::KillWordForward => editor.kill_word_forward(),
+        Change::Yank => editor.yank(),
+        Change::YankOlder => editor.yank_older(),
+        Change::Undo => editor.undo(),
+        Change::Redo => editor.redo(),
+    }
+    changed(model);
+}
+
+/// Moves in the text with the keys; past its first and last row lies the history.
+fn go(model: &mut Model, to: Move) {
+    let width = match model.focus {
+        Focus::Composer => model.composer_width(),
+        Focus::Card => model.card_text_width(),
+    };
+    let Some(editor) = editor(model) else { return };
+    match to {
+        Move::Left => editor.left(),
+        Move::Right => editor.right(),
+        Move::WordLeft => editor.word_left(),
+        Move::WordRight => editor.word_right(),
+        Move::LineStart => editor.line_start(),
+        Move::LineEnd => editor.line_end(),
+        Move::Up => {
+            if editor.up(width) == Moved::AtEdge && model.focus == Focus::Composer {
+                model.composer.older();
+            }
+        }
+        Move::Down => {
+            if editor.down(width) == Moved::AtEdge && model.focus == Focus::Composer {
+                model.composer.newer();
+            }
+        }
+    }
+}
+
+fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if model.composer.editor.break_at_backslash() {
+        return model.composer.touched(model.now_ms);
+    }
+    if model.composer.editor.text().trim().is_empty() {
+        return;
+    }
+    let text = model.composer.take();
+    // The kept draft is out of date now; an empty one replaces it.
+    model.composer.unsaved_since = Some(model.now_ms);
+    // The owner understands the line in the same way; all else than prompts it answers at once.
+    if let (Some(_), Entry::Prompt { text }) = (&model.turn, dispatch(&text)) {
+        model.queue.push(text);
+    }
+    model.transcript.follow();
+    cmds.push(Cmd::Send(Ask::Line { text }));
+}
+
+/// Takes the newest queued line back into the composer.
+fn unqueue(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let Some(mut text) = model.queue.pop() else { return };
+    cmds.push(Cmd::Send(Ask::Op(Op::TakeBack { parts: vec![UserPart::Text { text: text.clone() }] })));
+    if !model.composer.is_empty() {
+        text = format!("{text}\n{}", model.composer.editor.text());
+    }
+    model.composer.editor.replace(&text);
+    model.composer.touched(model.now_ms);
+}
+
+/// Closes the innermost thing; with nothing open, interrupts.
+fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if let Overlay::Help { .. } = model.overlay {
+        model.overlay = Overlay::None;
+    } else if model.focus == Focus::Card {
+        card::escape(model, cmds);
+    } else if model.runs() {
+        stop(model, cmds);
+    } else {
+        model.flash = None;
+    }
+}
+
+/// Ctrl+C: stops what runs, else clears the draft into the history; twice, quits.
+fn interrupt(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if model.armed_until.is_some() {
+        return close(model, GOODBYE_MS, cmds);
+    }
+    if model.runs() {
+        stop(model, cmds);
+        flash(model, "stopping…  Ctrl+C again quits");
+    } else if model.composer.is_empty() {
+        flash(model, "Ctrl+C again quits");
+    } else {
+        model.composer.take();
+        model.composer.touched(model.now_ms);
+        flash(model, "cleared, Up brings it back  Ctrl+C again quits");
+    }
+    model.armed_until = Some(model.now_ms + ARMED_MS);
+}
+
+fn stop(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if let Some(turn) = &mut model.turn {
+        turn.stop = Stop::Asked;
+        cmds.push(Cmd::Send(Ask::Op(Op::Interrupt)));
+    }
+    if model.shell == Activity::Running {
+        cmds.push(Cmd::Send(Ask::StopShell));
+    }
+}
+
+fn retry_now(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if let Some(retry) = &mut model.retry
+        && retry.state == RetryState::Counting
+    {
+        retry.state = RetryState::Sent;
+        cmds.push(Cmd::Send(Ask::Op(Op::RetryNow)));
+    }
+}
+
+fn scroll(model: &mut Model, by: Scroll) {
+    let look = model.look();
+    let page = model.areas().pane.saturating_sub(2).max(1);
+    if let Overlay::Help { scroll } = &mut model.overlay {
+        *scroll = match by {
+            Scroll::PageUp => scroll.saturating_sub(page),
+            Scroll::PageDown => *scroll + page,
+            Scroll::LineUp => scroll.saturating_sub(1),
+            Scroll::LineDown => *scroll + 1,
+        };
+        return;
+    }
+    if model.focus == Focus::Card {
+        return card::scroll(model, by);
+    }
+    match by {
+        Scroll::PageUp => model.transcript.up(page, &look),
+        Scroll::PageDown => model.transcript.down(page, &look),
+        Scroll::LineUp => model.transcript.up(1, &look),
+        Scroll::LineDown => model.transcript.down(1, &look),
+    }
+}

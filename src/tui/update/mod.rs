@@ -1,0 +1,139 @@
+//! The one way the model changes: a message in, commands out. No terminal, no clock, no channel.
+//!
+//! Called by the shell, and by tests in its place.
+
+mod card;
+mod event;
+mod key;
+mod notice;
+
+use super::cells::card::{Frame, Holds, draw};
+use super::cells::{Cell, CellKind};
+use super::model::{ARMED_MS, DRAFT_MS};
+use super::model::{CardView, Focus, GOODBYE_MS, HANGUP_MS, Life, Model, RetryState};
+use super::msg::{Cmd, Input, Msg};
+use crate::frontend::link::{Ask, Update};
+
+/// Takes one message.
+pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
+    let mut cmds = Vec::new();
+    model.now_ms = model.now_ms.max(msg.now_ms);
+    timers(model, &mut cmds);
+    match msg.input {
+        Input::Key(key) => key::press(model, key, &mut cmds),
+        Input::Paste(text) => key::paste(model, &text),
+        Input::Update(update) => match *update {
+            Update::Event(event) => event::take(model, event),
+            Update::Notice(notice) => notice::take(model, notice, &mut cmds),
+        },
+        Input::Resize { columns, rows } => {
+            (model.columns, model.rows) = (columns, rows);
+            model.cards.unsee_partly();
+        }
+        Input::Window(window) => model.window = window,
+        Input::Tick => {}
+        Input::Frame => lay_out(model),
+        Input::Hangup => close(model, HANGUP_MS, &mut cmds),
+        Input::Trouble { text } => {
+            let advice = "This is a fault of co; what was running may not have finished.".to_owned();
+            model.transcript.push(Cell::new(CellKind::Failure { message: text, advice }));
+        }
+    }
+    settle(model);
+    cmds
+}
+
+/// What is due by now.
+fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let now = model.now_ms;
+    if model.flash.as_ref().is_some_and(|(_, until)| *until <= now) {
+        model.flash = None;
+    }
+    if model.armed_until.is_some_and(|until| until <= now) {
+        model.armed_until = None;
+    }
+    if let Some(retry) = &mut model.retry
+        && retry.state == RetryState::Counting
+        && retry.seconds_left(now) == 0
+    {
+        retry.state = RetryState::Sent;
+    }
+    if model.composer.unsaved_since.is_some_and(|since| since + DRAFT_MS <= now) {
+        save_draft(model, cmds);
+    }
+    match model.life {
+        Life::Closing { until_ms } if until_ms <= now => leave(model, cmds),
+        Life::Closing { .. } | Life::Open | Life::Over => {}
+    }
+}
+
+/// What must hold after every message.
+fn settle(model: &mut Model) {
+    let now = model.now_ms;
+    model.cards.look(now);
+    if model.cards.current().is_none() {
+        model.focus = Focus::Composer;
+    }
+}
+
+/// Lays out what the screen will show, and notes what of the card stands on it.
+fn lay_out(model: &mut Model) {
+    let look = model.look();
+    let pane = model.areas().pane;
+    let holds = match model.focus {
+        Focus::Card => Holds::Keys,
+        Focus::Composer => Holds::Nothing,
+    };
+    let position = model.cards.position();
+    let frame = Frame { look: &look, holds, rows: pane, position };
+    let drawn = model.cards.current().map(|card| draw(card, &frame)).unwrap_or_default();
+    model.card_view = CardView {
+        body_room: drawn.body_room,
+        body_total: drawn.body_total,
+        cursor: drawn.cursor.map(|at| (at.row, at.column)),
+    };
+    // A card that is higher than the pane shows its end only: nothing of it counts as seen.
+    let fits = drawn.lines.len() <= pane;
+    model.transcript.layout(&look, pane, drawn.lines);
+    if fits && model.transcript.follows() && !model.is_too_small() && drawn.body_total > 0 {
+        let last = drawn.body_total.saturating_sub(drawn.body_room);
+        if let Some(card) = model.cards.current_mut() {
+            card.scroll = card.scroll.min(last);
+            card.saw(drawn.body_room, drawn.body_total);
+        }
+    }
+}
+
+fn flash(model: &mut Model, text: &str) {
+    model.flash = Some((text.to_owned(), model.now_ms + ARMED_MS));
+}
+
+fn save_draft(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if model.composer.unsaved_since.take().is_some() {
+        cmds.push(Cmd::Send(Ask::Draft { text: model.composer.editor.text() }));
+    }
+}
+
+/// Tells the owner that the screen closes, once; asked again, it leaves at once.
+fn close(model: &mut Model, within_ms: u64, cmds: &mut Vec<Cmd>) {
+    match model.life {
+        Life::Open => {
+            save_draft(model, cmds);
+            cmds.push(Cmd::Send(Ask::Close));
+            model.life = Life::Closing { until_ms: model.now_ms + within_ms };
+        }
+        Life::Closing { until_ms } => {
+            if within_ms == GOODBYE_MS {
+                leave(model, cmds);
+            } else {
+                model.life = Life::Closing { until_ms: until_ms.min(model.now_ms + within_ms) };
+            }
+        }
+        Life::Over => {}
+    }
+}
+
+fn leave(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    model.life = Life::Over;
+    cmds.push(Cmd::Exit);
+}

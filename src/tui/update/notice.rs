@@ -1,0 +1,107 @@
+//! What the session's owner says outside of a turn's events.
+
+use super::event::{begin_turn, end_turn, user_cells};
+use super::leave;
+use crate::frontend::link::Notice;
+use crate::message::{AssistantMessage, CallId, Message, PartKind, UserPart};
+use crate::tui::cells::{Answer, CallRow, Cell, CellKind, ShellCell, Thinking};
+use crate::tui::model::{Activity, Model};
+use crate::tui::msg::Cmd;
+
+pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
+    match notice {
+        Notice::Header(header) => model.header = Some(header),
+        Notice::Transcript { messages } => transcript(model, &messages),
+        Notice::Draft { text } => {
+            if model.composer.is_empty() {
+                model.composer.editor.paste(&text);
+            }
+        }
+        Notice::Inputs { lines } => model.composer.recall(&lines),
+        Notice::TurnBegan => begin_turn(model),
+        Notice::Idle => {
+            end_turn(model);
+            model.cards.undecide();
+        }
+        Notice::Local { title, text, tone } => {
+            model.transcript.push(Cell::new(CellKind::Local { title, text, tone }));
+        }
+        Notice::ShellBegan { command } => {
+            model.shell = Activity::Running;
+            let shell = ShellCell::running(command, model.now_ms);
+            model.transcript.push(Cell::new(CellKind::Shell(shell)));
+        }
+        Notice::ShellOutput { text } => {
+            if let Some(shell) = running_shell(model) {
+                shell.push(&text);
+            }
+        }
+        Notice::ShellEnded { outcome, took } => {
+            if let Some(shell) = running_shell(model) {
+                shell.end(outcome, took);
+            }
+            model.shell = Activity::Idle;
+        }
+        Notice::Waiting { requests } => model.cards.replace(requests),
+        Notice::Goodbye { lines } => {
+            model.goodbye = lines;
+            leave(model, cmds);
+        }
+    }
+}
+
+fn running_shell(model: &mut Model) -> Option<&mut ShellCell> {
+    let cell =
+        model.transcript.newest_mut(|kind| matches!(kind, CellKind::Shell(shell) if shell.is_running()))?;
+    if let CellKind::Shell(shell) = &mut cell.kind { Some(shell) } else { None }
+}
+
+/// The conversation so far, in place of what is shown.
+fn transcript(model: &mut Model, messages: &[Message]) {
+    let mut cells: Vec<Cell> = Vec::new();
+    for message in messages {
+        match message {
+            Message::User { parts } => {
+                for part in parts {
+                    if let UserPart::Text { text } = part {
+                        model.composer.remember(text);
+                    }
+                }
+                cells.extend(user_cells(parts));
+            }
+            Message::Assistant(reply) => cells.extend(reply_cells(reply)),
+            Message::ToolReturns { returns } => {
+                for returned in returns {
+                    let row = cells.iter_mut().rev().find_map(|cell| row_of(cell, &returned.call));
+                    if let Some(row) = row {
+                        row.finish(returned, None);
+                    }
+                }
+            }
+        }
+    }
+    model.transcript.replace(cells);
+    model.last_answer = None;
+}
+
+fn row_of<'a>(cell: &'a mut Cell, call: &CallId) -> Option<&'a mut CallRow> {
+    if let CellKind::Call(row) = &mut cell.kind
+        && row.id == *call
+    {
+        Some(row)
+    } else {
+        None
+    }
+}
+
+fn reply_cells(reply: &AssistantMessage) -> Vec<Cell> {
+    let cell = |kind: &PartKind| match kind {
+        PartKind::Text { text } if text.trim().is_empty() => None,
+        PartKind::Text { text } => Some(CellKind::Answer(Box::new(Answer::committed(text.clone())))),
+        PartKind::Thinking { text } if text.trim().is_empty() => None,
+        PartKind::Thinking { text } => Some(CellKind::Thinking(Thinking::committed(text))),
+        PartKind::ToolCall(call) => Some(CellKind::Call(Box::new(CallRow::new(call)))),
+        PartKind::Native => None,
+    };
+    reply.parts.iter().filter_map(|part| cell(&part.kind)).map(Cell::new).collect()
+}

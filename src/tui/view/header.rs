@@ -1,0 +1,93 @@
+//! The two lines that say where one is: the header, and the rule that carries the mode.
+
+use crate::approval::Standing;
+use crate::frontend::link::Header;
+use crate::stdx::text::one_line_summary;
+use crate::tui::cards::Stage;
+use crate::tui::line::Line;
+use crate::tui::model::{Focus, Model};
+use crate::tui::theme::Role;
+
+/// Session and workspace at the left; isolation, yolo, provider and model at the right, where they never give way.
+pub fn line(model: &Model) -> Line {
+    let width = usize::from(model.columns);
+    let name = Line::of(" ", Role::Text).with("co", Role::Key);
+    let Some(header) = &model.header else {
+        return name.with("  starting…", Role::Dim);
+    };
+    let mut right = Line::new();
+    for (text, role) in facts(header) {
+        right = right.with(text, role).with("  ", Role::Text);
+    }
+    // On a narrow screen the provider's name gives way before anything that warns.
+    let room = width.saturating_sub(right.width() + 6);
+    let full = format!("{} {}", header.provider, header.model);
+    let named = if full.chars().count() <= room { &full } else { &header.model };
+    let mut right = right.with(one_line_summary(named, room), Role::Text);
+    if let Some(percent) = header.context_percent.filter(|_| width >= 60) {
+        right = right.with(format!("  ctx {percent}%"), Role::Dim);
+    }
+    let right = right.with(" ", Role::Text);
+    let left = name.with("  ", Role::Text).with(one_line_summary(&header.title, 60), Role::Text);
+    let place = place(header);
+    let free = width.saturating_sub(left.width() + right.width() + 1);
+    let left = if free > 10 {
+        left.with("  ", Role::Text).joined(Line::of(place, Role::Dim).cut(free - 2))
+    } else {
+        left
+    };
+    Line::spread(left, right, width)
+}
+
+/// What a person must not overlook.
+fn facts(header: &Header) -> Vec<(String, Role)> {
+    let mut facts = Vec::new();
+    if header.read_only.is_some() {
+        facts.push(("read-only".to_owned(), Role::Waiting));
+    }
+    match header.standing {
+        Standing::Yolo => facts.push(("YOLO".to_owned(), Role::High)),
+        Standing::Asking => {}
+    }
+    let role = if header.isolation == "unsandboxed" { Role::Waiting } else { Role::Dim };
+    facts.push((header.isolation.to_owned(), role));
+    facts
+}
+
+/// The workspace, its last folders if it is long.
+pub fn place(header: &Header) -> String {
+    let path = header.workspace.display().to_string();
+    let parts: Vec<&str> = path.split('/').collect();
+    let shown = match parts.as_slice() {
+        [.., above, folder] if path.chars().count() > 30 => format!("…/{above}/{folder}"),
+        _ => path.clone(),
+    };
+    one_line_summary(&shown, 60)
+}
+
+/// The rule above the composer.
+pub fn rule(model: &Model) -> Line {
+    let width = usize::from(model.columns);
+    let rule = model.glyphs.rule;
+    let (mode, role) = mode(model);
+    let head = Line::of(rule.repeat(2), Role::Dim).with(format!(" {mode} "), role);
+    let rest = width.saturating_sub(head.width());
+    head.with(rule.repeat(rest), Role::Dim)
+}
+
+fn mode(model: &Model) -> (&'static str, Role) {
+    if model.focus == Focus::Card {
+        let stage = model.cards.current().map(|card| &card.stage);
+        return match stage {
+            Some(Stage::Editing(_)) => ("editing arguments", Role::Waiting),
+            Some(Stage::Reason(_)) => ("saying no", Role::Waiting),
+            Some(Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_)) | None => {
+                ("the card has the keys", Role::Waiting)
+            }
+        };
+    }
+    match model.header.as_ref().map(|header| header.standing) {
+        Some(Standing::Yolo) => ("yolo", Role::High),
+        Some(Standing::Asking) | None => ("ask", Role::Dim),
+    }
+}

@@ -1,0 +1,61 @@
+//! What stands on the screen before anything was said: where one is, who answers, how to begin. Only what exists.
+
+use super::header::place;
+use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::model::Model;
+use crate::tui::theme::Role;
+
+pub fn lines(model: &Model) -> Vec<Line> {
+    let width = usize::from(model.columns).min(crate::tui::model::WIDEST_TEXT);
+    let mut lines = Vec::new();
+    let roomy = model.rows >= 20;
+    let gap = |lines: &mut Vec<Line>| {
+        if roomy {
+            lines.push(Line::new());
+        }
+    };
+    gap(&mut lines);
+    gap(&mut lines);
+    let mut fact = |name: &str, spans: Vec<Span>| {
+        let first = Line::of(format!("    {name:<11}"), Role::Dim);
+        let margin = Margin::new(first, Line::of(" ".repeat(15), Role::Text));
+        lines.extend(wrap_spans(&spans, width, &margin));
+    };
+    if let Some(header) = &model.header {
+        let isolation = match header.isolation {
+            "unsandboxed" => "  unsandboxed: every command asks first",
+            _ => "",
+        };
+        fact("Workspace", vec![Span::new(place(header), Role::Text), Span::new(isolation, Role::Waiting)]);
+        fact("Model", vec![Span::new(format!("{} {}", header.provider, header.model), Role::Text)]);
+        if let Some(owner) = &header.read_only {
+            fact("Read-only", vec![Span::new(owner, Role::Waiting)]);
+        }
+    }
+    match model.cards.count() {
+        0 => {}
+        1 => fact("Waiting", vec![Span::new("1 request waits for you: Alt+A", Role::Waiting)]),
+        count => {
+            fact("Waiting", vec![Span::new(format!("{count} requests wait for you: Alt+A"), Role::Waiting)]);
+        }
+    }
+    gap(&mut lines);
+    let starts = [
+        ("Write", "what you want done, then Enter"),
+        ("/help", "the commands"),
+        ("!ls", "runs a command yourself, no model involved"),
+        ("?", "the keys"),
+    ];
+    for (key, words) in starts {
+        let line = Line::of("    ", Role::Text).with(format!("{key:<11}"), Role::Key).with(words, Role::Dim);
+        lines.push(line.cut(width));
+    }
+    if model.header.as_ref().is_some_and(|header| header.provider == "offline") {
+        gap(&mut lines);
+        let margin = Margin::even(Line::of("    ", Role::Text));
+        let text = "No language model is connected: the built-in tour answers. Set ANTHROPIC_API_KEY or \
+                    OPENAI_API_KEY, or start a local server, then /model.";
+        lines.extend(wrap_spans(&[Span::new(text, Role::Waiting)], width.min(76), &margin));
+    }
+    lines
+}

@@ -1,0 +1,162 @@
+//! The screen as a function of the model: header, pane, banner, queue, composer, status; overlays on top.
+//!
+//! It changes nothing and computes nothing that `update` has to know. Called by the shell for every frame, after
+//! `update` has laid the pane out.
+
+mod banner;
+mod composer;
+mod header;
+mod help;
+mod home;
+mod status;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
+
+use super::cells::CellKind;
+use super::line::Line;
+use super::model::{Focus, LEAST_COLUMNS, LEAST_ROWS, Life, Model, Overlay};
+use super::theme::{Role, Theme};
+use super::transcript::Row;
+
+/// Draws the whole screen.
+pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let mut paint = Paint { buffer: frame.buffer_mut(), theme, columns: usize::from(area.width) };
+    let rows = usize::from(area.height);
+    if area.width < LEAST_COLUMNS || area.height < LEAST_ROWS {
+        let text = format!("too small, Ctrl+C quits ({LEAST_COLUMNS}x{LEAST_ROWS} needed)");
+        return paint.line(0, 0, &Line::of(text, Role::Text));
+    }
+    let areas = model.areas();
+    // The terminal may have changed its size a moment before the model hears of it.
+    let below = areas.banner + areas.queue + areas.composer + 2;
+    let pane = rows.saturating_sub(2 + below);
+    paint.line(0, 0, &header::line(model));
+    paint.line(1, 0, &Line::of(model.glyphs.rule.repeat(paint.columns), Role::Dim));
+    let mut cursor = self::pane(&mut paint, model, pane);
+    let mut row = 2 + pane;
+    for line in banner::lines(model, areas.banner) {
+        paint.line(row, 0, &line);
+        row += 1;
+    }
+    for line in composer::queue(model, areas.queue) {
+        paint.line(row, 0, &line);
+        row += 1;
+    }
+    row = rows.saturating_sub(areas.composer + 2);
+    paint.line(row, 0, &header::rule(model));
+    let place = composer::draw(&mut paint, model, row + 1, areas.composer);
+    paint.line(rows - 1, 0, &status::line(model));
+    if model.focus == Focus::Composer {
+        cursor = Some(place);
+    }
+    if model.overlay == Overlay::None
+        && model.life == Life::Open
+        && let Some((row, column)) = cursor
+    {
+        let column = column.min(paint.columns.saturating_sub(1));
+        frame.set_cursor_position(Position { x: cell(column), y: cell(row) });
+    }
+}
+
+/// The transcript or what stands in its place; gives the cursor's place, if it is in there.
+fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usize)> {
+    if let Overlay::Help { scroll } = model.overlay {
+        for (row, line) in help::lines(model, rows, scroll).iter().enumerate() {
+            paint.line(2 + row, 0, line);
+        }
+        return None;
+    }
+    if model.transcript.is_empty() && model.cards.current().is_none() {
+        for (row, line) in home::lines(model).iter().take(rows).enumerate() {
+            paint.line(2 + row, 0, line);
+        }
+        return None;
+    }
+    let mut cursor = None;
+    let mut last = 0;
+    for (row, shown) in model.transcript.rows().take(rows).enumerate() {
+        match shown {
+            Row::Blank => {}
+            Row::Text(line) => paint.line(2 + row, 0, line),
+            Row::Card(index, line) => {
+                paint.line(2 + row, 0, line);
+                if let Some((at, column)) = model.card_view.cursor
+                    && at == index
+                {
+                    cursor = Some((2 + row, column));
+                }
+            }
+        }
+        last = row;
+    }
+    live_mark(paint, model, 2 + last);
+    pill(paint, model, 1 + rows);
+    cursor
+}
+
+/// A block behind the last word of an answer that still comes.
+fn live_mark(paint: &mut Paint<'_>, model: &Model, row: usize) {
+    let live = model
+        .transcript
+        .cells()
+        .last()
+        .is_some_and(|cell| matches!(&cell.kind, CellKind::Answer(answer) if answer.is_live()));
+    if !(live && model.transcript.follows() && model.cards.current().is_none()) {
+        return;
+    }
+    let width = model.transcript.rows().last().map_or(0, |shown| match shown {
+        Row::Text(line) => line.width(),
+        Row::Blank | Row::Card(..) => 0,
+    });
+    if width > 0 && width < paint.columns {
+        paint.line(row, width, &Line::of(model.glyphs.cursor, Role::Answer));
+    }
+}
+
+/// How much came below while the person reads above.
+fn pill(paint: &mut Paint<'_>, model: &Model, row: usize) {
+    if model.transcript.follows() {
+        return;
+    }
+    let text = match model.transcript.unseen {
+        0 => format!(" {} Ctrl+End ", model.glyphs.down),
+        unseen => format!(" {} {unseen} new ", model.glyphs.down),
+    };
+    let line = Line::of(text, Role::Waiting);
+    let column = paint.columns.saturating_sub(line.width() + 1);
+    paint.line(row, column, &line);
+}
+
+/// Where lines are drawn, and in which colours.
+struct Paint<'a> {
+    buffer: &'a mut Buffer,
+    theme: &'a Theme,
+    columns: usize,
+}
+
+impl Paint<'_> {
+    /// One line from a column on, cut at the right edge.
+    fn line(&mut self, row: usize, column: usize, line: &Line) {
+        if row >= usize::from(self.buffer.area.height) {
+            return;
+        }
+        let mut at = column;
+        for span in &line.spans {
+            let room = self.columns.saturating_sub(at);
+            if room == 0 {
+                break;
+            }
+            let style = self.theme.style(span.ink);
+            let (x, _) = self.buffer.set_stringn(cell(at), cell(row), span.text(), room, style);
+            at = usize::from(x);
+        }
+    }
+}
+
+/// A coordinate as the terminal counts it.
+fn cell(at: usize) -> u16 {
+    u16::try_from(at).unwrap_or(u16::MAX)
+}

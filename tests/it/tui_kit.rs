@@ -1,0 +1,216 @@
+//! A screen without a terminal: key strings and updates in, whole screens and asks out.
+
+use co::agent::port::Event;
+use co::approval::{Request, RequestId, Standing};
+use co::frontend::link::{Ask, Header, Notice, Update};
+use co::history::SessionId;
+use co::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
+use co::tool::{Access, CallPlan, DiffKind, DiffLine, Preview, Risk, Undo};
+use co::tui::key::parse_keys;
+use co::tui::theme::Glyphs;
+use co::tui::{Cmd, Fold, Input, Model, Motion, Msg, Setup, Surroundings, Theme, ThemeChoice, update, view};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use serde_json::{Value, json};
+
+/// The sizes every state is drawn at.
+pub const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (140, 40)];
+
+pub struct Screen {
+    pub model: Model,
+    theme: Theme,
+    terminal: Terminal<TestBackend>,
+    now_ms: u64,
+    /// What `update` wanted done, all of it.
+    pub cmds: Vec<Cmd>,
+}
+
+impl Screen {
+    pub fn new(columns: u16, rows: u16) -> Self {
+        Self::with(columns, rows, &Glyphs::UNICODE)
+    }
+
+    pub fn with(columns: u16, rows: u16, glyphs: &'static Glyphs) -> Self {
+        let setup = Setup { columns, rows, glyphs, motion: Motion::Full, thinking: Fold::Folded };
+        Self {
+            model: Model::new(setup),
+            theme: Theme::choose(ThemeChoice::Dark, &Surroundings::default()),
+            terminal: Terminal::new(TestBackend::new(columns, rows)).unwrap(),
+            now_ms: 1_000,
+            cmds: Vec::new(),
+        }
+    }
+
+    /// A screen that knows its session.
+    pub fn open(columns: u16, rows: u16) -> Self {
+        Self::new(columns, rows).notice(Notice::Header(header()))
+    }
+
+    pub fn feed(&mut self, input: Input) {
+        let cmds = update(&mut self.model, Msg::new(self.now_ms, input));
+        self.cmds.extend(cmds);
+    }
+
+    /// Presses keys, with a frame drawn after each, as the shell does.
+    pub fn keys(mut self, keys: &str) -> Self {
+        for key in parse_keys(keys).unwrap() {
+            self.feed(Input::Key(key));
+            self.feed(Input::Frame);
+        }
+        self
+    }
+
+    pub fn paste(mut self, text: &str) -> Self {
+        self.feed(Input::Paste(text.to_owned()));
+        self
+    }
+
+    pub fn event(mut self, event: Event) -> Self {
+        self.feed(Input::Update(Box::new(Update::Event(event))));
+        self
+    }
+
+    pub fn notice(mut self, notice: Notice) -> Self {
+        self.feed(Input::Update(Box::new(Update::Notice(notice))));
+        self
+    }
+
+    pub fn text(self, text: &str) -> Self {
+        self.event(Event::TextDelta { text: text.to_owned() })
+    }
+
+    pub fn thinking(self, text: &str) -> Self {
+        self.event(Event::ThinkingDelta { text: text.to_owned() })
+    }
+
+    pub fn prompted(self, text: &str) -> Self {
+        let parts = vec![co::message::UserPart::Text { text: text.to_owned() }];
+        self.notice(Notice::TurnBegan).event(Event::Prompted { parts })
+    }
+
+    pub fn asked(self, request: Request) -> Self {
+        self.event(Event::ApprovalNeeded { request })
+    }
+
+    /// Lets time pass; the screen is drawn before and after.
+    pub fn wait(mut self, ms: u64) -> Self {
+        self.feed(Input::Frame);
+        self.now_ms += ms;
+        self.feed(Input::Tick);
+        self.feed(Input::Frame);
+        self
+    }
+
+    pub fn resize(mut self, columns: u16, rows: u16) -> Self {
+        self.terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+        self.feed(Input::Resize { columns, rows });
+        self.feed(Input::Frame);
+        self
+    }
+
+    /// The whole screen as text, the cursor's place below it.
+    pub fn shot(&mut self) -> String {
+        self.feed(Input::Frame);
+        let (model, theme) = (&self.model, &self.theme);
+        let frame = self.terminal.draw(|frame| view(model, theme, frame)).unwrap();
+        let buffer = frame.buffer.clone();
+        let mut text = String::new();
+        for row in 0..buffer.area.height {
+            let mut line = String::new();
+            let mut skip = 0;
+            for column in 0..buffer.area.width {
+                let symbol = buffer[(column, row)].symbol();
+                if skip > 0 {
+                    skip -= 1;
+                    continue;
+                }
+                skip = co::stdx::text::width(symbol).saturating_sub(1);
+                line.push_str(symbol);
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        let at = self.terminal.backend().cursor_position();
+        let shown = self.terminal.backend().cursor_visible();
+        text + &if shown { format!("cursor {},{}\n", at.x, at.y) } else { "cursor hidden\n".to_owned() }
+    }
+
+    pub fn asks(&self) -> Vec<&Ask> {
+        self.cmds.iter().filter_map(|cmd| if let Cmd::Send(ask) = cmd { Some(ask) } else { None }).collect()
+    }
+}
+
+pub fn header() -> Header {
+    Header {
+        session: SessionId("01JD8".into()),
+        title: "inbox triage".into(),
+        workspace: "/home/alex/work".into(),
+        provider: "anthropic".into(),
+        model: "claude-sonnet-4-6".into(),
+        isolation: "unsandboxed",
+        standing: Standing::Asking,
+        read_only: None,
+        context_percent: Some(31),
+    }
+}
+
+pub fn call(number: u32, tool: &str, args: Value) -> ToolCall {
+    ToolCall {
+        id: CallId(format!("s/1.1.{number}")),
+        wire_id: format!("w{number}"),
+        name: ToolName::new(tool),
+        args,
+    }
+}
+
+pub fn returned(number: u32, status: ReturnStatus, text: &str) -> ToolReturn {
+    ToolReturn::program(CallId(format!("s/1.1.{number}")), status, text)
+}
+
+pub fn plan(summary: &str, preview: Preview, risk: Risk) -> CallPlan {
+    CallPlan {
+        summary: summary.into(),
+        preview,
+        risk,
+        access: Access::Anything,
+        basis: Vec::new(),
+        undo: Undo::None,
+        question: None,
+    }
+}
+
+fn request(number: u32, tool: &str, args: Value, plan: CallPlan) -> Request {
+    Request {
+        id: RequestId(format!("{number:012x}")),
+        call: CallId(format!("s/1.1.{number}")),
+        tool: ToolName::new(tool),
+        args,
+        risk: plan.risk,
+        plan,
+        why: vec!["write_file changes files".into(), "the mode is ask".into()],
+        after: Vec::new(),
+        again: None,
+    }
+}
+
+pub fn shell_request(number: u32, command: &str, risk: Risk) -> Request {
+    let plan = plan("run a command in work", Preview::Text { text: command.into() }, risk);
+    request(number, "shell", json!({ "command": command }), plan)
+}
+
+pub fn diff_request(number: u32, changed: usize) -> Request {
+    let line = |kind, number, text: String| DiffLine { kind, number, text };
+    let mut lines = vec![
+        line(DiffKind::Hunk, 10, "## Billing".into()),
+        line(DiffKind::Context, 10, "Contact: Dana Reyes".into()),
+        line(DiffKind::Removed, 11, "PO: 4471".into()),
+    ];
+    for at in 0..changed {
+        lines.push(line(DiffKind::Added, 11 + at, format!("PO: 4471-B, line {at} of what is new")));
+    }
+    lines.push(line(DiffKind::Context, 11 + changed, "\tend".into()));
+    let preview = Preview::Diff { path: "notes/billing.md".into(), lines };
+    let plan = plan("edit notes/billing.md", preview, Risk::Medium);
+    let args = json!({ "path": "notes/billing.md", "old": "PO: 4471", "new": "PO: 4471-B" });
+    request(number, "edit_file", args, plan)
+}
