@@ -14,3 +14,5 @@ pub mod agent;
 pub mod command;
 pub mod frontend;
 pub mod tui;
+pub mod app;
+pub mod cli;

@@ -1,3 +1,7 @@
-//! The program. Its command line comes with its faces.
+//! The binary: hands the arguments to [`co::cli`] and ends with its exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    co::cli::run(std::env::args_os().collect())
+}

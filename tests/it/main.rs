@@ -2,6 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot unwrap has failed")]
 
 mod assembled;
+mod cli_approvals;
+mod cli_misuse;
+mod cli_offline;
+mod cli_print;
+mod cli_screen;
+mod co;
+mod interactive;
 mod provider_http;
 mod recordings;
 mod skip;

@@ -1,0 +1,150 @@
+//! Settings → everything a session needs: store, tools, sandbox, models, policy.
+//!
+//! Built once a process. It opens the data folder and nothing else: no network, no probe. Called by `cli` for headless
+//! runs, and beside the first frame for interactive ones.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::models::{ModelError, Models};
+use super::world::World;
+use crate::agent::driver::AgentEnv;
+use crate::approval::{Decider, FolderTrust, Mode, Policy, Standing};
+use crate::config::{self, ConfigError, Loaded, Settings};
+use crate::history::{Limits, SessionId};
+use crate::provider::catalog::unused_keys;
+use crate::sandbox::Sandbox;
+use crate::sandbox::env::child_env;
+use crate::sandbox::subprocess::Subprocess;
+use crate::session::{Session, SessionError};
+use crate::store::{Store, StoreError, StoreOptions};
+use crate::tool::Registry;
+use crate::tool::builtin::{self, BuiltinOptions};
+
+/// Why the program cannot do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    #[error("the current folder cannot be used ({detail})")]
+    Workspace { detail: String },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error("there is no session of this folder yet")]
+    NoSession,
+    #[error("something went wrong inside co: {detail}")]
+    Broken { detail: String },
+}
+
+/// The settings of this run: from the files that exist, the environment, and `flags` as pairs of name and text.
+pub fn load_settings(world: &World, flags: Vec<(String, String)>) -> Result<Loaded, Vec<ConfigError>> {
+    config::load(&config::read_sources(&world.workspace, world.env.clone(), flags)?)
+}
+
+/// What the person should know of their settings: values without effect, keys that nothing uses yet.
+#[must_use]
+pub fn advice(world: &World, loaded: &Loaded) -> Vec<String> {
+    let told = |env: &str| config::SETTINGS.iter().any(|row| row.env.contains(&env));
+    let is_set = |env: &str| world.env.get(env).is_some_and(|value| !value.is_empty());
+    // Keys that are settings too are among the warnings already.
+    let unused = unused_keys(|env| is_set(env) && !told(env));
+    let warnings = loaded.warnings.iter().map(ToString::to_string);
+    warnings.chain(unused.iter().map(|key| format!("{key}."))).collect()
+}
+
+/// Everything that sessions of this process share.
+pub struct App {
+    pub settings: Settings,
+    pub world: World,
+    pub store: Store,
+    pub registry: Registry,
+    pub sandbox: Arc<dyn Sandbox>,
+    /// The whole environment of child processes.
+    pub child_env: Vec<(String, String)>,
+    pub models: Arc<Models>,
+    policy: watch::Sender<Policy>,
+    trust: FolderTrust,
+}
+
+impl App {
+    /// Opens the store and puts the rest together around it.
+    pub async fn open(world: World, loaded: Loaded, models: Arc<Models>) -> Result<Self, AppError> {
+        let Loaded { settings, trust, .. } = loaded;
+        let store = open_store(&world, &settings).await?;
+        let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess);
+        let child_env = child_env(&world.env, &settings.shell.env);
+        let options = BuiltinOptions {
+            shell_timeout: settings.shell.timeout,
+            shell_max_timeout: settings.shell.max_timeout,
+            env: child_env.clone(),
+            output_limit: settings.tool_output_limit,
+        };
+        let registry = Registry::new(builtin::all(Arc::clone(&sandbox), options));
+        let policy = Policy {
+            mode: Mode::default(),
+            standing: Standing::default(),
+            workspace: world.kind_of(&world.workspace),
+            folder: world.workspace.clone(),
+            rules: Vec::new(),
+        };
+        let trust = match trust {
+            config::FolderTrust::Trusted => FolderTrust::Trusted,
+            config::FolderTrust::Untrusted => FolderTrust::Untrusted,
+        };
+        let policy = watch::Sender::new(policy);
+        Ok(Self { settings, world, store, registry, sandbox, child_env, models, policy, trust })
+    }
+
+    /// What turns of a session are run with; `decider` is written down for answers given here. The policy is bound to
+    /// the session's own folder, which need not be the one `co` was started in.
+    pub fn agent_env(&self, session: &Session, decider: Decider) -> AgentEnv {
+        let folder = session.history().workspace().to_owned();
+        let trust = if folder == self.world.workspace { self.trust } else { FolderTrust::Untrusted };
+        self.policy.send_modify(|policy| {
+            policy.workspace = self.world.kind_of(&folder);
+            policy.folder = folder;
+        });
+        AgentEnv {
+            registry: self.registry.clone(),
+            hooks: Vec::new(),
+            model: self.models.active(),
+            policy: self.policy.subscribe(),
+            isolation: self.sandbox.isolation(),
+            folder_trust: trust,
+            limits: Limits { requests: self.settings.max_requests.map(u32::from), tokens: None },
+            context_tokens: self.settings.context_tokens,
+            http_retries: self.settings.http_retries,
+            tool_retries: self.settings.tool_retries,
+            clock: Arc::clone(&self.world.clock),
+            spill: self.spill(session.id()),
+            decider,
+        }
+    }
+
+    /// Whether calls run without asking, from the next decision on.
+    pub fn stand(&self, standing: Standing) {
+        self.policy.send_modify(|policy| policy.standing = standing);
+    }
+
+    pub fn standing(&self) -> Standing {
+        self.policy.borrow().standing
+    }
+
+    fn spill(&self, session: &SessionId) -> PathBuf {
+        self.settings.data_dir.join("spill").join(&session.0)
+    }
+}
+
+/// The store of these settings. Keys that the settings hold are never written to it.
+pub async fn open_store(world: &World, settings: &Settings) -> Result<Store, StoreError> {
+    let endpoints = [&settings.endpoint, &settings.openai, &settings.anthropic];
+    let secrets = endpoints.iter().filter_map(|endpoint| endpoint.api_key.as_ref());
+    let mut options = StoreOptions::new(settings.data_dir.clone(), settings.data_dir.join("run"));
+    options.clock = Arc::clone(&world.clock);
+    options.secrets = secrets.map(|secret| secret.expose().to_owned()).collect();
+    Store::open(options).await
+}

@@ -1,0 +1,386 @@
+//! What answers at any time, whether a turn runs or not: lines, slash commands, the person's own commands, models.
+//!
+//! It never touches the session; what only its owner may do comes back as [`Heard`].
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use tokio::sync::{mpsc, watch};
+
+use super::shell::{Shell, ShellEvent};
+use super::{named, view};
+use crate::agent::port::{Closed, Event, Frontend, Op};
+use crate::app::{App, ModelChoice, Origin};
+use crate::command::{Activity, CommandEffect, Commands, Entry, Privacy, Say, code, dispatch};
+use crate::frontend::channel::{ChannelFrontend, Updates};
+use crate::frontend::json::sum;
+use crate::frontend::link::{Ask, Notice, Update};
+use crate::history::{History, Record, SessionId};
+use crate::message::{NoteKind, Usage, UserPart};
+use crate::session::Session;
+use crate::store::{DecideOutcome, InputScope, RequestFilter};
+
+/// Requests that are told to a face at once.
+const WAITING_SHOWN: usize = 100;
+/// Earlier lines that Up brings back.
+const RECALLED: usize = 200;
+
+/// See the module's words.
+pub(super) struct Desk {
+    pub(super) app: Arc<App>,
+    pub(super) updates: Updates,
+    pub(super) asks: mpsc::Receiver<Ask>,
+    pub(super) shell: Shell,
+    /// Notes of finished commands that the session does not hold yet.
+    pub(super) notes: Vec<Record>,
+    /// The composer's text, where the session was not free to keep it.
+    pub(super) draft: Option<String>,
+    pub(super) session: SessionId,
+    /// Why this process only looks at the session.
+    pub(super) read_only: Option<String>,
+    commands: Commands,
+    /// What the face was told last; at first it waits for a word.
+    told: Activity,
+    pub(super) model: watch::Receiver<ModelChoice>,
+    /// The found server that the person was told of.
+    told_server: Option<String>,
+    spent: Arc<Mutex<Spent>>,
+}
+
+/// What the requests of this process used.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Spent {
+    pub(super) total: Usage,
+    pub(super) last_input: Option<u64>,
+}
+
+/// The history that a command is answered from.
+#[derive(Clone, Copy)]
+pub(super) enum Known<'a> {
+    /// Nothing runs.
+    Here(&'a History),
+    /// A turn has it; the store holds the same.
+    InTheStore,
+}
+
+/// What only the session's owner may do.
+pub(super) enum Heard {
+    /// Nothing: it was answered.
+    Answered,
+    Prompt(Vec<UserPart>),
+    Op(Op),
+    Draft(String),
+    Clear,
+    Close,
+}
+
+impl Desk {
+    pub(super) fn new(
+        app: Arc<App>,
+        updates: Updates,
+        asks: mpsc::Receiver<Ask>,
+        session: SessionId,
+    ) -> Self {
+        let model = app.models.choices();
+        Self {
+            app,
+            updates,
+            asks,
+            shell: Shell::default(),
+            notes: Vec::new(),
+            draft: None,
+            session,
+            read_only: None,
+            commands: Commands::builtin(),
+            told: Activity::Running,
+            model,
+            told_server: None,
+            spent: Arc::default(),
+        }
+    }
+
+    /// Tells the face. A face that is gone is noticed by its silence: its asks end.
+    pub(super) async fn tell(&self, notice: Notice) {
+        let _ = self.updates.notice(notice).await;
+    }
+
+    /// Tells the face that nothing runs, where it does not know yet.
+    pub(super) async fn tell_idle(&mut self) {
+        if std::mem::replace(&mut self.told, Activity::Idle) != Activity::Idle {
+            self.tell(Notice::Idle).await;
+        }
+    }
+
+    pub(super) async fn tell_busy(&mut self) {
+        self.told = Activity::Running;
+        self.tell(Notice::TurnBegan).await;
+    }
+
+    pub(super) async fn show(&self, event: Event) {
+        let _ = self.updates.send(Update::Event(event)).await;
+    }
+
+    pub(super) async fn say(&self, say: Say) {
+        let Say { title, text, tone } = say;
+        self.tell(Notice::Local { title, text, tone }).await;
+    }
+
+    /// Answers one ask, or says what it needs the owner for.
+    pub(super) async fn hear(&mut self, ask: Ask, known: Known<'_>) -> Heard {
+        match ask {
+            Ask::Line { text } => self.line(&text, known).await,
+            Ask::Op(Op::Standing { standing }) => {
+                self.app.stand(standing);
+                Heard::Op(Op::Standing { standing })
+            }
+            Ask::Op(op) => Heard::Op(op),
+            Ask::Draft { text } => Heard::Draft(text),
+            Ask::StopShell => {
+                self.shell.stop();
+                Heard::Answered
+            }
+            Ask::Close => Heard::Close,
+        }
+    }
+
+    async fn line(&mut self, text: &str, known: Known<'_>) -> Heard {
+        let entry = dispatch(text);
+        self.remember(&entry, text).await;
+        match entry {
+            Entry::Quit => Heard::Close,
+            Entry::Nothing => Heard::Answered,
+            Entry::Shell { command, privacy } => {
+                self.run_shell(command, privacy).await;
+                Heard::Answered
+            }
+            Entry::Command { name, args } => self.command(&name, &args, known).await,
+            Entry::Prompt { text } => Heard::Prompt(vec![UserPart::Text { text }]),
+        }
+    }
+
+    /// Typed lines come back in later sessions, but for those that are nobody's business.
+    async fn remember(&self, entry: &Entry, text: &str) {
+        match entry {
+            Entry::Quit | Entry::Nothing | Entry::Shell { privacy: Privacy::Private, .. } => return,
+            Entry::Shell { privacy: Privacy::Shared, .. } | Entry::Command { .. } | Entry::Prompt { .. } => {}
+        }
+        if let Err(error) = self.app.store.remember_input(&self.app.world.workspace, text).await {
+            self.say(Say::warning("history", format!("This line is not remembered: {error}."))).await;
+        }
+    }
+
+    async fn command(&mut self, name: &str, args: &str, known: Known<'_>) -> Heard {
+        let stored;
+        let (history, activity) = match known {
+            Known::Here(history) => (history, Activity::Idle),
+            Known::InTheStore => {
+                // A session that nothing was stored of yet has nothing to tell.
+                stored = Session::read(&self.app.store, &self.session).await.unwrap_or_default();
+                (&stored, Activity::Running)
+            }
+        };
+        let spent = self.spent();
+        let view = view::of(self, history, activity, spent.total).await;
+        match self.commands.decide(name, args, &view) {
+            CommandEffect::Say(say) => self.say(say).await,
+            CommandEffect::Clear => return Heard::Clear,
+            CommandEffect::Stand(standing, say) => {
+                self.app.stand(standing);
+                self.say(say).await;
+                return Heard::Op(Op::Standing { standing });
+            }
+            CommandEffect::SwitchModel(name) => self.switch(&name).await,
+            CommandEffect::Quit => return Heard::Close,
+        }
+        Heard::Answered
+    }
+
+    async fn switch(&mut self, name: &str) {
+        match self.app.models.switch(name) {
+            Ok(choice) => {
+                let text = format!("{} answers from the next request on.", code(&named(&choice)));
+                self.say(Say::plain("model", text)).await;
+            }
+            Err(error) => self.say(Say::error("model", format!("{error}."))).await,
+        }
+    }
+
+    /// Says what was found on this machine.
+    pub(super) async fn model_is(&mut self, choice: &ModelChoice) {
+        if let Origin::Found { server } = &choice.origin {
+            let text = format!("Found {server} on this machine: {} answers.", code(&named(choice)));
+            self.say(Say::plain("model", text)).await;
+        }
+    }
+
+    /// Looks for a model server on this machine, beside everything else, where nothing else was chosen.
+    pub(super) fn discover(&self) {
+        if self.app.models.may_discover() {
+            let models = Arc::clone(&self.app.models);
+            tokio::spawn(async move { models.discover().await });
+        }
+    }
+
+    /// The first prompt to a server that was found by itself names it.
+    pub(super) async fn name_found_server(&mut self) {
+        let choice = self.app.models.current();
+        let Origin::Found { server } = &choice.origin else { return };
+        if self.told_server.as_ref() == Some(server) {
+            return;
+        }
+        self.told_server = Some(server.clone());
+        let text = format!("This goes to {server} on this machine ({}).", code(&named(&choice)));
+        self.say(Say::plain("model", text)).await;
+    }
+
+    /// Runs the person's own command, without model and approval.
+    async fn run_shell(&mut self, command: String, privacy: Privacy) {
+        if command.is_empty() {
+            self.say(Say::warning("shell", "Type a command behind `!`, e.g. `!ls`.")).await;
+        } else if let Some(running) = self.shell.command() {
+            let text = format!("{} is still running; stop it first.", code(running));
+            self.say(Say::warning("shell", text)).await;
+        } else {
+            self.tell(Notice::ShellBegan { command: command.clone() }).await;
+            self.shell.start(&self.app, &self.session, command, privacy);
+        }
+    }
+
+    /// Shows what the command did; its end leaves a note for the next prompt.
+    pub(super) async fn on_shell(&mut self, event: ShellEvent) {
+        match event {
+            ShellEvent::Output(text) => self.tell(Notice::ShellOutput { text }).await,
+            ShellEvent::Said(text) => self.say(Say::warning("shell", text)).await,
+            ShellEvent::Ended { outcome, took, note } => {
+                if let Some(text) = note {
+                    self.notes.push(Record::Noted { kind: NoteKind::CommandOutput, text });
+                }
+                self.tell(Notice::ShellEnded { outcome, took }).await;
+            }
+        }
+    }
+
+    /// Ends the command that runs, if one does, and waits for its end.
+    pub(super) async fn stop_shell(&mut self) {
+        self.shell.stop();
+        let ended = async {
+            while self.shell.command().is_some() {
+                let event = self.shell.next().await;
+                self.on_shell(event).await;
+            }
+        };
+        // A group that does not end is ended by the drop of its stream.
+        let _ = tokio::time::timeout(crate::app::headless::CLOSING, ended).await;
+    }
+
+    /// Tells the face what waits in this session.
+    pub(super) async fn waiting(&self) {
+        let filter = RequestFilter::UndecidedOf(self.session.clone());
+        match self.app.store.requests(filter, WAITING_SHOWN).await {
+            Ok(stored) => {
+                let requests = stored.into_iter().map(|one| one.request).collect();
+                self.tell(Notice::Waiting { requests }).await;
+            }
+            Err(error) => self.say(Say::error("approvals", format!("{error}."))).await,
+        }
+    }
+
+    /// Tells the face the facts of its header.
+    pub(super) async fn header(&self, history: &History) {
+        let header = view::header(self, history, self.spent().last_input);
+        self.tell(Notice::Header(header)).await;
+    }
+
+    /// As [`Desk::header`], while the first prompt, which names the session, is on its way.
+    pub(super) async fn header_with(&self, history: &History, prompt: &[UserPart]) {
+        let mut header = view::header(self, history, self.spent().last_input);
+        if header.title == view::NEW_SESSION {
+            header.title = view::named_by(prompt).unwrap_or(header.title);
+        }
+        self.tell(Notice::Header(header)).await;
+    }
+
+    fn spent(&self) -> Spent {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A turn's front end that also counts what is used.
+    pub(super) fn tap(&self, inner: ChannelFrontend) -> Tapped {
+        Tapped { inner, spent: Arc::clone(&self.spent) }
+    }
+
+    /// Tells the face what was entered here before, in any session.
+    pub(super) async fn recall(&self) {
+        let scope = InputScope::Folder(self.app.world.workspace.clone());
+        match self.app.store.inputs(scope, RECALLED).await {
+            Ok(mut lines) => {
+                lines.reverse();
+                self.tell(Notice::Inputs { lines }).await;
+            }
+            Err(error) => {
+                let text = format!("Earlier lines could not be read: {error}.");
+                self.say(Say::warning("history", text)).await;
+            }
+        }
+    }
+
+    /// Gives the running turn the notes that the person's own commands left; those it cannot take wait.
+    pub(super) fn hand_notes(&mut self, words: &mpsc::Sender<Op>) {
+        self.notes.retain(|note| {
+            let Record::Noted { text, .. } = note else { return true };
+            words.try_send(Op::Noted { text: text.clone() }).is_err()
+        });
+    }
+}
+
+/// Counts usage on its way to the face.
+pub(super) struct Tapped {
+    inner: ChannelFrontend,
+    spent: Arc<Mutex<Spent>>,
+}
+
+impl Tapped {
+    pub(super) fn unheard(self) -> Vec<Op> {
+        self.inner.unheard()
+    }
+}
+
+impl Frontend for Tapped {
+    fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
+        if let Event::Usage { usage, .. } = &event {
+            let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+            spent.total = sum(spent.total, *usage);
+            spent.last_input = usage.input.or(spent.last_input);
+        }
+        self.inner.show(event)
+    }
+
+    fn next_op(&self) -> BoxFuture<'_, Op> {
+        self.inner.next_op()
+    }
+
+    fn can_approve(&self) -> bool {
+        self.inner.can_approve()
+    }
+}
+
+/// Resolves when another model answers. Cancel-safe.
+pub(super) async fn changed(model: &mut watch::Receiver<ModelChoice>) -> ModelChoice {
+    match model.changed().await {
+        Ok(()) => model.borrow_and_update().clone(),
+        // The models live as long as `app`, which the desk holds.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// Why a decision did not count.
+pub(super) fn lost(outcome: &DecideOutcome) -> String {
+    match outcome {
+        DecideOutcome::Recorded => "It is decided.".to_owned(),
+        DecideOutcome::AlreadyDecided { by, .. } => {
+            format!("Somebody was faster: this request was decided {}.", by.word())
+        }
+        DecideOutcome::NotOpen { state } => format!("This request is {state} and takes no answer."),
+        DecideOutcome::Unknown => "This request is not in the store any more.".to_owned(),
+    }
+}

@@ -1,0 +1,25 @@
+//! The lines that stand on the normal screen after the face has closed; the face itself repeats the last answer.
+
+use super::view::title;
+use crate::app::{App, AppError};
+use crate::session::Session;
+
+/// What was saved and how to go on; nothing for a session in which nothing happened.
+pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, AppError> {
+    let history = session.history();
+    if history.turns() == 0 {
+        return Ok(Vec::new());
+    }
+    let waiting = app.store.waiting_count().await?;
+    let mut saved = format!("co: session \"{}\" saved", title(history));
+    match waiting {
+        0 => {}
+        1 => saved.push_str(" · 1 approval waiting"),
+        many => saved.push_str(&format!(" · {many} approvals waiting")),
+    }
+    let mut advice = "    co -c            go on".to_owned();
+    if waiting > 0 {
+        advice.push_str("          co approvals     decide without opening");
+    }
+    Ok(vec![saved, advice])
+}

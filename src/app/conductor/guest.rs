@@ -1,0 +1,82 @@
+//! A session that another process owns: it can be read, and its requests decided; nothing else.
+
+use super::AppError;
+use super::desk::{self, Desk, Heard, Known};
+use crate::agent::port::Op;
+use crate::approval::Decider;
+use crate::command::Say;
+use crate::frontend::link::{Ask, Notice};
+use crate::history::History;
+use crate::message::UserPart;
+use crate::session::Session;
+use crate::store::DecideOutcome;
+
+/// Until the face closes.
+pub(super) async fn run(mut desk: Desk, history: History, holder: String) -> Result<Vec<String>, AppError> {
+    desk.read_only = Some(holder.clone());
+    let mut history = history;
+    show(&desk, &history).await;
+    let text =
+        format!("This session is open in another co ({holder}). You can read it and decide its requests.");
+    desk.say(Say::warning("read only", text)).await;
+    let mut wakeups = desk.app.store.wakeups();
+    loop {
+        desk.tell_idle().await;
+        tokio::select! {
+            ask = desk.asks.recv() => {
+                let heard = desk.hear(ask.unwrap_or(Ask::Close), Known::Here(&history)).await;
+                match heard {
+                    Heard::Close | Heard::Op(Op::Close) => break,
+                    Heard::Op(Op::Decide { request, approval }) => {
+                        let outcome = desk.app.store.decide(&request, approval, Decider::Tui).await?;
+                        if outcome != DecideOutcome::Recorded {
+                            desk.say(Say::warning("approvals", desk::lost(&outcome))).await;
+                        }
+                        desk.waiting().await;
+                    }
+                    Heard::Prompt(parts) => {
+                        let text = format!("Only {holder} can go on here. `co` without `-c` starts a session of its own.");
+                        desk.say(Say::warning("read only", text)).await;
+                        // What was typed goes back to where it was written.
+                        desk.tell(Notice::Draft { text: words(&parts) }).await;
+                    }
+                    Heard::Clear | Heard::Op(Op::Steer { .. } | Op::TakeBack { .. }) => {
+                        let text = format!("Only {holder} can go on here. `co` without `-c` starts a session of its own.");
+                        desk.say(Say::warning("read only", text)).await;
+                    }
+                    Heard::Answered
+                    | Heard::Draft(_)
+                    | Heard::Op(Op::Interrupt
+                        | Op::Defer
+                        | Op::RetryNow
+                        | Op::Standing { .. }
+                        | Op::Draft { .. }
+                        | Op::Noted { .. },
+                    ) => {}
+                }
+            }
+            () = wakeups.changed() => {
+                history = Session::read(&desk.app.store, &desk.session).await?;
+                show(&desk, &history).await;
+            }
+            event = desk.shell.next() => desk.on_shell(event).await,
+        }
+    }
+    desk.stop_shell().await;
+    Ok(Vec::new())
+}
+
+async fn show(desk: &Desk, history: &History) {
+    desk.header(history).await;
+    desk.tell(Notice::Transcript { messages: history.messages().cloned().collect() }).await;
+    desk.waiting().await;
+}
+
+/// The text of a prompt.
+fn words(parts: &[UserPart]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        UserPart::Text { text } => Some(text.as_str()),
+        UserPart::Image { .. } | UserPart::Note { .. } => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,349 @@
+//! The owner of an interactive session: one loop over what the person says, what other processes decide, and what runs.
+//!
+//! It holds the session for as long as the face is open, starts turns, and carries out what slash commands want. The
+//! face gets [`Update`]s and knows nothing of sessions; nothing here draws. [`interactive`] is the whole life of one.
+//!
+//! `desk` is what answers at any time, `turn` what happens while a turn runs, `guest` a session that another process
+//! owns, `shell` the person's own commands.
+
+mod desk;
+mod goodbye;
+mod guest;
+mod shell;
+mod turn;
+mod view;
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use self::desk::{Desk, Heard, Known};
+use super::{App, AppError, ModelChoice, Opened, Opening, World, advice, left_behind};
+use crate::agent::driver::{self, AgentEnv};
+use crate::agent::port::{Event, Op, Settled};
+use crate::approval::{Approval, Decider, RequestId};
+use crate::command::{Say, Tone};
+use crate::config::Loaded;
+use crate::frontend::channel::updates;
+use crate::frontend::link::{Ask, Notice, Update};
+use crate::history::{self, Durability, Record};
+use crate::message::{NoteKind, UserPart};
+use crate::session::Session;
+use crate::store::{DecideOutcome, Wakeups};
+
+/// What an interactive run is made of. The face is on the screen already when this is used.
+pub struct Interactive {
+    pub world: World,
+    pub loaded: Loaded,
+    pub models: Arc<super::Models>,
+    pub opening: Opening,
+    pub asks: mpsc::Receiver<Ask>,
+    pub face: mpsc::Sender<Update>,
+}
+
+/// Builds everything, owns the session until the face closes, and saves. The face always gets a
+/// [`Notice::Goodbye`] last, in failure too; then the error is returned for the normal screen.
+pub async fn interactive(run: Interactive) -> Result<(), AppError> {
+    let Interactive { world, loaded, models, opening, asks, face } = run;
+    let (updates, pump) = updates(face);
+    let pump = tokio::spawn(pump);
+    let warnings = advice(&world, &loaded);
+    let life = async {
+        let app = Arc::new(App::open(world, loaded, models).await?);
+        let opened = opening.open(&app, Decider::Tui).await?;
+        let desk = Desk::new(Arc::clone(&app), updates.clone(), asks, opened.id().clone());
+        for warning in warnings {
+            desk.say(Say { title: "settings".to_owned(), text: warning, tone: Tone::Warning }).await;
+        }
+        match opened {
+            Opened::Owned(owned) => {
+                let (session, env) = *owned;
+                let resumes = opening.resumes();
+                Conductor::new(desk, session, env).run(resumes).await
+            }
+            Opened::Guest { history, holder, .. } => guest::run(desk, *history, holder).await,
+        }
+    };
+    let lines = life.await;
+    let goodbye = lines.as_ref().cloned().unwrap_or_default();
+    // The face may be gone; then nobody wants the lines.
+    let _ = updates.notice(Notice::Goodbye { lines: goodbye }).await;
+    drop(updates);
+    let _ = pump.await;
+    lines.map(drop)
+}
+
+/// The owner at work.
+struct Conductor {
+    desk: Desk,
+    session: Session,
+    env: AgentEnv,
+    wakeups: Wakeups,
+    queue: Queue,
+}
+
+/// Whether queued prompts start turns by themselves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Queue {
+    Runs,
+    /// The last turn failed: the next one would too. Held until the person says something.
+    Held,
+}
+
+/// What may be done without a word of the person.
+enum Work {
+    Prompt(Vec<UserPart>),
+    Resume,
+    Detached,
+}
+
+/// Whether the loop goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Going {
+    On,
+    Closing,
+}
+
+impl Conductor {
+    fn new(desk: Desk, session: Session, env: AgentEnv) -> Self {
+        let wakeups = session.store().wakeups();
+        Self { desk, session, env, wakeups, queue: Queue::Runs }
+    }
+
+    /// Until the face closes; then the lines for the normal screen.
+    async fn run(mut self, resumes: bool) -> Result<Vec<String>, AppError> {
+        self.greet().await;
+        self.session.consume_decisions().await?;
+        if resumes
+            && self.session.history().running().is_some()
+            && self.turn(Work::Resume).await? == Going::Closing
+        {
+            return self.close().await;
+        }
+        self.desk.discover();
+        loop {
+            let going = match self.ready() {
+                Some(work) => self.turn(work).await?,
+                None => {
+                    self.desk.tell_idle().await;
+                    self.idle().await?
+                }
+            };
+            match going {
+                Going::On => {}
+                Going::Closing => return self.close().await,
+            }
+        }
+    }
+
+    async fn greet(&mut self) {
+        self.desk.recall().await;
+        let history = self.session.history();
+        self.desk.header(history).await;
+        let messages: Vec<_> = history.messages().cloned().collect();
+        if !messages.is_empty() {
+            self.desk.tell(Notice::Transcript { messages }).await;
+        }
+        if !history.draft().is_empty() {
+            self.desk.tell(Notice::Draft { text: history.draft().to_owned() }).await;
+        }
+        if history.running().is_some() && history.last_end().is_none() {
+            let text =
+                "The last turn was cut off. `co resume` goes on with it; a new prompt leaves it behind.";
+            self.desk.say(Say::warning("cut off", text)).await;
+        }
+        for text in left_behind(&self.session).await {
+            self.desk.say(Say::warning("left behind", text)).await;
+        }
+        self.desk.waiting().await;
+    }
+
+    /// What runs next by itself: late approvals, then a deferred turn whose answers are all here, then the queue.
+    fn ready(&self) -> Option<Work> {
+        let history = self.session.history();
+        if driver::can_resume(&self.session) {
+            return Some(Work::Resume);
+        }
+        let settles = |one: &history::Detached| match one.known {
+            history::Known::Decided(_) | history::Known::MayHaveRun => true,
+            history::Known::Returned | history::Known::Waiting | history::Known::NotStarted => false,
+        };
+        if history.detached().iter().any(settles) {
+            return Some(Work::Detached);
+        }
+        match self.queue {
+            Queue::Runs => history.queued().first().cloned().map(Work::Prompt),
+            Queue::Held => None,
+        }
+    }
+
+    /// Waits for the next thing that happens between turns, and answers it.
+    async fn idle(&mut self) -> Result<Going, AppError> {
+        tokio::select! {
+            ask = self.desk.asks.recv() => {
+                let ask = ask.unwrap_or(Ask::Close);
+                let heard = self.desk.hear(ask, Known::Here(self.session.history())).await;
+                // Each word of the person is a moment to look at what others decided.
+                self.take_decisions().await?;
+                self.act(heard).await
+            }
+            () = self.wakeups.changed() => {
+                self.take_decisions().await?;
+                Ok(Going::On)
+            }
+            event = self.desk.shell.next() => {
+                self.desk.on_shell(event).await;
+                self.keep_notes().await?;
+                Ok(Going::On)
+            }
+            choice = desk::changed(&mut self.desk.model) => {
+                self.desk.model_is(&choice).await;
+                self.desk.header(self.session.history()).await;
+                Ok(Going::On)
+            }
+        }
+    }
+
+    /// Does between turns what the person wants.
+    async fn act(&mut self, heard: Heard) -> Result<Going, AppError> {
+        match heard {
+            Heard::Answered => {
+                self.desk.header(self.session.history()).await;
+                Ok(Going::On)
+            }
+            Heard::Prompt(parts) => self.prompt(parts).await,
+            Heard::Draft(text) => {
+                self.draft(text).await?;
+                Ok(Going::On)
+            }
+            Heard::Clear => {
+                self.clear().await?;
+                Ok(Going::On)
+            }
+            Heard::Close => Ok(Going::Closing),
+            Heard::Op(op) => self.op(op).await,
+        }
+    }
+
+    /// A word on a turn, while none runs.
+    async fn op(&mut self, op: Op) -> Result<Going, AppError> {
+        match op {
+            Op::Decide { request, approval } => self.decide(&request, approval).await?,
+            Op::Steer { parts } => return self.prompt(parts).await,
+            Op::TakeBack { parts } => self.take_back(&parts).await?,
+            Op::Standing { .. } => self.desk.header(self.session.history()).await,
+            Op::Draft { text } => self.draft(text).await?,
+            Op::Noted { text } => self.note(text).await?,
+            Op::Interrupt | Op::Defer | Op::RetryNow => {}
+            Op::Close => return Ok(Going::Closing),
+        }
+        Ok(Going::On)
+    }
+
+    /// Starts a turn with a prompt; behind others that wait.
+    async fn prompt(&mut self, parts: Vec<UserPart>) -> Result<Going, AppError> {
+        self.queue = Queue::Runs;
+        let queued = self.session.history().queued();
+        if queued.is_empty() {
+            return self.turn(Work::Prompt(parts)).await;
+        }
+        let prompts = queued.iter().cloned().chain([parts]).collect();
+        self.session.commit(&[Record::Queued { prompts }], Durability::Written).await?;
+        Ok(Going::On)
+    }
+
+    /// What the last turn did not hear: nothing of it is lost, prompts go to the queue.
+    async fn take_unheard(&mut self, unheard: Vec<Op>) -> Result<Going, AppError> {
+        let mut going = Going::On;
+        for op in unheard {
+            if let Op::Steer { parts } = op {
+                let queued = self.session.history().queued();
+                let prompts = queued.iter().cloned().chain([parts]).collect();
+                self.session.commit(&[Record::Queued { prompts }], Durability::Written).await?;
+            } else if Box::pin(self.op(op)).await? == Going::Closing {
+                going = Going::Closing;
+            }
+        }
+        Ok(going)
+    }
+
+    async fn take_back(&mut self, parts: &[UserPart]) -> Result<(), AppError> {
+        let mut prompts = self.session.history().queued().to_vec();
+        let Some(at) = prompts.iter().rposition(|queued| queued == parts) else {
+            let text = "That prompt has gone to the model already.";
+            self.desk.say(Say::warning("queue", text)).await;
+            return Ok(());
+        };
+        prompts.remove(at);
+        Ok(self.session.commit(&[Record::Queued { prompts }], Durability::Written).await?)
+    }
+
+    async fn note(&mut self, text: String) -> Result<(), AppError> {
+        let note = Record::Noted { kind: NoteKind::CommandOutput, text };
+        Ok(self.session.commit(&[note], Durability::Written).await?)
+    }
+
+    async fn draft(&mut self, text: String) -> Result<(), AppError> {
+        if text == self.session.history().draft() {
+            return Ok(());
+        }
+        Ok(self.session.commit(&[Record::Draft { text }], Durability::Written).await?)
+    }
+
+    async fn clear(&mut self) -> Result<(), AppError> {
+        self.session.commit(&[Record::Cleared], Durability::Written).await?;
+        self.desk.tell(Notice::Transcript { messages: Vec::new() }).await;
+        self.desk.header(self.session.history()).await;
+        self.desk.waiting().await;
+        Ok(())
+    }
+
+    /// Decides a request that waits between turns: to the store first, first answer wins.
+    async fn decide(&mut self, request: &RequestId, approval: Approval) -> Result<(), AppError> {
+        let outcome = self.desk.app.store.decide(request, approval, Decider::Tui).await?;
+        if outcome != DecideOutcome::Recorded {
+            self.desk.say(Say::warning("approvals", desk::lost(&outcome))).await;
+        }
+        self.take_decisions().await
+    }
+
+    /// Takes what was decided here or elsewhere, and tells the face.
+    async fn take_decisions(&mut self) -> Result<(), AppError> {
+        let records = self.session.consume_decisions().await?;
+        for record in &records {
+            if let Record::Decided { request, approval, by, .. } = record {
+                let settled = Settled::Decided { approval: approval.clone(), by: by.clone() };
+                let event = Event::ApprovalSettled { request: request.clone(), settled };
+                self.desk.show(event).await;
+            }
+        }
+        if !records.is_empty() {
+            self.desk.waiting().await;
+        }
+        Ok(())
+    }
+
+    /// Stores the notes that the person's own commands left, once the session is free for it.
+    async fn keep_notes(&mut self) -> Result<(), AppError> {
+        let notes = std::mem::take(&mut self.desk.notes);
+        if notes.is_empty() {
+            return Ok(());
+        }
+        Ok(self.session.commit(&notes, Durability::Written).await?)
+    }
+
+    /// The end: the person's command is stopped, what is left is stored.
+    async fn close(mut self) -> Result<Vec<String>, AppError> {
+        self.desk.stop_shell().await;
+        self.keep_notes().await?;
+        if let Some(text) = self.desk.draft.take() {
+            self.draft(text).await?;
+        }
+        goodbye::lines(&self.desk.app, &self.session).await
+    }
+}
+
+/// What the header says of a model.
+fn named(choice: &ModelChoice) -> String {
+    format!("{}/{}", choice.provider, choice.model)
+}

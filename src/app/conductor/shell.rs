@@ -1,0 +1,257 @@
+//! `!command`: the person's own command, run at once, its output shown as it comes.
+//!
+//! One at a time, beside a turn or between turns. No model and no approval take part; what the model is told is a note
+//! that the next prompt carries, and of a private command nothing.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::app::left::own_mark;
+use crate::command::{Privacy, code};
+use crate::history::SessionId;
+use crate::sandbox::survivors::MARKER;
+use crate::sandbox::{Command, ExecEvent, Exit, Fate, Survivor};
+
+/// The person's command, where one runs.
+#[derive(Default)]
+pub(super) struct Shell {
+    running: Option<Running>,
+    /// Commands started so far.
+    count: usize,
+}
+
+struct Running {
+    command: String,
+    privacy: Privacy,
+    /// Never shared; the lock is what lets the owner's future move between threads.
+    stream: Mutex<BoxStream<'static, std::io::Result<ExecEvent>>>,
+    cancel: CancellationToken,
+    started: Instant,
+    /// Bytes of a character whose rest is still to come.
+    torn: Vec<u8>,
+    kept: Kept,
+}
+
+/// What a running command does.
+pub(super) enum ShellEvent {
+    Output(String),
+    /// Something worth saying beside its output.
+    Said(String),
+    Ended {
+        outcome: String,
+        took: Duration,
+        /// For the next prompt; `None` for a private command.
+        note: Option<String>,
+    },
+}
+
+impl Shell {
+    /// Starts a command. One that runs is dropped, which ends it.
+    pub(super) fn start(&mut self, app: &App, session: &SessionId, command: String, privacy: Privacy) {
+        let cancel = CancellationToken::new();
+        let mut env = app.child_env.clone();
+        self.count += 1;
+        env.push((MARKER.to_owned(), own_mark(session, self.count)));
+        let spawned = Command {
+            script: command.clone(),
+            cwd: app.world.workspace.clone(),
+            env,
+            timeout: app.settings.shell.max_timeout,
+        };
+        let stream = app.sandbox.spawn(spawned, cancel.clone());
+        self.running = Some(Running {
+            command,
+            privacy,
+            stream: Mutex::new(stream),
+            cancel,
+            started: Instant::now(),
+            torn: Vec::new(),
+            kept: Kept::new(app.settings.tool_output_limit),
+        });
+    }
+
+    /// The command that runs.
+    pub(super) fn command(&self) -> Option<&str> {
+        self.running.as_ref().map(|running| running.command.as_str())
+    }
+
+    pub(super) fn stop(&self) {
+        if let Some(running) = &self.running {
+            running.cancel.cancel();
+        }
+    }
+
+    /// What the command does next. Cancel-safe; never resolves while none runs.
+    pub(super) async fn next(&mut self) -> ShellEvent {
+        loop {
+            let Some(running) = &mut self.running else { return std::future::pending().await };
+            let happened = running.stream.get_mut().unwrap_or_else(PoisonError::into_inner).next().await;
+            match happened {
+                Some(Ok(ExecEvent::Output(bytes))) => {
+                    let text = running.text(&bytes);
+                    if !text.is_empty() {
+                        return ShellEvent::Output(text);
+                    }
+                }
+                Some(Ok(ExecEvent::Survivors { found, fate })) => {
+                    return ShellEvent::Said(survivors(&found, fate));
+                }
+                Some(Ok(ExecEvent::Exited(exit))) => return self.end(outcome(exit)),
+                Some(Err(error)) => return self.end(format!("could not run: {error}")),
+                None => return self.end("ended without a word".to_owned()),
+            }
+        }
+    }
+
+    fn end(&mut self, outcome: String) -> ShellEvent {
+        let Some(running) = self.running.take() else {
+            return ShellEvent::Ended { outcome, took: Duration::ZERO, note: None };
+        };
+        let took = running.started.elapsed();
+        let note = match running.privacy {
+            Privacy::Private => None,
+            Privacy::Shared => Some(running.note(&outcome)),
+        };
+        ShellEvent::Ended { outcome, took, note }
+    }
+}
+
+impl Running {
+    /// The whole characters of what has come.
+    fn text(&mut self, bytes: &[u8]) -> String {
+        self.torn.extend_from_slice(bytes);
+        let whole = whole_characters(&self.torn);
+        let rest = self.torn.split_off(whole);
+        let bytes = std::mem::replace(&mut self.torn, rest);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        self.kept.push(&text);
+        text
+    }
+
+    fn note(self, outcome: &str) -> String {
+        let output = self.kept.text();
+        let output = if output.trim().is_empty() { "(no output)".to_owned() } else { output };
+        format!("The user ran {} themselves: {outcome}.\n{output}", code(&self.command))
+    }
+}
+
+/// How many of the bytes end on a character; bytes that are no text at all count as whole.
+fn whole_characters(bytes: &[u8]) -> usize {
+    match std::str::from_utf8(bytes) {
+        Ok(_) => bytes.len(),
+        // `error_len` is absent exactly where the end is cut off.
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        Err(_) => {
+            let tail = bytes.len().saturating_sub(3);
+            (tail..bytes.len())
+                .find(|at| {
+                    std::str::from_utf8(&bytes[*at..])
+                        .is_err_and(|e| e.valid_up_to() == 0 && e.error_len().is_none())
+                })
+                .unwrap_or(bytes.len())
+        }
+    }
+}
+
+/// The two ends of an output, bounded while it comes.
+struct Kept {
+    head: String,
+    tail: String,
+    half: usize,
+    dropped: usize,
+}
+
+impl Kept {
+    fn new(limit: usize) -> Self {
+        Self { head: String::new(), tail: String::new(), half: limit / 2, dropped: 0 }
+    }
+
+    fn push(&mut self, text: &str) {
+        let room = self.half.saturating_sub(self.head.len());
+        let (head, rest) = text.split_at(text.floor_char_boundary(room));
+        if self.tail.is_empty() {
+            self.head.push_str(head);
+            self.tail.push_str(rest);
+        } else {
+            self.tail.push_str(text);
+        }
+        if self.tail.len() > 2 * self.half {
+            let cut = self.tail.ceil_char_boundary(self.tail.len() - self.half);
+            self.dropped += cut;
+            self.tail.drain(..cut);
+        }
+    }
+
+    fn text(self) -> String {
+        let tail = if self.dropped == 0 && self.tail.len() <= self.half {
+            self.tail.as_str()
+        } else {
+            last_bytes(&self.tail, self.half)
+        };
+        match self.dropped + self.tail.len() - tail.len() {
+            0 => format!("{}{tail}", self.head),
+            dropped => format!("{}\n[… {dropped} bytes left out …]\n{tail}", self.head),
+        }
+    }
+}
+
+fn last_bytes(text: &str, room: usize) -> &str {
+    text.split_at(text.ceil_char_boundary(text.len().saturating_sub(room))).1
+}
+
+fn outcome(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit {code}"),
+        Exit::Signal(signal) => format!("ended by signal {signal}"),
+        Exit::TimedOut => "ended: it ran too long".to_owned(),
+        Exit::Cancelled => "stopped".to_owned(),
+    }
+}
+
+fn survivors(found: &[Survivor], fate: Fate) -> String {
+    let list: Vec<String> = found.iter().map(|one| format!("{} ({})", one.pid, code(&one.command))).collect();
+    let list = list.join(", ");
+    match fate {
+        Fate::Running => format!("Still running in the background: {list}."),
+        Fate::Ended => format!("These had left the command and were ended with it: {list}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_stay_whole_over_cuts() {
+        for (bytes, whole) in [
+            (b"abc".as_slice(), 3),
+            ("aé".as_bytes(), 3),
+            (&"aé".as_bytes()[..2], 1),
+            (&"a🚀".as_bytes()[..3], 1),
+            (b"a\xffb", 3),
+            (b"\xff\xc3", 1),
+            (b"", 0),
+        ] {
+            assert_eq!(whole_characters(bytes), whole, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn both_ends_are_kept_and_the_gap_is_counted() {
+        let kept = |limit, parts: &[&str]| {
+            let mut kept = Kept::new(limit);
+            parts.iter().for_each(|part| kept.push(part));
+            kept.text()
+        };
+        assert_eq!(kept(8, &["ab", "cd", "ef", "gh"]), "abcdefgh");
+        assert_eq!(kept(8, &["abcdefghi"]), "abcd\n[… 1 bytes left out …]\nfghi");
+        let many = kept(8, &["abcd"; 100]);
+        assert_eq!(many, "abcd\n[… 392 bytes left out …]\nabcd");
+    }
+}

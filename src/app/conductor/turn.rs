@@ -1,0 +1,154 @@
+//! While a turn runs: it owns the session, and everything else is answered beside it.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::desk::{Desk, Heard, Known};
+use super::{AppError, Conductor, Going, Queue, Work};
+use crate::agent::driver::{self, TurnResult};
+use crate::agent::port::{Frontend, Op};
+use crate::app::headless::CLOSING;
+use crate::command::Say;
+use crate::frontend::channel::ChannelFrontend;
+use crate::frontend::link::Ask;
+use crate::history::TurnEnd;
+use crate::store::StoreError;
+
+/// Words of the person that a turn has not heard yet; it hears each within an event.
+const OPS: usize = 64;
+
+impl Conductor {
+    /// Runs what is ready, answering the person meanwhile.
+    pub(super) async fn turn(&mut self, work: Work) -> Result<Going, AppError> {
+        self.keep_notes().await?;
+        if let Work::Prompt(prompt) = &work {
+            self.desk.name_found_server().await;
+            self.desk.header_with(self.session.history(), prompt).await;
+        }
+        self.desk.tell_busy().await;
+        let (words, ops) = mpsc::channel(OPS);
+        let frontend = self.desk.tap(ChannelFrontend::new(self.desk.updates.clone(), ops));
+        let cancel = CancellationToken::new();
+        let mut going = Going::On;
+        let end = {
+            let turn = drive(&mut self.session, &self.env, &frontend, work, cancel.clone());
+            tokio::pin!(turn);
+            loop {
+                tokio::select! {
+                    biased;
+                    result = &mut turn => break Some(result?),
+                    ask = self.desk.asks.recv() => {
+                        let heard = self.desk.hear(ask.unwrap_or(Ask::Close), Known::InTheStore).await;
+                        if self.desk.pass_on(heard, &words).await == Going::Closing {
+                            going = Going::Closing;
+                            cancel.cancel();
+                            break closed(&mut turn).await?;
+                        }
+                    }
+                    event = self.desk.shell.next() => {
+                        self.desk.on_shell(event).await;
+                        self.desk.hand_notes(&words);
+                    }
+                }
+            }
+        };
+        // Dropped in the middle of something: what it committed is safe, and nothing more can be recorded.
+        let Some(ran) = end else { return Ok(Going::Closing) };
+        if let Some(TurnEnd::Failed { .. }) = ran.end {
+            self.queue = Queue::Held;
+        }
+        let mut unheard = ran.unheard;
+        unheard.extend(frontend.unheard());
+        if self.take_unheard(unheard).await? == Going::Closing {
+            going = Going::Closing;
+        }
+        self.after_turn().await?;
+        Ok(going)
+    }
+
+    async fn after_turn(&mut self) -> Result<(), AppError> {
+        self.keep_notes().await?;
+        if let Some(text) = self.desk.draft.take() {
+            self.draft(text).await?;
+        }
+        self.desk.header(self.session.history()).await;
+        self.desk.waiting().await;
+        Ok(())
+    }
+}
+
+/// What ran, and what the person said that it did not hear.
+#[derive(Default)]
+struct Ran {
+    end: Option<TurnEnd>,
+    unheard: Vec<Op>,
+}
+
+impl Ran {
+    fn of(result: TurnResult) -> Self {
+        Self { end: Some(result.end), unheard: result.unheard }
+    }
+}
+
+/// The ready work as one future; how a turn went, where one ran.
+async fn drive(
+    session: &mut crate::session::Session,
+    env: &driver::AgentEnv,
+    frontend: &dyn Frontend,
+    work: Work,
+    cancel: CancellationToken,
+) -> Result<Ran, StoreError> {
+    match work {
+        Work::Prompt(parts) => driver::run_turn(session, parts, env, frontend, cancel).await.map(Ran::of),
+        Work::Resume => {
+            let result = driver::resume_turn(session, env, frontend, cancel).await?;
+            Ok(result.map_or_else(Ran::default, Ran::of))
+        }
+        Work::Detached => {
+            let unheard = driver::run_detached(session, env, frontend, cancel).await?;
+            Ok(Ran { end: None, unheard: unheard.into() })
+        }
+    }
+}
+
+/// The end of a turn that was told to close; `None` where it did not in time. What it committed is safe.
+async fn closed<F>(turn: &mut F) -> Result<Option<Ran>, StoreError>
+where
+    F: Future<Output = Result<Ran, StoreError>> + Unpin,
+{
+    let grace: Duration = CLOSING;
+    match tokio::time::timeout(grace, turn).await {
+        Ok(end) => end.map(Some),
+        Err(_overdue) => Ok(None),
+    }
+}
+
+impl Desk {
+    /// Hands the turn what concerns it.
+    async fn pass_on(&mut self, heard: Heard, words: &mpsc::Sender<Op>) -> Going {
+        let op = match heard {
+            Heard::Answered => return Going::On,
+            Heard::Prompt(parts) => Op::Steer { parts },
+            Heard::Draft(text) => {
+                if words.try_send(Op::Draft { text: text.clone() }).is_err() {
+                    self.draft = Some(text);
+                }
+                return Going::On;
+            }
+            Heard::Clear => {
+                self.say(Say::warning("clear", "A turn is running. Stop it with Esc first, then `/clear`."))
+                    .await;
+                return Going::On;
+            }
+            Heard::Close | Heard::Op(Op::Close) => return Going::Closing,
+            Heard::Op(op) => op,
+        };
+        if words.try_send(op).is_err() {
+            let text = "The turn is busy and did not hear that; say it again in a moment.";
+            self.say(Say::warning("busy", text)).await;
+        }
+        Going::On
+    }
+}

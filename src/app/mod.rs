@@ -1,0 +1,24 @@
+//! The composition root: the only module that names concrete types of all layers and puts them together.
+//!
+//! [`World`] is what the process was given, [`App`] what is built from it once, [`Models`] who answers,
+//! [`conductor`] the owner of an interactive session, [`headless`] of one that nobody watches. Called by `cli`, which
+//! turns outcomes into exit codes; nothing here prints.
+
+mod build;
+mod left;
+mod models;
+mod opening;
+mod services;
+mod status;
+mod world;
+
+pub mod conductor;
+pub mod headless;
+
+pub use self::build::{App, AppError, advice, load_settings, open_store};
+pub use self::left::left_behind;
+pub use self::models::{ModelChoice, ModelError, Models, Origin};
+pub use self::opening::{Opened, Opening};
+pub use self::status::status_rows;
+pub use self::world::World;
+pub use crate::provider::offline::Pace;

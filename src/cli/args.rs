@@ -1,0 +1,206 @@
+//! The arguments as typed. Nothing is looked up or decided here.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use super::error::{CliError, Kind};
+
+/// Shown below the options.
+const EXAMPLES: &str = include_str!("examples.txt").trim_ascii_end();
+
+/// A personal assistant in your terminal. What changes something waits for your approval, now or later.
+#[derive(Debug, Parser)]
+#[command(name = "co", version, after_help = EXAMPLES, disable_help_subcommand = true, max_term_width = 100)]
+pub(super) struct Args {
+    #[command(flatten)]
+    pub shared: Shared,
+    #[command(flatten)]
+    pub run: Run,
+    #[command(subcommand)]
+    pub command: Option<Sub>,
+}
+
+/// Settings for this run.
+#[derive(Debug, clap::Args)]
+pub(super) struct Shared {
+    /// The model, as `provider/model` or a bare name
+    #[arg(long, global = true, value_name = "MODEL")]
+    model: Option<String>,
+    /// Colours for a dark or a light terminal: dark, light or auto
+    #[arg(long, short = 't', global = true, value_name = "THEME")]
+    theme: Option<String>,
+    /// Show the model's thinking
+    #[arg(long, short, global = true)]
+    verbose: bool,
+    /// Any setting, e.g. `--set max_requests=10`; `co config` lists them
+    #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+/// What to do without a subcommand.
+#[derive(Debug, clap::Args)]
+pub(super) struct Run {
+    /// Print the answer to this prompt and end; piped input goes behind it
+    #[arg(long, short, value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]
+    pub print: Option<String>,
+    /// How a printed turn is told
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+    /// Go on with the latest session of this folder
+    #[arg(long = "continue", short = 'c')]
+    pub go_on: bool,
+}
+
+/// How a printed turn is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Output {
+    /// The answer as it comes; the rest on standard error
+    Text,
+    /// One object at the end
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Sub {
+    /// Open the screen (the same as `co` alone)
+    Chat(Chat),
+    /// Go on with a turn that waited or was cut off
+    Resume(Resume),
+    /// List, show and decide what waits for you
+    Approvals(Approvals),
+    /// Show what would answer, where things are and what waits
+    Status,
+    /// List the sessions
+    Sessions(Sessions),
+    /// Show every setting with its value and where that comes from
+    Config,
+    /// Tools for development: serve scripted replies over HTTP
+    Replay(Replay),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Chat {
+    /// Go on with the latest session of this folder
+    #[arg(long = "continue", short = 'c')]
+    pub go_on: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Resume {
+    /// The session's id, or its beginning; without one the latest of this folder
+    pub id: Option<String>,
+    /// Print instead of opening the screen
+    #[arg(long, short)]
+    pub print: bool,
+    /// How it is told when printed
+    #[arg(long, value_enum)]
+    pub output: Option<Output>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Approvals {
+    #[command(subcommand)]
+    pub what: Option<Decide>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Decide {
+    /// List what waits, in every session
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one request whole: arguments, preview, reasons
+    Show {
+        /// Its id, or the beginning of it
+        id: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Approve; it runs when its session goes on
+    Yes {
+        /// The ids, or their beginnings
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Deny; the model is told
+    No {
+        /// The ids, or their beginnings
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// The reason, for the model
+        #[arg(long, value_name = "REASON")]
+        note: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Sessions {
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Those of every folder
+    #[arg(long, short)]
+    pub all: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Replay {
+    #[command(subcommand)]
+    pub what: ReplayWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ReplayWhat {
+    /// Serve the replies of a script on this machine, one a request, until interrupted
+    Serve {
+        /// A file of `reply` blocks
+        script: std::path::PathBuf,
+        /// The wire format to speak
+        #[arg(long, value_enum, default_value_t = Wire::Anthropic)]
+        wire: Wire,
+        /// The port; 0 takes a free one
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+    },
+}
+
+/// A wire format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Wire {
+    /// Anthropic Messages
+    Anthropic,
+    /// OpenAI Chat Completions
+    Chat,
+}
+
+impl Shared {
+    /// The settings of the flags, as pairs of name and text.
+    pub fn flags(self) -> Result<Vec<(String, String)>, CliError> {
+        let mut flags = Vec::new();
+        let named = [("--model", self.model), ("--theme", self.theme)];
+        flags.extend(named.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))));
+        if self.verbose {
+            flags.push(("--verbose".to_owned(), "true".to_owned()));
+        }
+        for pair in self.set {
+            let Some((key, value)) = pair.split_once('=') else {
+                let error = CliError::message(Kind::Usage, format!("`--set {pair}` has no value"));
+                return Err(error.hint("write it as `--set key=value`; `co config` lists the keys"));
+            };
+            flags.push((key.trim().to_owned(), value.to_owned()));
+        }
+        Ok(flags)
+    }
+}

@@ -1,0 +1,21 @@
+//! `co config`: every setting, its value and its source.
+
+use super::console::Console;
+use super::error::CliError;
+use crate::app::{World, advice, load_settings};
+use crate::config::describe;
+
+pub(super) fn run(
+    world: &World,
+    flags: Vec<(String, String)>,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let loaded = load_settings(world, flags)?;
+    let mut text = describe(&loaded).join("\n");
+    text.push('\n');
+    console.out(&text)?;
+    for warning in advice(world, &loaded) {
+        console.note(&format!("co: {warning}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Errors at the edge: what kind, what happened, what to do next.
+//!
+//! Every failure becomes one of these exactly once; [`super::console`] prints it. The kind alone gives the exit code.
+
+use std::error::Error;
+use std::io;
+
+use crate::app::AppError;
+use crate::config::{ConfigError, Source};
+use crate::provider::ProviderError;
+use crate::session::SessionError;
+use crate::store::StoreError;
+
+/// What kind of end it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Error,
+    Usage,
+    Provider,
+    /// The turn stopped, and requests wait for a person.
+    Waiting,
+    /// Tokens or money of a turn.
+    Budget,
+    /// Model requests of a turn.
+    TurnLimit,
+    /// By this signal.
+    Interrupted(u8),
+    /// Nobody reads on; no failure of ours.
+    BrokenPipe,
+}
+
+impl Kind {
+    /// The exit code.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::BrokenPipe => 0,
+            Self::Error => 1,
+            Self::Usage => 2,
+            Self::Provider => 3,
+            Self::Waiting => 4,
+            Self::Budget => 5,
+            Self::TurnLimit => 6,
+            Self::Interrupted(signal) => 128 + signal,
+        }
+    }
+}
+
+/// One failure of the program.
+#[derive(Debug)]
+pub(super) struct CliError {
+    pub kind: Kind,
+    pub source: Box<dyn Error + Send + Sync>,
+    /// What to do next, a sentence each.
+    pub hints: Vec<String>,
+}
+
+impl CliError {
+    pub fn new(kind: Kind, source: impl Error + Send + Sync + 'static) -> Self {
+        Self { kind, source: Box::new(source), hints: Vec::new() }
+    }
+
+    pub fn message(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, source: message.into().into(), hints: Vec::new() }
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// A request to the model that failed for good.
+    pub fn provider(error: ProviderError) -> Self {
+        let advice = error.advice();
+        Self::new(Kind::Provider, error).hint(advice)
+    }
+}
+
+impl From<AppError> for CliError {
+    fn from(error: AppError) -> Self {
+        match error {
+            AppError::Workspace { .. } => {
+                Self::new(Kind::Error, error).hint("go to a folder that exists, then start co again")
+            }
+            AppError::Store(error) => error.into(),
+            AppError::Session(error) => error.into(),
+            AppError::Model(error) => {
+                Self::new(Kind::Provider, error).hint("`co config` shows where each value comes from")
+            }
+            AppError::NoSession => {
+                Self::new(Kind::Error, error).hint("`co sessions --all` lists those of every folder")
+            }
+            AppError::Broken { .. } => Self::new(Kind::Error, error),
+        }
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        let hint = match &error {
+            StoreError::Folder { .. }
+            | StoreError::ReadOnly { .. }
+            | StoreError::NotADatabase { .. }
+            | StoreError::Newer { .. }
+            | StoreError::Corrupt { .. } => {
+                Some("CO_DATA_DIR=/another/folder co … chooses another data folder")
+            }
+            StoreError::Full { .. }
+            | StoreError::Busy { .. }
+            | StoreError::Failed { .. }
+            | StoreError::NewerRecord { .. }
+            | StoreError::OutOfStep { .. }
+            | StoreError::Unstorable { .. }
+            | StoreError::RequestIdTaken { .. }
+            | StoreError::NotDecidable { .. }
+            | StoreError::NotFound { .. }
+            | StoreError::Ambiguous { .. }
+            | StoreError::Poisoned { .. }
+            | StoreError::Stopped => None,
+        };
+        let this = Self::new(Kind::Error, error);
+        match hint {
+            Some(hint) => this.hint(hint),
+            None => this,
+        }
+    }
+}
+
+impl From<SessionError> for CliError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Store(error) => error.into(),
+            SessionError::Owned { .. } | SessionError::Lock { .. } => Self::new(Kind::Error, error),
+        }
+    }
+}
+
+impl From<Vec<ConfigError>> for CliError {
+    fn from(errors: Vec<ConfigError>) -> Self {
+        let usage = errors.iter().all(is_flag);
+        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Self::message(if usage { Kind::Usage } else { Kind::Error }, lines.join("\n"))
+    }
+}
+
+fn is_flag(error: &ConfigError) -> bool {
+    match error {
+        ConfigError::UnknownKey { source_of, .. }
+        | ConfigError::Section { source_of, .. }
+        | ConfigError::BadValue { source_of, .. }
+        | ConfigError::SetTwice { source_of, .. } => matches!(source_of, Source::Flag { .. }),
+        ConfigError::Syntax { .. } | ConfigError::Unreadable { .. } | ConfigError::NoDataDir => false,
+    }
+}
+
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        let kind = if error.kind() == io::ErrorKind::BrokenPipe { Kind::BrokenPipe } else { Kind::Error };
+        Self::new(kind, error)
+    }
+}

@@ -1,0 +1,77 @@
+//! Where a prompt comes from: the argument, and what is piped in behind it.
+
+use std::io::{self, IsTerminal as _, Read as _};
+
+use super::error::{CliError, Kind};
+
+/// Bytes of piped input; more would fit no model.
+const MOST: u64 = 8 * 1024 * 1024;
+
+/// Which ends of the program are a person's terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Terminals {
+    pub stdin: bool,
+    pub stdout: bool,
+}
+
+impl Terminals {
+    pub fn of_process() -> Self {
+        Self { stdin: io::stdin().is_terminal(), stdout: io::stdout().is_terminal() }
+    }
+
+    /// Whether a screen can be drawn and keys be read.
+    pub fn interactive(self) -> bool {
+        self.stdin && self.stdout
+    }
+}
+
+/// The whole prompt. Errs where there is none.
+pub(super) fn prompt(words: &str, at: Terminals) -> Result<String, CliError> {
+    let piped = if at.stdin { String::new() } else { read_all()? };
+    let prompt = joined(words, &piped);
+    if prompt.is_empty() {
+        let error = CliError::message(Kind::Usage, "the prompt is empty");
+        return Err(error.hint("`co -p \"your prompt\"`, or pipe a text into `co -p`"));
+    }
+    Ok(prompt)
+}
+
+fn read_all() -> Result<String, CliError> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(MOST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST {
+        let message = format!("more than {} MiB came through the pipe", MOST / 1024 / 1024);
+        let hint = "write it to a file in this folder and name that in the prompt";
+        return Err(CliError::message(Kind::Usage, message).hint(hint));
+    }
+    String::from_utf8(bytes).map_err(|_| {
+        let error = CliError::message(Kind::Usage, "what came through the pipe is no UTF-8 text");
+        error.hint("convert it first, e.g. with `iconv -f latin1 -t utf8`")
+    })
+}
+
+/// The words, then what was piped.
+fn joined(words: &str, piped: &str) -> String {
+    match (words.trim(), piped.trim_end()) {
+        ("", piped) => piped.trim().to_owned(),
+        (words, "") => words.to_owned(),
+        (words, piped) => format!("{words}\n\n{piped}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_before_what_was_piped() {
+        for (words, piped, prompt) in [
+            ("do it", "", "do it"),
+            ("", " text \n", "text"),
+            (" do it ", "  a\n  b\n", "do it\n\n  a\n  b"),
+            (" ", "\n", ""),
+        ] {
+            assert_eq!(joined(words, piped), prompt);
+        }
+    }
+}

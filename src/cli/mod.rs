@@ -1,0 +1,124 @@
+//! The command line: arguments in, one outcome and one exit code out.
+//!
+//! It parses, asks `app` to do it, and says how it went; it decides nothing about turns, sessions or approvals. Errors
+//! are printed in one place, with what to do next. Called by `main` only.
+
+mod approvals;
+mod args;
+mod chat;
+mod config;
+mod console;
+mod error;
+mod input;
+mod print;
+mod replay;
+mod sessions;
+mod signals;
+mod status;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser as _;
+
+use self::args::{Args, Sub};
+use self::console::Console;
+use self::error::{CliError, Kind};
+use self::input::Terminals;
+use crate::app::{Opening, World};
+
+/// How long work in the background may take to end once the outcome is known.
+const LINGER: Duration = Duration::from_millis(100);
+
+/// Runs the program with these arguments (the program's name first) and says how it ended.
+#[must_use]
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    let mut console = Console::of_process();
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(error) => {
+            if error.use_stderr() {
+                // It repeats what was typed, which may have been pasted from anywhere.
+                console.note(error.render().to_string().trim_end());
+                return ExitCode::from(Kind::Usage.code());
+            }
+            // Help and version are no errors, and come this way too. A closed pipe has nobody to tell.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+    };
+    // The only failure is that somebody installed one before, and ours is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return console.fail(&CliError::new(Kind::Error, error)),
+    };
+    let outcome = runtime.block_on(dispatch(args, &mut console));
+    // Nothing that still runs holds anything unsaved; a writer on a full pipe would never end by itself.
+    runtime.shutdown_timeout(LINGER);
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => console.fail(&error),
+    }
+}
+
+async fn dispatch(args: Args, console: &mut Console) -> Result<(), CliError> {
+    let Args { shared, run, command } = args;
+    let flags = shared.flags()?;
+    let world = World::of_process()?;
+    let at = Terminals::of_process();
+    match command {
+        None => talk(run, world, flags, at, console).await,
+        Some(Sub::Chat(chat)) => {
+            talk(args::Run { go_on: run.go_on || chat.go_on, ..run }, world, flags, at, console).await
+        }
+        Some(Sub::Resume(resume)) => {
+            let opening = resume.id.map_or(Opening::ResumeLatest, Opening::Resume);
+            if resume.print || !at.interactive() {
+                let output = resume.output.unwrap_or(run.output);
+                print::resume(world, flags, opening, output, console).await
+            } else {
+                chat::run(world, flags, opening, console).await
+            }
+        }
+        Some(Sub::Approvals(what)) => approvals::run(what, &world, flags, console).await,
+        Some(Sub::Status) => status::run(&world, flags, console).await,
+        Some(Sub::Sessions(what)) => sessions::run(&what, &world, flags, console).await,
+        Some(Sub::Config) => config::run(&world, flags, console),
+        Some(Sub::Replay(what)) => replay::run(what, console).await,
+    }
+}
+
+/// A conversation: on the screen, or one prompt where there is no screen or none is wanted.
+async fn talk(
+    run: args::Run,
+    world: World,
+    flags: Vec<(String, String)>,
+    at: Terminals,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let opening = if run.go_on { Opening::Latest } else { Opening::New };
+    match (run.print, at) {
+        (Some(words), at) => {
+            let prompt = input::prompt(&words, at)?;
+            print::prompt(world, flags, opening, prompt, run.output, console).await
+        }
+        (None, Terminals { stdin: false, .. }) => {
+            let prompt = input::prompt("", at)?;
+            print::prompt(world, flags, opening, prompt, run.output, console).await
+        }
+        (None, Terminals { stdin: true, stdout: false }) => {
+            let error = CliError::message(
+                Kind::Usage,
+                "standard output is no terminal, so there is no screen to draw on",
+            );
+            Err(error.hint("`co -p \"your prompt\"` prints the answer, here or into a pipe"))
+        }
+        (None, Terminals { stdin: true, stdout: true }) => chat::run(world, flags, opening, console).await,
+    }
+}

@@ -1,0 +1,190 @@
+//! `co -p` and `co resume --print`: one turn without a screen.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::args::Output;
+use super::console::Console;
+use super::error::{CliError, Kind};
+use super::input::Terminals;
+use super::signals::Stop;
+use crate::agent::driver::TurnResult;
+use crate::agent::port::Frontend;
+use crate::app::headless::{self, Went, Work};
+use crate::app::{App, AppError, Models, Opening, Origin, Pace, World, advice, left_behind, load_settings};
+use crate::approval::Decider;
+use crate::config::Loaded;
+use crate::frontend::json::JsonFrontend;
+use crate::frontend::print::{Detail, PrintFrontend};
+use crate::history::{Limit, TurnEnd};
+use crate::session::Session;
+use crate::store::RequestFilter;
+
+/// Requests that are named at the end of a turn.
+const NAMED: usize = 20;
+
+/// Answers one prompt. It is always a prompt, whatever it begins with.
+pub(super) async fn prompt(
+    world: World,
+    flags: Vec<(String, String)>,
+    opening: Opening,
+    prompt: String,
+    output: Output,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    told(turn(world, flags, opening, Work::Prompt(prompt), output, console).await, output, console)
+}
+
+/// Goes on with a turn that waited or was cut off.
+pub(super) async fn resume(
+    world: World,
+    flags: Vec<(String, String)>,
+    opening: Opening,
+    output: Output,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    told(turn(world, flags, opening, Work::Resume, output, console).await, output, console)
+}
+
+/// Programs that asked for JSON get an object in any case.
+fn told(result: Result<Told, CliError>, output: Output, console: &mut Console) -> Result<(), CliError> {
+    match result {
+        Ok(Told::Done) => Ok(()),
+        Ok(Told::Failed(error)) => Err(error),
+        Err(error) => {
+            match output {
+                Output::Text => {}
+                Output::Json => {
+                    let error = json!({"message": error.source.to_string(), "advice": error.hints.join(" ")});
+                    console.json(&json!({"session": null, "end": "failed", "text": "", "error": error}))?;
+                }
+            }
+            Err(error)
+        }
+    }
+}
+
+/// A turn whose outcome is out already.
+enum Told {
+    Done,
+    Failed(CliError),
+}
+
+async fn turn(
+    world: World,
+    flags: Vec<(String, String)>,
+    opening: Opening,
+    work: Work,
+    output: Output,
+    console: &mut Console,
+) -> Result<Told, CliError> {
+    let loaded = load_settings(&world, flags)?;
+    for warning in advice(&world, &loaded) {
+        console.note(&format!("co: {warning}"));
+    }
+    let stop = Stop::on_signals()?;
+    let models = Arc::new(chosen(&world, &loaded, console).await?);
+    let detail = if loaded.settings.verbose { Detail::Thinking } else { Detail::Brief };
+    let app = App::open(world, loaded, models).await?;
+    let (mut session, env) = opening.open_owned(&app, Decider::Cli).await?;
+    for line in left_behind(&session).await {
+        console.note(&format!("co: {line}"));
+    }
+    let json = JsonFrontend::default();
+    let text = PrintFrontend::new(Box::new(tokio::io::stdout()), Box::new(tokio::io::stderr()), detail);
+    let frontend: &dyn Frontend = match output {
+        Output::Text => &text,
+        Output::Json => &json,
+    };
+    let went = headless::run(&mut session, &env, work, frontend, stop.token.clone()).await?;
+    if output == Output::Json {
+        let told = match &went {
+            Went::Ended(TurnResult { end, text, .. }) => json.outcome(session.id(), end, text.clone()),
+            Went::CutOff => json.outcome(session.id(), &TurnEnd::Interrupted, String::new()),
+            Went::NothingToResume => json.nothing_to_resume(session.id()),
+        };
+        console.json(&told)?;
+    }
+    outcome(&session, went, stop.caught(), console).await
+}
+
+/// Who answers. Nobody waits for a frame here, so a server on this machine is looked for at once.
+async fn chosen(world: &World, loaded: &Loaded, console: &mut Console) -> Result<Models, CliError> {
+    let pace = if Terminals::of_process().stdout { Pace::Reading } else { Pace::Instant };
+    let models = Models::choose(&loaded.settings, Arc::clone(&world.clock), pace).map_err(AppError::from)?;
+    if models.may_discover() {
+        models.discover().await;
+        let choice = models.current();
+        if let Origin::Found { server } = choice.origin {
+            console.note(&format!("co: this goes to {server} on this machine ({})", choice.model));
+        }
+    }
+    Ok(models)
+}
+
+async fn outcome(
+    session: &Session,
+    went: Went,
+    signal: Option<u8>,
+    console: &mut Console,
+) -> Result<Told, CliError> {
+    let id = session.id();
+    let end = match went {
+        Went::Ended(TurnResult { end, .. }) => end,
+        Went::CutOff => TurnEnd::Interrupted,
+        Went::NothingToResume => {
+            console.note("co: no turn of this session waits; there was nothing to go on with");
+            return Ok(Told::Done);
+        }
+    };
+    let error = match end {
+        TurnEnd::Completed => return Ok(Told::Done),
+        TurnEnd::Deferred => waiting(session, signal).await?,
+        TurnEnd::Interrupted => match signal {
+            Some(signal) => {
+                let error =
+                    CliError::message(Kind::Interrupted(signal), "interrupted; what was done is saved");
+                error.hint(format!("go on: co resume {id}"))
+            }
+            // The front end closed by itself: nobody reads standard output any more.
+            None => CliError::message(Kind::BrokenPipe, "nobody reads on"),
+        },
+        TurnEnd::LimitReached { limit } => limited(limit),
+        TurnEnd::Failed { error } => CliError::provider(error),
+    };
+    Ok(Told::Failed(error))
+}
+
+/// The end of a turn that waits for a person: how to decide, and how to go on.
+async fn waiting(session: &Session, signal: Option<u8>) -> Result<CliError, CliError> {
+    let id = session.id();
+    let waiting = session.store().requests(RequestFilter::UndecidedOf(id.clone()), NAMED).await?;
+    let message = match waiting.len() {
+        1 => "1 approval waits for you; the turn is kept until it is decided".to_owned(),
+        many => format!("{many} approvals wait for you; the turn is kept until they are decided"),
+    };
+    let kind = signal.map_or(Kind::Waiting, Kind::Interrupted);
+    let mut error = CliError::message(kind, message);
+    for one in &waiting {
+        error = error.hint(format!("co approvals yes {}", one.id()));
+    }
+    Ok(error.hint(format!("co resume {id}")))
+}
+
+fn limited(limit: Limit) -> CliError {
+    let (kind, message, hint) = match limit {
+        Limit::Requests => {
+            (Kind::TurnLimit, "the turn used all its model requests", "`--set max_requests=50` allows more")
+        }
+        Limit::Tokens => {
+            (Kind::Budget, "the turn used all its tokens", "a new prompt starts with a new budget")
+        }
+        Limit::Output => (
+            Kind::Error,
+            "the reply was cut off at the model's output limit",
+            "`--set max_output_tokens=…` allows more where the model does",
+        ),
+    };
+    CliError::message(kind, message).hint(hint).hint("the conversation is kept: co -c")
+}

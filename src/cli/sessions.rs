@@ -1,0 +1,77 @@
+//! `co sessions`: what can be gone on with.
+
+use serde_json::{Value, json};
+
+use super::args::Sessions;
+use super::console::Console;
+use super::error::CliError;
+use super::table::{age, table};
+use crate::app::{World, load_settings, open_store};
+use crate::history::TurnEnd;
+use crate::store::{SessionFilter, SessionSummary};
+
+/// Sessions that are listed at once.
+const LISTED: usize = 200;
+
+/// Characters of an id that tell two sessions apart: all of its time, to the millisecond.
+const SHORT_ID: usize = 13;
+
+pub(super) async fn run(
+    what: &Sessions,
+    world: &World,
+    flags: Vec<(String, String)>,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let loaded = load_settings(world, flags)?;
+    let store = open_store(world, &loaded.settings).await?;
+    let filter = if what.all { SessionFilter::All } else { SessionFilter::Folder(world.workspace.clone()) };
+    let sessions = store.sessions(filter, LISTED).await?;
+    if what.json {
+        return console.json(&sessions.iter().map(as_json).collect::<Vec<_>>());
+    }
+    if sessions.is_empty() {
+        let place =
+            if what.all { "yet" } else { "of this folder yet; `co sessions --all` lists every folder's" };
+        return console.out(&format!("There is no session {place}.\n"));
+    }
+    let now = store.clock().now();
+    let rows: Vec<[String; 6]> = sessions
+        .iter()
+        .map(|one| {
+            [
+                one.id.0.chars().take(SHORT_ID).collect(),
+                age(one.updated, now),
+                one.turns.to_string(),
+                end(one).to_owned(),
+                one.title.clone().unwrap_or_default(),
+                one.workspace.display().to_string(),
+            ]
+        })
+        .collect();
+    console.out(&table(["ID", "AGE", "TURNS", "LAST", "TITLE", "FOLDER"], &rows))
+}
+
+fn end(one: &SessionSummary) -> &'static str {
+    match &one.last_end {
+        Some(TurnEnd::Completed) => "done",
+        Some(TurnEnd::Deferred) if one.waiting > 0 => "◇ waits",
+        Some(TurnEnd::Deferred) => "decided",
+        Some(TurnEnd::Interrupted) => "interrupted",
+        Some(TurnEnd::LimitReached { .. }) => "limit",
+        Some(TurnEnd::Failed { .. }) => "failed",
+        None => "",
+    }
+}
+
+fn as_json(one: &SessionSummary) -> Value {
+    json!({
+        "id": one.id,
+        "title": one.title,
+        "workspace": one.workspace,
+        "created": one.created.to_string(),
+        "updated": one.updated.to_string(),
+        "turns": one.turns,
+        "last_end": one.last_end,
+        "waiting": one.waiting,
+    })
+}

@@ -1,0 +1,32 @@
+//! `co status`: the same rows as `/status`, without a session.
+
+use std::sync::Arc;
+
+use super::console::Console;
+use super::error::CliError;
+use crate::app::{AppError, Models, Pace, World, advice, load_settings, open_store, status_rows};
+use crate::stdx::text::sanitize_line;
+
+/// Prints the rows; errs where the store cannot be used, after saying so.
+pub(super) async fn run(
+    world: &World,
+    flags: Vec<(String, String)>,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let loaded = load_settings(world, flags)?;
+    let models =
+        Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Instant).map_err(AppError::from)?;
+    if models.may_discover() {
+        models.discover().await;
+    }
+    let store = open_store(world, &loaded.settings).await;
+    let mut text = String::new();
+    for (name, value) in status_rows(world, &loaded.settings, &models, store.as_ref()).await {
+        text.push_str(&format!("{name:9} {}\n", sanitize_line(&value)));
+    }
+    console.out(&text)?;
+    for warning in advice(world, &loaded) {
+        console.note(&format!("co: {warning}"));
+    }
+    store.map(drop).map_err(CliError::from)
+}
