@@ -1,0 +1,72 @@
+//! `kill -9` of the real program at named points, and what must hold when its session is opened again.
+//!
+//! A point is data: what the model says, what is done, and the record, request or file that must be seen before the kill.
+//! One check plays it: the real binary in a real terminal, a model service on loopback that stands at a gate, and a
+//! second connection to the database to look at. Whatever the point says, the check itself sees to it that
+//! - the process was alive when it was killed,
+//! - the records before the kill are the first of those after it,
+//! - no call starts twice or is answered twice,
+//! - exactly the calls that had started and not ended are told as "outcome unknown", once, to model and person,
+//! - nothing of the killed process lives on; what escaped is named to the person and ended,
+//! - the model service found nothing wrong with any request.
+
+mod points;
+mod processes;
+mod record;
+mod stage;
+mod step;
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use self::stage::Stage;
+use self::step::Point;
+
+/// Points that are played at the same time: most of each is waiting.
+const AT_ONCE: usize = 4;
+
+#[test]
+fn nothing_is_lost_and_nothing_runs_twice() {
+    check(&points::all());
+}
+
+#[test]
+fn points_have_names_of_their_own_and_kill() {
+    let all = points::all();
+    let mut names: Vec<&str> = all.iter().map(|point| point.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all.len(), "two points have the same name");
+    assert!(names.len() >= 30, "{} points", names.len());
+    for point in all {
+        assert!(point.steps.iter().any(step::Step::kills), "{} kills nothing", point.name);
+    }
+}
+
+/// Plays every point, some at a time, and fails with all that failed.
+fn check(all: &[Point]) {
+    let next = AtomicUsize::new(0);
+    let failed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(point) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| Stage::new(point).play())) {
+                        let told = format!("{}: {}", point.name, words(panic.as_ref()));
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    assert!(failed.is_empty(), "{} of {} points:\n\n{}", failed.len(), all.len(), failed.join("\n\n"));
+}
+
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let owned = panic.downcast_ref::<String>().map(String::as_str);
+    owned.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked without words")
+}

@@ -1,0 +1,124 @@
+//! Places that fail: data folders, databases, sessions of others, a workspace that goes away. Each ends with words that
+//! say what to do, and nothing that was there is touched.
+
+use super::kit::{USUAL, approve, each, on_terminal, run, run_through, say};
+use crate::co::{Co, Service, Wire};
+use crate::skip::skipped;
+
+/// Ways in which the data folder fails: a script that prepares it and runs `"$@"`, and what is said.
+const DATA: &[(&str, &str, &str)] = &[
+    (
+        "a file in its place",
+        "mkdir -p \"$HOME/.local/share\"; : > \"$HOME/.local/share/co\"; exec \"$@\"",
+        "cannot be used",
+    ),
+    (
+        "a disk that nobody may write",
+        "mkdir -p \"$HOME/.local/share/co\"; exec unshare -rm sh -c 'mount -t tmpfs -o ro none \"$HOME/.local/share/co\" && exec \"$@\"' sh \"$@\"",
+        "cannot be written",
+    ),
+    (
+        "a disk without room",
+        "mkdir -p \"$HOME/.local/share/co\"; exec unshare -rm sh -c 'mount -t tmpfs -o size=16k none \"$HOME/.local/share/co\" && exec \"$@\"' sh \"$@\"",
+        "no room left",
+    ),
+    (
+        "a disk that gets full",
+        "mkdir -p \"$HOME/.local/share/co\"; exec unshare -rm sh -c 'mount -t tmpfs -o size=600k none \"$HOME/.local/share/co\" && exec \"$@\"' sh \"$@\"",
+        "no room left",
+    ),
+];
+
+#[test]
+fn data_folders_that_fail_are_named() {
+    let may_mount = std::process::Command::new("unshare")
+        .args(["-rm", "sh", "-c", "mount -t tmpfs none /mnt"])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !may_mount {
+        skipped("a read-only and a full data folder (this user may not mount in a namespace of its own)");
+    }
+    each(DATA, 3, |(name, script, words)| {
+        if script.contains("unshare") && !may_mount {
+            return;
+        }
+        let co = Co::new().env("CO_PROVIDER", "offline");
+        let prompt = "x".repeat(if name.contains("gets full") { 1_000_000 } else { 10 });
+        let ran = run_through(&co, script, &["-p"], &prompt);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.err.contains(words), "{words:?} in {ran:?}");
+    });
+}
+
+#[test]
+fn a_damaged_database_is_refused_and_kept() {
+    let co = Co::new().env("CO_PROVIDER", "offline");
+    assert_eq!(run(&co, &["-p", "hello"]).code, Some(0));
+    let path = co.data().join("co.db");
+    {
+        let db = rusqlite::Connection::open(&path).unwrap();
+        db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    }
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[4096..].fill(0xaa);
+    std::fs::write(&path, &bytes).unwrap();
+    for args in [&["-c", "-p", "hello"][..], &["sessions"], &["approvals"]] {
+        let ran = run(&co, args);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{ran:?}");
+        assert!(ran.err.contains("is damaged (") && ran.err.contains("restore a backup"), "{ran:?}");
+    }
+    let mut screen = on_terminal(&co, &[], USUAL);
+    screen.wait_for("is damaged");
+    say(&mut screen, "hello");
+    // The session cannot be written: it ends, and says why on the normal screen.
+    assert_eq!(screen.wait_exit().code, 1);
+    assert!(screen.screen().contains("is damaged"), "{}", screen.screen());
+    assert!(std::fs::read(&path).unwrap() == bytes, "the file is as it was");
+}
+
+#[test]
+fn a_second_screen_of_a_session_reads_only() {
+    let service = Service::new(
+        "reply\n  text One.\n  call write_file {\"path\":\"a.txt\",\"content\":\"a\"}\nreply\n  text Two.\n",
+    );
+    let co = Co::new().with(&service, Wire::Anthropic);
+    let mut first = on_terminal(&co, &[], USUAL);
+    first.wait_for("unsandboxed");
+    say(&mut first, "hi");
+    first.wait_for("write_file a.txt");
+    let mut second = on_terminal(&co, &["-c"], USUAL);
+    let owner = format!("process {}", first.pid());
+    let shown = second.wait_until("who holds it, and what is in it", |screen| {
+        screen.contains(&owner) && screen.contains("One.") && screen.contains("read-only")
+    });
+    assert!(shown.contains("You can read it and decide its requests"), "{shown}");
+    say(&mut second, "me too");
+    second.wait_for("starts a session of its own");
+    // It may decide, and the owner goes on.
+    approve(&mut second);
+    first.wait_for("Two.");
+    second.wait_for("Two.");
+    assert_eq!(co.read("a.txt").as_deref(), Some("a"));
+    second.keys("<c-c><c-c>");
+    assert_eq!(second.wait_exit().code, 0);
+    first.keys("<c-d>");
+    assert_eq!(first.wait_exit().code, 0);
+    assert_eq!(service.server.requests().len(), 2);
+    service.is_content();
+}
+
+#[test]
+fn a_workspace_that_goes_away_is_told() {
+    let co = Co::new().file("work/alpha.txt", "one\n");
+    let mut screen = on_terminal(&co, &[], USUAL);
+    screen.wait_for("unsandboxed");
+    std::fs::remove_dir_all(co.workspace()).unwrap();
+    say(&mut screen, "list the files here");
+    screen.wait_for("did not work");
+    screen.wait_for("? keys");
+    say(&mut screen, "!pwd");
+    screen.wait_until("what is wrong, and what to do", |screen| screen.contains("is gone; restore it"));
+    screen.keys("<c-c><c-c>");
+    assert_eq!(screen.wait_exit().code, 0);
+    assert!(screen.screen().contains("saved"), "{}", screen.screen());
+}

@@ -1,0 +1,14 @@
+//! The whole program: the real binary in a real terminal or a pipe, against a model service over real HTTP.
+//!
+//! Each module is a table of cases and one check. Every case has its own home, data and workspace; nothing is shared,
+//! nothing sleeps, and nothing leaves the machine.
+
+mod bad_answers;
+mod bad_places;
+mod conversation;
+mod endings;
+mod first_look;
+mod hostile;
+mod kit;
+mod recordings;
+mod terminal_state;
