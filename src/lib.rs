@@ -1,18 +1,92 @@
 //! `co`: a full-screen terminal assistant with deferred approvals.
+//!
+//! A person talks to a language model; the model proposes tool calls. What only looks is done at once;
+//! what touches the world waits for the person's yes: now, in another terminal, or tomorrow after a
+//! restart. Nothing is lost and nothing runs twice on the way.
+//!
+//! # Code map
+//!
+//! A pure core in an imperative shell, in layers. A module imports lower layers and, in its own layer,
+//! only modules listed to its left; `tests/it/tidy.rs` reads every `use crate::` and enforces it.
+//!
+//! | layer | modules |
+//! |---|---|
+//! | L0 | [`stdx`] |
+//! | L1 | [`message`], [`config`] |
+//! | L2 | [`sandbox`], [`tool`], [`approval`], [`provider`], [`history`]: the seams |
+//! | L3 | [`store`], [`session`] |
+//! | L4 | [`agent`] |
+//! | L5 | `provider/*`, `sandbox/*`, `tool/builtin/*`: implementations of the seams |
+//! | L6 | [`command`], [`frontend`], [`tui`] |
+//! | L8 | [`app`], [`cli`] |
+//!
+//! - [`stdx`]: what the standard library lacks. `text/` (widths, wrapping, cutting, making control
+//!   characters visible), `sse.rs` (event-stream framing), `json_stream.rs` (strings out of JSON that
+//!   still arrives), `paths.rs` (confinement), `fs.rs` (atomic and owner-only files), `clock.rs`.
+//! - [`message`]: messages, parts, calls, returns, usage, stop reasons. Stored for good.
+//! - [`config`]: one table of settings (`settings.rs`); reading (`read.rs`, `file.rs`), layering (`load.rs`),
+//!   checking (`value.rs`, `problem.rs`), describing (`describe.rs`) and the typed result (`typed.rs`) derive
+//!   from it.
+//! - [`sandbox`]: the seam, and the plain child process (`subprocess.rs`, `child.rs` with the only
+//!   `unsafe`, `env.rs`, `survivors.rs`).
+//! - [`tool`]: the seam; `builtin/` holds one file per tool.
+//! - [`approval`]: the policy (`policy.rs`), standing grants (`grants.rs`), requests and approvals.
+//! - [`provider`]: the seam and its one table of failures (`error.rs`). Codecs are pure
+//!   (`openai_chat/`, `anthropic/`; what they share is in `sse_decoder.rs`, `classify.rs`,
+//!   `retry_headers.rs`, `wire_text.rs`); one HTTP shell (`http.rs`, `http/`) makes any of them a provider;
+//!   `replay/` serves scripts and recordings; `offline/` needs no model; `catalog.rs` and `catalog/`
+//!   know services and find local ones.
+//! - [`history`]: the records of a session and their fold (`fold.rs`); `repair.rs` for foreign ones.
+//! - [`store`]: one SQLite database on its own thread (`schema.rs`, `writer.rs`, `lane.rs`). Records
+//!   (`records.rs`, `encode.rs`, `num.rs`, `redact.rs`), the list of sessions (`index.rs`), requests and their
+//!   decisions (`requests.rs`, `inbox.rs`, `decide.rs`), wake-ups between processes (`wake.rs`), `error.rs`.
+//! - [`session`]: one owner of one history, by a lock that death frees (`lock.rs`).
+//! - [`agent`]: one user turn. `turn/` is the machine, `calls/` its calls and their schedule,
+//!   `assemble.rs` one reply, `budget.rs`, `context.rs` (what is left out), `prompt.rs`, `port.rs` (what a
+//!   front end is), and `driver/`, the one place that awaits.
+//! - [`command`]: what a typed line is (`dispatch.rs`), what commands may know and want (`view.rs`,
+//!   `words.rs`), and the slash commands of `command/`, one file each.
+//! - [`frontend`]: print (`print.rs`, `rows.rs`), JSON (`json.rs`), the recorder (`recording.rs`), and the link
+//!   between an interactive face and its session (`link.rs`, `channel.rs`).
+//! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `transcript.rs`, `composer/`), update (`msg.rs`,
+//!   `key.rs`, `keys.rs`, `update/`), view (`line.rs`, `theme.rs`, `cells/`, `markdown/`, `view/`, `exit.rs`),
+//!   and a thin shell (`shell.rs`, `shell/`). Only the shell knows crossterm.
+//! - [`app`]: the composition root (`build.rs`, `models.rs`, `services.rs`, `opening.rs`, `world.rs`);
+//!   `conductor/` owns the session behind an interactive face, `headless.rs` turns that nobody watches,
+//!   `left.rs` what a killed `co` left behind, `status.rs` the facts to show.
+//! - [`cli`]: the command line (`args.rs`, `input.rs`, `console.rs`, `signals.rs`, `table.rs`), its errors and
+//!   exit codes (`error.rs`), and its commands, one file each in `cli/`.
+//!
+//! # Where this differs from the first design
+//!
+//! - Requests are recorded (`Asked`) and shown only after their reply is committed; planning in
+//!   mid-stream is done for calls without side effects only. Nothing of a reply is stored before it.
+//! - A retry count starts anew with each reply that arrives whole: a long turn survives several
+//!   short outages, and the request budget still bounds it.
+//! - Calls are ordered by their `after` links first and call order second; dependencies and conflicts
+//!   both point back in that order, so no call can wait for itself.
+//! - The settings are layered by our own code over `toml_edit`, because each value must know its source.
 
 pub mod stdx;
+
 pub mod config;
 pub mod message;
+
 pub mod approval;
 pub mod history;
 pub mod provider;
 pub mod sandbox;
 pub mod tool;
+
 pub mod session;
 pub mod store;
+
 pub mod agent;
+
 pub mod command;
 pub mod frontend;
+
 pub mod tui;
+
 pub mod app;
 pub mod cli;
