@@ -12,6 +12,7 @@ mod interactive;
 mod kills;
 mod pitfalls;
 mod provider_http;
+mod readme;
 mod recordings;
 mod skip;
 mod store_common;
