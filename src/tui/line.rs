@@ -6,7 +6,7 @@
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::theme::Role;
-use crate::stdx::text::{sanitize_line, width};
+use crate::stdx::text::{Token, sanitize_line, tokens, width};
 
 /// How a piece of text is drawn: its role, and the marks of emphasis on top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -321,65 +321,6 @@ impl<'a> Wrapper<'a> {
 
 fn total(pieces: &[(String, Ink)]) -> usize {
     pieces.iter().map(|(text, _)| cells(text)).sum()
-}
-
-#[derive(Clone, Copy)]
-enum Token<'a> {
-    Space(&'a str),
-    Narrow(&'a str),
-    Wide(&'a str),
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Class {
-    Space,
-    Narrow,
-    Wide,
-}
-
-fn class(grapheme: &str) -> Class {
-    let breaks = |c: char| c.is_whitespace() && !matches!(c, '\u{A0}' | '\u{2007}' | '\u{202F}');
-    if grapheme.chars().all(breaks) {
-        Class::Space
-    } else if cells(grapheme) > 1 {
-        Class::Wide
-    } else {
-        Class::Narrow
-    }
-}
-
-fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
-    let ascii = text.is_ascii();
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (kind, end) = if ascii { ascii_token(rest)? } else { token(rest)? };
-        let (taken, after) = rest.split_at(end);
-        rest = after;
-        Some(match kind {
-            Class::Space => Token::Space(taken),
-            Class::Narrow => Token::Narrow(taken),
-            Class::Wide => Token::Wide(taken),
-        })
-    })
-}
-
-fn ascii_token(rest: &str) -> Option<(Class, usize)> {
-    let space = *rest.as_bytes().first()? == b' ';
-    let end = rest.bytes().position(|byte| (byte == b' ') != space).unwrap_or(rest.len());
-    Some((if space { Class::Space } else { Class::Narrow }, end))
-}
-
-fn token(rest: &str) -> Option<(Class, usize)> {
-    let first = rest.graphemes(true).next()?;
-    let kind = class(first);
-    let end = match kind {
-        Class::Wide => first.len(),
-        Class::Space | Class::Narrow => rest
-            .grapheme_indices(true)
-            .find(|(_, grapheme)| class(grapheme) != kind)
-            .map_or(rest.len(), |(at, _)| at),
-    };
-    Some((kind, end))
 }
 
 #[cfg(test)]

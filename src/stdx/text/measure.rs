@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
+use super::tokens::{Token, tokens};
+
 const ELLIPSIS: &str = "…";
 
 /// Columns between two tab stops.
@@ -19,7 +21,7 @@ pub fn width(text: &str) -> usize {
     text.graphemes(true).map(cells).sum()
 }
 
-fn cells(grapheme: &str) -> usize {
+pub(super) fn cells(grapheme: &str) -> usize {
     grapheme.width()
 }
 
@@ -93,7 +95,7 @@ fn wrap_line(line: &str, width: usize, lines: &mut Vec<String>) {
     for token in tokens(line) {
         match token {
             Token::Space(space) => gap.push(space),
-            Token::Word(word) => {
+            Token::Narrow(word) | Token::Wide(word) => {
                 let needed = self::width(word);
                 if current.cells + gap.cells + needed <= width {
                     current.append(&mut gap);
@@ -146,49 +148,4 @@ impl Line {
         self.cells = 0;
         std::mem::take(&mut self.text)
     }
-}
-
-enum Token<'a> {
-    Space(&'a str),
-    /// No break inside, unless it is longer than a line: a run of narrow graphemes, or one wide grapheme.
-    Word(&'a str),
-}
-
-#[derive(PartialEq, Clone, Copy)]
-enum Class {
-    Space,
-    Narrow,
-    Wide,
-}
-
-fn class(grapheme: &str) -> Class {
-    let breaks = |c: char| c.is_whitespace() && !matches!(c, '\u{A0}' | '\u{2007}' | '\u{202F}');
-    if grapheme.chars().all(breaks) {
-        Class::Space
-    } else if cells(grapheme) > 1 {
-        Class::Wide
-    } else {
-        Class::Narrow
-    }
-}
-
-fn tokens(line: &str) -> impl Iterator<Item = Token<'_>> {
-    let mut rest = line;
-    std::iter::from_fn(move || {
-        let first = rest.graphemes(true).next()?;
-        let class_of_first = class(first);
-        let end = match class_of_first {
-            Class::Wide => first.len(),
-            Class::Space | Class::Narrow => rest
-                .grapheme_indices(true)
-                .find(|(_, grapheme)| class(grapheme) != class_of_first)
-                .map_or(rest.len(), |(at, _)| at),
-        };
-        let (token, after) = rest.split_at(end);
-        rest = after;
-        Some(match class_of_first {
-            Class::Space => Token::Space(token),
-            Class::Narrow | Class::Wide => Token::Word(token),
-        })
-    })
 }
