@@ -62,7 +62,7 @@ pub(super) struct Driver<'a> {
     frontend: &'a dyn Frontend,
     cancel: CancellationToken,
     turn: Turn,
-    stream: Option<(ModelStream, CancellationToken)>,
+    stream: Option<ModelStream>,
     looking: Looking,
     running: Running,
     wakeups: Wakeups,
@@ -305,8 +305,9 @@ impl<'a> Driver<'a> {
         self.fit_window().await?;
         let model = std::sync::Arc::clone(&self.env.model.borrow());
         let request = prompt::request(self.session.history(), self.env, &model, choice);
-        let cancel = self.cancel.child_token();
-        self.stream = Some((model.provider.stream(request, cancel.clone()), cancel));
+        // A token of its own: the end of this turn must be heard as such, not as a reply that broke off.
+        // Dropping the stream closes the connection.
+        self.stream = Some(model.provider.stream(request, CancellationToken::new()));
         self.checkpoint = Some(timer(CHECKPOINT));
         Ok(())
     }
@@ -463,11 +464,9 @@ async fn elapsed(timer: &mut Option<Pin<Box<Sleep>>>) {
     }
 }
 
-async fn next_event(
-    stream: &mut Option<(ModelStream, CancellationToken)>,
-) -> Option<Result<StreamEvent, ProviderError>> {
+async fn next_event(stream: &mut Option<ModelStream>) -> Option<Result<StreamEvent, ProviderError>> {
     match stream {
-        Some((stream, _)) => stream.next().await,
+        Some(stream) => stream.next().await,
         None => pending().await,
     }
 }
