@@ -11,6 +11,7 @@ use crate::approval::{Request, Standing};
 pub use crate::command::Tone;
 use crate::history::SessionId;
 use crate::message::Message;
+use crate::tool::ToolSpec;
 
 /// From the face to the session's owner.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +22,12 @@ pub enum Ask {
     Op(Op),
     /// The composer's text, to be kept across restarts.
     Draft { text: String },
+    /// The files of the workspace, for mentions; answered with [`Notice::Files`].
+    Files,
+    /// The sessions that can be opened; answered with [`Notice::Sessions`].
+    Sessions,
+    /// Go on in another session; the one at hand is saved and left.
+    Open { session: SessionId },
     /// Stop the running `!cmd`.
     StopShell,
     /// The face is closing; the owner ends what runs, saves, and answers with [`Notice::Goodbye`].
@@ -51,6 +58,19 @@ pub enum Notice {
     /// Lines entered in earlier sessions, the oldest first: what Up brings back.
     Inputs {
         lines: Vec<String>,
+    },
+    /// What can be typed behind `/`, and the tools of this process; told once, first.
+    Known {
+        commands: Vec<CommandLine>,
+        tools: Vec<ToolSpec>,
+    },
+    /// Files of the workspace, relative to it, with `/` between the parts and behind folders.
+    Files {
+        paths: Vec<String>,
+    },
+    /// Sessions that can be opened, the latest first.
+    Sessions {
+        sessions: Vec<SessionLine>,
     },
     /// A turn began (a prompt, a resume).
     TurnBegan,
@@ -83,6 +103,36 @@ pub enum Notice {
     },
 }
 
+/// One slash command, for completion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandLine {
+    /// Without the slash.
+    pub name: String,
+    /// What may follow it; empty for nothing.
+    pub usage: String,
+    pub about: String,
+    /// Where it comes from: `built-in`.
+    pub source: String,
+}
+
+/// One session, for the list of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionLine {
+    pub id: SessionId,
+    pub title: String,
+    pub workspace: PathBuf,
+    /// Whether it was held in this folder.
+    pub here: bool,
+    /// When something was last stored in it: ready to be read, e.g. `today 14:02`.
+    pub when: String,
+    /// Turns started.
+    pub turns: u32,
+    /// Requests that wait in it.
+    pub waiting: usize,
+    /// The beginning of what was said last.
+    pub last: String,
+}
+
 /// Facts of the header and the status line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
@@ -98,6 +148,23 @@ pub struct Header {
     pub standing: Standing,
     /// Another process owns this session: it can be read only; says who.
     pub read_only: Option<String>,
-    /// Tokens of the last request's input against the window, where both are known.
-    pub context_percent: Option<u8>,
+    /// How full the model's window is, once a request was counted.
+    pub context: Option<ContextUse>,
+}
+
+/// Tokens of the last request's input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextUse {
+    pub used: u64,
+    /// What the model takes at most; `None` where nobody knows.
+    pub window: Option<u64>,
+}
+
+impl ContextUse {
+    /// How much of the window is used, at most 100.
+    pub fn percent(self) -> Option<u8> {
+        let window = self.window.filter(|window| *window > 0)?;
+        let percent = self.used.saturating_mul(100) / window;
+        Some(u8::try_from(percent.min(100)).unwrap_or(100))
+    }
 }

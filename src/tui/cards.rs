@@ -160,6 +160,11 @@ impl Cards {
         self.list.is_empty()
     }
 
+    /// All that waits, those that are put aside too, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Card> {
+        self.list.iter()
+    }
+
     /// A request came, or came back.
     pub fn add(&mut self, request: Request) {
         match self.list.iter_mut().find(|card| card.request.id == request.id) {

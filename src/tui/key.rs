@@ -29,6 +29,8 @@ pub enum Code {
     Right,
     PageUp,
     PageDown,
+    /// F1 to F12.
+    F(u8),
 }
 
 /// The modifiers held with a key.
@@ -95,7 +97,8 @@ impl Key {
             | Code::Left
             | Code::Right
             | Code::PageUp
-            | Code::PageDown => None,
+            | Code::PageDown
+            | Code::F(_) => None,
         }
     }
 }
@@ -134,6 +137,7 @@ impl fmt::Display for Key {
                 write!(f, "{}", c.to_ascii_uppercase())
             }
             Code::Char(c) => write!(f, "{c}"),
+            Code::F(number) => write!(f, "F{number}"),
             code => write!(f, "{code:?}"),
         }
     }
@@ -190,6 +194,11 @@ fn named(name: &str) -> Option<Key> {
     if let Some((code, ..)) = NAMES.iter().find(|(_, _, short)| *short == rest) {
         return Some(Key { code: *code, mods });
     }
+    if let Some(number) = rest.strip_prefix('f').and_then(|number| number.parse().ok())
+        && (1..=12).contains(&number)
+    {
+        return Some(Key { code: Code::F(number), mods });
+    }
     let mut chars = rest.chars();
     match (chars.next(), chars.next()) {
         (Some(c), None) => Some(Key { code: Code::Char(c), mods }),
@@ -214,6 +223,7 @@ mod tests {
             ("<c-s-left>", &[shift_left]),
             ("<lt><c-->", &[Key::char('<'), Key::ctrl('-')]),
             ("<space>", &[Key::char(' ')]),
+            ("<f2>f", &[Key::plain(Code::F(2)), Key::char('f')]),
         ];
         for (text, expected) in cases {
             assert_eq!(parse_keys(text).as_deref(), Ok(*expected), "{text:?}");

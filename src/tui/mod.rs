@@ -3,12 +3,18 @@
 //! `run` is given the two ends of a link by `app` and needs nothing else; only `shell` knows the terminal. Nothing
 //! here decides anything: lines, decisions and interrupts go to the session's owner as `Ask`s.
 
+pub mod batch;
 pub mod cards;
 pub mod cells;
+pub mod completion;
 pub mod composer;
 mod exit;
+pub mod find;
+pub mod form;
 pub mod line;
 pub mod markdown;
+pub mod pick;
+pub mod selection;
 mod shell;
 pub mod transcript;
 

@@ -4,14 +4,21 @@
 
 use std::time::Duration;
 
+use super::batch::Batch;
 use super::cards::Cards;
 use super::cells::{Fold, Look, Motion};
+use super::completion::Completion;
 use super::composer::Composer;
-use super::msg::Window;
+use super::find::Find;
+use super::keys::Keymap;
+use super::msg::{MouseMode, Window};
+use super::pick::Pick;
+use super::selection::Selection;
 use super::theme::Glyphs;
 use super::transcript::Transcript;
-use crate::frontend::link::Header;
+use crate::frontend::link::{CommandLine, Header};
 use crate::provider::ErrorClass;
+use crate::tool::ToolSpec;
 
 /// The smallest screen that is drawn.
 pub const LEAST_COLUMNS: u16 = 40;
@@ -19,6 +26,11 @@ pub const LEAST_ROWS: u16 = 10;
 
 /// Prose is not drawn wider than this: long lines are hard to read.
 pub const WIDEST_TEXT: usize = 100;
+
+/// From this size on there is a side panel, of so many cells with its edge.
+pub const PANEL_FROM_COLUMNS: u16 = 120;
+pub const PANEL_FROM_ROWS: u16 = 30;
+pub const PANEL: usize = 39;
 
 /// How long Ctrl+C remembers that it was pressed.
 pub const ARMED_MS: u64 = 2_000;
@@ -55,7 +67,17 @@ pub struct Model {
     pub card_view: CardView,
     pub composer: Composer,
     pub focus: Focus,
+    pub keymap: Keymap,
     pub overlay: Overlay,
+    pub completion: Completion,
+    /// The search in the transcript, while it is open.
+    pub find: Option<Find>,
+    pub selection: Selection,
+    pub batch: Batch,
+    pub panel: Panel,
+    pub mouse: MouseMode,
+    /// What can be completed and edited; told by the owner once.
+    pub known: Known,
     pub details: Fold,
     pub thinking: Fold,
     pub turn: Option<Turn>,
@@ -79,12 +101,29 @@ pub struct Model {
 pub enum Focus {
     Composer,
     Card,
+    Transcript,
+}
+
+/// Whether the side panel is wanted, where there is room for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Panel {
+    #[default]
+    Shown,
+    Hidden,
+}
+
+/// What the owner offers: slash commands, and the tools whose arguments can be edited.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Known {
+    pub commands: Vec<CommandLine>,
+    pub tools: Vec<ToolSpec>,
 }
 
 /// What lies over the transcript.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Overlay {
     None,
+    Pick(Pick),
     /// The list of keys, scrolled by so many lines.
     Help {
         scroll: usize,
@@ -206,7 +245,15 @@ impl Model {
             card_view: CardView::default(),
             composer: Composer::default(),
             focus: Focus::Composer,
+            keymap: Keymap::default(),
             overlay: Overlay::None,
+            completion: Completion::default(),
+            find: None,
+            selection: Selection::default(),
+            batch: Batch::default(),
+            panel: Panel::default(),
+            mouse: MouseMode::default(),
+            known: Known::default(),
             details: Fold::Folded,
             thinking: setup.thinking,
             turn: None,
@@ -230,9 +277,32 @@ impl Model {
         self.turn.is_some() || self.shell == Activity::Running
     }
 
+    /// Cells of the side panel, its edge included; 0 where there is none.
+    pub fn panel_columns(&self) -> usize {
+        let hidden = self.overlay != Overlay::None || self.panel == Panel::Hidden;
+        if hidden { 0 } else { self.panel_room() }
+    }
+
+    /// Cells that a side panel would take: it has none on a small screen.
+    fn panel_room(&self) -> usize {
+        if self.columns < PANEL_FROM_COLUMNS || self.rows < PANEL_FROM_ROWS { 0 } else { PANEL }
+    }
+
+    /// Cells of the transcript's pane. What lies over the transcript does not make it wider, so that nothing below is
+    /// laid out anew for it.
+    pub fn pane_columns(&self) -> usize {
+        let panel = match self.panel {
+            Panel::Shown => self.panel_room(),
+            Panel::Hidden => 0,
+        };
+        usize::from(self.columns.max(LEAST_COLUMNS)) - panel
+    }
+
     pub fn look(&self) -> Look {
+        // Beside a panel a blank cell stays before its edge.
+        let beside = usize::from(self.pane_columns() < usize::from(self.columns));
         Look {
-            width: usize::from(self.columns.max(LEAST_COLUMNS)).min(WIDEST_TEXT),
+            width: (self.pane_columns() - beside).min(WIDEST_TEXT),
             glyphs: self.glyphs,
             details: self.details,
             thinking: self.thinking,
@@ -261,7 +331,7 @@ impl Model {
         let room = rows.saturating_sub(4 + composer);
         let queue = self.queue.len().min(3).min(room.saturating_sub(3));
         let banner = match &self.retry {
-            Some(_) if rows >= 20 => 4,
+            Some(_) if rows >= 20 => 5,
             Some(_) => 1,
             None => 0,
         };

@@ -1,6 +1,7 @@
 //! What happens to the model, and what it wants done: the two ends of `update`.
 
 use super::key::Key;
+use crate::approval::RequestId;
 use crate::frontend::link::{Ask, Update};
 
 /// Something that happened, and when.
@@ -22,6 +23,9 @@ pub enum Input {
     Key(Key),
     /// A bracketed paste, as the terminal sent it.
     Paste(String),
+    Mouse(Mouse),
+    /// The person's own editor gave the text back.
+    Edited(Edited),
     Update(Box<Update>),
     Resize {
         columns: u16,
@@ -47,6 +51,69 @@ pub enum Window {
     Unfocused,
 }
 
+/// Something the mouse did, in cells from the screen's left upper corner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mouse {
+    pub what: MouseWhat,
+    pub column: u16,
+    pub row: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MouseWhat {
+    WheelUp,
+    WheelDown,
+    /// The left button.
+    Press,
+    Drag,
+    Release,
+}
+
+/// A text that was written in the person's own editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited {
+    pub target: Target,
+    /// The text as it was saved, or why there is none.
+    pub text: Result<String, String>,
+}
+
+/// Where a text that is edited outside belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    Composer,
+    /// The arguments of this request, as JSON.
+    Arguments(RequestId),
+    /// The reason of a no to this request.
+    Reason(RequestId),
+}
+
+impl Target {
+    /// The ending of the file's name, by which editors know what they show.
+    pub fn extension(&self) -> &'static str {
+        match self {
+            Self::Composer | Self::Reason(_) => "md",
+            Self::Arguments(_) => "json",
+        }
+    }
+}
+
+/// Who hears of the mouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MouseMode {
+    /// We do: wheel, clicks, our own marking.
+    #[default]
+    Ours,
+    /// The terminal does, with its own marking.
+    Terminals,
+}
+
+/// Why the person is called while looking elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alert {
+    NeedsYou,
+    TurnEnded,
+}
+
 /// What `update` wants the shell to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cmd {
@@ -55,6 +122,18 @@ pub enum Cmd {
     Suspend,
     /// Draw every cell anew.
     Redraw,
+    /// Let the person write this text in their own editor; the answer is [`Input::Edited`].
+    Edit {
+        text: String,
+        target: Target,
+    },
+    /// Give this text to the terminal's clipboard.
+    Copy {
+        text: String,
+    },
+    Mouse(MouseMode),
+    /// Call the person; the shell does so in the way this terminal knows.
+    Alert(Alert),
     /// Leave the screen.
     Exit,
 }

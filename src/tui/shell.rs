@@ -292,6 +292,7 @@ impl Shell {
                         return self.lost();
                     }
                 }
+                Cmd::Edit { .. } | Cmd::Copy { .. } | Cmd::Mouse(_) | Cmd::Alert(_) => {}
                 Cmd::Exit => return Flow::Exit,
             }
         }
@@ -419,6 +420,7 @@ fn key(event: KeyEvent) -> Option<Key> {
         KeyCode::Right => Code::Right,
         KeyCode::PageUp => Code::PageUp,
         KeyCode::PageDown => Code::PageDown,
+        KeyCode::F(number) => Code::F(number),
         _ => return None,
     };
     Some(Key { code, mods })

@@ -219,6 +219,10 @@ pub struct Glyphs {
     pub thinking_side: &'static str,
     pub cross: &'static str,
     pub tee: [&'static str; 2],
+    /// Where an edge meets the rule above it, and the one below.
+    pub tee_ends: [&'static str; 2],
+    /// A full and an empty part of a bar.
+    pub bar: [&'static str; 2],
     pub open: &'static str,
     pub folded: &'static str,
     pub bullets: [&'static str; 3],
@@ -246,6 +250,8 @@ impl Glyphs {
         thinking_side: "╎",
         cross: "┼",
         tee: ["├", "┤"],
+        tee_ends: ["┬", "┴"],
+        bar: ["▮", "▯"],
         open: "▾",
         folded: "▸",
         bullets: ["•", "◦", "▪"],
@@ -272,6 +278,8 @@ impl Glyphs {
         thinking_side: ":",
         cross: "+",
         tee: ["+", "+"],
+        tee_ends: ["+", "+"],
+        bar: ["#", "."],
         open: "v",
         folded: ">",
         bullets: ["*", "-", "+"],
@@ -350,7 +358,9 @@ mod tests {
                 .chain(glyphs.bullets)
                 .chain(glyphs.boxes)
                 .chain(glyphs.corners)
-                .chain(glyphs.tee);
+                .chain(glyphs.tee)
+                .chain(glyphs.tee_ends)
+                .chain(glyphs.bar);
             for glyph in all {
                 assert_eq!(crate::stdx::text::width(glyph), 1, "{glyph:?}");
             }

@@ -22,6 +22,7 @@ mod store_sessions;
 mod terminal;
 mod tidy;
 mod tui_kit;
+mod tui_panel;
 mod tui_screens;
 mod tui_update;
 mod turns;

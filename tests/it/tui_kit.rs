@@ -2,7 +2,7 @@
 
 use co::agent::port::Event;
 use co::approval::{Request, RequestId, Standing};
-use co::frontend::link::{Ask, Header, Notice, Update};
+use co::frontend::link::{Ask, ContextUse, Header, Notice, Update};
 use co::history::SessionId;
 use co::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use co::tool::{Access, CallPlan, DiffKind, DiffLine, Preview, Risk, Undo};
@@ -150,7 +150,7 @@ pub fn header() -> Header {
         isolation: "unsandboxed",
         standing: Standing::Asking,
         read_only: None,
-        context_percent: Some(31),
+        context: Some(ContextUse { used: 62_000, window: Some(200_000) }),
     }
 }
 

@@ -11,10 +11,10 @@ use super::shell::{Shell, ShellEvent};
 use super::{named, view};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::{App, ModelChoice, Origin};
-use crate::command::{Activity, CommandEffect, Commands, Entry, Privacy, Say, code, dispatch};
+use crate::command::{Activity, Command, CommandEffect, Commands, Entry, Privacy, Say, code, dispatch};
 use crate::frontend::channel::{ChannelFrontend, Updates};
 use crate::frontend::json::sum;
-use crate::frontend::link::{Ask, Notice, Update};
+use crate::frontend::link::{Ask, CommandLine, Notice, Update};
 use crate::history::{History, Record, SessionId};
 use crate::message::{NoteKind, Usage, UserPart};
 use crate::session::Session;
@@ -135,6 +135,7 @@ impl Desk {
             }
             Ask::Op(op) => Heard::Op(op),
             Ask::Draft { text } => Heard::Draft(text),
+            Ask::Files | Ask::Sessions | Ask::Open { .. } => Heard::Answered,
             Ask::StopShell => {
                 self.shell.stop();
                 Heard::Answered
@@ -307,6 +308,19 @@ impl Desk {
     /// A turn's front end that also counts what is used.
     pub(super) fn tap(&self, inner: ChannelFrontend) -> Tapped {
         Tapped { inner, spent: Arc::clone(&self.spent) }
+    }
+
+    /// Tells the face what can be typed and edited here.
+    pub(super) async fn offer(&self) {
+        let line = |command: &Command| CommandLine {
+            name: command.name.to_owned(),
+            usage: command.usage.to_owned(),
+            about: command.about.to_owned(),
+            source: "built-in".to_owned(),
+        };
+        let commands = self.commands.iter().map(line).collect();
+        let tools = self.app.registry.specs().cloned().collect();
+        self.tell(Notice::Known { commands, tools }).await;
     }
 
     /// Tells the face what was entered here before, in any session.

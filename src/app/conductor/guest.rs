@@ -15,6 +15,7 @@ use crate::store::DecideOutcome;
 pub(super) async fn run(mut desk: Desk, history: History, holder: String) -> Result<Vec<String>, AppError> {
     desk.read_only = Some(holder.clone());
     let mut history = history;
+    desk.offer().await;
     show(&desk, &history).await;
     let text =
         format!("This session is open in another co ({holder}). You can read it and decide its requests.");

@@ -137,6 +137,7 @@ impl Conductor {
     }
 
     async fn greet(&mut self) {
+        self.desk.offer().await;
         self.desk.recall().await;
         let history = self.session.history();
         self.desk.header(history).await;

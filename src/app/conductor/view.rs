@@ -3,7 +3,7 @@
 use super::desk::Desk;
 use crate::app::status_rows;
 use crate::command::{Activity, CommandView, Totals};
-use crate::frontend::link::Header;
+use crate::frontend::link::{ContextUse, Header};
 use crate::history::History;
 use crate::message::{Message, Usage, UserPart};
 use crate::stdx::text::one_line_summary;
@@ -57,7 +57,6 @@ pub(super) fn header(desk: &Desk, history: &History, last_input: Option<u64>) ->
     let app = &desk.app;
     let choice = app.models.current();
     let window = app.settings.context_tokens.or(choice.context_tokens);
-    let percent = last_input.zip(window.filter(|window| *window > 0));
     Header {
         session: desk.session.clone(),
         title: title(history),
@@ -67,13 +66,8 @@ pub(super) fn header(desk: &Desk, history: &History, last_input: Option<u64>) ->
         isolation: app.sandbox.isolation().word(),
         standing: app.standing(),
         read_only: desk.read_only.clone(),
-        context_percent: percent.map(|(used, window)| percent_of(used, window)),
+        context: last_input.map(|used| ContextUse { used, window: window.map(u64::from) }),
     }
-}
-
-fn percent_of(used: u64, window: u32) -> u8 {
-    let percent = used.saturating_mul(100) / u64::from(window);
-    u8::try_from(percent.min(100)).unwrap_or(100)
 }
 
 /// The session's name: given, or the beginning of its first prompt.

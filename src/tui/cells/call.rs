@@ -130,6 +130,12 @@ impl CallRow {
         self.state == CallState::Running
     }
 
+    /// For how long it has been running; `None` when it does not.
+    pub fn running_for(&self, now_ms: u64) -> Option<Duration> {
+        let started = self.started_ms.filter(|_| self.state == CallState::Running)?;
+        Some(Duration::from_millis(now_ms.saturating_sub(started)))
+    }
+
     pub(super) fn lines(&self, look: &Look) -> Vec<Line> {
         let mark = match (self.state, &self.decision) {
             (CallState::Waiting, _) => (look.glyphs.waiting, Role::Waiting),

@@ -26,7 +26,7 @@ pub fn toggle_focus(model: &mut Model) {
         (Focus::Composer, None) if !model.cards.is_empty() => {
             flash(model, "the requests are put off: Alt+A shows them");
         }
-        (Focus::Composer, None) | (Focus::Card, _) => model.focus = Focus::Composer,
+        (Focus::Composer, None) | (Focus::Card | Focus::Transcript, _) => model.focus = Focus::Composer,
     }
 }
 

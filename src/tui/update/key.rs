@@ -1,6 +1,6 @@
 //! Keys and pastes: which context has them, and what they do there.
 
-use super::{card, close, flash};
+use super::{batch, card, close, complete, find, flash, form, outside, pick, select};
 use crate::agent::port::Op;
 use crate::command::{Entry, dispatch};
 use crate::frontend::link::Ask;
@@ -8,13 +8,15 @@ use crate::message::UserPart;
 use crate::tui::cards::Stage;
 use crate::tui::composer::{Editor, Moved};
 use crate::tui::key::{Key, Mods};
-use crate::tui::keys::{Action, Change, Context, Move, Scroll, action};
-use crate::tui::model::{ARMED_MS, Activity, Focus, GOODBYE_MS, Life, Model, Overlay, RetryState, Stop};
-use crate::tui::msg::Cmd;
+use crate::tui::keys::{Action, Change, Context, FindKey, Move, Scroll};
+use crate::tui::model::{
+    ARMED_MS, Activity, Focus, GOODBYE_MS, Life, Model, Overlay, Panel, RetryState, Stop,
+};
+use crate::tui::msg::{Cmd, MouseMode};
 
 pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if !matches!(model.life, Life::Open) {
-        if action(&[Context::Global], key) == Some(Action::Interrupt) {
+        if model.keymap.action(&[Context::Global], key) == Some(Action::Interrupt) {
             close(model, GOODBYE_MS, cmds);
         }
         return;
@@ -26,9 +28,11 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if card::is_guarded(model) && key.mods == Mods::NONE {
         return;
     }
-    match action(contexts, key) {
+    match model.keymap.action(contexts, key) {
         // A question mark is text unless the line is empty.
         Some(Action::Help) if !model.composer.is_empty() => typed(model, key),
+        // With a text in the composer the same key moves in it.
+        Some(Action::Find(FindKey::Open)) if !model.composer.is_empty() => go(model, Move::Right),
         Some(action) => act(model, action, cmds),
         None => typed(model, key),
     }
@@ -36,7 +40,7 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
 
 /// On a screen too small to show anything, keys decide and type nothing.
 fn blind(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
-    match action(&[Context::Global], key) {
+    match model.keymap.action(&[Context::Global], key) {
         Some(Action::Interrupt) => close(model, GOODBYE_MS, cmds),
         Some(Action::Suspend) => cmds.push(Cmd::Suspend),
         Some(_) | None => {}
@@ -45,11 +49,20 @@ fn blind(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
 
 /// Who is asked what a key means, in order.
 fn contexts(model: &Model) -> &'static [Context] {
-    if let Overlay::Help { .. } = model.overlay {
-        return &[Context::Help, Context::Global];
+    match &model.overlay {
+        Overlay::Help { .. } => return &[Context::Help, Context::Global],
+        Overlay::Pick(_) => return &[Context::Pick, Context::Text, Context::Global],
+        Overlay::None => {}
+    }
+    if model.find.is_some() {
+        return &[Context::Find, Context::Text, Context::Global];
     }
     match (model.focus, model.cards.current().map(|card| &card.stage)) {
+        (Focus::Composer, _) if model.completion.is_open() => {
+            &[Context::Completion, Context::Composer, Context::Text, Context::Global]
+        }
         (Focus::Composer, _) | (Focus::Card, None) => &[Context::Composer, Context::Text, Context::Global],
+        (Focus::Transcript, _) => &[Context::Transcript, Context::Global],
         (Focus::Card, Some(Stage::Reason(_))) => &[Context::Reason, Context::Text, Context::Global],
         (Focus::Card, Some(Stage::Editing(_))) => &[Context::Arguments, Context::Text, Context::Global],
         (Focus::Card, Some(Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_))) => {
@@ -64,6 +77,7 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
         return None;
     }
     match model.focus {
+        Focus::Transcript => None,
         Focus::Composer => Some(&mut model.composer.editor),
         Focus::Card => match &mut model.cards.current_mut()?.stage {
             Stage::Reason(editor) => Some(editor),
@@ -101,6 +115,7 @@ fn changed(model: &mut Model) {
     match model.focus {
         Focus::Composer => model.composer.touched(model.now_ms),
         Focus::Card => card::changed(model),
+        Focus::Transcript => {}
     }
 }
 
@@ -126,6 +141,22 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Move(to) => go(model, to),
         Action::Change(change) => self::change(model, change),
         Action::Card(key) => card::act(model, key, cmds),
+        Action::Batch(key) => batch::act(model, key, cmds),
+        Action::Form(key) => form::act(model, key, cmds),
+        Action::Complete(key) => complete::act(model, key, cmds),
+        Action::Pick(key) => pick::act(model, key, cmds),
+        Action::Find(key) => find::act(model, key, cmds),
+        Action::Select(key) => select::act(model, key, cmds),
+        Action::SearchHistory => {}
+        Action::Stash => {}
+        Action::EditOutside => outside::open(model, cmds),
+        Action::TogglePanel => {
+            model.panel = match model.panel {
+                Panel::Shown => Panel::Hidden,
+                Panel::Hidden => Panel::Shown,
+            };
+        }
+        Action::ToggleMouse => toggle_mouse(model, cmds),
     }
 }
 
@@ -152,7 +183,7 @@ fn change(model: &mut Model, change: Change) {
 /// Moves in the text with the keys; past its first and last row lies the history.
 fn go(model: &mut Model, to: Move) {
     let width = match model.focus {
-        Focus::Composer => model.composer_width(),
+        Focus::Composer | Focus::Transcript => model.composer_width(),
         Focus::Card => model.card_text_width(),
     };
     let Some(editor) = editor(model) else { return };
@@ -194,6 +225,16 @@ fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
     cmds.push(Cmd::Send(Ask::Line { text }));
 }
 
+fn toggle_mouse(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let (mode, words) = match model.mouse {
+        MouseMode::Ours => (MouseMode::Terminals, "the mouse is the terminal's: it marks and copies"),
+        MouseMode::Terminals => (MouseMode::Ours, "the mouse is ours: wheel, clicks, marking"),
+    };
+    model.mouse = mode;
+    cmds.push(Cmd::Mouse(mode));
+    flash(model, words);
+}
+
 /// Takes the newest queued line back into the composer.
 fn unqueue(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some(mut text) = model.queue.pop() else { return };
@@ -207,8 +248,14 @@ fn unqueue(model: &mut Model, cmds: &mut Vec<Cmd>) {
 
 /// Closes the innermost thing; with nothing open, interrupts.
 fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    if let Overlay::Help { .. } = model.overlay {
+    if model.overlay != Overlay::None {
         model.overlay = Overlay::None;
+    } else if model.find.is_some() {
+        model.find = None;
+    } else if model.completion.is_open() {
+        model.completion.dismiss();
+    } else if model.focus == Focus::Transcript {
+        model.focus = Focus::Composer;
     } else if model.focus == Focus::Card {
         card::escape(model, cmds);
     } else if model.runs() {

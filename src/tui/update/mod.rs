@@ -2,10 +2,18 @@
 //!
 //! Called by the shell, and by tests in its place.
 
+mod batch;
 mod card;
+mod complete;
 mod event;
+mod find;
+mod form;
 mod key;
+mod mouse;
 mod notice;
+mod outside;
+mod pick;
+mod select;
 
 use super::cells::card::{Frame, Holds, draw};
 use super::cells::{Cell, CellKind};
@@ -22,6 +30,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     match msg.input {
         Input::Key(key) => key::press(model, key, &mut cmds),
         Input::Paste(text) => key::paste(model, &text),
+        Input::Mouse(mouse) => mouse::take(model, mouse, &mut cmds),
+        Input::Edited(edited) => outside::take(model, edited),
         Input::Update(update) => match *update {
             Update::Event(event) => event::take(model, event),
             Update::Notice(notice) => notice::take(model, notice, &mut cmds),
@@ -71,7 +81,7 @@ fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
 fn settle(model: &mut Model) {
     let now = model.now_ms;
     model.cards.look(now);
-    if model.cards.current().is_none() {
+    if model.focus == Focus::Card && model.cards.current().is_none() {
         model.focus = Focus::Composer;
     }
 }
@@ -82,7 +92,7 @@ fn lay_out(model: &mut Model) {
     let pane = model.areas().pane;
     let holds = match model.focus {
         Focus::Card => Holds::Keys,
-        Focus::Composer => Holds::Nothing,
+        Focus::Composer | Focus::Transcript => Holds::Nothing,
     };
     let position = model.cards.position();
     let frame = Frame { look: &look, holds, rows: pane, position };

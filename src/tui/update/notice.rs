@@ -5,7 +5,7 @@ use super::leave;
 use crate::frontend::link::Notice;
 use crate::message::{AssistantMessage, CallId, Message, PartKind, UserPart};
 use crate::tui::cells::{Answer, CallRow, Cell, CellKind, ShellCell, Thinking};
-use crate::tui::model::{Activity, Model};
+use crate::tui::model::{Activity, Known, Model};
 use crate::tui::msg::Cmd;
 
 pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
@@ -18,6 +18,8 @@ pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
             }
         }
         Notice::Inputs { lines } => model.composer.recall(&lines),
+        Notice::Known { commands, tools } => model.known = Known { commands, tools },
+        Notice::Files { paths: _ } | Notice::Sessions { sessions: _ } => {}
         Notice::TurnBegan => begin_turn(model),
         Notice::Idle => {
             end_turn(model);

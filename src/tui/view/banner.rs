@@ -6,13 +6,19 @@ use crate::tui::line::Line;
 use crate::tui::model::{Model, Retry, RetryState};
 use crate::tui::theme::Role;
 
-/// In as many rows as there are: one line, or a small box of four.
+/// Rows of the box.
+pub const BOX: usize = 5;
+
+/// Parts of the bar that fills up while the wait goes by.
+const PARTS: usize = 40;
+
+/// In as many rows as there are: one line, or a small box.
 pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
     let Some(retry) = &model.retry else { return Vec::new() };
-    let width = usize::from(model.columns);
+    let width = model.look().width;
     match rows {
         0 => Vec::new(),
-        1..4 => {
+        1..BOX => {
             let head = format!(" {} {}", model.glyphs.retry, class(retry.class));
             let left = Line::of(head, Role::Waiting).with(format!(": {}", message(retry, width)), Role::Dim);
             vec![Line::spread(
@@ -39,7 +45,8 @@ fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
         line.pad_to(width - 1);
         line.with(glyphs.side, Role::Dim)
     };
-    let head = Line::of(format!("{} {}", glyphs.retry, class(retry.class)), Role::Waiting);
+    let who = model.header.as_ref().map_or(String::new(), |header| format!("{}: ", header.provider));
+    let head = Line::of(format!("{} {who}{}", glyphs.retry, class(retry.class)), Role::Waiting);
     let keys = match retry.state {
         RetryState::Counting => Line::of("Alt+R", Role::Key)
             .with(" now ", Role::Dim)
@@ -49,10 +56,24 @@ fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
     };
     vec![
         edge(head, Line::of(count(model, retry), Role::Waiting), 0),
+        inside(bar(model, retry)),
         inside(Line::of(message(retry, width), Role::Text)),
-        inside(Line::of("you can go on writing; nothing runs twice", Role::Dim)),
+        inside(Line::of("what was done stays done, nothing runs twice; you can go on writing", Role::Dim)),
         edge(keys, Line::new(), 2),
     ]
+}
+
+/// How much of the wait has gone by.
+fn bar(model: &Model, retry: &Retry) -> Line {
+    let whole = u64::try_from(retry.wait.as_millis()).unwrap_or(u64::MAX).max(1);
+    let gone = match retry.state {
+        RetryState::Counting => model.now_ms.saturating_sub(retry.since_ms).min(whole),
+        RetryState::Sent => whole,
+    };
+    // At most `PARTS`, because `gone` is at most `whole`.
+    let full = (gone.saturating_mul(PARTS as u64) / whole) as usize;
+    let [on, off] = model.glyphs.bar;
+    Line::of(on.repeat(full), Role::Waiting).with(off.repeat(PARTS.saturating_sub(full)), Role::Dim)
 }
 
 fn message(retry: &Retry, width: usize) -> String {
@@ -72,7 +93,8 @@ pub fn clock(seconds: u64) -> String {
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
-fn class(class: ErrorClass) -> &'static str {
+/// A failure in a few words.
+pub fn class(class: ErrorClass) -> &'static str {
     match class {
         ErrorClass::BadRequest => "the request was refused",
         ErrorClass::Auth => "the key was refused",

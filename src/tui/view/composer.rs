@@ -30,7 +30,7 @@ pub fn draw(paint: &mut Paint<'_>, model: &Model, top: usize, height: usize) -> 
     let from = (rows.cursor.row + 1).saturating_sub(height);
     let role = match model.focus {
         Focus::Composer => Role::User,
-        Focus::Card => Role::Dim,
+        Focus::Card | Focus::Transcript => Role::Dim,
     };
     for row in 0..height.min(rows.height() - from) {
         let prompt = if from + row == 0 { " > " } else { "   " };

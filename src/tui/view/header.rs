@@ -1,7 +1,7 @@
 //! The two lines that say where one is: the header, and the rule that carries the mode.
 
 use crate::approval::Standing;
-use crate::frontend::link::Header;
+use crate::frontend::link::{ContextUse, Header};
 use crate::stdx::text::one_line_summary;
 use crate::tui::cards::Stage;
 use crate::tui::line::Line;
@@ -24,7 +24,7 @@ pub fn line(model: &Model) -> Line {
     let full = format!("{} {}", header.provider, header.model);
     let named = if full.chars().count() <= room { &full } else { &header.model };
     let mut right = right.with(one_line_summary(named, room), Role::Text);
-    if let Some(percent) = header.context_percent.filter(|_| width >= 60) {
+    if let Some(percent) = header.context.and_then(ContextUse::percent).filter(|_| width >= 60) {
         right = right.with(format!("  ctx {percent}%"), Role::Dim);
     }
     let right = right.with(" ", Role::Text);

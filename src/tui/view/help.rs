@@ -1,6 +1,6 @@
 //! The list of keys, made from the key table.
 
-use crate::tui::keys::{Binding, Group, TABLE};
+use crate::tui::keys::{Binding, Group, rows};
 use crate::tui::line::Line;
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
@@ -45,7 +45,7 @@ fn column(groups: &[Group]) -> Vec<Line> {
             lines.push(Line::new());
         }
         lines.push(Line::of(format!(" {}", group.title()), Role::Heading));
-        for binding in TABLE.iter().filter(|binding| binding.group == *group && !binding.help.is_empty()) {
+        for binding in rows().filter(|binding| binding.group == *group && !binding.help.is_empty()) {
             lines.push(row(binding));
         }
     }

@@ -5,9 +5,13 @@
 
 mod banner;
 mod composer;
+mod find;
 mod header;
 mod help;
 mod home;
+mod panel;
+mod pick;
+mod popup;
 mod status;
 
 use ratatui::Frame;
@@ -36,6 +40,15 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     paint.line(0, 0, &header::line(model));
     paint.line(1, 0, &Line::of(model.glyphs.rule.repeat(paint.columns), Role::Dim));
     let mut cursor = self::pane(&mut paint, model, pane);
+    let panel = panel::lines(model, pane);
+    let edge = model.pane_columns();
+    for (at, line) in panel.iter().enumerate() {
+        paint.line(2 + at, edge, line);
+    }
+    let popup = popup::lines(model, pane);
+    for (at, line) in popup.iter().enumerate() {
+        paint.line(2 + pane - popup.len().min(pane) + at, 0, line);
+    }
     let mut row = 2 + pane;
     for line in banner::lines(model, areas.banner) {
         paint.line(row, 0, &line);
@@ -46,7 +59,16 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         row += 1;
     }
     row = rows.saturating_sub(areas.composer + 2);
-    paint.line(row, 0, &header::rule(model));
+    let rule = match &model.find {
+        Some(find) => find::rule(model, find),
+        None => header::rule(model),
+    };
+    paint.line(row, 0, &rule);
+    if !panel.is_empty() {
+        let [above, below] = model.glyphs.tee_ends;
+        paint.line(1, edge, &Line::of(above, Role::Dim));
+        paint.line(row, edge, &Line::of(below, Role::Dim));
+    }
     let place = composer::draw(&mut paint, model, row + 1, areas.composer);
     paint.line(rows - 1, 0, &status::line(model));
     if model.focus == Focus::Composer {
@@ -63,8 +85,13 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
 
 /// The transcript or what stands in its place; gives the cursor's place, if it is in there.
 fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usize)> {
-    if let Overlay::Help { scroll } = model.overlay {
-        for (row, line) in help::lines(model, rows, scroll).iter().enumerate() {
+    let over = match &model.overlay {
+        Overlay::Help { scroll } => Some(help::lines(model, rows, *scroll)),
+        Overlay::Pick(pick) => Some(pick::lines(model, pick, rows)),
+        Overlay::None => None,
+    };
+    if let Some(lines) = over {
+        for (row, line) in lines.iter().enumerate() {
             paint.line(2 + row, 0, line);
         }
         return None;

@@ -1,0 +1,316 @@
+//! The one table of keys: context × key → action, with the words that help shows for it.
+//!
+//! Help, hints and rebinding derive from it; no other file tests for a command key. The rows stand in one file a
+//! place; [`Keymap`] is the table as this person has it. Called by `update::key` and the views.
+
+mod batch;
+mod card;
+mod complete;
+mod form;
+mod global;
+mod help;
+mod keymap;
+mod pick;
+mod transcript;
+mod write;
+
+pub use self::keymap::Keymap;
+use super::key::{Code, Key, Mods};
+
+/// Where a key is pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Context {
+    /// Everywhere, after the contexts below.
+    Global,
+    /// Wherever text is written.
+    Text,
+    Composer,
+    /// A card has the keys and asks.
+    Card,
+    /// The reason of a no is being written.
+    Reason,
+    /// Arguments are being edited as text.
+    Arguments,
+    /// Arguments are being edited as a form.
+    Form,
+    /// Several requests shown as one list have the keys.
+    Batch,
+    /// The completion popup is open over the composer; before its contexts.
+    Completion,
+    /// The transcript has the keys.
+    Transcript,
+    /// What is searched for in the transcript is being written.
+    Find,
+    /// A list to pick from lies over the transcript.
+    Pick,
+    Help,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Closes the innermost thing; with nothing open, interrupts.
+    Escape,
+    Interrupt,
+    Suspend,
+    Redraw,
+    ToggleFocus,
+    FocusCard,
+    Scroll(Scroll),
+    Top,
+    Bottom,
+    FoldDetails,
+    FoldThinking,
+    RetryNow,
+    Unqueue,
+    Send,
+    QuitOrDelete,
+    Help,
+    Move(Move),
+    Change(Change),
+    Card(CardKey),
+    Batch(BatchKey),
+    Form(FormKey),
+    Complete(CompleteKey),
+    Pick(PickKey),
+    Find(FindKey),
+    Select(SelectKey),
+    /// Opens the search in what was entered before.
+    SearchHistory,
+    /// Puts the text aside, or brings it back.
+    Stash,
+    /// Opens the text with the keys in the person's own editor.
+    EditOutside,
+    TogglePanel,
+    ToggleMouse,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scroll {
+    PageUp,
+    PageDown,
+    LineUp,
+    LineDown,
+}
+
+/// Moves of the cursor in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Move {
+    Left,
+    Right,
+    Up,
+    Down,
+    WordLeft,
+    WordRight,
+    LineStart,
+    LineEnd,
+}
+
+/// Changes of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Change {
+    Newline,
+    Backspace,
+    Delete,
+    KillToEnd,
+    KillToStart,
+    KillWordBack,
+    KillPartBack,
+    KillWordForward,
+    Yank,
+    YankOlder,
+    Undo,
+    Redo,
+}
+
+/// What is done at a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CardKey {
+    Yes,
+    No,
+    Edit,
+    Always,
+    Whole,
+    Why,
+    Next,
+    Previous,
+    SendNo,
+    ApproveEdited,
+}
+
+/// What is done at a list of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BatchKey {
+    Previous,
+    Next,
+    Mark,
+    MarkLow,
+    /// Opens one as a card of its own.
+    Open,
+    Yes,
+    No,
+}
+
+/// What is done in a form of arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FormKey {
+    NextField,
+    PreviousField,
+    ResetField,
+    /// The same arguments as JSON text, and back.
+    Raw,
+}
+
+/// What is done at the completion popup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CompleteKey {
+    Previous,
+    Next,
+    Accept,
+    /// Enter: takes a command that needs nothing more, and sends it.
+    Enter,
+}
+
+/// What is done at a list to pick from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PickKey {
+    Previous,
+    Next,
+    Accept,
+}
+
+/// What is done about the search in the transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FindKey {
+    Open,
+    Previous,
+    Next,
+}
+
+/// What is done in the transcript while it has the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SelectKey {
+    Previous,
+    Next,
+    Fold,
+    Copy,
+}
+
+/// Under which heading help lists a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Group {
+    Write,
+    Work,
+    Read,
+    Decide,
+}
+
+impl Group {
+    pub const ALL: [Self; 4] = [Self::Write, Self::Work, Self::Read, Self::Decide];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Write => "WRITE",
+            Self::Work => "WORK",
+            Self::Read => "READ",
+            Self::Decide => "DECIDE (card has the keys)",
+        }
+    }
+}
+
+/// One line of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Binding {
+    pub context: Context,
+    pub keys: &'static [Key],
+    pub action: Action,
+    pub group: Group,
+    /// What help says; empty for keys everybody knows.
+    pub help: &'static str,
+}
+
+const fn on(
+    context: Context,
+    group: Group,
+    action: Action,
+    keys: &'static [Key],
+    help: &'static str,
+) -> Binding {
+    Binding { context, keys, action, group, help }
+}
+
+const ENTER: Key = Key::plain(Code::Enter);
+const ESC: Key = Key::plain(Code::Esc);
+const CTRL_LEFT: Key = Key::held(Mods::CTRL, Code::Left);
+const CTRL_RIGHT: Key = Key::held(Mods::CTRL, Code::Right);
+const SHIFT_ENTER: Key = Key::held(Mods::SHIFT, Code::Enter);
+const ALT_ENTER: Key = Key::held(Mods::ALT, Code::Enter);
+const ALT_BACKSPACE: Key = Key::held(Mods::ALT, Code::Backspace);
+/// Terminals send Ctrl+_ in several guises.
+const UNDO: &[Key] = &[Key::ctrl('_'), Key::ctrl('-'), Key::ctrl('7'), Key::ctrl('/')];
+
+/// All rows, by place.
+const TABLES: &[&[Binding]] = &[
+    write::ROWS,
+    complete::ROWS,
+    global::ROWS,
+    card::ROWS,
+    batch::ROWS,
+    form::ROWS,
+    transcript::ROWS,
+    pick::ROWS,
+    help::ROWS,
+];
+
+/// Every row of the table, in the order in which help lists them.
+pub fn rows() -> impl Iterator<Item = &'static Binding> {
+    TABLES.iter().flat_map(|rows| rows.iter())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_key_means_two_things_in_one_context() {
+        let mut seen = HashSet::new();
+        for binding in rows() {
+            for key in binding.keys {
+                assert!(seen.insert((binding.context, *key)), "{key} twice in {:?}", binding.context);
+            }
+        }
+    }
+
+    #[test]
+    fn help_fits_its_column() {
+        for binding in rows() {
+            assert!(binding.help.chars().count() <= 22, "{:?}", binding.help);
+        }
+    }
+
+    #[test]
+    fn no_single_key_of_a_reflex_approves() {
+        for key in [ENTER, ESC, Key::char(' '), Key::plain(Code::Tab)] {
+            for contexts in [&[Context::Card, Context::Global][..], &[Context::Arguments, Context::Text]] {
+                let done = Keymap::default().action(contexts, key);
+                assert!(!matches!(done, Some(Action::Card(_))), "{key} in {contexts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn letters_are_never_taken_from_the_text() {
+        for letter in 'a'..='z' {
+            for context in
+                [Context::Composer, Context::Text, Context::Reason, Context::Arguments, Context::Global]
+            {
+                assert_eq!(
+                    Keymap::default().action(&[context], Key::char(letter)),
+                    None,
+                    "{letter} in {context:?}"
+                );
+            }
+        }
+    }
+}

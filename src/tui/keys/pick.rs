@@ -1,0 +1,10 @@
+//! The keys of lists to pick from: sessions, earlier lines.
+
+use super::*;
+
+#[rustfmt::skip]
+pub(super) const ROWS: &[Binding] = &[
+    on(Context::Pick, Group::Work, Action::Pick(PickKey::Previous), &[Key::plain(Code::Up), Key::ctrl('p')], ""),
+    on(Context::Pick, Group::Work, Action::Pick(PickKey::Next), &[Key::plain(Code::Down), Key::ctrl('n')], ""),
+    on(Context::Pick, Group::Work, Action::Pick(PickKey::Accept), &[ENTER], ""),
+];

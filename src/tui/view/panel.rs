@@ -1,0 +1,218 @@
+//! The side panel of a wide screen: what waits, what runs, how full the window is. Only what exists.
+//!
+//! It repeats nothing that has a place of its own and takes no keys. Called by the view for every frame, so it looks
+//! at the newest cells only.
+
+use std::time::Duration;
+
+use crate::stdx::text::one_line_summary;
+use crate::tui::cards::Stage;
+use crate::tui::cells::call::{seconds, subject};
+use crate::tui::cells::{CallRow, CellKind};
+use crate::tui::line::Line;
+use crate::tui::model::{Activity, Focus, Model, PANEL, Phase, Turn};
+use crate::tui::theme::Role;
+
+/// Cells of text, between the edge with its space and the screen's right end.
+const INNER: usize = PANEL - 3;
+
+/// Requests, calls and queued prompts that are named; the rest is counted.
+const NAMED: usize = 6;
+
+/// Cells that are looked at for calls that run: a turn shows no more rows at once than this.
+const LOOKED_AT: usize = 200;
+
+/// Its lines, `rows` of them with their edge; none where there is no panel.
+pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
+    if model.panel_columns() == 0 {
+        return Vec::new();
+    }
+    let mut body = waiting(model);
+    for section in [now(model), context(model), session(model)] {
+        if !section.is_empty() {
+            body.push(Line::new());
+            body.extend(section);
+        }
+    }
+    body.resize(rows, Line::new());
+    let edge = Line::of(model.glyphs.side, Role::Dim).with(" ", Role::Text);
+    body.into_iter().map(|line| edge.clone().joined(line.cut(INNER + 1))).collect()
+}
+
+fn title(left: &str, right: Line) -> Line {
+    Line::spread(Line::of(left, Role::Heading), right, INNER)
+}
+
+fn entry(text: &str, role: Role) -> Line {
+    Line::of("  ", Role::Text).with(text, role)
+}
+
+/// The end of a list that is cut.
+fn more(count: usize) -> Option<Line> {
+    let hidden = count.checked_sub(NAMED).filter(|hidden| *hidden > 0)?;
+    Some(entry(&format!("{hidden} more"), Role::Dim))
+}
+
+fn waiting(model: &Model) -> Vec<Line> {
+    let count = model.cards.count();
+    let role = if count > 0 { Role::Waiting } else { Role::Dim };
+    let badge = Line::of(format!("{} {count}", model.glyphs.waiting), role);
+    let mut lines = vec![title("WAITING FOR YOU", badge)];
+    if count == 0 {
+        lines.push(entry("nothing", Role::Dim));
+    }
+    let current = model.cards.current().filter(|_| model.focus == Focus::Card).map(|card| &card.request.id);
+    for card in model.cards.iter().take(NAMED) {
+        let request = &card.request;
+        let has_keys = current == Some(&request.id);
+        let mark = if has_keys { model.glyphs.folded } else { " " };
+        let risk = if card.is_high() { Role::High } else { Role::Dim };
+        let mut line = Line::of(format!("{mark} "), Role::Waiting).with(request.risk.word(), risk);
+        line.pad_to(9);
+        let decided = matches!(card.stage, Stage::Deciding(_));
+        let role = if decided { Role::Dim } else { Role::Text };
+        let what = format!("{}  {}", request.tool.as_str(), subject(&request.args));
+        lines.push(line.with(one_line_summary(&what, INNER), role));
+    }
+    lines.extend(more(count));
+    lines
+}
+
+fn now(model: &Model) -> Vec<Line> {
+    let mut lines = vec![title("NOW", Line::new())];
+    let spinner = model.look().spinner();
+    let running = running(model);
+    for (row, took) in running.iter().take(NAMED) {
+        let what = format!("{}  {}", row.name, row.subject);
+        lines.push(going(&format!("{spinner} {}", one_line_summary(&what, INNER)), *took));
+    }
+    lines.extend(more(running.len()));
+    if model.shell == Activity::Running {
+        lines.push(entry(&format!("{spinner} your command"), Role::Text));
+    }
+    if let Some(retry) = &model.retry {
+        let text = format!("{} {}", model.glyphs.retry, super::banner::class(retry.class));
+        lines.push(entry(&text, Role::Waiting));
+    } else if let Some(turn) = model.turn.as_ref().filter(|_| running.is_empty()) {
+        let took = Duration::from_millis(model.now_ms.saturating_sub(turn.since_ms));
+        lines.push(going(&doing(turn, spinner), took));
+    }
+    for text in model.queue.iter().take(NAMED) {
+        lines.push(entry(&format!("next: {}", one_line_summary(text, INNER)), Role::Dim));
+    }
+    lines.extend(more(model.queue.len()));
+    if lines.len() == 1 {
+        lines.push(entry("idle", Role::Dim));
+    }
+    lines
+}
+
+/// What goes on, with its time at the right.
+fn going(what: &str, took: Duration) -> Line {
+    let took = seconds(Duration::from_secs(took.as_secs())).replace(".0s", "s");
+    let room = INNER.saturating_sub(took.len() + 4);
+    Line::spread(entry(what, Role::Text).cut(room + 2), Line::of(took, Role::Dim), INNER)
+}
+
+fn doing(turn: &Turn, spinner: &str) -> String {
+    match turn.phase {
+        Phase::Asking => format!("{spinner} waits for the model"),
+        Phase::Thinking => format!("{spinner} the model thinks"),
+        Phase::Answering => format!("{spinner} the model answers"),
+        Phase::Tools => format!("{spinner} tools run"),
+        Phase::Paused => "paused: waits for you".to_owned(),
+    }
+}
+
+fn running(model: &Model) -> Vec<(&CallRow, Duration)> {
+    let newest = model.transcript.cells().iter().rev().take(LOOKED_AT);
+    let mut rows: Vec<_> = newest
+        .filter_map(|cell| match &cell.kind {
+            CellKind::Call(row) => Some((row.as_ref(), row.running_for(model.now_ms)?)),
+            CellKind::User { .. }
+            | CellKind::Answer(_)
+            | CellKind::Thinking(_)
+            | CellKind::CallDraft(_)
+            | CellKind::Settled { .. }
+            | CellKind::Local { .. }
+            | CellKind::Shell(_)
+            | CellKind::Failure { .. }
+            | CellKind::Note { .. } => None,
+        })
+        .collect();
+    rows.reverse();
+    rows
+}
+
+/// How full the model's window is; nothing before the first request was counted.
+fn context(model: &Model) -> Vec<Line> {
+    let Some(context) = model.header.as_ref().and_then(|header| header.context) else { return Vec::new() };
+    let used = thousands(context.used);
+    let right = match context.window {
+        Some(window) => format!("{used} of {}", thousands(window)),
+        None => format!("{used}, window unknown"),
+    };
+    let mut lines = vec![title("CONTEXT", Line::of(right, Role::Dim))];
+    if let Some(percent) = context.percent() {
+        lines.push(bar(model, percent));
+    }
+    lines
+}
+
+fn bar(model: &Model, percent: u8) -> Line {
+    const PARTS: usize = 24;
+    let full = (usize::from(percent) * PARTS).div_ceil(100);
+    let [on, off] = model.glyphs.bar;
+    let role = if percent >= 80 { Role::Waiting } else { Role::Dim };
+    Line::of("  ", Role::Text)
+        .with(on.repeat(full), role)
+        .with(off.repeat(PARTS - full), Role::Dim)
+        .with(format!(" {percent}%"), role)
+}
+
+/// Tokens in the way people say them: `840`, `62k`, `1.2M`.
+fn thousands(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..1_000_000 => format!("{}k", tokens / 1_000),
+        1_000_000.. => format!("{}.{}M", tokens / 1_000_000, tokens % 1_000_000 / 100_000),
+    }
+}
+
+fn session(model: &Model) -> Vec<Line> {
+    let Some(header) = &model.header else { return Vec::new() };
+    let fact = |name: &str, value: &str| {
+        let mut line = entry(name, Role::Dim);
+        line.pad_to(11);
+        line.with(one_line_summary(value, INNER), Role::Text)
+    };
+    vec![
+        title("SESSION", Line::of(one_line_summary(&header.session.0, 13), Role::Dim)),
+        fact("folder", &super::header::place(header)),
+        fact("answers", &format!("{} {}", header.provider, header.model)),
+        fact("commands", header.isolation),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontend::link::ContextUse;
+
+    #[test]
+    fn tokens_are_said_shortly() {
+        let cases = [(0, "0"), (999, "999"), (62_400, "62k"), (200_000, "200k"), (1_250_000, "1.2M")];
+        for (tokens, said) in cases {
+            assert_eq!(thousands(tokens), said);
+        }
+    }
+
+    #[test]
+    fn the_bar_is_honest_at_its_ends() {
+        let percent = |used, window| ContextUse { used, window }.percent();
+        assert_eq!(percent(500, Some(200_000)), Some(0));
+        assert_eq!(percent(300_000, Some(200_000)), Some(100));
+        assert_eq!(percent(5, None), None);
+        assert_eq!(percent(5, Some(0)), None);
+    }
+}
