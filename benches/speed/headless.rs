@@ -1,0 +1,69 @@
+//! Figures without a terminal.
+
+use super::report::Report;
+use super::service::{Answer, Service};
+use super::stage::{Stage, Who, ms};
+
+/// Words of an answer of so many tokens of about four characters, with the Markdown that models write.
+pub fn answer(tokens: usize) -> String {
+    let mut text = String::new();
+    let mut number = 0;
+    while text.len() < tokens * 4 {
+        number += 1;
+        text.push_str(&match number % 9 {
+            0 => format!("\n## Part {number}\n\n"),
+            3 => format!("- the *point* {number} with `code` in it\n- and one more **strong** word\n\n"),
+            6 => format!("```rust\nfn part_{number}() -> usize {{\n    {number}\n}}\n```\n\n"),
+            _ => {
+                format!("Sentence {number} of the answer says what it has to say, and goes on for a while. ")
+            }
+        });
+    }
+    text.truncate(tokens * 4);
+    text + "\n\nLASTWORD"
+}
+
+/// `--version`, from exec to exit.
+pub fn start(report: &mut Report) {
+    let stage = Stage::new(None);
+    let take = |who| -> Vec<f64> { (0..21).map(|_| stage.run(who, &["--version"]).wall).collect() };
+    report.add("`--version`", "ms", &take(Who::Co), &take(Who::Floor), "≤ 3 ms");
+}
+
+/// One turn without a terminal against a service that answers at once, stored; then one of 20,000 tokens.
+pub fn turn(report: &mut Report) {
+    let walls = |text: String, runs: usize| {
+        let service = Service::start(Answer::Text(text));
+        let stage = Stage::new(Some(&service.url));
+        let co: Vec<_> = (0..runs).map(|_| stage.run(Who::Co, &["-p", "hello"])).collect();
+        let floor: Vec<_> = (0..runs).map(|_| stage.run(Who::Floor, &["ask", &service.url])).collect();
+        (co, floor)
+    };
+    let (co, floor) = walls("An instant answer.".to_owned(), 21);
+    let of = |costs: &[super::stage::Cost]| costs.iter().map(|cost| cost.wall).collect::<Vec<_>>();
+    report.add("headless turn, stored", "ms", &of(&co), &of(&floor), "≤ 12 ms");
+    let (co, floor) = walls(answer(20_000), 9);
+    report.add("headless turn of 20,000 tokens", "ms", &of(&co), &of(&floor), "≤ 80 ms");
+    let cpu = |costs: &[super::stage::Cost]| costs.iter().map(|cost| cost.cpu).collect::<Vec<_>>();
+    report.add("the same, CPU", "ms", &cpu(&co), &cpu(&floor), "≤ 60 ms");
+}
+
+/// Between tool rounds: from the last byte of an answer that calls a reading tool to the next request, whole.
+pub fn rounds(report: &mut Report) {
+    const ROUNDS: usize = 20;
+    let take = |who, args: &[&str]| {
+        let service = Service::start(Answer::Rounds { rounds: ROUNDS });
+        let stage = Stage::new(Some(&service.url));
+        let args: Vec<&str> =
+            args.iter().map(|arg| if *arg == "URL" { service.url.as_str() } else { arg }).collect();
+        stage.run(who, &args);
+        let served = service.served();
+        served
+            .windows(2)
+            .map(|pair| ms(pair[1].asked.saturating_duration_since(pair[0].answered)))
+            .collect::<Vec<f64>>()
+    };
+    let co: Vec<f64> = (0..5).flat_map(|_| take(Who::Co, &["-p", "look around"])).collect();
+    let floor: Vec<f64> = (0..5).flat_map(|_| take(Who::Floor, &["ask", "URL", "21"])).collect();
+    report.add("between tool rounds", "ms", &co, &floor, "≤ 2 ms");
+}

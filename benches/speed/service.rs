@@ -1,0 +1,147 @@
+//! A model service on loopback that speaks Chat Completions, as fast as it is asked or at a pace of its own.
+//!
+//! Plain threads and sockets, one thread a connection, so that it costs as little as it can beside what is measured.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What the service answers.
+#[derive(Clone)]
+pub enum Answer {
+    /// The same text each time, at once.
+    Text(String),
+    /// These tokens one after another, so many a second.
+    Paced { tokens: Vec<String>, a_second: u32 },
+    /// So many rounds of a call that only looks, then a text.
+    Rounds { rounds: usize },
+}
+
+/// When a request came in whole, and when the last byte of its answer had been written.
+#[derive(Clone, Copy)]
+pub struct Served {
+    pub asked: Instant,
+    pub answered: Instant,
+}
+
+pub struct Service {
+    pub url: String,
+    served: Receiver<Served>,
+}
+
+impl Service {
+    /// Listens on a free port until the process ends.
+    pub fn start(answer: Answer) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let (tell, served) = channel();
+        thread::spawn(move || {
+            static NEXT: AtomicUsize = AtomicUsize::new(0);
+            NEXT.store(0, Ordering::SeqCst);
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (answer, tell) = (answer.clone(), tell.clone());
+                thread::spawn(move || serve(&stream, &answer, &NEXT, &tell));
+            }
+        });
+        Self { url, served }
+    }
+
+    /// What was served since the last time.
+    pub fn served(&self) -> Vec<Served> {
+        self.served.try_iter().collect()
+    }
+}
+
+/// Requests of one connection, until it is closed.
+fn serve(stream: &TcpStream, answer: &Answer, next: &AtomicUsize, tell: &Sender<Served>) {
+    stream.set_nodelay(true).unwrap();
+    let mut reader = BufReader::new(stream);
+    while request(&mut reader).is_some() {
+        let asked = Instant::now();
+        let number = next.fetch_add(1, Ordering::SeqCst);
+        if respond(stream, answer, number).is_none() {
+            return;
+        }
+        // The bench may be over.
+        let _ = tell.send(Served { asked, answered: Instant::now() });
+    }
+}
+
+/// Reads one request; `None` at the end of the connection.
+fn request(reader: &mut BufReader<&TcpStream>) -> Option<()> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let line = line.trim_end().to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        if line.is_empty() {
+            break;
+        }
+    }
+    std::io::copy(&mut reader.take(length), &mut std::io::sink()).ok().map(drop)
+}
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+
+fn respond(mut stream: &TcpStream, answer: &Answer, number: usize) -> Option<()> {
+    stream.write_all(HEAD.as_bytes()).ok()?;
+    match answer {
+        Answer::Text(text) => stream.write_all(&whole(text)).ok()?,
+        Answer::Rounds { rounds } if number % (rounds + 1) < *rounds => {
+            stream.write_all(&chunk(&call(number))).ok()?;
+        }
+        Answer::Rounds { .. } => stream.write_all(&whole("done")).ok()?,
+        Answer::Paced { tokens, a_second } => {
+            let start = Instant::now();
+            for (at, token) in tokens.iter().enumerate() {
+                let due = start + Duration::from_secs(1) * u32::try_from(at).unwrap() / *a_second;
+                thread::sleep(due.saturating_duration_since(Instant::now()));
+                stream.write_all(&chunk(&delta(token))).ok()?;
+            }
+            stream.write_all(&chunk(&end("stop"))).ok()?;
+        }
+    }
+    stream.write_all(b"0\r\n\r\n").ok()
+}
+
+/// A text as deltas of about four characters, in one piece.
+fn whole(text: &str) -> Vec<u8> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut events: String = chars.chunks(4).map(|piece| delta(&piece.iter().collect::<String>())).collect();
+    events.push_str(&end("stop"));
+    chunk(&events)
+}
+
+fn delta(text: &str) -> String {
+    let text = serde_json::Value::from(text);
+    format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":{text}}}}}]}}\n\n")
+}
+
+fn call(number: usize) -> String {
+    let call = format!(
+        "{{\"index\":0,\"id\":\"c{number}\",\"type\":\"function\",\"function\":{{\"name\":\"list_dir\",\"arguments\":\"{{}}\"}}}}"
+    );
+    format!(
+        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{call}]}}}}]}}\n\n{}",
+        end("tool_calls")
+    )
+}
+
+fn end(reason: &str) -> String {
+    let usage = "{\"prompt_tokens\":1000,\"completion_tokens\":100,\"total_tokens\":1100}";
+    format!(
+        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":\"{reason}\"}}],\"usage\":{usage}}}\n\ndata: [DONE]\n\n"
+    )
+}
+
+fn chunk(bytes: &str) -> Vec<u8> {
+    format!("{:x}\r\n{bytes}\r\n", bytes.len()).into_bytes()
+}

@@ -1,0 +1,236 @@
+//! What is measured, in surroundings of its own: processes without and with a terminal, and what they cost.
+
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+/// What a program that does not do what it should is given before the bench ends.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The terminal of every figure.
+pub const COLUMNS: u16 = 120;
+pub const ROWS: u16 = 40;
+
+/// Who is measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    Co,
+    Floor,
+}
+
+/// A home folder with a workspace in it.
+pub struct Stage {
+    folder: tempfile::TempDir,
+    env: Vec<(String, String)>,
+}
+
+impl Stage {
+    /// With this model service, or on the built-in offline provider.
+    pub fn new(url: Option<&str>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("work")).unwrap();
+        let home = folder.path().display().to_string();
+        let mut env = vec![
+            ("PATH", std::env::var("PATH").unwrap()),
+            ("HOME", home),
+            ("TERM", "xterm-256color".to_owned()),
+            ("CO_DISCOVER_LOCAL", "false".to_owned()),
+            ("CO_MAX_REQUESTS", "0".to_owned()),
+        ];
+        match url {
+            Some(url) => env.extend([
+                ("CO_PROVIDER", "openai-compatible".to_owned()),
+                ("CO_BASE_URL", url.to_owned()),
+                ("CO_MODEL", "bench".to_owned()),
+            ]),
+            None => env.push(("CO_PROVIDER", "offline".to_owned())),
+        }
+        let env = env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Self { folder, env }
+    }
+
+    /// The same with a variable set.
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    fn program(who: Who) -> (PathBuf, &'static [&'static str]) {
+        match who {
+            Who::Co => (PathBuf::from(env!("CARGO_BIN_EXE_co")), &[]),
+            Who::Floor => (std::env::current_exe().unwrap(), &["floor"]),
+        }
+    }
+
+    /// Runs it to its end without a terminal; what it cost.
+    pub fn run(&self, who: Who, args: &[&str]) -> Cost {
+        let (program, first) = Self::program(who);
+        let before = children_cpu();
+        let start = Instant::now();
+        let status = Command::new(program)
+            .args(first)
+            .args(args)
+            .env_clear()
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(self.workspace())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        let wall = ms(start.elapsed());
+        assert!(status.success(), "{args:?} ended with {status}");
+        Cost { wall, cpu: children_cpu() - before }
+    }
+
+    /// Starts it on a terminal.
+    pub fn open(&self, who: Who, args: &[&str]) -> Screen {
+        let (program, first) = Self::program(who);
+        let mut command = CommandBuilder::new(program);
+        command.args(first.iter().chain(args));
+        command.cwd(self.workspace());
+        command.env_clear();
+        for (name, value) in &self.env {
+            command.env(name, value);
+        }
+        Screen::start(command)
+    }
+}
+
+/// Milliseconds.
+pub struct Cost {
+    pub wall: f64,
+    pub cpu: f64,
+}
+
+pub fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1_000.0
+}
+
+/// CPU of all children that were waited for, in milliseconds.
+fn children_cpu() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    // Clock ticks of 10 ms: good enough for what runs long, and said nowhere else for what has ended.
+    let ticks = |at: usize| fields[at].parse::<f64>().unwrap();
+    (ticks(13) + ticks(14)) * 10.0
+}
+
+/// A program on a terminal, and the screen it draws.
+pub struct Screen {
+    shared: Arc<Shared>,
+    writer: Box<dyn std::io::Write + Send>,
+    _master: Box<dyn MasterPty + Send>,
+    child: Box<dyn portable_pty::Child + Send + Sync>,
+    pub started: Instant,
+    pid: u32,
+}
+
+struct Shared {
+    seen: Mutex<Seen>,
+    changed: Condvar,
+}
+
+struct Seen {
+    parser: vt100::Parser,
+    bytes: usize,
+    at: Instant,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Screen {
+    fn start(command: CommandBuilder) -> Self {
+        let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let writer = pair.master.take_writer().unwrap();
+        let (rows, columns) = (ROWS.try_into().unwrap(), COLUMNS.try_into().unwrap());
+        let seen = Seen { parser: vt100::Parser::new(rows, columns, 0), bytes: 0, at: Instant::now() };
+        let shared = Arc::new(Shared { seen: Mutex::new(seen), changed: Condvar::new() });
+        let fed = Arc::clone(&shared);
+        let started = Instant::now();
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        thread::spawn(move || {
+            let mut piece = vec![0; 1 << 16];
+            while let Ok(read) = reader.read(&mut piece) {
+                if read == 0 {
+                    break;
+                }
+                let mut seen = fed.lock();
+                seen.at = Instant::now();
+                seen.parser.process(&piece[..read]);
+                seen.bytes += read;
+                drop(seen);
+                fed.changed.notify_all();
+            }
+        });
+        let pid = child.process_id().unwrap();
+        Self { shared, writer, _master: pair.master, child, started, pid }
+    }
+
+    pub fn type_in(&mut self, keys: &str) {
+        self.writer.write_all(keys.as_bytes()).unwrap();
+        self.writer.flush().unwrap();
+    }
+
+    /// Waits until the screen is as wanted; gives when the bytes that made it so were read.
+    pub fn until(&self, what: &str, wanted: impl Fn(&vt100::Screen) -> bool) -> Instant {
+        let deadline = Instant::now() + PATIENCE;
+        let mut seen = self.shared.lock();
+        loop {
+            if wanted(seen.parser.screen()) {
+                return seen.at;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "waited in vain for {what}:\n{}", seen.parser.screen().contents());
+            seen = self.shared.changed.wait_timeout(seen, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    pub fn until_text(&self, text: &str) -> Instant {
+        self.until(text, |screen| screen.contents().contains(text))
+    }
+
+    /// Bytes that it has written.
+    pub fn bytes(&self) -> usize {
+        self.shared.lock().bytes
+    }
+
+    /// CPU of all its threads so far, in milliseconds.
+    pub fn cpu(&self) -> f64 {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid)).unwrap();
+        let nanos: f64 = tasks
+            .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok())
+            .filter_map(|stat| stat.split_whitespace().next()?.parse::<f64>().ok())
+            .sum();
+        nanos / 1e6
+    }
+
+    /// Its memory as the kernel counts it, in MiB.
+    pub fn memory(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1024.0
+    }
+
+    pub fn close(mut self) {
+        // It may be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
