@@ -113,6 +113,22 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Appends a delta to one of its kind that waits, up to about `limit` bytes; gives back what does not join.
+    pub fn join(&mut self, next: Self, limit: usize) -> Option<Self> {
+        match (self, &next) {
+            (Self::TextDelta { text }, Self::TextDelta { text: more })
+            | (Self::ThinkingDelta { text }, Self::ThinkingDelta { text: more })
+                if text.len() < limit =>
+            {
+                text.push_str(more);
+                None
+            }
+            _ => Some(next),
+        }
+    }
+}
+
 /// How a request came to its end.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Settled {

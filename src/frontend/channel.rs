@@ -157,23 +157,16 @@ impl Updates {
 
 /// Appends a delta to one of its kind that waits; gives back what does not join.
 fn joined(last: &mut Update, next: Update) -> Option<Update> {
-    match (last, &next) {
+    match (last, next) {
+        (Update::Event(last), Update::Event(next)) => last.join(next, DELTA_BYTES).map(Update::Event),
         (
-            Update::Event(Event::TextDelta { text: waiting }),
-            Update::Event(Event::TextDelta { text: more }),
-        )
-        | (
-            Update::Event(Event::ThinkingDelta { text: waiting }),
-            Update::Event(Event::ThinkingDelta { text: more }),
-        )
-        | (
             Update::Notice(Notice::ShellOutput { text: waiting }),
             Update::Notice(Notice::ShellOutput { text: more }),
         ) if waiting.len() < DELTA_BYTES => {
-            waiting.push_str(more);
+            waiting.push_str(&more);
             None
         }
-        (Update::Event(_) | Update::Notice(_), Update::Event(_) | Update::Notice(_)) => Some(next),
+        (_, next) => Some(next),
     }
 }
 

@@ -29,6 +29,9 @@ use crate::store::{DecideOutcome, StoreError, Wakeups};
 /// A reply's text is kept this often while it streams.
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
+/// Deltas that arrived together are shown as one, up to this many bytes.
+const JOINED: usize = 16 * 1024;
+
 /// The machine's setup from what the session and the environment hold now.
 pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) -> Setup {
     let specs: std::collections::BTreeMap<_, _> =
@@ -71,6 +74,8 @@ pub(super) struct Driver<'a> {
     /// Ops heard while an event was being shown.
     heard: VecDeque<Op>,
     audience: Watching,
+    /// A delta that is to be shown as soon as the stream holds nothing more at this moment.
+    delta: Option<Event>,
     text: String,
 }
 
@@ -87,6 +92,8 @@ enum Woken {
     Op(Op),
     Approvals,
     Progress(crate::tool::Progress),
+    /// Nothing more is here at this moment.
+    Quiet,
     Closed,
 }
 
@@ -113,6 +120,7 @@ impl<'a> Driver<'a> {
             checkpoint: None,
             heard: VecDeque::new(),
             audience: Watching::Open,
+            delta: None,
             text: String::new(),
         }
     }
@@ -154,6 +162,10 @@ impl<'a> Driver<'a> {
                 Woken::Approvals => self.take_decisions().await?,
                 Woken::Progress(progress) => {
                     self.show(Event::ToolProgress { progress }).await;
+                    None
+                }
+                Woken::Quiet => {
+                    self.show_delta().await;
                     None
                 }
                 Woken::Closed => self.feed(Input::Close).await?,
@@ -208,6 +220,7 @@ impl<'a> Driver<'a> {
                 Woken::Input(Input::Checkpoint)
             }
             event = next_event(&mut self.stream) => Woken::Input(Input::Stream(self.checked(event))),
+            () = std::future::ready(()), if self.delta.is_some() => Woken::Quiet,
         }
     }
 
@@ -278,8 +291,30 @@ impl<'a> Driver<'a> {
         self.session.commit(records, durability).await
     }
 
-    /// Shows an event; what the person says meanwhile is heard and kept.
+    /// Shows an event, in order; deltas that arrive together are shown as one.
     async fn show(&mut self, event: Event) {
+        let event = match &mut self.delta {
+            Some(waiting) => match waiting.join(event, JOINED) {
+                Some(other) => other,
+                None => return,
+            },
+            None => event,
+        };
+        self.show_delta().await;
+        match event {
+            Event::TextDelta { .. } | Event::ThinkingDelta { .. } => self.delta = Some(event),
+            other => self.show_now(other).await,
+        }
+    }
+
+    async fn show_delta(&mut self) {
+        if let Some(delta) = self.delta.take() {
+            self.show_now(delta).await;
+        }
+    }
+
+    /// What the person says meanwhile is heard and kept.
+    async fn show_now(&mut self, event: Event) {
         if self.audience == Watching::Closed {
             return;
         }
