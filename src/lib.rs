@@ -49,7 +49,7 @@
 //! - [`frontend`]: print (`print.rs`, `rows.rs`), JSON (`json.rs`), the recorder (`recording.rs`), and the link
 //!   between an interactive face and its session (`link.rs`, `channel.rs`).
 //! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `batch.rs`, `form/`, `transcript.rs`, `selection.rs`,
-//!   `find.rs`, `composer/`, `completion.rs`, `pick.rs`), update (`msg.rs`, `key.rs`, `keys/` with the one table of
+//!   `find.rs`, `help.rs`, `composer/`, `completion.rs`, `pick.rs`), update (`msg.rs`, `key.rs`, `keys/` with the one table of
 //!   keys, `update/`), view (`line.rs`, `theme.rs`, `cells/`, `markdown/`, `view/`, `exit.rs`), and a thin shell
 //!   (`shell.rs`, `shell/`). Only the shell knows crossterm.
 //! - [`app`]: the composition root (`build.rs`, `models.rs`, `services.rs`, `opening.rs`, `world.rs`);

@@ -22,6 +22,7 @@ use crate::session::{Session, SessionError};
 use crate::store::{Store, StoreError, StoreOptions};
 use crate::tool::Registry;
 use crate::tool::builtin::{self, BuiltinOptions};
+use crate::tui::keys::Keymap;
 
 /// Why the program cannot do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +46,8 @@ pub fn load_settings(world: &World, flags: Vec<(String, String)>) -> Result<Load
     config::load(&config::read_sources(&world.workspace, world.env.clone(), flags)?)
 }
 
-/// What the person should know of their settings: values without effect, keys that nothing uses yet.
+/// What the person should know of their settings: values without effect, keys for models that nothing uses yet, keys
+/// of the screen that cannot be what they were set to.
 #[must_use]
 pub fn advice(world: &World, loaded: &Loaded) -> Vec<String> {
     let told = |env: &str| config::SETTINGS.iter().any(|row| row.env.contains(&env));
@@ -53,7 +55,9 @@ pub fn advice(world: &World, loaded: &Loaded) -> Vec<String> {
     // Keys that are settings too are among the warnings already.
     let unused = unused_keys(|env| is_set(env) && !told(env));
     let warnings = loaded.warnings.iter().map(ToString::to_string);
-    warnings.chain(unused.iter().map(|key| format!("{key}."))).collect()
+    let (_, rebound) = Keymap::with(&loaded.settings.keys);
+    let rebound = rebound.iter().map(ToString::to_string);
+    warnings.chain(rebound).chain(unused.iter().map(|key| format!("{key}."))).collect()
 }
 
 /// Everything that sessions of this process share.

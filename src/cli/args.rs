@@ -73,6 +73,8 @@ pub(super) enum Sub {
     Sessions(Sessions),
     /// Show every setting with its value and where that comes from
     Config,
+    /// List the keys of the screen, or look for conflicts between them
+    Keys(Keys),
     /// Tools for development: serve scripted replies over HTTP
     Replay(Replay),
 }
@@ -153,6 +155,16 @@ pub(super) struct Sessions {
     /// Those of every folder
     #[arg(long, short)]
     pub all: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Keys {
+    /// Only say what is wrong with the keys that you set; exit code 1 if anything is
+    #[arg(long)]
+    pub check: bool,
+    /// As JSON
+    #[arg(long, conflicts_with = "check")]
+    pub json: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -9,6 +9,7 @@ use super::error::{CliError, Kind};
 use crate::app::conductor::{Interactive, interactive};
 use crate::app::{AppError, Models, Opening, Pace, World, load_settings};
 use crate::config::ThemeChoice as Wanted;
+use crate::tui::keys::Keymap;
 use crate::tui::{self, Fold, Motion, Surroundings, ThemeChoice, TuiError, TuiLink, TuiOptions};
 
 /// Words between the screen and the session's owner that may wait.
@@ -32,6 +33,8 @@ pub(super) async fn run(
         },
         surroundings: Surroundings::from_lookup(|name| world.env.get(name).cloned()),
         motion: Motion::default(),
+        // What is wrong with them the owner tells, with its other advice.
+        keymap: Keymap::with(&loaded.settings.keys).0,
         thinking: if loaded.settings.verbose { Fold::Open } else { Fold::Folded },
     };
     let (ask, asks) = mpsc::channel(LINK);

@@ -12,6 +12,7 @@ mod approvals;
 mod clear;
 mod help;
 mod history;
+mod keys;
 mod model;
 mod quit;
 mod status;
@@ -53,6 +54,7 @@ impl Commands {
         Self {
             all: vec![
                 help::COMMAND,
+                keys::COMMAND,
                 clear::COMMAND,
                 status::COMMAND,
                 tools::COMMAND,

@@ -91,6 +91,7 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::Say(Say { title, text, tone }) => format!("{tone:?} {title}: {text}"),
         CommandEffect::Clear => "clear".to_owned(),
         CommandEffect::Stand(standing, say) => format!("{standing:?} {:?} {}", say.tone, say.title),
+        CommandEffect::ShowKeys(filter) => format!("keys {filter:?}"),
         CommandEffect::SwitchModel(name) => format!("switch to {name}"),
         CommandEffect::Quit => "quit".to_owned(),
     }
@@ -106,6 +107,8 @@ fn commands_decide() {
         (&running, "/clear", "Warning clear: A turn is running. Stop it with Esc first, then `/clear`."),
         (&guest, "/clear", "Warning clear: Only process 7 can clear this session."),
         (&idle, "/QUIT", "quit"),
+        (&running, "/keys", "keys \"\""),
+        (&idle, "/keys  fold  all", "keys \"fold  all\""),
         (&idle, "/yolo", "Yolo Warning yolo is on"),
         (&running, "/yolo", "Asking Plain yolo is off"),
         (&idle, "/model anthropic/x ", "switch to anthropic/x"),
@@ -148,5 +151,8 @@ fn commands_name_what_there_is() {
         }
     }
     let names: Vec<&str> = Commands::builtin().iter().map(|command| command.name).collect();
-    assert_eq!(names, ["help", "clear", "status", "tools", "history", "model", "yolo", "approvals", "quit"]);
+    assert_eq!(
+        names,
+        ["help", "keys", "clear", "status", "tools", "history", "model", "yolo", "approvals", "quit"]
+    );
 }

@@ -64,6 +64,8 @@ pub enum CommandEffect {
     Clear,
     /// Change who answers for the person, then say so.
     Stand(Standing, Say),
+    /// Show the keys of the face, those with these words if there are any.
+    ShowKeys(String),
     /// Switch to this model at once.
     SwitchModel(String),
     Quit,

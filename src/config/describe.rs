@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::load::Loaded;
 use super::settings::{ProjectTrust, SETTINGS, SettingRow, Status};
-use super::value::Value;
+use super::value::{TableEntry, Value};
 use crate::stdx::text;
 
 /// Values wider than this do not push the column of sources to the right.
@@ -74,6 +74,11 @@ fn in_words(value: &Value) -> String {
         Value::Paths(paths) if paths.is_empty() => "(none)".to_owned(),
         Value::Paths(paths) => {
             paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+        }
+        Value::Table(entries) if entries.is_empty() => "(none)".to_owned(),
+        Value::Table(entries) => {
+            let entry = |entry: &TableEntry| format!("{} = {}", entry.name, entry.texts.join(", "));
+            entries.iter().map(entry).collect::<Vec<_>>().join("; ")
         }
         Value::Secret(_) => "set (hidden)".to_owned(),
     }

@@ -9,8 +9,8 @@ use std::ops::Range;
 use toml_edit::{Document, Item, TableLike};
 
 use super::problem::{ConfigError, Source};
-use super::settings::{SETTINGS, SettingRow};
-use super::value::{self, Raw};
+use super::settings::{Kind, SETTINGS, SettingRow};
+use super::value::{self, Raw, RawEntry};
 use crate::stdx::text;
 
 /// A row that a file sets.
@@ -84,7 +84,37 @@ impl Walk<'_> {
             return;
         }
         self.seen.insert(row.key, (key.clone(), line));
-        self.entries.push(Entry { row, key, raw: value::from_toml(item), line });
+        let raw = match (row.kind, item.as_table_like()) {
+            (Kind::Table, Some(section)) => {
+                let mut inside = Vec::new();
+                self.free(&key, section, "", &mut inside);
+                Raw::Table(inside)
+            }
+            _ => value::from_toml(item),
+        };
+        self.entries.push(Entry { row, key, raw, line });
+    }
+
+    /// A section whose keys are free: all values in it, under their dotted names.
+    fn free(&mut self, key: &str, section: &dyn TableLike, prefix: &str, out: &mut Vec<RawEntry>) {
+        for (name, item) in section.iter() {
+            let (line, _) = position(self.text, section.key(name).and_then(toml_edit::Key::span));
+            let name = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
+            if let Some(inner) = item.as_table_like() {
+                self.free(key, inner, &name, out);
+                continue;
+            }
+            let name = shown(&name);
+            match out.iter().find(|entry| entry.name == name) {
+                Some(first) => self.errors.push(ConfigError::SetTwice {
+                    source_of: (self.source_at)(line),
+                    key: format!("{key}.{name}"),
+                    first_key: format!("{key}.{name}"),
+                    first_line: first.line,
+                }),
+                None => out.push(RawEntry { name, raw: value::from_toml(item), line }),
+            }
+        }
     }
 }
 
@@ -104,7 +134,7 @@ fn first_inside(section: &str) -> Option<&'static str> {
     SETTINGS.iter().flat_map(SettingRow::names).find_map(inside)
 }
 
-fn shown(key: &str) -> String {
+pub(super) fn shown(key: &str) -> String {
     text::truncate(&text::sanitize_line(key), 60)
 }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::file;
-use super::problem::{ConfigError, ConfigWarning, Source, shown};
-use super::settings::{ProjectTrust, SETTINGS, SettingRow, Status};
+use super::problem::{ConfigError, ConfigWarning, Source, Wrong, shown};
+use super::settings::{Kind, ProjectTrust, SETTINGS, SettingRow, Status};
 use super::typed::Settings;
-use super::value::{self, Raw, Value};
+use super::value::{self, Raw, RawEntry, TableEntry, Value};
 use crate::stdx::text;
 
 /// Everything that settings are made from.
@@ -64,7 +64,9 @@ pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
 
     let mut layers = user;
     for layer in [project, environment, flags] {
-        layers.extend(layer);
+        for (key, (value, source)) in layer {
+            put(&mut layers, key, value, source);
+        }
     }
     let values = loading.values(layers);
     if !loading.errors.is_empty() {
@@ -87,6 +89,19 @@ pub fn user_file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
 
 /// What one layer sets, by the key of the row.
 type Layer = BTreeMap<&'static str, (Value, Source)>;
+
+/// Lays a value over what is there. Of two free sections the entries are laid over each other one by one.
+fn put(layer: &mut Layer, key: &'static str, value: Value, source: Source) {
+    let value = match (layer.remove(key), value) {
+        (Some((Value::Table(mut entries), _)), Value::Table(above)) => {
+            entries.retain(|entry| above.iter().all(|other| other.name != entry.name));
+            entries.extend(above);
+            Value::Table(entries)
+        }
+        (_, value) => value,
+    };
+    layer.insert(key, (value, source));
+}
 
 struct Loading<'a> {
     sources: &'a Sources,
@@ -190,7 +205,14 @@ impl<'a> Loading<'a> {
                     let raw = value::from_text(row.kind, text);
                     self.assign(&mut layer, row, row.key.to_owned(), raw, source);
                 }
-                None => self.errors.push(file::unknown(source, name.trim_start_matches('-'))),
+                None => match SettingRow::around(name) {
+                    Some((row, inner)) => {
+                        let entry =
+                            RawEntry { name: file::shown(inner), raw: Raw::Text(text.clone()), line: 0 };
+                        self.assign(&mut layer, row, row.key.to_owned(), Raw::Table(vec![entry]), source);
+                    }
+                    None => self.errors.push(file::unknown(source, name.trim_start_matches('-'))),
+                },
             }
         }
         layer
@@ -211,10 +233,8 @@ impl<'a> Loading<'a> {
         source_of: Source,
     ) {
         match row.status {
-            Status::Built(_) => match value::check(row.kind, raw, self.home.as_deref()) {
-                Ok(value) => {
-                    layer.insert(row.key, (value, source_of));
-                }
+            Status::Built(_) => match self.checked(row, &key, raw, &source_of) {
+                Ok(value) => put(layer, row.key, value, source_of),
                 Err(wrong) => {
                     self.errors.push(ConfigError::BadValue { source_of, key, wrong: Box::new(wrong) });
                 }
@@ -228,6 +248,30 @@ impl<'a> Loading<'a> {
                 self.warnings.push(ConfigWarning::Replaced { source_of, key, instead });
             }
         }
+    }
+
+    fn checked(&mut self, row: &SettingRow, key: &str, raw: Raw, source_of: &Source) -> Result<Value, Wrong> {
+        match (row.kind, raw) {
+            (Kind::Table, Raw::Table(entries)) => Ok(Value::Table(self.table(key, entries, source_of))),
+            (kind, raw) => value::check(kind, raw, self.home.as_deref()),
+        }
+    }
+
+    /// The entries of a free section that say something; the others are warned about.
+    fn table(&mut self, key: &str, entries: Vec<RawEntry>, source_of: &Source) -> Vec<TableEntry> {
+        let mut table = Vec::new();
+        for RawEntry { name, raw, line } in entries {
+            let source = source_of.at_line(line);
+            match value::texts(raw) {
+                Ok(texts) => table.push(TableEntry { name, texts, source }),
+                Err(wrong) => self.warnings.push(ConfigWarning::BadEntry {
+                    source_of: source,
+                    key: format!("{key}.{name}"),
+                    wrong: Box::new(wrong),
+                }),
+            }
+        }
+        table
     }
 
     fn values(&mut self, mut layers: Layer) -> Vec<ValueWithSource> {

@@ -27,7 +27,7 @@ pub use problem::{ConfigError, ConfigWarning, Source, Wrong};
 pub use read::read_sources;
 pub use settings::{Kind, LaterChoice, ProjectTrust, SETTINGS, SettingRow, Status};
 pub use typed::{Endpoint, ProviderChoice, Secret, Settings, ShellSettings, ThemeChoice, Thinking};
-pub use value::Value;
+pub use value::{TableEntry, Value};
 
 #[cfg(test)]
 mod tests;

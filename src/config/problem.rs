@@ -31,6 +31,17 @@ pub enum Source {
     },
 }
 
+impl Source {
+    /// The same file at another line; what is no file stays as it is.
+    pub(super) fn at_line(&self, line: usize) -> Self {
+        match self {
+            Self::UserFile { path, .. } => Self::UserFile { path: path.clone(), line },
+            Self::ProjectFile { path, .. } => Self::ProjectFile { path: path.clone(), line },
+            Self::Default | Self::Environment { .. } | Self::Flag { .. } => self.clone(),
+        }
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -99,6 +110,8 @@ pub enum ConfigWarning {
         "{source_of}: `{key}` is ignored, because a project's file may not set it; set it in {user_file}"
     )]
     NotForProjects { source_of: Source, key: String, user_file: String },
+    #[error("{source_of}: `{key}` is {wrong}; it has no effect")]
+    BadEntry { source_of: Source, key: String, wrong: Box<Wrong> },
     #[error("environment {name} is not a setting; did you mean `{nearest}`?")]
     UnknownEnvironment { name: String, nearest: &'static str },
 }

@@ -52,7 +52,7 @@ pub enum Kind {
     /// In the environment separated by commas.
     PathList,
     Secret,
-    /// A section whose inner keys are free.
+    /// A section whose inner keys are free, each set to a text or a list of texts.
     Table,
 }
 
@@ -90,6 +90,12 @@ impl SettingRow {
     #[must_use]
     pub fn find(key: &str) -> Option<&'static SettingRow> {
         SETTINGS.iter().find(|row| row.names().any(|name| name == key))
+    }
+
+    /// The row of a free section that this key lies in, and the rest of the key.
+    pub(super) fn around(key: &str) -> Option<(&'static SettingRow, &str)> {
+        let inside = |row: &'static SettingRow| Some((row, key.strip_prefix(row.key)?.strip_prefix('.')?));
+        SETTINGS.iter().filter(|row| row.kind == Kind::Table).find_map(inside)
     }
 
     /// The key and its aliases.
@@ -234,6 +240,9 @@ pub static SETTINGS: &[SettingRow] = &[
     built("verbose", &["CO_VERBOSE"], Kind::Bool,
         "Show the model's thinking",
         |s, v| s.verbose = v.bool()).default("false").flag("--verbose").project(ProjectTrust::Always),
+    built("keys", &[], Kind::Table,
+        "Keys of the screen, as `context.action = [\"Ctrl+X\", …]`; `co keys` lists the names, `[]` takes a key away",
+        |s, v| s.keys = v.table()),
     // --- the turn
     built("max_requests", &["CO_MAX_REQUESTS", "CO_CLI_MAX_REQUEST_LIMIT"], int(0, 100_000),
         "Most model requests in one turn; 0: no limit",

@@ -162,6 +162,11 @@ fn what_is_wrong_is_said_with_its_place_and_a_remedy() {
             "theme = 'ligth'",
             "U:1: `theme` is \"ligth\", but must be one of auto, dark, light; did you mean `light`?",
         ),
+        ("keys = 'x'", "U:1: `keys` is \"x\", but must be a section"),
+        (
+            "[keys]\n\"a.b\" = 'x'\n[keys.a]\nb = 'y'",
+            "U:4: `keys.a.b` is already set in line 2, as `keys.a.b`; keep one of them",
+        ),
         ("theme = 3", "U:1: `theme` is 3, but must be one of auto, dark, light"),
         ("theme = { a = 1 }", "U:1: `theme` is a section, but must be one of auto, dark, light"),
         (
@@ -276,6 +281,7 @@ fn what_has_no_effect_is_warned_about() {
                  /home/u/.config/co/config.toml\n{P}:2: `model` {trust_me}"
             ),
         ),
+        (sources().project("[keys]\ncard.yes = 'q'"), format!("{P}:1: `keys` {trust_me}")),
         (sources().project("model = 'm'").env("CO_TRUSTED_FOLDERS", "/ws"), String::new()),
         (sources().project("model = 'm'").user("trusted_folders = ['/']"), String::new()),
         (sources().project("model = 'm'").env("CO_TRUSTED_FOLDERS", "/w,/ws/x"), format!("{P}:1: `model` {trust_me}")),
@@ -405,7 +411,9 @@ fn sample(row: &SettingRow) -> String {
 #[test]
 fn every_built_row_changes_its_own_field_from_every_layer() {
     let plain = sources().loaded().settings;
-    for row in SETTINGS.iter().filter(|row| matches!(row.status, Status::Built(_))) {
+    // A section whose keys are free has a test of its own.
+    let is_one_value = |row: &&SettingRow| matches!(row.status, Status::Built(_)) && row.kind != Kind::Table;
+    for row in SETTINGS.iter().filter(is_one_value) {
         let text = sample(row);
         let by_env = sources().env(row.env[0], &text).loaded();
         let by_file = sources().user(&format!("{} = {}", row.key, toml_text(row.kind, &text))).loaded();
@@ -415,6 +423,35 @@ fn every_built_row_changes_its_own_field_from_every_layer() {
         let changed = |loaded: &Loaded| loaded.values.iter().filter(|v| v.source != Source::Default).count();
         assert_eq!((changed(&by_env), changed(&by_file), changed(&by_flag)), (1, 1, 1), "{}", row.key);
     }
+}
+
+#[test]
+fn free_sections_are_laid_over_each_other_key_by_key() {
+    let user = "trusted_folders = ['/ws']\n[keys.composer]\nfind-open = ['Ctrl+F', 'F3']\nstash = []\n[keys]\n\
+                \"card.why\" = '?'\n\"card.no\" = 5";
+    let sources = sources().user(user).project("keys = { card.why = 'q' }").flag("keys.global.redraw", "F5");
+    let loaded = sources.loaded();
+    let told: Vec<String> = loaded
+        .settings
+        .keys
+        .iter()
+        .map(|entry| format!("{} {} {}", entry.name, entry.texts.join("+"), entry.source))
+        .collect();
+    let expected = [
+        "composer.find-open Ctrl+F+F3 /home/u/.config/co/config.toml:3",
+        "composer.stash  /home/u/.config/co/config.toml:4",
+        "card.why q /ws/.co/config.toml:1",
+        "global.redraw F5 flag keys.global.redraw",
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(
+        lines(&loaded.warnings),
+        "/home/u/.config/co/config.toml:7: `keys.card.no` is 5, but must be a text or a list of texts; it has no effect"
+    );
+    assert_eq!(
+        effect(&loaded, "keys"),
+        "composer.find-open = Ctrl+F, F3; composer.stash = ; card.why = q; global.redraw = F5 flag keys.global.redraw"
+    );
 }
 
 #[test]
@@ -430,7 +467,8 @@ fn the_table_is_sound() {
         assert!(!names.iter().any(|other| other.starts_with(&section)), "{name} is a setting and a section");
     }
     for row in SETTINGS {
-        assert!(!row.env.is_empty() && !row.doc.is_empty() && !row.doc.ends_with('.'), "{}", row.key);
+        assert!(!row.env.is_empty() || row.kind == Kind::Table, "{}", row.key);
+        assert!(!row.doc.is_empty() && !row.doc.ends_with('.'), "{}", row.key);
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::settings::{SETTINGS, Status};
-use super::value;
+use super::value::{self, TableEntry};
 
 /// Everything that can be set and is built. [`Settings::default`] is what holds when nobody sets anything.
 #[derive(Clone, PartialEq)]
@@ -30,6 +30,8 @@ pub struct Settings {
     pub theme: ThemeChoice,
     /// Whether thinking is shown.
     pub verbose: bool,
+    /// Keys of the screen that the person set; what they mean is for the screen to say.
+    pub keys: Vec<TableEntry>,
     /// Model requests in one turn. `None`: no limit.
     pub max_requests: Option<NonZeroU32>,
     /// Retries of one failed model request.
@@ -153,6 +155,7 @@ impl Settings {
             thinking: Thinking::Off,
             theme: ThemeChoice::Auto,
             verbose: false,
+            keys: Vec::new(),
             max_requests: None,
             http_retries: 0,
             tool_retries: 0,

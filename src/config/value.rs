@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use toml_edit::Item;
 
-use super::problem::Wrong;
+use super::problem::{Source, Wrong};
 use super::settings::{Kind, SettingRow};
 use super::typed::Secret;
 use crate::stdx::text;
@@ -25,6 +25,17 @@ pub enum Value {
     Path(PathBuf),
     Paths(Vec<PathBuf>),
     Secret(Secret),
+    Table(Vec<TableEntry>),
+}
+
+/// One key of a section whose keys are free.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableEntry {
+    /// The key below the section, dotted, harmless.
+    pub name: String,
+    /// What it is set to; empty to take away what is there by default.
+    pub texts: Vec<String>,
+    pub source: Source,
 }
 
 /// A value as it was found, before its row is asked.
@@ -35,8 +46,18 @@ pub(super) enum Raw {
     Number(f64),
     Bool(bool),
     List(Vec<String>),
+    /// The keys of a section whose keys are free.
+    Table(Vec<RawEntry>),
     /// Something that no setting takes, in words.
     Other(&'static str),
+}
+
+/// One key of such a section, before it is checked.
+#[derive(Clone)]
+pub(super) struct RawEntry {
+    pub name: String,
+    pub raw: Raw,
+    pub line: usize,
 }
 
 /// The value of a row that nobody sets.
@@ -44,6 +65,7 @@ pub(super) fn default_of(row: &SettingRow) -> Value {
     match row.default {
         "" if matches!(row.kind, Kind::List) => Value::List(Vec::new()),
         "" if matches!(row.kind, Kind::PathList) => Value::Paths(Vec::new()),
+        "" if matches!(row.kind, Kind::Table) => Value::Table(Vec::new()),
         "" => Value::Unset,
         text => {
             check(row.kind, from_text(row.kind, text), None).expect("a row's default is a value of its kind")
@@ -90,6 +112,18 @@ pub(super) fn from_toml(item: &Item) -> Raw {
             let texts: Option<Vec<String>> =
                 items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
             texts.map_or(Raw::Other("a list of other things than texts"), Raw::List)
+        }
+    }
+}
+
+/// The texts of one key of a free section: one text, or a list of them. An empty text is none.
+pub(super) fn texts(raw: Raw) -> Result<Vec<String>, Wrong> {
+    match raw {
+        Raw::Text(text) if text.is_empty() => Ok(Vec::new()),
+        Raw::Text(text) => Ok(vec![text]),
+        Raw::List(texts) => Ok(texts),
+        Raw::Integer(_) | Raw::Number(_) | Raw::Bool(_) | Raw::Table(_) | Raw::Other(_) => {
+            Err(Wrong { got: words(&raw), expected: "a text or a list of texts".to_owned(), advice: None })
         }
     }
 }
@@ -184,9 +218,10 @@ fn path(text: String, kind: Kind, home: Option<&Path>) -> Result<PathBuf, Wrong>
 
 fn wrong(kind: Kind, raw: &Raw) -> Wrong {
     let got = match (kind, raw) {
-        (Kind::Secret, Raw::Text(_) | Raw::Integer(_) | Raw::Number(_) | Raw::Bool(_) | Raw::List(_)) => {
-            "something else".to_owned()
-        }
+        (
+            Kind::Secret,
+            Raw::Text(_) | Raw::Integer(_) | Raw::Number(_) | Raw::Bool(_) | Raw::List(_) | Raw::Table(_),
+        ) => "something else".to_owned(),
         (_, raw) => words(raw),
     };
     Wrong { got, expected: expected(kind), advice: advice(kind, raw) }
@@ -201,6 +236,7 @@ fn words(raw: &Raw) -> String {
         Raw::Number(number) => number.to_string(),
         Raw::Bool(bool) => bool.to_string(),
         Raw::List(_) => "a list".to_owned(),
+        Raw::Table(_) => "a section".to_owned(),
         Raw::Other(what) => (*what).to_owned(),
     }
 }
@@ -283,6 +319,13 @@ impl Value {
         match self {
             Value::List(list) => list,
             other => other.mismatch("a list"),
+        }
+    }
+
+    pub(super) fn table(self) -> Vec<TableEntry> {
+        match self {
+            Value::Table(entries) => entries,
+            other => other.mismatch("a section"),
         }
     }
 

@@ -76,6 +76,10 @@ pub enum Notice {
     TurnBegan,
     /// Nothing runs; the next line starts a turn.
     Idle,
+    /// The person wants to see the keys; narrowed to those with these words, where there are any.
+    Keys {
+        filter: String,
+    },
     /// Output of a slash command or a piece of advice, as Markdown.
     Local {
         title: String,

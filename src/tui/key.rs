@@ -104,7 +104,7 @@ impl Key {
 }
 
 /// The names of keys: as people read them, and as key strings write them.
-const NAMES: [(Code, &str, &str); 14] = [
+pub(super) const NAMES: [(Code, &str, &str); 14] = [
     (Code::Enter, "Enter", "ret"),
     (Code::Tab, "Tab", "tab"),
     (Code::Esc, "Esc", "esc"),

@@ -11,6 +11,7 @@ pub mod composer;
 mod exit;
 pub mod find;
 pub mod form;
+pub mod help;
 pub mod line;
 pub mod markdown;
 pub mod pick;

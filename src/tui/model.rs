@@ -10,6 +10,7 @@ use super::cells::{Fold, Look, Motion};
 use super::completion::Completion;
 use super::composer::Composer;
 use super::find::Find;
+use super::help::Help;
 use super::keys::Keymap;
 use super::msg::{MouseMode, Window};
 use super::pick::Pick;
@@ -43,7 +44,7 @@ pub const HANGUP_MS: u64 = 800;
 pub const DRAFT_MS: u64 = 1_000;
 
 /// How the screen starts.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
     pub columns: u16,
     pub rows: u16,
@@ -51,6 +52,7 @@ pub struct Setup {
     pub motion: Motion,
     /// Whether thinking starts unfolded (`--verbose`).
     pub thinking: Fold,
+    pub keymap: Keymap,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -124,10 +126,8 @@ pub struct Known {
 pub enum Overlay {
     None,
     Pick(Pick),
-    /// The list of keys, scrolled by so many lines.
-    Help {
-        scroll: usize,
-    },
+    /// The list of keys.
+    Help(Help),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -245,7 +245,7 @@ impl Model {
             card_view: CardView::default(),
             composer: Composer::default(),
             focus: Focus::Composer,
-            keymap: Keymap::default(),
+            keymap: setup.keymap,
             overlay: Overlay::None,
             completion: Completion::default(),
             find: None,

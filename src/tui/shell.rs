@@ -22,6 +22,7 @@ use self::screen::{Out, Screen};
 use self::watch::PanicWatch;
 use super::exit::ExitLines;
 use super::key::{Code, Key, Mods};
+use super::keys::Keymap;
 use super::model::{Life, Model, Setup};
 use super::msg::{Cmd, Input, Msg, Window};
 use super::theme::{Surroundings, Theme, ThemeChoice};
@@ -53,6 +54,8 @@ pub struct TuiOptions {
     pub motion: Motion,
     /// [`Fold::Open`] shows thinking whole from the start (`--verbose`).
     pub thinking: Fold,
+    /// The keys as this person has them.
+    pub keymap: Keymap,
 }
 
 /// Why the full screen ended badly.
@@ -82,6 +85,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         glyphs: options.surroundings.glyphs(),
         motion: options.motion,
         thinking: options.thinking,
+        keymap: options.keymap,
     };
     let screen = Screen::enter(options.surroundings.is_modern())?;
     let watch = PanicWatch::install(&screen);

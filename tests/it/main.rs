@@ -3,6 +3,7 @@
 
 mod assembled;
 mod cli_approvals;
+mod cli_keys;
 mod cli_misuse;
 mod cli_offline;
 mod cli_print;
@@ -21,6 +22,7 @@ mod store_requests;
 mod store_sessions;
 mod terminal;
 mod tidy;
+mod tui_keys;
 mod tui_kit;
 mod tui_panel;
 mod tui_screens;

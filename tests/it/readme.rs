@@ -1,25 +1,37 @@
-//! The README's generated table and its two commands stay true.
+//! The README's generated tables and its two commands stay true.
 //!
-//! `CO_UPDATE_README=1` writes the table anew.
+//! `CO_UPDATE_README=1` writes the tables anew.
 
 use std::path::Path;
 
-const BEGIN: &str =
-    "<!-- settings: generated from src/config/settings.rs; `cargo test` says when it is stale -->\n";
-const END: &str = "<!-- end of settings -->";
+/// What a table is called, what it is made from, and what makes it.
+type Table = (&'static str, &'static str, fn() -> String);
+
+const TABLES: [Table; 2] = [
+    ("settings", "src/config/settings.rs", co::config::reference_table),
+    ("keys", "src/tui/keys", co::tui::keys::reference_table),
+];
 
 #[test]
-fn the_settings_table_is_the_one_the_program_reads() {
+fn the_generated_tables_are_those_of_the_program() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = std::fs::read_to_string(&path).unwrap();
-    let (head, rest) = readme.split_once(BEGIN).expect("the README has the table's begin mark");
-    let (table, tail) = rest.split_once(END).expect("the README has the table's end mark");
-    let wanted = format!("{}\n", co::config::reference_table().trim_end());
-    if std::env::var_os("CO_UPDATE_README").is_some() && table != wanted {
-        std::fs::write(&path, format!("{head}{BEGIN}{wanted}{END}{tail}")).unwrap();
-        return;
+    let mut readme = std::fs::read_to_string(&path).unwrap();
+    let updates = std::env::var_os("CO_UPDATE_README").is_some();
+    for (name, from, table) in TABLES {
+        let begin = format!("<!-- {name}: generated from {from}; `cargo test` says when it is stale -->\n");
+        let end = format!("<!-- end of {name} -->");
+        let (head, rest) = readme.split_once(&begin).expect("the README has the table's begin mark");
+        let (found, tail) = rest.split_once(&end).expect("the README has the table's end mark");
+        let wanted = format!("{}\n", table().trim_end());
+        if updates {
+            readme = format!("{head}{begin}{wanted}{end}{tail}");
+        } else {
+            assert!(found == wanted, "{name} stale: CO_UPDATE_README=1 cargo test --test it readme");
+        }
     }
-    assert_eq!(table, wanted, "stale: CO_UPDATE_README=1 cargo test --test it readme");
+    if updates {
+        std::fs::write(&path, readme).unwrap();
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use co::history::SessionId;
 use co::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use co::tool::{Access, CallPlan, DiffKind, DiffLine, Preview, Risk, Undo};
 use co::tui::key::parse_keys;
+use co::tui::keys::Keymap;
 use co::tui::theme::Glyphs;
 use co::tui::{Cmd, Fold, Input, Model, Motion, Msg, Setup, Surroundings, Theme, ThemeChoice, update, view};
 use ratatui::Terminal;
@@ -31,7 +32,8 @@ impl Screen {
     }
 
     pub fn with(columns: u16, rows: u16, glyphs: &'static Glyphs) -> Self {
-        let setup = Setup { columns, rows, glyphs, motion: Motion::Full, thinking: Fold::Folded };
+        let keymap = Keymap::default();
+        let setup = Setup { columns, rows, glyphs, motion: Motion::Full, thinking: Fold::Folded, keymap };
         Self {
             model: Model::new(setup),
             theme: Theme::choose(ThemeChoice::Dark, &Surroundings::default()),

@@ -190,6 +190,7 @@ impl Desk {
                 self.say(say).await;
                 return Heard::Op(Op::Standing { standing });
             }
+            CommandEffect::ShowKeys(filter) => self.tell(Notice::Keys { filter }).await,
             CommandEffect::SwitchModel(name) => self.switch(&name).await,
             CommandEffect::Quit => return Heard::Close,
         }

@@ -1,19 +1,426 @@
-//! The key table as this person has it.
+//! The key table as this person has it: the default rows, with the keys that the settings set in their place.
+//!
+//! What must hold for every keymap is enforced here and nowhere else: keys of a reflex never approve, letters are
+//! never taken from a text, and interrupt and Escape have a key wherever they have one by default. An entry that
+//! breaks a rule is told and leaves its action's default. Called by `update::key`, the views and `co keys`.
 
-use super::{Action, Context, rows};
-use crate::tui::key::Key;
+use std::collections::HashMap;
+
+use super::problem::path;
+use super::{
+    Action, Binding, Context, KeyProblem, LAYERS, Letters, Refusal, Weight, conflict, parse_key, rows,
+};
+use crate::config::{Source, TableEntry};
+use crate::stdx::text::nearest;
+use crate::tui::key::{Code, Key, Mods};
 
 /// Which key does what.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Keymap;
+#[derive(Debug, Clone, PartialEq)]
+pub struct Keymap {
+    rows: Vec<Bound>,
+    /// The same rows, to be asked with every key press.
+    found: HashMap<(Context, Key), Action>,
+}
+
+/// One row of the table, with the keys that it has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bound {
+    pub binding: &'static Binding,
+    pub keys: Vec<Key>,
+    /// Who gave it these keys.
+    pub source: Source,
+}
+
+impl Bound {
+    fn default_of(binding: &'static Binding) -> Self {
+        Self { binding, keys: binding.keys.to_vec(), source: Source::Default }
+    }
+
+    fn is_set(&self) -> bool {
+        self.source != Source::Default
+    }
+}
+
+impl Default for Keymap {
+    fn default() -> Self {
+        Self::of_rows(rows().map(Bound::default_of).collect())
+    }
+}
 
 impl Keymap {
+    /// The default keys with these in their place, and what is wrong with them. The keymap is whole in any case.
+    pub fn with(entries: &[TableEntry]) -> (Self, Vec<KeyProblem>) {
+        let mut bound: Vec<Bound> = rows().map(Bound::default_of).collect();
+        let mut problems = Vec::new();
+        for entry in entries {
+            match read(entry) {
+                Ok((binding, keys)) => {
+                    let row = bound.iter_mut().find(|row| row.binding == binding);
+                    let row = row.expect("an entry is read to a row of the table");
+                    (row.keys, row.source) = (keys, entry.source.clone());
+                }
+                Err(problem) => problems.push(*problem),
+            }
+        }
+        keep_ways_out(&mut bound, &mut problems);
+        problems.extend(conflict::twice(&bound));
+        (Self::of_rows(bound), problems)
+    }
+
     /// What `key` does in the first of `contexts` that knows it.
     pub fn action(&self, contexts: &[Context], key: Key) -> Option<Action> {
-        contexts.iter().find_map(|context| {
-            rows()
-                .find(|binding| binding.context == *context && binding.keys.contains(&key))
-                .map(|binding| binding.action)
+        debug_assert!(
+            contexts.len() == 1 || LAYERS.contains(&contexts),
+            "{contexts:?} is asked, but LAYERS does not list it: `co keys --check` would not know of it"
+        );
+        contexts.iter().find_map(|context| self.found.get(&(*context, key)).copied())
+    }
+
+    /// Every row, in the order of the table.
+    pub fn rows(&self) -> &[Bound] {
+        &self.rows
+    }
+
+    /// The keys that do this there.
+    pub fn keys(&self, context: Context, action: Action) -> &[Key] {
+        let row = self.rows.iter().find(|row| row.binding.context == context && row.binding.action == action);
+        row.map_or(&[], |row| &row.keys)
+    }
+
+    /// The first key that does this there, as hints show it; empty where none does.
+    pub fn shown(&self, context: Context, action: Action) -> String {
+        self.keys(context, action).first().map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// What the person may not want: each key of theirs that takes another action its last one.
+    pub fn conflicts(&self) -> Vec<KeyProblem> {
+        let mut found = conflict::taken(&self.rows);
+        found.extend(conflict::shadowed(&self.rows));
+        found
+    }
+
+    /// Of two rows of one context that want the same key, the one that the person set has it.
+    fn of_rows(mut rows: Vec<Bound>) -> Self {
+        let found = conflict::owners(&rows);
+        for row in &mut rows {
+            let (context, action) = (row.binding.context, row.binding.action);
+            row.keys.retain(|key| found.get(&(context, *key)) == Some(&action));
+        }
+        Self { rows, found }
+    }
+}
+
+/// The row and the keys of an entry, if it may be so.
+fn read(entry: &TableEntry) -> Result<(&'static Binding, Vec<Key>), Box<KeyProblem>> {
+    let binding = named(entry)?;
+    let mut keys = Vec::new();
+    for text in &entry.texts {
+        let key = parse_key(text).map_err(|error| {
+            let (place, name) = (entry.source.clone(), entry.name.clone());
+            Box::new(KeyProblem::BadKey { place, name, error })
+        })?;
+        if let Some(why) = refusal(binding, key) {
+            return Err(Box::new(KeyProblem::Refused { place: entry.source.clone(), binding, key, why }));
+        }
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    Ok((binding, keys))
+}
+
+/// The row that an entry names.
+fn named(entry: &TableEntry) -> Result<&'static Binding, Box<KeyProblem>> {
+    let place = entry.source.clone();
+    let name = entry.name.clone();
+    let Some((context, action)) = entry.name.split_once('.') else {
+        return Err(Box::new(KeyProblem::NoAction { place, name }));
+    };
+    let Some(known) = Context::ALL.into_iter().find(|known| known.name() == context) else {
+        let nearest = nearest(context, Context::ALL.into_iter().map(Context::name)).map(str::to_owned);
+        let context = context.to_owned();
+        return Err(Box::new(KeyProblem::UnknownContext { place, name, context, nearest }));
+    };
+    let here = || rows().filter(|row| row.context == known);
+    if let Some(binding) = here().find(|row| row.action.name() == action) {
+        return Ok(binding);
+    }
+    // The right action in the wrong context is more likely than another action.
+    let elsewhere = rows().find(|row| row.action.name() == action).map(path);
+    let near = || nearest(action, here().map(|row| row.action.name()));
+    let nearest = elsewhere.or_else(|| near().map(|action| format!("{context}.{action}")));
+    Err(Box::new(KeyProblem::UnknownAction { place, name, nearest }))
+}
+
+/// Why this key may not do that, by itself.
+fn refusal(binding: &Binding, key: Key) -> Option<Refusal> {
+    if binding.keys.contains(&key) {
+        return None;
+    }
+    if binding.action.weight() == Weight::Approves && is_reflex(key) {
+        return Some(Refusal::Reflex);
+    }
+    if binding.context.letters() == Letters::AreText && key.typed().is_some() {
+        return Some(Refusal::IsText);
+    }
+    None
+}
+
+/// Enter, Space, Esc and Tab, with whatever is held, and what some terminals send for them.
+pub fn is_reflex(key: Key) -> bool {
+    match key.code {
+        Code::Enter | Code::Tab | Code::Esc | Code::Char(' ') => true,
+        Code::Char(c) => key.mods.has(Mods::CTRL) && matches!(c, 'j' | 'm' | 'i' | '[' | '@'),
+        Code::Backspace
+        | Code::Delete
+        | Code::Home
+        | Code::End
+        | Code::Up
+        | Code::Down
+        | Code::Left
+        | Code::Right
+        | Code::PageUp
+        | Code::PageDown
+        | Code::F(_) => false,
+    }
+}
+
+/// Takes back what leaves a way out without a key in a place where it has one by default.
+fn keep_ways_out(bound: &mut [Bound], problems: &mut Vec<KeyProblem>) {
+    while let Some(lost) = lost_way_out(bound) {
+        let taken_back = take_back(bound, lost);
+        // Without entries every way out has its key, so there was one to take back; but never wait for it.
+        if taken_back.is_empty() {
+            return;
+        }
+        problems.extend(taken_back);
+    }
+}
+
+/// Takes back the keys set for a way out, and those that are set to a default key of it.
+fn take_back(bound: &mut [Bound], lost: &'static Binding) -> Vec<KeyProblem> {
+    let mut problems = Vec::new();
+    for row in bound.iter_mut().filter(|row| row.is_set()) {
+        let (place, binding) = (row.source.clone(), row.binding);
+        if binding == lost {
+            problems.push(KeyProblem::WayOut { place, binding });
+        } else if let Some(key) = row.keys.iter().find(|key| lost.keys.contains(key)) {
+            problems.push(KeyProblem::Refused { place, binding, key: *key, why: Refusal::IsWayOut });
+        } else {
+            continue;
+        }
+        *row = Bound::default_of(binding);
+    }
+    problems
+}
+
+fn lost_way_out(bound: &[Bound]) -> Option<&'static Binding> {
+    let (now, usual) = (conflict::owners(bound), conflict::usual());
+    let ways_out =
+        rows().filter(|row| row.context == Context::Global && row.action.weight() == Weight::WayOut);
+    ways_out.into_iter().find(|row| {
+        LAYERS.iter().any(|layer| {
+            conflict::reaches(&usual, layer, row.action) && !conflict::reaches(&now, layer, row.action)
         })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tui::keys::CardKey;
+
+    fn entry(name: &str, texts: &[&str]) -> TableEntry {
+        let source = Source::Flag { name: "f".to_owned() };
+        TableEntry {
+            name: name.to_owned(),
+            texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+            source,
+        }
+    }
+
+    fn with(entries: &[(&str, &[&str])]) -> (Keymap, Vec<String>) {
+        let entries: Vec<TableEntry> = entries.iter().map(|(name, texts)| entry(name, texts)).collect();
+        let (keymap, problems) = Keymap::with(&entries);
+        (keymap, problems.iter().map(ToString::to_string).collect())
+    }
+
+    /// The keys of an action, by its full name.
+    fn keys(keymap: &Keymap, name: &str) -> String {
+        let row = keymap.rows().iter().find(|row| path(row.binding) == name).unwrap();
+        row.keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn nothing_set_is_the_default() {
+        assert_eq!(Keymap::with(&[]), (Keymap::default(), Vec::new()));
+        assert_eq!(Keymap::default().conflicts(), Vec::new());
+        for binding in rows() {
+            assert_eq!(Keymap::default().keys(binding.context, binding.action), binding.keys);
+        }
+    }
+
+    #[test]
+    fn keys_are_set_added_and_taken_away() {
+        let (keymap, problems) = with(&[
+            ("composer.find-open", &["Ctrl+F", "F3"]),
+            ("card.why", &["?"]),
+            ("text.undo", &[]),
+            ("global.interrupt", &["Ctrl+X"]),
+        ]);
+        assert_eq!(problems, [""; 0]);
+        for (name, expected) in [
+            ("composer.find-open", "Ctrl+F F3"),
+            ("card.why", "?"),
+            ("text.undo", ""),
+            ("global.interrupt", "Ctrl+X"),
+            ("text.redo", "Alt+_ Alt+/"),
+        ] {
+            assert_eq!(keys(&keymap, name), expected, "{name}");
+        }
+        let card = &[Context::Card, Context::Global];
+        assert_eq!(keymap.action(card, Key::char('?')), Some(Action::Card(CardKey::Why)));
+        assert_eq!(keymap.action(card, Key::char('w')), None);
+        assert_eq!(keymap.action(card, Key::ctrl('c')), None);
+        assert_eq!(keymap.action(card, Key::ctrl('x')), Some(Action::Interrupt));
+        assert_eq!(keymap.shown(Context::Card, Action::Card(CardKey::Why)), "?");
+        assert_eq!(keymap.shown(Context::Text, Action::Change(crate::tui::keys::Change::Undo)), "");
+    }
+
+    #[test]
+    fn the_key_that_was_set_wins_over_the_default_one() {
+        let (keymap, problems) = with(&[("composer.search-history", &["Ctrl+F"])]);
+        assert_eq!(problems, [""; 0]);
+        assert_eq!(keys(&keymap, "composer.search-history"), "Ctrl+F");
+        assert_eq!(keys(&keymap, "composer.find-open"), "");
+        let said: Vec<String> = keymap.conflicts().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "Ctrl+F now does `composer.search-history` (flag f), and no key does `composer.find-open` any more, \
+              which had it by default. Give `composer.find-open` another key, or []."
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_and_leaves_the_default() {
+        let safe = "is pressed without looking and never approves";
+        let text = "is text there; take a key with Ctrl or Alt, or one such as F2";
+        let cases: &[(&str, &[&str], String)] = &[
+            (
+                "find",
+                &["F3"],
+                "names no action; write it as `keys.context.action`; `co keys` lists them".into(),
+            ),
+            ("compser.send", &["F3"], "there is no context `compser` (did you mean `composer`?)".into()),
+            ("card.yess", &["j"], "`keys.card.yess` is no action (did you mean `card.yes`?)".into()),
+            ("text.send", &["F3"], "`keys.text.send` is no action (did you mean `composer.send`?)".into()),
+            ("card.why", &["Ctrl+Entr"], "`Ctrl+Entr` is no key (did you mean `Ctrl+Enter`?)".into()),
+            ("card.yes", &["Enter"], format!("Enter {safe}")),
+            ("card.yes", &["x", "Ctrl+Space"], format!("Ctrl+Space {safe}")),
+            ("card.always", &["Esc"], format!("Esc {safe}")),
+            ("batch.yes", &["Alt+Enter"], format!("Alt+Enter {safe}")),
+            ("arguments.approve-edited", &["Ctrl+J"], format!("Ctrl+J {safe}")),
+            ("arguments.approve-edited", &["Shift+Tab"], format!("Shift+Tab {safe}")),
+            ("composer.stash", &["s"], format!("s {text}")),
+            ("global.redraw", &["Space"], format!("Space {text}")),
+            ("card.no", &["Esc"], "Esc interrupts or closes, everywhere".into()),
+            ("composer.stash", &["Ctrl+C"], "Ctrl+C interrupts or closes, everywhere".into()),
+            ("global.interrupt", &[], "there must be a key for it everywhere".into()),
+            ("global.escape", &[], "there must be a key for it everywhere".into()),
+            ("global.interrupt", &["Ctrl+D"], "there must be a key for it everywhere".into()),
+            ("global.interrupt", &["Esc"], "Esc interrupts or closes, everywhere".into()),
+        ];
+        for (name, texts, words) in cases {
+            let (keymap, problems) = with(&[(name, texts)]);
+            assert_eq!(problems.len(), 1, "{name} {texts:?}: {problems:?}");
+            assert!(problems[0].starts_with("flag f: `keys.") && problems[0].contains(words), "{problems:?}");
+            assert_eq!(keymap, Keymap::default(), "{name} {texts:?}");
+        }
+    }
+
+    #[test]
+    fn two_keys_that_get_into_each_others_way_are_told() {
+        let (keymap, problems) = with(&[("card.why", &["q"]), ("card.no", &["q"])]);
+        assert_eq!(
+            problems,
+            [
+                "q is set for both `card.no` and `card.why` (flag f); it does `card.no`. Give one of them another key."
+            ]
+        );
+        assert_eq!(keys(&keymap, "card.why"), "");
+        let (keymap, problems) = with(&[("card.why", &["Alt+A"])]);
+        assert_eq!(problems, [""; 0]);
+        let said: Vec<String> = keymap.conflicts().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "Alt+A does `card.why` at a card that has the keys, so that no key reaches `global.focus-card` there. \
+              Give one of them another key."
+            ]
+        );
+    }
+
+    fn written() -> impl Strategy<Value = String> {
+        let held = prop::sample::subsequence(vec!["Ctrl", "Alt", "Shift"], 0..=3);
+        let plain = prop::sample::select(vec![
+            "Enter",
+            "Esc",
+            "Tab",
+            "Space",
+            "a",
+            "y",
+            "j",
+            "?",
+            "Up",
+            "F2",
+            "Backspace",
+            "PgDn",
+            "_",
+            "é",
+        ]);
+        let human = (held, plain).prop_map(|(held, plain)| [held, vec![plain]].concat().join("+"));
+        let string = prop::sample::select(vec![
+            "<ret>", "<esc>", "<c-ret>", "<space>", "<c-c>", "<a-a>", "<tab>", "x",
+        ]);
+        prop_oneof![human, string.prop_map(str::to_owned)]
+    }
+
+    fn set() -> impl Strategy<Value = Vec<(String, Vec<String>)>> {
+        let names: Vec<String> = rows().map(path).collect();
+        prop::collection::vec((prop::sample::select(names), prop::collection::vec(written(), 0..3)), 0..12)
+    }
+
+    proptest! {
+        /// Whatever a person sets: no reflex approves, no letter is taken from a text, the ways out stay.
+        #[test]
+        fn no_keymap_breaks_a_rule(set in set()) {
+            let entries: Vec<TableEntry> = set.iter().map(|(name, texts)| {
+                entry(name, &texts.iter().map(String::as_str).collect::<Vec<_>>())
+            }).collect();
+            let (keymap, _) = Keymap::with(&entries);
+            for row in keymap.rows() {
+                for key in &row.keys {
+                    let approves = row.binding.action.weight() == Weight::Approves;
+                    prop_assert!(!(approves && is_reflex(*key)), "{key} does {}", path(row.binding));
+                    let is_default = row.binding.keys.contains(key);
+                    let is_text = row.binding.context.letters() == Letters::AreText && key.typed().is_some();
+                    prop_assert!(is_default || !is_text, "{key} does {}", path(row.binding));
+                    prop_assert_eq!(keymap.action(&[row.binding.context], *key), Some(row.binding.action));
+                }
+            }
+            let (now, usual) = (conflict::owners(keymap.rows()), conflict::usual());
+            for action in [Action::Interrupt, Action::Escape] {
+                for layer in LAYERS {
+                    prop_assert!(
+                        conflict::reaches(&now, layer, action) || !conflict::reaches(&usual, layer, action),
+                        "nothing reaches {} in {:?}", action.name(), layer
+                    );
+                }
+            }
+        }
     }
 }

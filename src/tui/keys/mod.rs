@@ -3,18 +3,32 @@
 //! Help, hints and rebinding derive from it; no other file tests for a command key. The rows stand in one file a
 //! place; [`Keymap`] is the table as this person has it. Called by `update::key` and the views.
 
+#![cfg_attr(
+    not(test),
+    expect(clippy::wildcard_imports, reason = "the files of rows are parts of this table")
+)]
+
 mod batch;
 mod card;
 mod complete;
+mod conflict;
 mod form;
 mod global;
 mod help;
 mod keymap;
+mod list;
+mod names;
 mod pick;
+mod problem;
 mod transcript;
 mod write;
+mod written;
 
-pub use self::keymap::Keymap;
+pub use self::keymap::{Bound, Keymap};
+pub use self::list::{Listed, list, reference_table, words};
+pub use self::names::{LAYERS, Letters, Weight};
+pub use self::problem::{KeyProblem, Refusal};
+pub use self::written::{WrittenKeyError, parse_key};
 use super::key::{Code, Key, Mods};
 
 /// Where a key is pressed.
@@ -74,6 +88,7 @@ pub enum Action {
     Pick(PickKey),
     Find(FindKey),
     Select(SelectKey),
+    InHelp(HelpKey),
     /// Opens the search in what was entered before.
     SearchHistory,
     /// Puts the text aside, or brings it back.
@@ -195,6 +210,19 @@ pub enum SelectKey {
     Copy,
 }
 
+/// What is done in the list of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HelpKey {
+    Previous,
+    Next,
+    /// Does what the marked key does.
+    Run,
+    /// The last character of the filter.
+    Erase,
+    /// The whole filter.
+    Clear,
+}
+
 /// Under which heading help lists a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Group {
@@ -218,7 +246,7 @@ impl Group {
 }
 
 /// One line of the table.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Binding {
     pub context: Context,
     pub keys: &'static [Key],
@@ -290,11 +318,34 @@ mod tests {
     }
 
     #[test]
+    fn names_are_one_of_a_kind_and_can_be_written() {
+        let mut seen = HashSet::new();
+        for binding in rows() {
+            let (context, action) = (binding.context.name(), binding.action.name());
+            assert!(seen.insert((context, action)), "{context}.{action} twice");
+            let plain = |c: char| c.is_ascii_lowercase() || c == '-';
+            assert!(context.chars().chain(action.chars()).all(plain), "{context}.{action}");
+        }
+    }
+
+    #[test]
+    fn every_context_is_listed_and_asked_somewhere() {
+        for context in rows().map(|row| row.context) {
+            assert!(Context::ALL.contains(&context), "{context:?}");
+            assert!(LAYERS.iter().any(|layer| layer.contains(&context)), "{context:?}");
+        }
+    }
+
+    #[test]
     fn no_single_key_of_a_reflex_approves() {
-        for key in [ENTER, ESC, Key::char(' '), Key::plain(Code::Tab)] {
-            for contexts in [&[Context::Card, Context::Global][..], &[Context::Arguments, Context::Text]] {
+        for key in [ENTER, ESC, Key::char(' '), Key::plain(Code::Tab), SHIFT_ENTER, ALT_ENTER, Key::ctrl('j')]
+        {
+            for contexts in LAYERS {
                 let done = Keymap::default().action(contexts, key);
-                assert!(!matches!(done, Some(Action::Card(_))), "{key} in {contexts:?}");
+                assert!(
+                    done.is_none_or(|action| action.weight() != Weight::Approves),
+                    "{key} in {contexts:?}"
+                );
             }
         }
     }

@@ -7,6 +7,7 @@ use crate::history::{Limit, TurnEnd};
 use crate::message::{NoteKind, ReturnStatus, ToolCall, ToolReturn, UserPart};
 use crate::tui::cards::Card;
 use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Standing, Thinking, call};
+use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Model, Phase, Retry, RetryState, Turn};
 
 pub fn take(model: &mut Model, event: Event) {
@@ -376,7 +377,12 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
     match end {
         TurnEnd::Completed => {}
         TurnEnd::Deferred => {
-            note(model, "the turn waits for you: decide here (Alt+A) or with `co approvals`, now or later");
+            let key = model.keymap.shown(Context::Global, Action::FocusCard);
+            let key = if key.is_empty() { key } else { format!(" ({key})") };
+            note(
+                model,
+                &format!("the turn waits for you: decide here{key} or with `co approvals`, now or later"),
+            );
         }
         TurnEnd::Interrupted => note(model, "stopped"),
         TurnEnd::LimitReached { limit } => note(

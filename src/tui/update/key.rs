@@ -1,6 +1,6 @@
 //! Keys and pastes: which context has them, and what they do there.
 
-use super::{batch, card, close, complete, find, flash, form, outside, pick, select};
+use super::{batch, card, close, complete, find, flash, form, help, outside, pick, select};
 use crate::agent::port::Op;
 use crate::command::{Entry, dispatch};
 use crate::frontend::link::Ask;
@@ -25,16 +25,33 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
         return blind(model, key, cmds);
     }
     let contexts = contexts(model);
-    if card::is_guarded(model) && key.mods == Mods::NONE {
-        return;
+    if card::is_guarded(model) {
+        return guarded(model, key, cmds);
     }
     match model.keymap.action(contexts, key) {
-        // A question mark is text unless the line is empty.
-        Some(Action::Help) if !model.composer.is_empty() => typed(model, key),
-        // With a text in the composer the same key moves in it.
-        Some(Action::Find(FindKey::Open)) if !model.composer.is_empty() => go(model, Move::Right),
+        Some(action @ (Action::Help | Action::Find(FindKey::Open))) if !model.composer.is_empty() => {
+            with_text(model, action, key, cmds);
+        }
         Some(action) => act(model, action, cmds),
         None => typed(model, key),
+    }
+}
+
+/// What opens something from an empty line writes or moves where there is a text, if its key can do that.
+fn with_text(model: &mut Model, action: Action, key: Key, cmds: &mut Vec<Cmd>) {
+    match model.keymap.action(&[Context::Text], key) {
+        Some(action) => act(model, action, cmds),
+        None if key.typed().is_some() => typed(model, key),
+        None => act(model, action, cmds),
+    }
+}
+
+/// A card that just appeared takes no key; a chord that works everywhere has nothing to do with it.
+fn guarded(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
+    if key.mods != Mods::NONE
+        && let Some(action) = model.keymap.action(&[Context::Global], key)
+    {
+        act(model, action, cmds);
     }
 }
 
@@ -89,6 +106,9 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
 
 fn typed(model: &mut Model, key: Key) {
     let Some(c) = key.typed() else { return };
+    if let Overlay::Help(_) = model.overlay {
+        return help::typed(model, c);
+    }
     if let Some(editor) = editor(model) {
         let mut buffer = [0; 4];
         editor.insert(c.encode_utf8(&mut buffer));
@@ -119,7 +139,7 @@ fn changed(model: &mut Model) {
     }
 }
 
-fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
+pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
     match action {
         Action::Escape => escape(model, cmds),
         Action::Interrupt => interrupt(model, cmds),
@@ -130,7 +150,7 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::FocusCard => card::focus(model),
         Action::FoldDetails => model.details = model.details.turned(),
         Action::FoldThinking => model.thinking = model.thinking.turned(),
-        Action::Help => model.overlay = Overlay::Help { scroll: 0 },
+        Action::Help => help::open(model, ""),
         Action::Scroll(scroll) => self::scroll(model, scroll),
         Action::Top => model.transcript.to_top(),
         Action::Bottom => model.transcript.follow(),
@@ -147,6 +167,7 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Pick(key) => pick::act(model, key, cmds),
         Action::Find(key) => find::act(model, key, cmds),
         Action::Select(key) => select::act(model, key, cmds),
+        Action::InHelp(key) => help::act(model, key, cmds),
         Action::SearchHistory => {}
         Action::Stash => {}
         Action::EditOutside => outside::open(model, cmds),
@@ -249,7 +270,7 @@ fn unqueue(model: &mut Model, cmds: &mut Vec<Cmd>) {
 /// Closes the innermost thing; with nothing open, interrupts.
 fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.overlay != Overlay::None {
-        model.overlay = Overlay::None;
+        help::escape(model);
     } else if model.find.is_some() {
         model.find = None;
     } else if model.completion.is_open() {
@@ -270,15 +291,17 @@ fn interrupt(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.armed_until.is_some() {
         return close(model, GOODBYE_MS, cmds);
     }
+    let again = format!("{} again quits", model.keymap.shown(Context::Global, Action::Interrupt));
     if model.runs() {
         stop(model, cmds);
-        flash(model, "stopping…  Ctrl+C again quits");
+        flash(model, &format!("stopping…  {again}"));
     } else if model.composer.is_empty() {
-        flash(model, "Ctrl+C again quits");
+        flash(model, &again);
     } else {
         model.composer.take();
         model.composer.touched(model.now_ms);
-        flash(model, "cleared, Up brings it back  Ctrl+C again quits");
+        let back = model.keymap.shown(Context::Composer, Action::Move(Move::Up));
+        flash(model, &format!("cleared, {back} brings it back  {again}"));
     }
     model.armed_until = Some(model.now_ms + ARMED_MS);
 }
@@ -305,14 +328,8 @@ fn retry_now(model: &mut Model, cmds: &mut Vec<Cmd>) {
 fn scroll(model: &mut Model, by: Scroll) {
     let look = model.look();
     let page = model.areas().pane.saturating_sub(2).max(1);
-    if let Overlay::Help { scroll } = &mut model.overlay {
-        *scroll = match by {
-            Scroll::PageUp => scroll.saturating_sub(page),
-            Scroll::PageDown => *scroll + page,
-            Scroll::LineUp => scroll.saturating_sub(1),
-            Scroll::LineDown => *scroll + 1,
-        };
-        return;
+    if let Overlay::Help(_) = model.overlay {
+        return help::scroll(model, by);
     }
     if model.focus == Focus::Card {
         return card::scroll(model, by);

@@ -8,6 +8,7 @@ mod complete;
 mod event;
 mod find;
 mod form;
+mod help;
 mod key;
 mod mouse;
 mod notice;

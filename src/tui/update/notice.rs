@@ -1,7 +1,7 @@
 //! What the session's owner says outside of a turn's events.
 
 use super::event::{begin_turn, end_turn, user_cells};
-use super::leave;
+use super::{help, leave};
 use crate::frontend::link::Notice;
 use crate::message::{AssistantMessage, CallId, Message, PartKind, UserPart};
 use crate::tui::cells::{Answer, CallRow, Cell, CellKind, ShellCell, Thinking};
@@ -25,6 +25,7 @@ pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
             end_turn(model);
             model.cards.undecide();
         }
+        Notice::Keys { filter } => help::open(model, &filter),
         Notice::Local { title, text, tone } => {
             model.transcript.push(Cell::new(CellKind::Local { title, text, tone }));
         }

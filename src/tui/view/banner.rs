@@ -2,6 +2,7 @@
 
 use crate::provider::ErrorClass;
 use crate::stdx::text::one_line_summary;
+use crate::tui::keys::{Action, Context};
 use crate::tui::line::Line;
 use crate::tui::model::{Model, Retry, RetryState};
 use crate::tui::theme::Role;
@@ -47,12 +48,14 @@ fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
     };
     let who = model.header.as_ref().map_or(String::new(), |header| format!("{}: ", header.provider));
     let head = Line::of(format!("{} {who}{}", glyphs.retry, class(retry.class)), Role::Waiting);
+    let stop =
+        Line::of(model.keymap.shown(Context::Global, Action::Escape), Role::Key).with(" stop", Role::Dim);
+    let now = model.keymap.shown(Context::Global, Action::RetryNow);
     let keys = match retry.state {
-        RetryState::Counting => Line::of("Alt+R", Role::Key)
-            .with(" now ", Role::Dim)
-            .with("Esc", Role::Key)
-            .with(" stop", Role::Dim),
-        RetryState::Sent => Line::of("Esc", Role::Key).with(" stop", Role::Dim),
+        RetryState::Counting if !now.is_empty() => {
+            Line::of(now, Role::Key).with(" now ", Role::Dim).joined(stop)
+        }
+        RetryState::Counting | RetryState::Sent => stop,
     };
     vec![
         edge(head, Line::of(count(model, retry), Role::Waiting), 0),

@@ -3,6 +3,7 @@
 use super::Paint;
 use crate::stdx::text::one_line_summary;
 use crate::tui::composer::Rows;
+use crate::tui::keys::{Action, Context};
 use crate::tui::line::Line;
 use crate::tui::model::{Focus, Model};
 use crate::tui::theme::Role;
@@ -11,10 +12,12 @@ use crate::tui::theme::Role;
 pub fn queue(model: &Model, rows: usize) -> Vec<Line> {
     let width = usize::from(model.columns);
     let from = model.queue.len().saturating_sub(rows);
+    let back = model.keymap.shown(Context::Composer, Action::Unqueue);
+    let hint = if back.is_empty() { String::new() } else { format!("{back} takes it back ") };
     let mut lines = Vec::new();
     for (index, text) in model.queue.iter().enumerate().skip(from) {
         let last = index + 1 == model.queue.len();
-        let hint = if last { Line::of("Alt+Up takes it back ", Role::Dim) } else { Line::new() };
+        let hint = if last { Line::of(&hint, Role::Dim) } else { Line::new() };
         let before =
             if index == from && from > 0 { format!("   queued (+{from}): ") } else { "   queued: ".into() };
         let left = Line::of(before, Role::Dim).with(one_line_summary(text, width), Role::Text);

@@ -1,70 +1,70 @@
-//! The list of keys, made from the key table.
+//! The list of keys, framed: a title with the filter above it, how to rebind below it.
 
-use crate::tui::keys::{Binding, Group, rows};
+use crate::tui::help::{Edge, Help, Place};
 use crate::tui::line::Line;
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
 
-/// From this width on the list has two columns.
-const TWO_COLUMNS: usize = 76;
-
-/// Cells of the keys' names.
-const KEYS: usize = 15;
-
-pub fn lines(model: &Model, rows: usize, scroll: usize) -> Vec<Line> {
-    let width = usize::from(model.columns);
-    let body = if width >= TWO_COLUMNS { two_columns(width) } else { column(&Group::ALL) };
-    let room = rows.saturating_sub(1);
-    let from = scroll.min(body.len().saturating_sub(room));
-    let left = body.len().saturating_sub(from + room);
-    let hint = if left > 0 { format!("{left} more lines, PgDn ") } else { String::new() };
-    let title = Line::of(" keys", Role::Heading);
-    let mut lines = vec![Line::spread(title, Line::of(hint, Role::Waiting), width)];
-    lines.extend(body.into_iter().skip(from).take(room));
-    lines
-}
-
-fn two_columns(width: usize) -> Vec<Line> {
-    let left = column(&[Group::Write]);
-    let right = column(&[Group::Work, Group::Read, Group::Decide]);
-    let half = width / 2;
-    let height = left.len().max(right.len());
-    (0..height)
-        .map(|row| {
-            let mut line = left.get(row).cloned().unwrap_or_default().cut(half - 1);
-            line.pad_to(half);
-            line.joined(right.get(row).cloned().unwrap_or_default().cut(width - half))
-        })
-        .collect()
-}
-
-fn column(groups: &[Group]) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for group in groups {
-        if !lines.is_empty() {
-            lines.push(Line::new());
+pub fn lines(model: &Model, help: &Help, rows: usize) -> Vec<Line> {
+    let place = Place::of(usize::from(model.columns), rows);
+    let body = help.lines(&model.keymap, place, model.glyphs);
+    let from = help.scroll.min(body.len().saturating_sub(place.rows));
+    let left = body.len().saturating_sub(from + place.rows);
+    let shown = body.into_iter().skip(from).take(place.rows);
+    match place.edge {
+        Edge::Title => {
+            let filter = filter(model, help).with(" ", Role::Text);
+            let right =
+                if help.is_filtered() || left == 0 { filter } else { more(left).with(" ", Role::Text) };
+            let mut lines = vec![Line::spread(Line::of(" keys", Role::Heading), right, place.width)];
+            lines.extend(shown.map(|line| Line::of(" ", Role::Text).joined(line)));
+            lines
         }
-        lines.push(Line::of(format!(" {}", group.title()), Role::Heading));
-        for binding in rows().filter(|binding| binding.group == *group && !binding.help.is_empty()) {
-            lines.push(row(binding));
+        Edge::Border => {
+            let mut lines =
+                vec![border(model, place, Line::of("keys", Role::Heading), filter(model, help), 0)];
+            lines.extend(shown.map(|line| inside(model, place, line)));
+            while lines.len() <= place.rows && lines.len() + 1 < rows {
+                lines.push(inside(model, place, Line::new()));
+            }
+            let how = format!("rebind: [keys] in config.toml {} co keys --check", model.glyphs.dot);
+            let right = if left == 0 { Line::new() } else { more(left) };
+            lines.push(border(model, place, Line::of(how, Role::Dim), right, 2));
+            lines
         }
     }
-    lines
 }
 
-fn row(binding: &Binding) -> Line {
-    let mut names = String::new();
-    for key in binding.keys {
-        let name = key.to_string();
-        if !names.is_empty() && names.len() + 1 + name.len() > KEYS {
-            break;
-        }
-        if !names.is_empty() {
-            names.push(' ');
-        }
-        names.push_str(&name);
-    }
-    let mut line = Line::of(" ", Role::Text).with(names, Role::Key);
-    line.pad_to(KEYS + 2);
-    line.with(binding.help, Role::Text)
+fn filter(model: &Model, help: &Help) -> Line {
+    Line::of("filter: ", Role::Dim).with(&help.filter, Role::User).with(model.glyphs.cursor, Role::Dim)
+}
+
+fn more(lines: usize) -> Line {
+    Line::of(format!("{lines} more lines, PgDn"), Role::Waiting)
+}
+
+fn inside(model: &Model, place: Place, line: Line) -> Line {
+    let side = model.glyphs.side;
+    let before = Line::of(" ".repeat(place.margin), Role::Text).with(format!("{side} "), Role::Dim);
+    let mut line = before.joined(line.cut(place.inside()));
+    line.pad_to(place.margin + place.width - 1);
+    line.with(side, Role::Dim)
+}
+
+/// An edge with words in it; `corner` is the index of its left corner.
+fn border(model: &Model, place: Place, left: Line, right: Line, corner: usize) -> Line {
+    let glyphs = model.glyphs;
+    let rule = |cells: usize| Line::of(glyphs.rule.repeat(cells), Role::Dim);
+    let left = Line::of(format!("{}{} ", glyphs.corners[corner], glyphs.rule), Role::Dim)
+        .joined(left)
+        .with(" ", Role::Text);
+    let right = if right.spans.is_empty() {
+        right
+    } else {
+        Line::of(" ", Role::Text).joined(right).with(" ", Role::Text)
+    };
+    let right = right.joined(rule(1)).with(glyphs.corners[corner + 1], Role::Dim);
+    let fill = place.width.saturating_sub(left.width() + right.width());
+    let margin = Line::of(" ".repeat(place.margin), Role::Text);
+    margin.joined(left).joined(rule(fill)).joined(right).cut(place.margin + place.width)
 }

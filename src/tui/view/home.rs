@@ -1,6 +1,7 @@
 //! What stands on the screen before anything was said: where one is, who answers, how to begin. Only what exists.
 
 use super::header::place;
+use crate::tui::keys::{Action, Context};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
@@ -34,17 +35,22 @@ pub fn lines(model: &Model) -> Vec<Line> {
     }
     match model.cards.count() {
         0 => {}
-        1 => fact("Waiting", vec![Span::new("1 request waits for you: Alt+A", Role::Waiting)]),
         count => {
-            fact("Waiting", vec![Span::new(format!("{count} requests wait for you: Alt+A"), Role::Waiting)]);
+            let words =
+                if count == 1 { "1 request waits".to_owned() } else { format!("{count} requests wait") };
+            let key = model.keymap.shown(Context::Global, Action::FocusCard);
+            let key = if key.is_empty() { key } else { format!(": {key}") };
+            fact("Waiting", vec![Span::new(format!("{words} for you{key}"), Role::Waiting)]);
         }
     }
     gap(&mut lines);
+    let help = model.keymap.shown(Context::Composer, Action::Help);
+    let help = if help.is_empty() { "/keys".to_owned() } else { help };
     let starts = [
         ("Write", "what you want done, then Enter"),
         ("/help", "the commands"),
         ("!ls", "runs a command yourself, no model involved"),
-        ("?", "the keys"),
+        (help.as_str(), "the keys"),
     ];
     for (key, words) in starts {
         let line = Line::of("    ", Role::Text).with(format!("{key:<11}"), Role::Key).with(words, Role::Dim);

@@ -19,6 +19,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
 
 use super::cells::CellKind;
+use super::keys::{Action, Context};
 use super::line::Line;
 use super::model::{Focus, LEAST_COLUMNS, LEAST_ROWS, Life, Model, Overlay};
 use super::theme::{Role, Theme};
@@ -30,7 +31,8 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     let mut paint = Paint { buffer: frame.buffer_mut(), theme, columns: usize::from(area.width) };
     let rows = usize::from(area.height);
     if area.width < LEAST_COLUMNS || area.height < LEAST_ROWS {
-        let text = format!("too small, Ctrl+C quits ({LEAST_COLUMNS}x{LEAST_ROWS} needed)");
+        let key = model.keymap.shown(Context::Global, Action::Interrupt);
+        let text = format!("too small, {key} quits ({LEAST_COLUMNS}x{LEAST_ROWS} needed)");
         return paint.line(0, 0, &Line::of(text, Role::Text));
     }
     let areas = model.areas();
@@ -86,7 +88,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
 /// The transcript or what stands in its place; gives the cursor's place, if it is in there.
 fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usize)> {
     let over = match &model.overlay {
-        Overlay::Help { scroll } => Some(help::lines(model, rows, *scroll)),
+        Overlay::Help(help) => Some(help::lines(model, help, rows)),
         Overlay::Pick(pick) => Some(pick::lines(model, pick, rows)),
         Overlay::None => None,
     };
@@ -149,7 +151,7 @@ fn pill(paint: &mut Paint<'_>, model: &Model, row: usize) {
         return;
     }
     let text = match model.transcript.unseen {
-        0 => format!(" {} Ctrl+End ", model.glyphs.down),
+        0 => format!(" {} {} ", model.glyphs.down, model.keymap.shown(Context::Global, Action::Bottom)),
         unseen => format!(" {} {unseen} new ", model.glyphs.down),
     };
     let line = Line::of(text, Role::Waiting);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::tui::cards::Stage;
 use crate::tui::cells::call::seconds;
+use crate::tui::keys::{Action, CardKey, Context, HelpKey, Scroll};
 use crate::tui::line::Line;
 use crate::tui::model::{Activity, Focus, Life, Model, Overlay, Phase, RetryState, Stop, Turn};
 use crate::tui::theme::Role;
@@ -33,49 +34,90 @@ fn fit(text: &str, room: usize) -> String {
     shown
 }
 
+/// Where keys are asked, what they do, and the words behind them; keys with one meaning share the words.
+type Hint = (Context, &'static [Action], &'static str);
+
+const SCROLL: Hint = (Context::Global, &[Action::Scroll(Scroll::PageDown)], " scroll");
+const LISTED: &[Hint] =
+    &[(Context::Help, &[], "type to filter"), SCROLL, (Context::Global, &[Action::Escape], " close")];
+const FILTERED: &[Hint] = &[
+    (Context::Help, &[Action::InHelp(HelpKey::Previous), Action::InHelp(HelpKey::Next)], " choose"),
+    (Context::Help, &[Action::InHelp(HelpKey::Run)], " do it"),
+    (Context::Global, &[Action::Escape], " all keys"),
+];
+const RETRYING: &[Hint] =
+    &[(Context::Global, &[Action::RetryNow], " retry now"), (Context::Global, &[Action::Escape], " stop")];
+const WAITING: &[Hint] = &[
+    (Context::Global, &[Action::ToggleFocus], ": to the card"),
+    (Context::Global, &[Action::FocusCard], ": all that waits"),
+];
+const RUNNING: &[Hint] = &[
+    (Context::Global, &[Action::Escape], " interrupt"),
+    (Context::Composer, &[Action::Send], " queue"),
+    (Context::Global, &[Action::FoldDetails], " details"),
+];
+const EDITING: &[Hint] =
+    &[(Context::Arguments, &[Action::Card(CardKey::ApproveEdited)], " approves what is written here")];
+const REASON: &[Hint] =
+    &[(Context::Reason, &[Action::Card(CardKey::SendNo)], " sends the no, with or without a reason")];
+const CARDS: &[Hint] = &[
+    (Context::Card, &[Action::Card(CardKey::Previous), Action::Card(CardKey::Next)], " cards"),
+    SCROLL,
+    (Context::Global, &[Action::ToggleFocus], " back to writing"),
+];
+
+/// The hints with this person's keys, two spaces between them. What has no key is no hint.
+fn hints_of(model: &Model, hints: &[Hint]) -> String {
+    let one = |(context, actions, words): &Hint| {
+        let keys: Vec<String> = actions.iter().map(|action| model.keymap.shown(*context, *action)).collect();
+        if keys.iter().any(String::is_empty) {
+            return None;
+        }
+        Some(format!("{}{words}", keys.join(" ")))
+    };
+    hints.iter().filter_map(one).collect::<Vec<_>>().join("  ")
+}
+
 fn hints(model: &Model) -> (String, Role) {
     if let Life::Closing { .. } = model.life {
-        return ("saving…  Ctrl+C leaves at once".to_owned(), Role::Waiting);
+        let leave = hints_of(model, &[(Context::Global, &[Action::Interrupt], " leaves at once")]);
+        return (format!("saving…  {leave}"), Role::Waiting);
     }
     if let Some((text, _)) = &model.flash {
         return (text.clone(), Role::Waiting);
     }
-    let text = if let Overlay::Help { .. } = model.overlay {
-        "Up Down scroll  Esc close"
+    let text = if let Overlay::Help(help) = &model.overlay {
+        hints_of(model, if help.is_filtered() { FILTERED } else { LISTED })
     } else if model.focus == Focus::Card {
         card_hints(model)
     } else if model.turn.as_ref().is_some_and(|turn| turn.stop == Stop::Asked) {
         return ("stopping…".to_owned(), Role::Waiting);
     } else if model.retry.is_some() {
-        "Alt+R retry now  Esc stop"
+        hints_of(model, RETRYING)
     } else if model.cards.current().is_some() && !model.composer.is_empty() {
-        "Tab: to the card  (you are typing: keys go to the text)"
+        format!("{}  (you are typing: keys go to the text)", hints_of(model, &WAITING[..1]))
     } else if model.cards.current().is_some() {
-        "Tab: to the card  Alt+A: all that waits"
+        hints_of(model, WAITING)
     } else if model.turn.is_some() {
-        "Esc interrupt  Enter queue  Ctrl+O details"
+        hints_of(model, RUNNING)
     } else if model.shell == Activity::Running {
-        "Ctrl+C stops the command"
+        hints_of(model, &[(Context::Global, &[Action::Interrupt], " stops the command")])
     } else if let Some(owner) = model.header.as_ref().and_then(|header| header.read_only.as_ref()) {
         return (format!("read-only: {owner}"), Role::Waiting);
     } else {
-        "? keys  / commands  ! shell"
+        format!("{}  / commands  ! shell", hints_of(model, &[(Context::Composer, &[Action::Help], " keys")]))
     };
-    (text.to_owned(), Role::Dim)
+    (text, Role::Dim)
 }
 
-fn card_hints(model: &Model) -> &'static str {
+fn card_hints(model: &Model) -> String {
     let stage = model.cards.current().map(|card| &card.stage);
     match stage {
-        Some(Stage::Editing(_)) => "Ctrl+S approves what is written here",
-        Some(Stage::Reason(_)) => "Enter sends the no, with or without a reason",
+        Some(Stage::Editing(_)) => hints_of(model, EDITING),
+        Some(Stage::Reason(_)) => hints_of(model, REASON),
         Some(Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_)) | None => {
             let (_, of) = model.cards.position();
-            if of > 1 {
-                "Up Down cards  PgDn scroll  Tab back to writing"
-            } else {
-                "PgDn scroll  Tab back to writing"
-            }
+            hints_of(model, if of > 1 { CARDS } else { &CARDS[1..] })
         }
     }
 }

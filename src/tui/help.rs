@@ -1,0 +1,236 @@
+//! The list of keys over the transcript: its filter, what is marked in it, and its lines.
+//!
+//! It shows the keys that this person has, never the default ones as such. Lines are made here because `update` must
+//! know how many there are. Changed by `update::help`, framed by `view::help`.
+
+use super::keys::{Action, Bound, Context, Group, Keymap, Weight, words};
+use super::line::{Line, Margin, Span, wrap_spans};
+use super::theme::{Glyphs, Role};
+
+/// From these widths of the screen on the list has a border, and so many columns.
+const TWO_COLUMNS: usize = 76;
+const THREE_COLUMNS: usize = 120;
+
+/// Cells of the keys' names, in columns and in the list of what the filter leaves.
+const KEYS: usize = 13;
+const LISTED_KEYS: usize = 18;
+
+/// Cells of what a key does, the longest of which the key table tests.
+const WORDS: usize = 24;
+
+/// The longest filter, in characters.
+const LONGEST_FILTER: usize = 40;
+
+/// What a line may begin with; these are text, not keys, and cannot be rebound.
+const STARTS: [(&str, &str); 3] =
+    [("/", "a command"), ("!", "run a command yourself"), ("!!", "the same, in private")];
+
+/// What no key table says.
+const NOTE: &str = "Letters are keys only where nothing is written. A card takes no key in its first half second, and \
+                    Enter, Space and Esc never approve.";
+
+/// The open list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Help {
+    pub filter: String,
+    /// Lines above the first one shown.
+    pub scroll: usize,
+    /// Which of the rows that the filter leaves is marked.
+    pub marked: usize,
+}
+
+/// Where the list stands, in cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Before the list.
+    pub margin: usize,
+    /// The list with its border, if it has one.
+    pub width: usize,
+    pub edge: Edge,
+    /// Lines of keys that fit.
+    pub rows: usize,
+    pub columns: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edge {
+    /// A title, and nothing else.
+    Title,
+    Border,
+}
+
+impl Place {
+    pub fn of(screen: usize, pane: usize) -> Self {
+        if screen < TWO_COLUMNS {
+            let rows = pane.saturating_sub(1);
+            return Self { margin: 0, width: screen, edge: Edge::Title, rows, columns: 1 };
+        }
+        let (width, columns) = if screen < THREE_COLUMNS { (screen, 2) } else { (THREE_COLUMNS, 3) };
+        let rows = pane.saturating_sub(2);
+        Self { margin: (screen - width) / 2, width, edge: Edge::Border, rows, columns }
+    }
+
+    /// Cells for the lines of keys.
+    pub fn inside(self) -> usize {
+        match self.edge {
+            Edge::Title => self.width - 1,
+            Edge::Border => self.width - 4,
+        }
+    }
+}
+
+impl Help {
+    pub fn filtered(filter: &str) -> Self {
+        Self { filter: filter.chars().take(LONGEST_FILTER).collect(), ..Self::default() }
+    }
+
+    /// Adds a character to the filter.
+    pub fn narrow(&mut self, c: char) {
+        if self.filter.chars().count() < LONGEST_FILTER {
+            self.filter.push(c);
+        }
+        (self.scroll, self.marked) = (0, 0);
+    }
+
+    /// Takes the last character off the filter.
+    pub fn widen(&mut self) {
+        self.filter.pop();
+        (self.scroll, self.marked) = (0, 0);
+    }
+
+    pub fn is_filtered(&self) -> bool {
+        !self.filter.trim().is_empty()
+    }
+
+    /// The rows that have every word of the filter in their keys, words or name; a key named whole comes first.
+    pub fn left<'a>(&self, keymap: &'a Keymap) -> Vec<&'a Bound> {
+        let filter = self.filter.trim().to_lowercase();
+        let has_all = |row: &&Bound| {
+            let text = haystack(row);
+            filter.split_whitespace().all(|word| text.contains(word))
+        };
+        let named = |row: &&Bound| row.keys.iter().any(|key| key.to_string().to_lowercase() == filter);
+        let mut left: Vec<&Bound> = keymap.rows().iter().filter(has_all).collect();
+        left.sort_by_key(|row| !named(row));
+        left
+    }
+
+    /// The marked row, where there is a filter.
+    pub fn marked<'a>(&self, keymap: &'a Keymap) -> Option<&'a Bound> {
+        if !self.is_filtered() {
+            return None;
+        }
+        self.left(keymap).get(self.marked).copied()
+    }
+
+    /// All lines of keys.
+    pub fn lines(&self, keymap: &Keymap, place: Place, glyphs: &Glyphs) -> Vec<Line> {
+        if self.is_filtered() { self.listed(keymap, place, glyphs) } else { columns(keymap, place) }
+    }
+
+    fn listed(&self, keymap: &Keymap, place: Place, glyphs: &Glyphs) -> Vec<Line> {
+        let left = self.left(keymap);
+        if left.is_empty() {
+            return vec![Line::of("no key does that", Role::Dim)];
+        }
+        let keys = if place.columns == 1 { KEYS } else { LISTED_KEYS };
+        let words_at = keys + 3;
+        let line = |(at, row): (usize, &&Bound)| {
+            let mark = if at == self.marked { glyphs.folded } else { " " };
+            let mut line = Line::of(mark, Role::Key).with(" ", Role::Text);
+            line = line.with(names(row, keys), Role::Key);
+            line.pad_to(words_at);
+            line = line.with(words(row.binding), Role::Text);
+            // A narrow screen has no room for what to call it in the settings.
+            if place.columns > 1 {
+                line.pad_to(words_at + WORDS + 1);
+                let (context, action) = (row.binding.context.name(), row.binding.action.name());
+                line = line.with(format!("{context}.{action}"), Role::Dim);
+            }
+            line.cut(place.inside())
+        };
+        left.iter().enumerate().map(line).collect()
+    }
+}
+
+/// Whether Enter in the list can do what this key does: what needs no card, no text and no other place.
+pub fn can_run(row: &Bound) -> bool {
+    let here = matches!(row.binding.context, Context::Global | Context::Composer);
+    let alone = !matches!(
+        row.binding.action,
+        Action::Send | Action::Move(_) | Action::Change(_) | Action::Help | Action::QuitOrDelete
+    );
+    here && alone && row.binding.action.weight() == Weight::Light
+}
+
+fn haystack(row: &Bound) -> String {
+    let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
+    let (context, action) = (row.binding.context, row.binding.action);
+    let place = context.about();
+    format!("{} {} {}.{} {place}", keys.join(" "), words(row.binding), context.name(), action.name())
+        .to_lowercase()
+}
+
+/// Groups under each other in columns, each where there is most room.
+fn columns(keymap: &Keymap, place: Place) -> Vec<Line> {
+    let mut columns = vec![Vec::new(); place.columns];
+    for group in groups(keymap) {
+        let shortest = columns.iter_mut().min_by_key(|column| column.len());
+        let column: &mut Vec<Line> = shortest.expect("a list has at least one column");
+        if !column.is_empty() {
+            column.push(Line::new());
+        }
+        column.extend(group);
+    }
+    let width = place.inside() / place.columns;
+    let height = columns.iter().map(Vec::len).max().unwrap_or_default();
+    let line = |row: usize| {
+        let mut line = Line::new();
+        for (at, column) in columns.iter().enumerate() {
+            line.pad_to(at * width);
+            line = line.joined(column.get(row).cloned().unwrap_or_default().cut(width - 1));
+        }
+        line
+    };
+    let note = wrap_spans(&[Span::new(NOTE, Role::Dim)], place.inside(), &Margin::default());
+    (0..height).map(line).chain([Line::new()]).chain(note).collect()
+}
+
+fn groups(keymap: &Keymap) -> Vec<Vec<Line>> {
+    let mut groups = Vec::new();
+    for group in Group::ALL {
+        let mut lines = vec![Line::of(group.title(), Role::Heading)];
+        let shown = |row: &&Bound| row.binding.group == group && !row.binding.help.is_empty();
+        lines.extend(
+            keymap.rows().iter().filter(shown).map(|row| row_of(&names(row, KEYS), row.binding.help)),
+        );
+        groups.push(lines);
+    }
+    let mut starts = vec![Line::of("A LINE MAY BEGIN WITH", Role::Heading)];
+    starts.extend(STARTS.map(|(start, words)| row_of(start, words)));
+    groups.push(starts);
+    groups
+}
+
+fn row_of(keys: &str, words: &str) -> Line {
+    let mut line = Line::of(keys, Role::Key);
+    line.pad_to(KEYS + 1);
+    line.with(words, Role::Text)
+}
+
+/// As many of a row's keys as there is room for, the first in any case.
+fn names(row: &Bound, room: usize) -> String {
+    let mut names = String::new();
+    for key in &row.keys {
+        let name = key.to_string();
+        if names.is_empty() {
+            names = name;
+        } else if names.chars().count() + 1 + name.chars().count() <= room {
+            names.push(' ');
+            names.push_str(&name);
+        } else {
+            break;
+        }
+    }
+    if names.is_empty() { "no key".to_owned() } else { names }
+}

@@ -1,0 +1,221 @@
+//! The names by which contexts and actions are rebound, and what of them must be known to do so safely.
+//!
+//! Names are written into settings files: they never change. A name is one of a kind in its context.
+
+use super::{
+    Action, BatchKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, Move, PickKey,
+    Scroll, SelectKey,
+};
+
+/// What an action can do that a key must not do by accident.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    Light,
+    /// It lets something happen: the keys of a reflex never do that.
+    Approves,
+    /// The way out: some key always does it.
+    WayOut,
+}
+
+/// Whether letters are text in a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Letters {
+    AreText,
+    AreKeys,
+}
+
+/// In which order contexts are asked, one list a place. `update::key` asks in no other order.
+pub const LAYERS: &[&[Context]] = &[
+    &[Context::Composer, Context::Text, Context::Global],
+    &[Context::Completion, Context::Composer, Context::Text, Context::Global],
+    &[Context::Card, Context::Global],
+    &[Context::Reason, Context::Text, Context::Global],
+    &[Context::Arguments, Context::Text, Context::Global],
+    &[Context::Form, Context::Text, Context::Global],
+    &[Context::Batch, Context::Global],
+    &[Context::Transcript, Context::Global],
+    &[Context::Find, Context::Text, Context::Global],
+    &[Context::Pick, Context::Text, Context::Global],
+    &[Context::Help, Context::Global],
+];
+
+impl Context {
+    /// All of them, in the order in which lists show them.
+    pub const ALL: [Self; 13] = [
+        Self::Composer,
+        Self::Text,
+        Self::Completion,
+        Self::Global,
+        Self::Card,
+        Self::Batch,
+        Self::Reason,
+        Self::Arguments,
+        Self::Form,
+        Self::Transcript,
+        Self::Find,
+        Self::Pick,
+        Self::Help,
+    ];
+
+    pub fn name(self) -> &'static str {
+        self.facts().0
+    }
+
+    /// When its keys count, behind "while" or "where".
+    pub fn about(self) -> &'static str {
+        self.facts().1
+    }
+
+    pub fn letters(self) -> Letters {
+        self.facts().2
+    }
+
+    fn facts(self) -> (&'static str, &'static str, Letters) {
+        use Letters::{AreKeys, AreText};
+        match self {
+            Self::Global => ("global", "everywhere", AreText),
+            Self::Text => ("text", "wherever text is written", AreText),
+            Self::Composer => ("composer", "in the composer", AreText),
+            Self::Card => ("card", "at a card that has the keys", AreKeys),
+            Self::Reason => ("reason", "in the reason of a no", AreText),
+            Self::Arguments => ("arguments", "in arguments edited as text", AreText),
+            Self::Form => ("form", "in the form of arguments", AreText),
+            Self::Batch => ("batch", "at a list of requests", AreKeys),
+            Self::Completion => ("completion", "while completions are shown", AreText),
+            Self::Transcript => ("transcript", "while the transcript has the keys", AreKeys),
+            Self::Find => ("find", "while something is searched for", AreText),
+            Self::Pick => ("pick", "in a list to pick from", AreText),
+            Self::Help => ("help", "in the list of keys", AreText),
+        }
+    }
+}
+
+impl Action {
+    pub fn name(self) -> &'static str {
+        self.facts().0
+    }
+
+    pub fn weight(self) -> Weight {
+        self.facts().1
+    }
+
+    fn facts(self) -> (&'static str, Weight) {
+        let name = match self {
+            Self::Escape => return ("escape", Weight::WayOut),
+            Self::Interrupt => return ("interrupt", Weight::WayOut),
+            Self::Card(key) => return card(key),
+            Self::Batch(key) => return batch(key),
+            Self::Form(key) => return form(key),
+            Self::Suspend => "suspend",
+            Self::Redraw => "redraw",
+            Self::ToggleFocus => "toggle-focus",
+            Self::FocusCard => "focus-card",
+            Self::Scroll(Scroll::PageUp) => "page-up",
+            Self::Scroll(Scroll::PageDown) => "page-down",
+            Self::Scroll(Scroll::LineUp) => "line-up",
+            Self::Scroll(Scroll::LineDown) => "line-down",
+            Self::Top => "top",
+            Self::Bottom => "bottom",
+            Self::FoldDetails => "fold-details",
+            Self::FoldThinking => "fold-thinking",
+            Self::RetryNow => "retry-now",
+            Self::Unqueue => "unqueue",
+            Self::Send => "send",
+            Self::QuitOrDelete => "quit-or-delete",
+            Self::Help => "help",
+            Self::Move(to) => moved(to),
+            Self::Change(change) => changed(change),
+            Self::Complete(CompleteKey::Previous) => "previous",
+            Self::Complete(CompleteKey::Next) => "next",
+            Self::Complete(CompleteKey::Accept) => "accept",
+            Self::Complete(CompleteKey::Enter) => "enter",
+            Self::Pick(PickKey::Previous) => "previous",
+            Self::Pick(PickKey::Next) => "next",
+            Self::Pick(PickKey::Accept) => "accept",
+            Self::Find(FindKey::Open) => "find-open",
+            Self::Find(FindKey::Previous) => "previous",
+            Self::Find(FindKey::Next) => "next",
+            Self::Select(SelectKey::Previous) => "previous",
+            Self::Select(SelectKey::Next) => "next",
+            Self::Select(SelectKey::Fold) => "fold",
+            Self::Select(SelectKey::Copy) => "copy",
+            Self::InHelp(HelpKey::Previous) => "previous",
+            Self::InHelp(HelpKey::Next) => "next",
+            Self::InHelp(HelpKey::Run) => "run",
+            Self::InHelp(HelpKey::Erase) => "erase",
+            Self::InHelp(HelpKey::Clear) => "clear",
+            Self::SearchHistory => "search-history",
+            Self::Stash => "stash",
+            Self::EditOutside => "edit-outside",
+            Self::TogglePanel => "toggle-panel",
+            Self::ToggleMouse => "toggle-mouse",
+        };
+        (name, Weight::Light)
+    }
+}
+
+fn moved(to: Move) -> &'static str {
+    match to {
+        Move::Left => "move-left",
+        Move::Right => "move-right",
+        Move::Up => "move-up",
+        Move::Down => "move-down",
+        Move::WordLeft => "move-word-left",
+        Move::WordRight => "move-word-right",
+        Move::LineStart => "move-line-start",
+        Move::LineEnd => "move-line-end",
+    }
+}
+
+fn changed(change: Change) -> &'static str {
+    match change {
+        Change::Newline => "newline",
+        Change::Backspace => "backspace",
+        Change::Delete => "delete",
+        Change::KillToEnd => "cut-to-end",
+        Change::KillToStart => "cut-to-start",
+        Change::KillWordBack => "cut-word-back",
+        Change::KillPartBack => "cut-part-back",
+        Change::KillWordForward => "cut-word-forward",
+        Change::Yank => "yank",
+        Change::YankOlder => "yank-older",
+        Change::Undo => "undo",
+        Change::Redo => "redo",
+    }
+}
+
+fn card(key: CardKey) -> (&'static str, Weight) {
+    match key {
+        CardKey::Yes => ("yes", Weight::Approves),
+        CardKey::Always => ("always", Weight::Approves),
+        CardKey::ApproveEdited => ("approve-edited", Weight::Approves),
+        CardKey::No => ("no", Weight::Light),
+        CardKey::Edit => ("edit", Weight::Light),
+        CardKey::Whole => ("whole", Weight::Light),
+        CardKey::Why => ("why", Weight::Light),
+        CardKey::Next => ("next", Weight::Light),
+        CardKey::Previous => ("previous", Weight::Light),
+        CardKey::SendNo => ("send-no", Weight::Light),
+    }
+}
+
+fn batch(key: BatchKey) -> (&'static str, Weight) {
+    match key {
+        BatchKey::Yes => ("yes", Weight::Approves),
+        BatchKey::Previous => ("previous", Weight::Light),
+        BatchKey::Next => ("next", Weight::Light),
+        BatchKey::Mark => ("mark", Weight::Light),
+        BatchKey::MarkLow => ("mark-low", Weight::Light),
+        BatchKey::Open => ("open", Weight::Light),
+        BatchKey::No => ("no", Weight::Light),
+    }
+}
+
+fn form(key: FormKey) -> (&'static str, Weight) {
+    match key {
+        FormKey::NextField => ("next-field", Weight::Light),
+        FormKey::PreviousField => ("previous-field", Weight::Light),
+        FormKey::ResetField => ("reset-field", Weight::Light),
+        FormKey::Raw => ("raw", Weight::Light),
+    }
+}

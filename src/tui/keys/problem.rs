@@ -1,0 +1,83 @@
+//! What can be wrong with rebound keys, as facts; the `Display` form is the sentence that a person reads.
+//!
+//! Names and places come harmless from the settings; nothing here decides anything.
+
+use super::{Binding, WrittenKeyError};
+use crate::config::Source;
+use crate::tui::key::Key;
+
+/// One thing that is wrong, or that the person may not want.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum KeyProblem {
+    #[error(
+        "{place}: `keys.{name}` names no action; write it as `keys.context.action`; `co keys` lists them"
+    )]
+    NoAction { place: Source, name: String },
+    #[error(
+        "{place}: `keys.{name}`: there is no context `{context}`{}; `co keys` lists them",
+        guess(.nearest.as_deref())
+    )]
+    UnknownContext { place: Source, name: String, context: String, nearest: Option<String> },
+    #[error("{place}: `keys.{name}` is no action{}; `co keys` lists them", guess(.nearest.as_deref()))]
+    UnknownAction { place: Source, name: String, nearest: Option<String> },
+    #[error("{place}: `keys.{name}` keeps its default: {error}")]
+    BadKey { place: Source, name: String, error: WrittenKeyError },
+    #[error("{place}: `keys.{}` keeps its default: {}", path(.binding), .why.words(*.key))]
+    Refused { place: Source, binding: &'static Binding, key: Key, why: Refusal },
+    #[error("{place}: `keys.{}` keeps its default: there must be a key for it everywhere", path(.binding))]
+    WayOut { place: Source, binding: &'static Binding },
+    #[error(
+        "{key} is set for both `{}` and `{}` ({place}); it does `{}`. Give one of them another key.",
+        path(.has),
+        path(.lost),
+        path(.has)
+    )]
+    Twice { place: Source, key: Key, has: &'static Binding, lost: &'static Binding },
+    #[error(
+        "{key} now does `{}` ({place}), and no key does `{}` any more, which had it by default. Give `{}` \
+         another key, or [].",
+        path(.has),
+        path(.lost),
+        path(.lost)
+    )]
+    Taken { place: Source, key: Key, has: &'static Binding, lost: &'static Binding },
+    #[error(
+        "{key} does `{}` {}, so that no key reaches `{}` there. Give one of them another key.",
+        path(.has),
+        .has.context.about(),
+        path(.lost)
+    )]
+    Shadowed { key: Key, has: &'static Binding, lost: &'static Binding },
+}
+
+/// Why a key may not do something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Keys that are pressed without looking let nothing happen.
+    Reflex,
+    /// It is a letter where letters are text.
+    IsText,
+    /// It is the key of the way out.
+    IsWayOut,
+}
+
+impl Refusal {
+    fn words(self, key: Key) -> String {
+        match self {
+            Self::Reflex => format!("{key} is pressed without looking and never approves"),
+            Self::IsText => {
+                format!("{key} is text there; take a key with Ctrl or Alt, or one such as F2")
+            }
+            Self::IsWayOut => format!("{key} interrupts or closes, everywhere"),
+        }
+    }
+}
+
+/// As the settings name it.
+pub(super) fn path(binding: &Binding) -> String {
+    format!("{}.{}", binding.context.name(), binding.action.name())
+}
+
+fn guess(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
+}

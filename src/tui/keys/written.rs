@@ -1,0 +1,208 @@
+//! A key as a person writes it into a settings file: `Ctrl+X`, `Alt+Enter`, `F2`, `y`, or as key strings have it, `<c-x>`.
+//!
+//! Pure. A key that no terminal sends is refused here, with what to write in its place. Called by [`super::Keymap`].
+
+use crate::stdx::text::nearest;
+use crate::tui::key::{Code, Key, Mods, NAMES, parse_keys};
+
+/// Why a written key is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WrittenKeyError {
+    #[error("an empty text is no key; `[]` takes all keys away")]
+    Empty,
+    #[error("`{0}` is several keys; write each as a text of its own: [\"Ctrl+X\", \"F2\"]")]
+    Several(String),
+    #[error("`{written}` is no key{}; write e.g. Ctrl+X, Alt+Enter, F2 or y", guess(.nearest.as_deref()))]
+    Unknown { written: String, nearest: Option<String> },
+    #[error("terminals send {written} as {really}; write another key")]
+    SentAs { written: Key, really: &'static str },
+    #[error("terminals do not tell {written} from {really}; write {really}")]
+    Untold { written: String, really: Key },
+}
+
+fn guess(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
+}
+
+/// Other names of keys that people write.
+const ALIASES: [(&str, Code); 10] = [
+    ("return", Code::Enter),
+    ("escape", Code::Esc),
+    ("bksp", Code::Backspace),
+    ("del", Code::Delete),
+    ("pageup", Code::PageUp),
+    ("pagedown", Code::PageDown),
+    ("plus", Code::Char('+')),
+    ("up arrow", Code::Up),
+    ("down arrow", Code::Down),
+    ("lt", Code::Char('<')),
+];
+
+const HELD: [(&str, Mods); 8] = [
+    ("ctrl", Mods::CTRL),
+    ("control", Mods::CTRL),
+    ("c", Mods::CTRL),
+    ("alt", Mods::ALT),
+    ("meta", Mods::ALT),
+    ("option", Mods::ALT),
+    ("shift", Mods::SHIFT),
+    ("s", Mods::SHIFT),
+];
+
+/// What terminals send in place of some held letters.
+const SENT_AS: [(char, &str); 4] = [('i', "Tab"), ('m', "Enter"), ('[', "Esc"), ('@', "Ctrl+Space")];
+
+/// One key. Letter case counts for a letter alone only.
+pub fn parse_key(text: &str) -> Result<Key, WrittenKeyError> {
+    let key = match text {
+        " " => Key::char(' '),
+        _ => read(text.trim())?,
+    };
+    if key.mods == Mods::CTRL
+        && let Some((_, really)) = SENT_AS.iter().find(|(c, _)| key.code == Code::Char(*c))
+    {
+        return Err(WrittenKeyError::SentAs { written: key, really });
+    }
+    Ok(key)
+}
+
+fn read(text: &str) -> Result<Key, WrittenKeyError> {
+    if text.is_empty() {
+        return Err(WrittenKeyError::Empty);
+    }
+    if text.len() > 1 && text.starts_with('<') {
+        return match parse_keys(text).as_deref() {
+            Ok([key]) => Ok(*key),
+            Ok(_) => Err(WrittenKeyError::Several(text.to_owned())),
+            Err(_) => Err(WrittenKeyError::Unknown { written: text.to_owned(), nearest: None }),
+        };
+    }
+    let (mods, name) = held(text)?;
+    let code = code(name).ok_or_else(|| unknown(text, mods, name))?;
+    match code {
+        Code::Char(c) => letter(text, mods, c),
+        code => Ok(Key { code, mods }),
+    }
+}
+
+/// The modifiers before the last part, and that part, which may itself be a `+`.
+fn held(text: &str) -> Result<(Mods, &str), WrittenKeyError> {
+    let (before, name) = match text.strip_suffix('+') {
+        Some(before) => (before.strip_suffix('+'), "+"),
+        None => text.rsplit_once('+').map_or((None, text), |(before, name)| (Some(before), name)),
+    };
+    let mut mods = Mods::NONE;
+    for part in before.into_iter().flat_map(|before| before.split('+')) {
+        let part = part.trim();
+        let known = HELD.iter().find(|(name, _)| name.eq_ignore_ascii_case(part));
+        let (_, one) = known.ok_or_else(|| unknown(text, Mods::NONE, name))?;
+        mods = mods.with(*one);
+    }
+    Ok((mods, name.trim()))
+}
+
+fn code(name: &str) -> Option<Code> {
+    let mut chars = name.chars();
+    if let (Some(c), None) = (chars.next(), chars.next()) {
+        return Some(Code::Char(c));
+    }
+    let same = |known: &str| known.eq_ignore_ascii_case(name);
+    let named = NAMES.iter().find(|(_, long, short)| same(long) || same(short)).map(|(code, ..)| *code);
+    let alias = || ALIASES.iter().find(|(known, _)| same(known)).map(|(_, code)| *code);
+    let number = || name.strip_prefix(['F', 'f'])?.parse().ok().filter(|number| (1..=12).contains(number));
+    named.or_else(alias).or_else(|| number().map(Code::F))
+}
+
+/// Letters come from terminals with Shift spent on them and, with Ctrl, always small.
+fn letter(written: &str, mods: Mods, c: char) -> Result<Key, WrittenKeyError> {
+    let rest = mods.without(Mods::SHIFT);
+    let shifted = mods.has(Mods::SHIFT) && c != ' ';
+    if shifted && mods.has(Mods::CTRL) {
+        let really = Key { code: Code::Char(c.to_ascii_lowercase()), mods: rest };
+        return Err(WrittenKeyError::Untold { written: written.to_owned(), really });
+    }
+    let c = match (shifted, rest == Mods::NONE) {
+        (true, _) => c.to_ascii_uppercase(),
+        (false, true) => c,
+        (false, false) => c.to_ascii_lowercase(),
+    };
+    Ok(Key { code: Code::Char(c), mods: if c == ' ' { mods } else { rest } })
+}
+
+fn unknown(written: &str, mods: Mods, name: &str) -> WrittenKeyError {
+    let names = NAMES.iter().map(|(_, long, _)| *long).chain(HELD.iter().map(|(held, _)| *held));
+    let nearest = nearest(name, names).map(|long| {
+        let code = code(long);
+        code.map_or_else(|| long.to_owned(), |code| Key { code, mods }.to_string())
+    });
+    WrittenKeyError::Unknown { written: written.to_owned(), nearest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_as_people_write_them() {
+        let held = |mods, code| Key::held(mods, code);
+        for (text, key) in [
+            ("y", Key::char('y')),
+            ("Y", Key::char('Y')),
+            ("Shift+y", Key::char('Y')),
+            ("?", Key::char('?')),
+            ("+", Key::char('+')),
+            (" ", Key::char(' ')),
+            ("<", Key::char('<')),
+            ("Space", Key::char(' ')),
+            ("Ctrl+X", Key::ctrl('x')),
+            ("ctrl + x", Key::ctrl('x')),
+            ("<c-x>", Key::ctrl('x')),
+            ("Ctrl++", Key::ctrl('+')),
+            ("Ctrl+_", Key::ctrl('_')),
+            ("Alt+Enter", held(Mods::ALT, Code::Enter)),
+            ("<a-ret>", held(Mods::ALT, Code::Enter)),
+            ("option+Return", held(Mods::ALT, Code::Enter)),
+            ("Alt+Shift+x", Key::alt('X')),
+            ("alt+X", Key::alt('x')),
+            ("F2", Key::plain(Code::F(2))),
+            ("Shift+f12", held(Mods::SHIFT, Code::F(12))),
+            ("Ctrl+Shift+Left", held(Mods::CTRL.with(Mods::SHIFT), Code::Left)),
+            ("pagedown", Key::plain(Code::PageDown)),
+            ("é", Key::char('é')),
+        ] {
+            assert_eq!(parse_key(text), Ok(key), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_help_shows_can_be_written() {
+        for binding in super::super::rows() {
+            for key in binding.keys {
+                assert_eq!(parse_key(&key.to_string()), Ok(*key), "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_is_answered_with_what_to_write() {
+        for (text, words) in [
+            ("", "an empty text is no key; `[]` takes all keys away"),
+            (
+                "<c-x><c-y>",
+                "`<c-x><c-y>` is several keys; write each as a text of its own: [\"Ctrl+X\", \"F2\"]",
+            ),
+            (
+                "Ctrl+Entr",
+                "`Ctrl+Entr` is no key (did you mean `Ctrl+Enter`?); write e.g. Ctrl+X, Alt+Enter, F2 or y",
+            ),
+            ("F13", "`F13` is no key; write e.g. Ctrl+X, Alt+Enter, F2 or y"),
+            ("Hyper+x", "`Hyper+x` is no key; write e.g. Ctrl+X, Alt+Enter, F2 or y"),
+            ("Ctrl+I", "terminals send Ctrl+I as Tab; write another key"),
+            ("<c-m>", "terminals send Ctrl+M as Enter; write another key"),
+            ("Ctrl+Shift+P", "terminals do not tell Ctrl+Shift+P from Ctrl+P; write Ctrl+P"),
+        ] {
+            let said = parse_key(text).map_err(|error| error.to_string());
+            assert_eq!(said, Err(words.to_owned()), "{text:?}");
+        }
+    }
+}
