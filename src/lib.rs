@@ -48,9 +48,9 @@
 //!   `words.rs`), and the slash commands of `command/`, one file each.
 //! - [`frontend`]: print (`print.rs`, `rows.rs`), JSON (`json.rs`), the recorder (`recording.rs`), and the link
 //!   between an interactive face and its session (`link.rs`, `channel.rs`).
-//! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `batch.rs`, `form/`, `transcript.rs`, `selection.rs`,
-//!   `find.rs`, `help.rs`, `composer/`, `completion.rs`, `pick.rs`), update (`msg.rs`, `key.rs`, `keys/` with the one table of
-//!   keys, `update/`), view (`line.rs`, `theme.rs`, `cells/`, `markdown/`, `view/`, `exit.rs`), and a thin shell
+//! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `batch.rs`, `form/`, `transcript.rs`,
+//!   `transcript/`, `selection.rs`, `find.rs`, `help.rs`, `composer/`, `completion.rs`, `pick.rs`), update (`msg.rs`, `key.rs`, `keys/` with the one table of
+//!   keys, `update/`), view (`line.rs`, `copied.rs`, `theme.rs`, `cells/`, `markdown/`, `view/`, `exit.rs`), and a thin shell
 //!   (`shell.rs`, `shell/`). Only the shell knows crossterm.
 //! - [`app`]: the composition root (`build.rs`, `models.rs`, `services.rs`, `opening.rs`, `world.rs`);
 //!   `conductor/` owns the session behind an interactive face, `headless.rs` turns that nobody watches,

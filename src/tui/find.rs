@@ -1,5 +1,329 @@
 //! The search in the transcript.
+//!
+//! It counts in the cells' sources, so that ten thousand messages are searched within a key press; where matches
+//! stand on the screen is found out only in cells that are laid out. Changed by `update`, drawn by `view`.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::cells::{Cell, Look};
+use super::composer::Editor;
+use super::copied::Join;
+use super::line::{Line, cells};
+use super::transcript::{Bookmark, Transcript};
 
 /// What is searched for, and where it was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Find;
+pub struct Find {
+    pub editor: Editor,
+    pub stage: Stage,
+    /// The cell at the top when it was opened: the first match from here on is the first to be shown.
+    pub from: usize,
+    /// Where the screen stood then.
+    pub start: Bookmark,
+    /// Cells with matches, in order.
+    pub hits: Vec<Hit>,
+    pub current: Option<Current>,
+    /// Cells before this one are counted for good.
+    pub counted: usize,
+    /// How often cells had gone away when they were counted.
+    pub shape: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// What is searched for is being written.
+    Writing,
+    /// Letters go from match to match.
+    Walking,
+}
+
+/// Matches in one cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hit {
+    pub cell: usize,
+    /// In what is always shown.
+    pub shown: usize,
+    /// In what folding hides.
+    pub folded: usize,
+}
+
+impl Hit {
+    pub fn count(&self) -> usize {
+        self.shown + self.folded
+    }
+}
+
+/// The match that was gone to: the `nth` of its cell, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Current {
+    pub cell: usize,
+    pub nth: usize,
+}
+
+impl Find {
+    pub fn new(transcript: &Transcript) -> Self {
+        Self {
+            editor: Editor::default(),
+            stage: Stage::Writing,
+            from: transcript.seen().start,
+            start: transcript.bookmark(),
+            hits: Vec::new(),
+            current: None,
+            counted: 0,
+            shape: transcript.shape,
+        }
+    }
+
+    pub fn query(&self) -> Query {
+        Query::new(&self.editor.text())
+    }
+
+    /// Counts anew in the cells from `first` on.
+    pub fn count(&mut self, cells: &[Cell], first: usize) {
+        let query = self.query();
+        self.hits.retain(|hit| hit.cell < first);
+        self.counted = cells.len();
+        if query.is_empty() {
+            return;
+        }
+        let found = cells.iter().enumerate().skip(first).map(|(at, cell)| query.count(at, cell));
+        self.hits.extend(found.filter(|hit| hit.count() > 0));
+    }
+
+    pub fn total(&self) -> usize {
+        self.hits.iter().map(Hit::count).sum()
+    }
+
+    /// Which match of all is the current one, from 1.
+    pub fn number(&self) -> Option<usize> {
+        let current = self.current?;
+        let before: usize = self.hits.iter().take_while(|hit| hit.cell < current.cell).map(Hit::count).sum();
+        Some(before + current.nth + 1)
+    }
+
+    /// The first match from the cell on where the search began; else the last one before it.
+    pub fn first(&self) -> Option<Current> {
+        let after = self.hits.iter().find(|hit| hit.cell >= self.from);
+        let first = after.map(|hit| Current { cell: hit.cell, nth: 0 });
+        first.or_else(|| self.last())
+    }
+
+    fn last(&self) -> Option<Current> {
+        self.hits.last().map(|hit| Current { cell: hit.cell, nth: hit.count() - 1 })
+    }
+
+    /// The match after the current one; after the last comes the first.
+    pub fn next(&self) -> Option<Current> {
+        let Some(current) = self.current else { return self.first() };
+        let at = self.hits.partition_point(|hit| hit.cell < current.cell);
+        let here = self.hits.get(at)?;
+        if here.cell == current.cell && current.nth + 1 < here.count() {
+            return Some(Current { nth: current.nth + 1, ..current });
+        }
+        let after = self.hits.get(at + 1).or_else(|| self.hits.first())?;
+        Some(Current { cell: after.cell, nth: 0 })
+    }
+
+    /// The match before the current one; before the first comes the last.
+    pub fn previous(&self) -> Option<Current> {
+        let Some(current) = self.current else { return self.first() };
+        if current.nth > 0 {
+            return Some(Current { nth: current.nth - 1, ..current });
+        }
+        let at = self.hits.partition_point(|hit| hit.cell < current.cell);
+        match at.checked_sub(1).and_then(|before| self.hits.get(before)) {
+            Some(hit) => Some(Current { cell: hit.cell, nth: hit.count() - 1 }),
+            None => self.last(),
+        }
+    }
+
+    /// The matches of a cell.
+    pub fn hit(&self, cell: usize) -> Option<&Hit> {
+        let at = self.hits.partition_point(|hit| hit.cell < cell);
+        self.hits.get(at).filter(|hit| hit.cell == cell)
+    }
+}
+
+/// A text to look for. A capital letter in it makes capitals count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    text: String,
+    case: Case,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    Counts,
+    Ignored,
+}
+
+impl Query {
+    pub fn new(text: &str) -> Self {
+        let case = if text.chars().any(char::is_uppercase) { Case::Counts } else { Case::Ignored };
+        Self { text: folded(text, case).into_owned(), case }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
+    pub fn case(&self) -> Case {
+        self.case
+    }
+
+    fn count(&self, at: usize, cell: &Cell) -> Hit {
+        let words = cell.words();
+        let shown = if cell.is_markdown() { self.without_marks(&words.shown) } else { words.shown };
+        Hit { cell: at, shown: self.count_in(&shown), folded: self.count_in(&words.folded) }
+    }
+
+    fn count_in(&self, text: &str) -> usize {
+        if text.len() < self.text.len() { 0 } else { folded(text, self.case).matches(&self.text).count() }
+    }
+
+    /// Markdown much as it is read: words that a mark or a line end parts are found together. Where the query holds a
+    /// mark, marks count.
+    fn without_marks<'a>(&self, source: &'a str) -> Cow<'a, str> {
+        const MARKS: [char; 2] = ['*', '`'];
+        if self.text.contains(MARKS) || !source.contains(['*', '`', '\n']) {
+            return Cow::Borrowed(source);
+        }
+        let kept = source.chars().filter(|c| !MARKS.contains(c));
+        Cow::Owned(kept.map(|c| if c == '\n' { ' ' } else { c }).collect())
+    }
+
+    /// Where it stands in the lines of a cell: each match as pieces of lines, since a wrap may part it.
+    pub fn places<'a>(&self, lines: impl Iterator<Item = &'a Line>) -> Vec<Vec<Piece>> {
+        let mut found = Vec::new();
+        if self.is_empty() {
+            return found;
+        }
+        let mut logical = Logical::default();
+        for (at, line) in lines.enumerate() {
+            match &line.copied.join {
+                Join::Ours => continue,
+                Join::Gap(gap) if line.copied.exact.is_none() => logical.gap(gap),
+                Join::Gap(_) | Join::Start => self.search(&std::mem::take(&mut logical), &mut found),
+            }
+            let columns = line.copied.exact.as_ref().map_or(&[][..], |exact| exact.columns());
+            if columns.is_empty() {
+                logical.take(self.case, at, line, line.copied.margin..usize::MAX);
+            }
+            for column in columns {
+                self.search(&std::mem::take(&mut logical), &mut found);
+                logical.take(self.case, at, line, column.clone());
+            }
+        }
+        self.search(&logical, &mut found);
+        found
+    }
+
+    fn search(&self, logical: &Logical, found: &mut Vec<Vec<Piece>>) {
+        for (start, hit) in logical.text.match_indices(&self.text) {
+            let range = start..start + hit.len();
+            let mut pieces: Vec<Piece> = Vec::new();
+            let first = logical.marks.partition_point(|mark| mark.byte < range.start);
+            let marks = logical.marks.iter().skip(first).take_while(|mark| mark.byte < range.end);
+            for mark in marks {
+                match pieces.last_mut() {
+                    Some(piece) if piece.line == mark.line => piece.columns.end = mark.columns.end,
+                    Some(_) | None => pieces.push(Piece { line: mark.line, columns: mark.columns.clone() }),
+                }
+            }
+            if !pieces.is_empty() {
+                found.push(pieces);
+            }
+        }
+    }
+}
+
+/// A part of a match on one line of a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    pub line: usize,
+    pub columns: Range<usize>,
+}
+
+/// A line of the source as it was laid out.
+#[derive(Debug, Default)]
+struct Logical {
+    text: String,
+    marks: Vec<Place>,
+}
+
+/// Where a grapheme of the text stands.
+#[derive(Debug)]
+struct Place {
+    byte: usize,
+    line: usize,
+    columns: Range<usize>,
+}
+
+impl Logical {
+    fn gap(&mut self, gap: &str) {
+        self.text.push_str(gap);
+    }
+
+    fn take(&mut self, case: Case, at: usize, line: &Line, columns: Range<usize>) {
+        for (column, grapheme, _) in line.graphemes() {
+            if columns.contains(&column) {
+                let place =
+                    Place { byte: self.text.len(), line: at, columns: column..column + cells(grapheme) };
+                self.marks.push(place);
+                self.text.push_str(&folded(grapheme, case));
+            }
+        }
+    }
+}
+
+fn folded(text: &str, case: Case) -> Cow<'_, str> {
+    match case {
+        Case::Counts => Cow::Borrowed(text),
+        Case::Ignored if text.is_ascii() => Cow::Owned(text.to_ascii_lowercase()),
+        Case::Ignored => Cow::Owned(text.to_lowercase()),
+    }
+}
+
+/// Matches that are not on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Elsewhere {
+    pub above: usize,
+    pub below: usize,
+    pub folded: usize,
+}
+
+impl Elsewhere {
+    pub fn total(&self) -> usize {
+        self.above + self.below + self.folded
+    }
+}
+
+/// Counts what is out of sight; `seen` are the cells on the screen, `lines` the lines of a cell that are.
+pub fn elsewhere(
+    find: &Find,
+    all: &[Cell],
+    look: &Look,
+    seen: &Range<usize>,
+    lines: impl Fn(usize) -> Range<usize>,
+) -> Elsewhere {
+    let query = find.query();
+    let mut out = Elsewhere::default();
+    for hit in &find.hits {
+        let Some(cell) = all.get(hit.cell) else { continue };
+        let folded = if cell.is_folded(look) { hit.folded } else { 0 };
+        let open = hit.count() - folded;
+        if seen.contains(&hit.cell) {
+            let range = lines(hit.cell);
+            let places = query.places(cell.lines_from(0));
+            let line_of = |place: &&Vec<Piece>| place.first().map_or(0, |piece| piece.line);
+            out.above += places.iter().filter(|place| line_of(place) < range.start).count();
+            out.below += places.iter().filter(|place| line_of(place) >= range.end).count();
+            out.folded += hit.count().saturating_sub(places.len()).min(folded);
+        } else {
+            out.folded += folded;
+            *(if hit.cell < seen.start { &mut out.above } else { &mut out.below }) += open;
+        }
+    }
+    out
+}

@@ -3,8 +3,11 @@
 //! A line knows roles, never colours, and holds only harmless text: [`Span::new`] sanitises. Wrapping never splits
 //! a grapheme and never makes a line wider than told. Called by the Markdown renderer, the cells and the views.
 
+use std::ops::Range;
+
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use super::copied::{Copied, Join};
 use super::theme::Role;
 use crate::stdx::text::{Token, sanitize_line, tokens, width};
 
@@ -16,11 +19,13 @@ pub struct Ink {
     pub italic: bool,
     pub underline: bool,
     pub strike: bool,
+    /// Foreground and background changed places: marked, or found.
+    pub reversed: bool,
 }
 
 impl Ink {
     pub const fn of(role: Role) -> Self {
-        Self { role, bold: false, italic: false, underline: false, strike: false }
+        Self { role, bold: false, italic: false, underline: false, strike: false, reversed: false }
     }
 
     #[must_use]
@@ -68,6 +73,7 @@ impl Span {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Line {
     pub spans: Vec<Span>,
+    pub copied: Copied,
 }
 
 impl Line {
@@ -76,7 +82,7 @@ impl Line {
     }
 
     pub fn of(text: impl AsRef<str>, role: Role) -> Self {
-        Self { spans: vec![Span::new(text, role)] }
+        Self { spans: vec![Span::new(text, role)], copied: Copied::default() }
     }
 
     #[must_use]
@@ -125,7 +131,7 @@ impl Line {
         if self.width() <= width {
             return self;
         }
-        let mut out = Self::new();
+        let mut out = Self { spans: Vec::new(), copied: self.copied };
         let mut room = width;
         for span in self.spans {
             let needed = span.width();
@@ -143,6 +149,70 @@ impl Line {
             break;
         }
         out
+    }
+
+    /// This line as a remark of the program's own, which is not copied.
+    #[must_use]
+    pub fn ours(mut self) -> Self {
+        self.copied.join = Join::Ours;
+        self
+    }
+
+    /// This line behind a margin.
+    #[must_use]
+    pub fn behind(&self, margin: &Self) -> Self {
+        let mut line = margin.clone();
+        line.copied = self.copied.clone();
+        line.copied.margin += margin.width();
+        line.copied.lead.insert_str(0, &margin.copied.lead);
+        self.spans.iter().for_each(|span| line.push(span.clone()));
+        line
+    }
+
+    /// The text in these cells; a wide grapheme counts where any of its cells does.
+    pub fn slice(&self, columns: Range<usize>) -> String {
+        self.graphemes()
+            .filter(|(at, grapheme, _)| at + cells(grapheme).max(1) > columns.start && *at < columns.end)
+            .map(|(_, grapheme, _)| grapheme)
+            .collect()
+    }
+
+    /// Each grapheme with its first cell and the index of its span.
+    pub fn graphemes(&self) -> impl Iterator<Item = (usize, &str, usize)> {
+        let all = self.spans.iter().enumerate();
+        let all = all.flat_map(|(index, span)| span.text.graphemes(true).map(move |one| (one, index)));
+        all.scan(0, |at, (grapheme, index)| {
+            let start = *at;
+            *at += cells(grapheme);
+            Some((start, grapheme, index))
+        })
+    }
+
+    /// This line with the ink of these cells changed.
+    #[must_use]
+    pub fn painted(&self, columns: &Range<usize>, paint: impl Fn(Ink) -> Ink) -> Self {
+        let mut line = Self { spans: Vec::new(), copied: self.copied.clone() };
+        for (at, grapheme, index) in self.graphemes() {
+            let mut span = self.spans[index].clone();
+            grapheme.clone_into(&mut span.text);
+            if columns.contains(&at) {
+                span.ink = paint(span.ink);
+            }
+            line.push(span);
+        }
+        line
+    }
+
+    /// Another first cell in place of this line's own.
+    #[must_use]
+    pub fn beginning(&self, first: Self) -> Self {
+        let mut line = Self { spans: first.spans, copied: self.copied.clone() };
+        for (_, grapheme, index) in self.graphemes().skip(1) {
+            let mut span = self.spans[index].clone();
+            grapheme.clone_into(&mut span.text);
+            line.push(span);
+        }
+        line
     }
 
     /// `left` at the left end and `right` at the right end of `width` cells; the left one gives way.
@@ -182,13 +252,15 @@ pub struct Margin {
 }
 
 impl Margin {
-    pub fn new(first: Line, rest: Line) -> Self {
+    pub fn new(mut first: Line, mut rest: Line) -> Self {
+        first.copied.margin = first.width();
+        rest.copied.margin = rest.width();
         Self { first, rest }
     }
 
     /// The same before every line.
     pub fn even(line: Line) -> Self {
-        Self { first: line.clone(), rest: line }
+        Self::new(line.clone(), line)
     }
 }
 
@@ -201,7 +273,7 @@ pub fn wrap_spans(spans: &[Span], width: usize, margin: &Margin) -> Vec<Line> {
     for span in spans {
         if span.is_break() {
             wrapper.end_word();
-            wrapper.end_line();
+            wrapper.end_line(Join::Start);
             continue;
         }
         for token in tokens(&span.text) {
@@ -209,7 +281,7 @@ pub fn wrap_spans(spans: &[Span], width: usize, margin: &Margin) -> Vec<Line> {
         }
     }
     wrapper.end_word();
-    wrapper.end_line();
+    wrapper.end_line(Join::Start);
     wrapper.lines
 }
 
@@ -218,7 +290,7 @@ pub fn wrap_exact(span: &Span, width: usize, margin: &Margin) -> Vec<Line> {
     let mut wrapper = Wrapper::new(width, margin);
     wrapper.word.push((span.text.clone(), span.ink));
     wrapper.end_word();
-    wrapper.end_line();
+    wrapper.end_line(Join::Start);
     wrapper.lines
 }
 
@@ -283,7 +355,8 @@ impl<'a> Wrapper<'a> {
             return;
         }
         if self.begun {
-            self.end_line();
+            let dropped = gap.into_iter().map(|(text, _)| text).collect();
+            self.end_line(Join::Gap(dropped));
         }
         self.push_cut(word);
     }
@@ -300,7 +373,7 @@ impl<'a> Wrapper<'a> {
             for grapheme in text.graphemes(true) {
                 let fits = self.used + cells(grapheme) <= self.width;
                 if !fits && self.begun {
-                    self.end_line();
+                    self.end_line(Join::Gap(String::new()));
                 }
                 let grapheme = if self.used + cells(grapheme) > self.width { "…" } else { grapheme };
                 self.used += cells(grapheme);
@@ -310,9 +383,11 @@ impl<'a> Wrapper<'a> {
         }
     }
 
-    fn end_line(&mut self) {
+    /// `join` is how the next line hangs on this one.
+    fn end_line(&mut self, join: Join) {
         self.gap.clear();
-        let next = self.margin.rest.clone();
+        let mut next = self.margin.rest.clone();
+        next.copied.join = join;
         self.used = next.width();
         self.begun = false;
         self.lines.push(std::mem::replace(&mut self.line, next));

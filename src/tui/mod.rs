@@ -8,6 +8,7 @@ pub mod cards;
 pub mod cells;
 pub mod completion;
 pub mod composer;
+pub mod copied;
 mod exit;
 pub mod find;
 pub mod form;

@@ -225,6 +225,8 @@ pub enum Life {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Areas {
     pub pane: usize,
+    /// The line that says where else something was found.
+    pub found: usize,
     pub banner: usize,
     pub queue: usize,
     pub composer: usize,
@@ -336,7 +338,8 @@ impl Model {
             None => 0,
         };
         let banner = banner.min(room.saturating_sub(queue + 2));
-        Areas { pane: room - queue - banner, banner, queue, composer }
+        let found = usize::from(self.find.is_some()).min(room.saturating_sub(queue + banner + 2));
+        Areas { pane: room - queue - banner - found, found, banner, queue, composer }
     }
 
     /// When the model next wants a message, if nothing else happens; `None` for never.

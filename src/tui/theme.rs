@@ -140,6 +140,7 @@ impl Theme {
             (ink.italic, Modifier::ITALIC),
             (ink.underline, Modifier::UNDERLINED),
             (ink.strike, Modifier::CROSSED_OUT),
+            (ink.reversed, Modifier::REVERSED),
         ] {
             if on {
                 style = style.add_modifier(modifier);
@@ -230,6 +231,9 @@ pub struct Glyphs {
     pub cursor: &'static str,
     pub corners: [&'static str; 4],
     pub down: &'static str,
+    pub left: &'static str,
+    /// Before the block that has the keys.
+    pub here: &'static str,
     pub dot: &'static str,
 }
 
@@ -259,6 +263,8 @@ impl Glyphs {
         cursor: "▌",
         corners: ["╭", "╮", "╰", "╯"],
         down: "↓",
+        left: "←",
+        here: "▌",
         dot: "·",
     };
 
@@ -287,6 +293,8 @@ impl Glyphs {
         cursor: "_",
         corners: ["+", "+", "+", "+"],
         down: "v",
+        left: "<",
+        here: ">",
         dot: "-",
     };
 }
@@ -350,6 +358,8 @@ mod tests {
                 glyphs.folded,
                 glyphs.cursor,
                 glyphs.down,
+                glyphs.left,
+                glyphs.here,
                 glyphs.dot,
             ];
             let all = singles

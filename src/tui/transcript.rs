@@ -2,11 +2,14 @@
 //!
 //! Positions are a cell and a line in it, never a sum of heights, so that only what is seen is ever laid out and
 //! nothing that is appended moves what the person reads. Called by `update`; `view` draws what [`Transcript::layout`]
-//! found visible.
+//! found visible. `turn.rs` has what the running turn changes, `place.rs` what stands where.
 
-use super::cells::{CallRow, Cell, CellKind, Look};
+mod place;
+mod turn;
+
+pub use self::place::{Bookmark, Hit, Spot, columns};
+use super::cells::{Cell, Look};
 use super::line::Line;
-use crate::message::CallId;
 
 /// Cells on either side of the screen whose lines are kept.
 const KEPT_AROUND: usize = 40;
@@ -22,6 +25,14 @@ pub struct Transcript {
     visible: Vec<Visible>,
     /// Range of cells that may hold lines.
     cached: (usize, usize),
+    /// Width of the last layout.
+    width: usize,
+    /// First cell that the running turn may change.
+    fresh: usize,
+    /// Cells before it that may change nevertheless: calls without an outcome, a command that runs.
+    open: Vec<usize>,
+    /// Counts the times that cells went away, by which old places are known to be void.
+    pub shape: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,7 +63,8 @@ struct Visible {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Row<'a> {
     Blank,
-    Text(&'a Line),
+    /// A line of a cell, by their indices.
+    Text(usize, usize, &'a Line),
     /// A line of the card, by its index.
     Card(usize, &'a Line),
 }
@@ -77,44 +89,6 @@ impl Transcript {
         }
     }
 
-    pub fn last_mut(&mut self) -> Option<&mut Cell> {
-        self.cells.last_mut()
-    }
-
-    /// The newest cell of which `is` holds, to be changed.
-    pub fn newest_mut(&mut self, is: impl Fn(&CellKind) -> bool) -> Option<&mut Cell> {
-        let at = self.cells.iter().rposition(|cell| is(&cell.kind))?;
-        let cell = &mut self.cells[at];
-        cell.touch();
-        Some(cell)
-    }
-
-    /// The row of a call, to be changed.
-    pub fn call_mut(&mut self, id: &CallId) -> Option<&mut CallRow> {
-        let cell = self.newest_mut(|kind| matches!(kind, CellKind::Call(row) if row.id == *id))?;
-        if let CellKind::Call(row) = &mut cell.kind { Some(row) } else { None }
-    }
-
-    /// All cells, to be changed.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Cell> {
-        self.cells.iter_mut()
-    }
-
-    /// Other cells in place of all.
-    pub fn replace(&mut self, cells: Vec<Cell>) {
-        *self = Self { cells, ..Self::default() };
-    }
-
-    /// Drops the cells for which `keep` says so; the place on the screen stays where it can.
-    pub fn retain(&mut self, keep: impl Fn(&Cell) -> bool) {
-        if let Scroll::At(place) = &mut self.scroll {
-            let gone = self.cells.iter().take(place.block).filter(|cell| !keep(cell)).count();
-            place.block -= gone;
-        }
-        self.cells.retain(keep);
-        self.visible.clear();
-    }
-
     /// Whether anything on the screen looks different at another moment.
     pub fn moves(&self) -> bool {
         self.visible.iter().any(|visible| self.cells.get(visible.block).is_some_and(Cell::moves))
@@ -123,6 +97,7 @@ impl Transcript {
     /// Finds what `rows` rows show, with `card` after the last cell.
     pub fn layout(&mut self, look: &Look, rows: usize, card: Vec<Line>) {
         self.card = card;
+        self.keep_place(look);
         self.visible = match self.scroll {
             Scroll::Follow => self.at_bottom(look, rows),
             Scroll::At(place) => self.at_place(look, rows, place),
@@ -130,9 +105,28 @@ impl Transcript {
         self.forget_far();
     }
 
+    /// At another width the place at the top keeps its cell, and about its part of it.
+    fn keep_place(&mut self, look: &Look) {
+        if let Scroll::At(place) = self.scroll
+            && self.width != look.width
+            && let Some(cell) = self.cells.get(place.block)
+        {
+            let before = cell.lines_from(0).count() + self.gap(place.block);
+            let now = self.height(place.block, look);
+            if let Some(line) = (place.line * now).checked_div(before) {
+                self.scroll = Scroll::At(Place { block: place.block, line });
+            }
+        }
+        self.width = look.width;
+    }
+
     /// The height of a block as of now.
     fn height(&mut self, block: usize, look: &Look) -> usize {
         let gap = self.gap(block);
+        if block < self.cells.len() {
+            let (from, to) = self.cached;
+            self.cached = if from == to { (block, block + 1) } else { (from.min(block), to.max(block + 1)) };
+        }
         match self.cells.get_mut(block) {
             Some(cell) => gap + cell.refresh(look),
             None if self.card.is_empty() => 0,
@@ -194,24 +188,37 @@ impl Transcript {
         self.unseen = 0;
     }
 
+    /// What is said while the end is out of sight: how much came since.
+    /// `bottom` is the key that goes there.
+    pub fn pill(&self, down: &str, bottom: &str) -> Option<String> {
+        match (self.scroll, self.unseen) {
+            (Scroll::Follow, _) => None,
+            (Scroll::At(_), 0) => Some(format!(" {down} {bottom} ")),
+            (Scroll::At(_), unseen) => Some(format!(" {down} {unseen} new ")),
+        }
+    }
+
     pub fn to_top(&mut self) {
         self.scroll = Scroll::At(Place { block: 0, line: 0 });
     }
 
-    /// Moves `by` lines up from what is on the screen.
+    /// Moves `by` lines up.
     pub fn up(&mut self, by: usize, look: &Look) {
-        let Some(mut place) = self.top() else { return };
+        if let Some(top) = self.top() {
+            self.scroll = Scroll::At(self.above(top, by, look));
+        }
+    }
+
+    /// The place so many lines above another one, or the start.
+    fn above(&mut self, mut place: Place, by: usize, look: &Look) -> Place {
         let mut left = by;
         while left > place.line {
-            let Some(block) = place.block.checked_sub(1) else {
-                self.scroll = Scroll::At(Place { block: 0, line: 0 });
-                return;
-            };
+            let Some(block) = place.block.checked_sub(1) else { return Place { block: 0, line: 0 } };
             left -= place.line;
             place = Place { block, line: self.height(block, look) };
         }
         place.line -= left;
-        self.scroll = Scroll::At(place);
+        place
     }
 
     /// Moves `by` lines down; the layout finds out whether that is the end.
@@ -233,7 +240,11 @@ impl Transcript {
         self.scroll = Scroll::At(place);
     }
 
+    /// What is at the top, or will be in the next frame.
     fn top(&self) -> Option<Place> {
+        if let Scroll::At(place) = self.scroll {
+            return Some(place);
+        }
         self.visible.first().map(|visible| Place { block: visible.block, line: visible.from })
     }
 
@@ -256,7 +267,11 @@ impl Transcript {
             let blanks = gap.saturating_sub(visible.from);
             let from = visible.from.saturating_sub(gap);
             let lines: Box<dyn Iterator<Item = Row<'_>>> = match self.cells.get(visible.block) {
-                Some(cell) => Box::new(cell.lines_from(from).map(Row::Text)),
+                Some(cell) => Box::new(
+                    cell.lines_from(from)
+                        .enumerate()
+                        .map(move |(at, line)| Row::Text(visible.block, from + at, line)),
+                ),
                 None => Box::new(
                     self.card.iter().enumerate().skip(from).map(|(index, line)| Row::Card(index, line)),
                 ),
@@ -271,7 +286,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tui::cells::{Fold, Motion};
+    use crate::tui::cells::{CellKind, Fold, Motion};
     use crate::tui::theme::Glyphs;
 
     fn look(width: usize) -> Look {
@@ -296,7 +311,7 @@ mod tests {
             .rows()
             .map(|row| match row {
                 Row::Blank => String::new(),
-                Row::Text(line) | Row::Card(_, line) => line.text().trim().to_owned(),
+                Row::Text(_, _, line) | Row::Card(_, line) => line.text().trim().to_owned(),
             })
             .collect()
     }
@@ -326,6 +341,55 @@ mod tests {
         transcript.up(3, &look(40));
         assert_eq!(screen(&mut transcript, 5), ["· c0l0"]);
         assert!(transcript.follows());
+    }
+
+    #[test]
+    fn another_width_keeps_the_cell_at_the_top() {
+        let mut transcript = Transcript::default();
+        for number in 0..9 {
+            transcript.push(Cell::new(CellKind::Note { text: format!("c{number} {}", "word ".repeat(60)) }));
+        }
+        transcript.layout(&look(40), 6, Vec::new());
+        transcript.up(23, &look(40));
+        transcript.layout(&look(40), 6, Vec::new());
+        let top = transcript.top().map(|place| place.block);
+        for width in [60, 100, 40, 25, 40] {
+            transcript.layout(&look(width), 6, Vec::new());
+            assert_eq!(transcript.top().map(|place| place.block), top, "at {width}");
+        }
+    }
+
+    #[test]
+    fn a_long_transcript_is_laid_out_where_it_is_seen() {
+        let mut transcript = Transcript::default();
+        transcript.replace((0..10_000).map(|number| note(number, 2)).collect());
+        let laid_out =
+            |transcript: &Transcript| transcript.cells.iter().filter(|cell| cell.holds_lines()).count();
+        transcript.layout(&look(40), 30, Vec::new());
+        assert!(laid_out(&transcript) <= 30);
+        transcript.to_top();
+        transcript.layout(&look(40), 30, Vec::new());
+        transcript.reveal(5_000, 1, &look(40), 30);
+        transcript.layout(&look(40), 30, Vec::new());
+        for _ in 0..500 {
+            transcript.up(3, &look(40));
+            transcript.layout(&look(40), 30, Vec::new());
+        }
+        assert!(laid_out(&transcript) <= 30 + 2 * KEPT_AROUND, "{}", laid_out(&transcript));
+    }
+
+    #[test]
+    fn only_what_may_change_is_looked_through() {
+        let mut transcript = Transcript::default();
+        let draft =
+            || Cell::provisional(CellKind::CallDraft(crate::tui::cells::CallDraft::new(0, "x".into())));
+        (0..3).for_each(|number| transcript.push(note(number, 1)));
+        transcript.settle();
+        transcript.push(draft());
+        assert_eq!((transcript.fresh_from(), transcript.fresh().len()), (3, 1));
+        assert!(transcript.newest_mut(|kind| matches!(kind, CellKind::Note { .. })).is_none());
+        transcript.retain(|_| false);
+        assert_eq!((transcript.cells().len(), transcript.shape), (3, 1));
     }
 
     proptest! {

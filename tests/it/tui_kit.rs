@@ -8,6 +8,7 @@ use co::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use co::tool::{Access, CallPlan, DiffKind, DiffLine, Preview, Risk, Undo};
 use co::tui::key::parse_keys;
 use co::tui::keys::Keymap;
+use co::tui::msg::{Mouse, MouseWhat};
 use co::tui::theme::Glyphs;
 use co::tui::{Cmd, Fold, Input, Model, Motion, Msg, Setup, Surroundings, Theme, ThemeChoice, update, view};
 use ratatui::Terminal;
@@ -135,6 +136,61 @@ impl Screen {
         let at = self.terminal.backend().cursor_position();
         let shown = self.terminal.backend().cursor_visible();
         text + &if shown { format!("cursor {},{}\n", at.x, at.y) } else { "cursor hidden\n".to_owned() }
+    }
+
+    /// The same, with what is drawn reversed between `«` and `»`.
+    pub fn marked_shot(&mut self) -> String {
+        let plain = self.shot();
+        let buffer = self.terminal.backend().buffer().clone();
+        let reversed = |column: u16, row: u16| {
+            buffer[(column, row)].modifier.contains(ratatui::style::Modifier::REVERSED)
+        };
+        let mut out = String::new();
+        for (row, line) in plain.lines().enumerate() {
+            let row = u16::try_from(row).unwrap();
+            let mut before = false;
+            for (column, grapheme) in line.chars().enumerate() {
+                let column = u16::try_from(column).unwrap();
+                let now = row < buffer.area.height && column < buffer.area.width && reversed(column, row);
+                out.push_str(if now && !before {
+                    "«"
+                } else if before && !now {
+                    "»"
+                } else {
+                    ""
+                });
+                out.push(grapheme);
+                before = now;
+            }
+            out.push_str(if before { "»\n" } else { "\n" });
+        }
+        out
+    }
+
+    /// What was given to the clipboard, in order.
+    pub fn copies(&self) -> Vec<&str> {
+        self.cmds
+            .iter()
+            .filter_map(|cmd| if let Cmd::Copy { text } = cmd { Some(&**text) } else { None })
+            .collect()
+    }
+
+    pub fn mouse(mut self, what: MouseWhat, column: u16, row: u16) -> Self {
+        self.feed(Input::Mouse(Mouse { what, column, row }));
+        self.feed(Input::Frame);
+        self
+    }
+
+    pub fn click(self, column: u16, row: u16) -> Self {
+        self.mouse(MouseWhat::Press, column, row).mouse(MouseWhat::Release, column, row)
+    }
+
+    pub fn drag(self, from: (u16, u16), to: (u16, u16)) -> Self {
+        self.mouse(MouseWhat::Press, from.0, from.1).mouse(MouseWhat::Drag, to.0, to.1).mouse(
+            MouseWhat::Release,
+            to.0,
+            to.1,
+        )
     }
 
     pub fn asks(&self) -> Vec<&Ask> {

@@ -1,5 +1,7 @@
 //! The model's answer: Markdown, live while it streams.
 
+use std::borrow::Cow;
+
 use super::Look;
 use crate::tui::line::Line;
 use crate::tui::markdown::{Page, StreamMarkdown, render};
@@ -61,8 +63,8 @@ impl Answer {
 
     /// The part ended without a commit: what came is all there is.
     pub fn end(&mut self) {
-        let text = self.source();
         if self.is_live() {
+            let text = self.source().into_owned();
             self.commit(text);
         }
     }
@@ -71,12 +73,13 @@ impl Answer {
         matches!(self.text, Text::Live { .. })
     }
 
-    pub fn source(&self) -> String {
+    pub fn source(&self) -> Cow<'_, str> {
         match &self.text {
             Text::Live { stream, unread } => {
-                stream.as_ref().map_or("", StreamMarkdown::source).to_owned() + unread
+                let read = stream.as_ref().map_or("", StreamMarkdown::source);
+                if unread.is_empty() { Cow::Borrowed(read) } else { Cow::Owned(format!("{read}{unread}")) }
             }
-            Text::Whole { source, .. } | Text::Committed { source } => source.clone(),
+            Text::Whole { source, .. } | Text::Committed { source } => Cow::Borrowed(source),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::frontend::link::Tone;
 use crate::message::{CallId, ReturnStatus, ToolCall, ToolReturn};
 use crate::stdx::json_stream::StringReader;
 use crate::stdx::text::{expand_tabs, one_line_summary};
+use crate::tui::copied::{Exact, exactly};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact};
 use crate::tui::theme::Role;
 
@@ -26,6 +27,9 @@ const LIVE_BYTES: usize = 8 * 1024;
 
 /// Arguments that say most about a call, the best first.
 const TELLING: [&str; 8] = ["path", "command", "pattern", "query", "url", "file", "name", "text"];
+
+/// Cells before the name of a row.
+const MARGIN: usize = 3;
 
 /// Below this width a row has no time and narrower columns.
 const NARROW: usize = 60;
@@ -136,6 +140,28 @@ impl CallRow {
         Some(Duration::from_millis(now_ms.saturating_sub(started)))
     }
 
+    /// Whether something may still come of it, in this turn or a later one.
+    pub fn is_open(&self) -> bool {
+        match self.state {
+            CallState::Planned | CallState::Waiting | CallState::Running => true,
+            CallState::Done(ReturnStatus::Undecided | ReturnStatus::Interrupted | ReturnStatus::Unknown) => {
+                true
+            }
+            CallState::Done(ReturnStatus::Ok | ReturnStatus::Failed | ReturnStatus::Denied) => false,
+        }
+    }
+
+    /// What it said, all that is kept of it.
+    pub fn output(&self) -> &str {
+        if self.returned.is_empty() { &self.live } else { &self.returned }
+    }
+
+    /// As much of that as is ever shown.
+    pub fn shown_output(&self) -> &str {
+        let text = self.output();
+        text.split_at(text.floor_char_boundary(MOST_BYTES)).0
+    }
+
     pub(super) fn lines(&self, look: &Look) -> Vec<Line> {
         let mark = match (self.state, &self.decision) {
             (CallState::Waiting, _) => (look.glyphs.waiting, Role::Waiting),
@@ -182,10 +208,10 @@ impl CallRow {
 
     /// What stands under the row.
     fn below(&self, look: &Look, lines: &mut Vec<Line>) {
-        let margin = look.barred(look.glyphs.side, Role::Dim);
+        let margin = Margin::even(look.barred(look.glyphs.side, Role::Dim).rest.with("  ", Role::Text));
         let mut put = |text: &str, role: Role| {
-            let span = Span::inked(format!("  {}", expand_tabs(text)), Ink::of(role));
-            let line = wrap_exact(&span, usize::MAX / 2, &margin).into_iter().next();
+            let span = Span::inked(expand_tabs(text), Ink::of(role));
+            let line = exactly(wrap_exact(&span, usize::MAX / 2, &margin), text).into_iter().next();
             lines.extend(line.map(|line| line.cut(look.width)));
         };
         if let Some(decision) = self.decision.as_ref().filter(|_| self.state != CallState::Waiting)
@@ -231,13 +257,13 @@ fn whole(text: &str, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
             hidden += shown.lines().count() - index;
             break;
         }
-        let span = Span::inked(format!("  {}", expand_tabs(line)), Ink::of(Role::Dim));
-        lines.extend(wrap_exact(&span, look.width, margin));
+        let span = Span::inked(expand_tabs(line), Ink::of(Role::Dim));
+        lines.extend(exactly(wrap_exact(&span, look.width, margin), line));
     }
     if hidden > 0 {
         let mut line = margin.rest.clone();
-        line.push(Span::new(format!("  … {hidden} more lines"), Role::Dim));
-        lines.push(line);
+        line.push(Span::new(format!("… {hidden} more lines"), Role::Dim));
+        lines.push(line.ours());
     }
 }
 
@@ -267,13 +293,20 @@ fn columns(
     tool.pad_to(name_cells);
     tool.spans.into_iter().for_each(|span| left.push(span));
     left.push(Span::new(" ", Role::Text));
+    let named = left.width();
     left.push(Span::new(subject, Role::Text));
+    let time = took.map_or(String::new(), seconds);
+    let outcome = result.text();
+    let said = [name, subject, outcome.trim(), &time];
+    let said: Vec<&str> = said.into_iter().filter(|part| !part.is_empty()).collect();
     let mut right = result;
     if !narrow {
         right.pad_to(18);
-        let time = took.map_or(String::new(), seconds);
         right.push(Span::new(format!("{time:>6}"), Role::Dim));
     }
+    let subject_to = left.width().min(look.width.saturating_sub(right.width() + 1));
+    left.copied.margin = MARGIN;
+    left.copied.exact = Some(Exact::new(&said.join("  "), vec![MARGIN..named - 1, named..subject_to]));
     Line::spread(left, right, look.width)
 }
 

@@ -3,6 +3,7 @@
 //! Bounded: beyond its limit the oldest text is dropped, and counted. Used for thinking and for command output.
 
 use crate::stdx::text::expand_tabs;
+use crate::tui::copied::exactly;
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_spans};
 use crate::tui::theme::Role;
 
@@ -92,7 +93,7 @@ impl Flow {
         let span = Span::inked(expand_tabs(line), Ink::of(self.role));
         match self.breaks {
             Breaks::Words => wrap_spans(&[span], self.width, &Margin::default()),
-            Breaks::Anywhere => wrap_exact(&span, self.width, &Margin::default()),
+            Breaks::Anywhere => exactly(wrap_exact(&span, self.width, &Margin::default()), line),
         }
     }
 

@@ -8,12 +8,14 @@ pub mod call;
 pub mod card;
 pub mod diff;
 mod flow;
+mod reading;
 mod shell;
 mod text;
 mod thinking;
 
 pub use self::answer::Answer;
 pub use self::call::{CallDraft, CallRow, CallState};
+pub use self::reading::Words;
 pub use self::shell::ShellCell;
 pub use self::thinking::Thinking;
 use super::line::{Line, Margin};
@@ -88,6 +90,8 @@ pub struct Cell {
     pub kind: CellKind,
     /// Whether it is part of a reply that may yet be void.
     pub standing: Standing,
+    /// What the person wants of this one cell, whatever holds for all.
+    fold: Option<Fold>,
     cache: Option<Cached>,
 }
 
@@ -140,7 +144,7 @@ pub enum CellKind {
 
 impl Cell {
     pub fn new(kind: CellKind) -> Self {
-        Self { kind, standing: Standing::Kept, cache: None }
+        Self { kind, standing: Standing::Kept, fold: None, cache: None }
     }
 
     pub fn provisional(kind: CellKind) -> Self {
@@ -172,6 +176,7 @@ impl Cell {
 
     /// Brings the lines up to date; gives their number.
     pub fn refresh(&mut self, look: &Look) -> usize {
+        let look = &self.own(look);
         if let CellKind::Answer(answer) = &mut self.kind
             && let Some(height) = answer.refresh_live(look)
         {

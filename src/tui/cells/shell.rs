@@ -41,6 +41,19 @@ impl ShellCell {
         matches!(self.state, State::Running { .. })
     }
 
+    pub fn command(&self) -> &str {
+        &self.command
+    }
+
+    pub fn output(&self) -> &str {
+        self.output.source()
+    }
+
+    /// Whether there is more than a folded cell shows.
+    pub fn is_long(&self) -> bool {
+        self.output.source().lines().nth(TAIL).is_some()
+    }
+
     pub fn lines(&mut self, look: &Look) -> Vec<Line> {
         let head = Line::of(" ", Role::Text).with("!", Role::User).with(" ", Role::Text);
         let margin = Margin::new(head, Line::of("   ", Role::Text));
@@ -55,13 +68,9 @@ impl ShellCell {
         if hidden > 0 {
             let mut line = bar.clone();
             line.push(Span::new(format!("… {hidden} lines before, Ctrl+O all that is kept"), Role::Dim));
-            lines.push(line.cut(look.width));
+            lines.push(line.cut(look.width).ours());
         }
-        for line in self.output.tail(shown) {
-            let mut shown = bar.clone();
-            line.spans.iter().for_each(|span| shown.push(span.clone()));
-            lines.push(shown);
-        }
+        lines.extend(self.output.tail(shown).map(|line| line.behind(&bar)));
         lines.push(self.foot(look));
         lines
     }
@@ -74,6 +83,6 @@ impl ShellCell {
             }
             State::Ended { outcome, took } => format!("   {outcome}  {}", call::seconds(*took)),
         };
-        Line::of(text, Role::Dim).cut(look.width)
+        Line::of(text, Role::Dim).cut(look.width).ours()
     }
 }

@@ -3,6 +3,7 @@
 use super::{Fold, Look};
 use crate::frontend::link::Tone;
 use crate::stdx::text::expand_tabs;
+use crate::tui::copied::exactly;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::markdown::render;
 use crate::tui::theme::Role;
@@ -14,6 +15,11 @@ const MOST_LINES: usize = 2_000;
 /// Bytes of one line of a prompt that are shown.
 const LONGEST_LINE: usize = 16 * 1024;
 
+/// Whether there is more of a prompt than a folded cell shows.
+pub fn is_long(text: &str) -> bool {
+    text.trim_end_matches('\n').split('\n').nth(FOLDED_LINES).is_some()
+}
+
 pub fn user(text: &str, look: &Look) -> Vec<Line> {
     let shown = match look.details {
         Fold::Folded => FOLDED_LINES,
@@ -24,12 +30,13 @@ pub fn user(text: &str, look: &Look) -> Vec<Line> {
     let text = text.trim_end_matches('\n');
     for line in text.split('\n').take(shown) {
         let (line, _) = line.split_at(line.floor_char_boundary(LONGEST_LINE));
-        lines.extend(wrap_spans(&[Span::new(expand_tabs(line), Role::Text)], look.width, &margin));
+        let wrapped = wrap_spans(&[Span::new(expand_tabs(line), Role::Text)], look.width, &margin);
+        lines.extend(exactly(wrapped, line));
     }
     let hidden = text.split('\n').count().saturating_sub(shown);
     if hidden > 0 {
         let more = Span::new(format!("… {hidden} more lines"), Role::Dim);
-        lines.extend(wrap_spans(&[more], look.width, &margin));
+        lines.extend(wrap_spans(&[more], look.width, &margin).into_iter().map(Line::ours));
     }
     lines
 }

@@ -47,6 +47,10 @@ impl Thinking {
         }
     }
 
+    pub fn source(&self) -> &str {
+        self.text.source()
+    }
+
     pub fn is_live(&self) -> bool {
         matches!(self.state, State::Live { .. })
     }
@@ -63,14 +67,10 @@ impl Thinking {
             return lines;
         }
         self.text.refresh(look.width.saturating_sub(bar.width()));
-        for line in self.text.tail(shown) {
-            let mut shown = bar.clone();
-            line.spans.iter().for_each(|span| shown.push(span.clone()));
-            lines.push(shown);
-        }
+        lines.extend(self.text.tail(shown).map(|line| line.behind(&bar)));
         if self.text.height() > shown {
-            let hint = Line::of(format!("(last {TAIL} lines, Ctrl+O all)"), Role::Dim);
-            lines.push(Line::spread(bar, hint, look.width));
+            let hint = format!("(last {TAIL} lines {} Ctrl+O all)", look.glyphs.dot);
+            lines.push(Line::spread(bar, Line::of(hint, Role::Dim), look.width).ours());
         }
         lines
     }
@@ -83,11 +83,11 @@ impl Thinking {
             }
             State::Done { took_ms } => {
                 let mark = if shown == 0 { look.glyphs.folded } else { look.glyphs.open };
-                let time = took_ms.map_or(String::new(), |took| format!("  {}s", took / 1_000));
+                let time = took_ms.map_or(String::new(), |took| format!(" {}s", took / 1_000));
                 (mark, format!("thought{time}"))
             }
         };
         let text = format!(" {mark} {words} {} ~{tokens} tok", look.glyphs.dot);
-        Line::of(text, Role::Dim).cut(look.width)
+        Line::of(text, Role::Dim).cut(look.width).ours()
     }
 }

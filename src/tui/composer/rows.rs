@@ -81,6 +81,14 @@ impl Editor {
         }
     }
 
+    /// Moves the cursor to the item at a place on the screen, or the nearest one.
+    pub fn go_to(&mut self, width: usize, place: Position) {
+        let rows = Rows::of(self, width);
+        self.goal = Some(place.column);
+        self.go_to_row(&rows, place.row.min(rows.height().saturating_sub(1)));
+        self.goal = None;
+    }
+
     fn go_to_row(&mut self, rows: &Rows, row: usize) -> Moved {
         let goal = self.goal.unwrap_or(rows.cursor.column);
         let soft = rows.rows.get(row + 1).is_some_and(|next| next.from == rows.rows[row].to);

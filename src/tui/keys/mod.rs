@@ -55,6 +55,8 @@ pub enum Context {
     Transcript,
     /// What is searched for in the transcript is being written.
     Find,
+    /// It was written, and letters go from match to match.
+    Found,
     /// A list to pick from lies over the transcript.
     Pick,
     Help,
@@ -197,6 +199,8 @@ pub enum PickKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FindKey {
     Open,
+    /// What is searched for can be written again.
+    Edit,
     Previous,
     Next,
 }
@@ -208,6 +212,10 @@ pub enum SelectKey {
     Next,
     Fold,
     Copy,
+    /// Begins to mark lines, which moves then extend.
+    Lines,
+    ExtendUp,
+    ExtendDown,
 }
 
 /// What is done in the list of keys.

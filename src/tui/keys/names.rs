@@ -35,13 +35,14 @@ pub const LAYERS: &[&[Context]] = &[
     &[Context::Batch, Context::Global],
     &[Context::Transcript, Context::Global],
     &[Context::Find, Context::Text, Context::Global],
+    &[Context::Found, Context::Global],
     &[Context::Pick, Context::Text, Context::Global],
     &[Context::Help, Context::Global],
 ];
 
 impl Context {
     /// All of them, in the order in which lists show them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Composer,
         Self::Text,
         Self::Completion,
@@ -53,6 +54,7 @@ impl Context {
         Self::Form,
         Self::Transcript,
         Self::Find,
+        Self::Found,
         Self::Pick,
         Self::Help,
     ];
@@ -84,6 +86,7 @@ impl Context {
             Self::Completion => ("completion", "while completions are shown", AreText),
             Self::Transcript => ("transcript", "while the transcript has the keys", AreKeys),
             Self::Find => ("find", "while something is searched for", AreText),
+            Self::Found => ("found", "while matches are walked through", AreKeys),
             Self::Pick => ("pick", "in a list to pick from", AreText),
             Self::Help => ("help", "in the list of keys", AreText),
         }
@@ -135,10 +138,14 @@ impl Action {
             Self::Find(FindKey::Open) => "find-open",
             Self::Find(FindKey::Previous) => "previous",
             Self::Find(FindKey::Next) => "next",
+            Self::Find(FindKey::Edit) => "edit",
             Self::Select(SelectKey::Previous) => "previous",
             Self::Select(SelectKey::Next) => "next",
             Self::Select(SelectKey::Fold) => "fold",
             Self::Select(SelectKey::Copy) => "copy",
+            Self::Select(SelectKey::Lines) => "lines",
+            Self::Select(SelectKey::ExtendUp) => "extend-up",
+            Self::Select(SelectKey::ExtendDown) => "extend-down",
             Self::InHelp(HelpKey::Previous) => "previous",
             Self::InHelp(HelpKey::Next) => "next",
             Self::InHelp(HelpKey::Run) => "run",

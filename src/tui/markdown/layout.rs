@@ -7,6 +7,7 @@
 use super::parse::{Block, Item, List, Spacing, Task};
 use super::{Page, table};
 use crate::stdx::text::expand_tabs;
+use crate::tui::copied::{Exact, exactly};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
 
@@ -52,7 +53,8 @@ impl Layout {
             Block::Code { text } => self.verbatim(text, Role::Code, margin),
             Block::Html { text } => self.verbatim(text, Role::Dim, margin),
             Block::Quote(blocks) => {
-                let bar = Line::of(self.glyphs.side, Role::Quote).with(" ", Role::Quote);
+                let mut bar = Line::of(self.glyphs.side, Role::Quote).with(" ", Role::Quote);
+                "> ".clone_into(&mut bar.copied.lead);
                 let inner = self.nest(margin, &bar, &bar);
                 if blocks.is_empty() {
                     self.lines.push(inner.first);
@@ -68,6 +70,7 @@ impl Layout {
                 let room = self.width.saturating_sub(margin.first.width()).max(1);
                 let mut line = margin.first.clone();
                 line.push(Span::new(self.glyphs.rule.repeat(room), Role::Dim));
+                line.copied.exact = Some(Exact::whole("---"));
                 self.lines.push(line);
             }
         }
@@ -80,7 +83,7 @@ impl Layout {
         for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
             let line = line.strip_suffix('\r').unwrap_or(line);
             let span = Span::inked(expand_tabs(line), Ink::of(role));
-            self.lines.extend(wrap_exact(&span, self.width, &margin));
+            self.lines.extend(exactly(wrap_exact(&span, self.width, &margin), line));
             margin = Margin::even(margin.rest);
         }
     }
@@ -99,8 +102,11 @@ impl Layout {
                 }
                 _ => format!("{} ", self.bullet(item, depth)),
             };
-            let hang = Line::of(" ".repeat(marker.chars().count()), Role::Text);
-            let inner = self.nest(&outer, &Line::of(marker, Role::Dim), &hang);
+            let mut hang = Line::of(" ".repeat(marker.chars().count()), Role::Text);
+            let mut bullet = Line::of(&marker, Role::Dim);
+            bullet.copied.lead = source_of(item, list, marker);
+            hang.copied.lead = " ".repeat(bullet.copied.lead.len());
+            let inner = self.nest(&outer, &bullet, &hang);
             if item.blocks.is_empty() {
                 self.lines.push(inner.first);
             } else {
@@ -122,10 +128,21 @@ impl Layout {
         let joined = |outer: &Line, inner: &Line| {
             let mut line = outer.clone();
             inner.spans.iter().for_each(|span| line.push(span.clone()));
+            line.copied.lead.push_str(&inner.copied.lead);
             line
         };
         let margin = Margin::new(joined(&outer.first, first), joined(&outer.rest, rest));
         let indent = margin.first.width().max(margin.rest.width());
         if indent + LEAST_ROOM <= self.width { margin } else { outer.clone() }
+    }
+}
+
+/// What stood in the source where the marker of an item stands on the screen.
+fn source_of(item: &Item, list: &List, marker: String) -> String {
+    match (list.first, item.task) {
+        (_, Some(Task::Open)) => "- [ ] ".to_owned(),
+        (_, Some(Task::Done)) => "- [x] ".to_owned(),
+        (Some(_), None) => marker,
+        (None, None) => "- ".to_owned(),
     }
 }

@@ -6,6 +6,7 @@
 use pulldown_cmark::Alignment;
 
 use super::parse::Table;
+use crate::tui::copied::{Exact, Join};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
 
@@ -29,6 +30,8 @@ pub fn lines(table: &Table, width: usize, margin: &Margin, glyphs: &'static Glyp
     let mut out = Vec::with_capacity(bodies.len());
     for body in bodies {
         let mut line = before.clone();
+        line.copied.join = body.copied.join;
+        line.copied.exact = body.copied.exact.map(|exact| exact.moved(line.copied.margin));
         body.spans.into_iter().for_each(|span| line.push(span));
         out.push(line);
         before = &margin.rest;
@@ -120,7 +123,24 @@ impl Sheet<'_> {
             })
             .collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or(1);
-        (0..height).map(|at| self.line(&cells, at)).collect()
+        (0..height).map(|at| self.copyable(self.line(&cells, at), row, at)).collect()
+    }
+
+    /// Copied, a row is one of Markdown, however many lines it takes here.
+    fn copyable(&self, mut line: Line, row: &[Vec<Span>], at: usize) -> Line {
+        let text =
+            |cell: &Vec<Span>| cell.iter().map(|span| span.text().replace('\n', " ")).collect::<String>();
+        let cells: Vec<String> = row.iter().map(text).collect();
+        let columns = self.columns.iter().scan(0, |before, width| {
+            let start = *before + 2;
+            *before += width + FRAME;
+            Some(start..start + width)
+        });
+        line.copied.exact = Some(Exact::new(&format!("| {} |", cells.join(" | ")), columns.collect()));
+        if at > 0 {
+            line.copied.join = Join::Gap(" ".to_owned());
+        }
+        line
     }
 
     fn line(&self, cells: &[Vec<Line>], at: usize) -> Line {
@@ -148,7 +168,10 @@ impl Sheet<'_> {
             text.push_str(&self.glyphs.rule.repeat(width + 2));
         }
         text.push_str(self.glyphs.tee[1]);
-        Line::of(text, Role::Dim)
+        let mut line = Line::of(text, Role::Dim);
+        let source = format!("|{}", "---|".repeat(self.columns.len()));
+        line.copied.exact = Some(Exact::whole(&source));
+        line
     }
 }
 

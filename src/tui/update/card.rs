@@ -3,7 +3,7 @@
 //! Nothing is approved that has not been on the screen whole, nothing by a key pressed within the guard time, and
 //! HIGH only by a second key after that time.
 
-use super::flash;
+use super::{flash, select};
 use crate::agent::port::Op;
 use crate::approval::{Approval, Remember};
 use crate::frontend::link::Ask;
@@ -20,13 +20,18 @@ pub fn is_guarded(model: &Model) -> bool {
     model.focus == Focus::Card && model.cards.guarded_until().is_some_and(|until| model.now_ms < until)
 }
 
+/// From the text to the card, to the transcript, and back to the text.
 pub fn toggle_focus(model: &mut Model) {
     match (model.focus, model.cards.current()) {
         (Focus::Composer, Some(_)) => give_keys(model),
-        (Focus::Composer, None) if !model.cards.is_empty() => {
-            flash(model, "the requests are put off: Alt+A shows them");
+        (Focus::Composer, None) => {
+            if !model.cards.is_empty() {
+                flash(model, "the requests are put off: Alt+A shows them");
+            }
+            select::enter(model);
         }
-        (Focus::Composer, None) | (Focus::Card | Focus::Transcript, _) => model.focus = Focus::Composer,
+        (Focus::Card, _) => select::enter(model),
+        (Focus::Transcript, _) => model.focus = Focus::Composer,
     }
 }
 

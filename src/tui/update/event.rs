@@ -129,7 +129,7 @@ pub(super) fn user_cells(parts: &[UserPart]) -> Vec<Cell> {
 
 /// What was shown of the reply stands.
 fn keep(model: &mut Model) {
-    for cell in model.transcript.iter_mut() {
+    for cell in model.transcript.fresh_mut() {
         cell.standing = Standing::Kept;
     }
 }
@@ -193,7 +193,7 @@ fn thinking_committed(model: &mut Model, text: &str) {
             let shown = |kind: &CellKind| matches!(kind, CellKind::Thinking(_));
             let folded = model
                 .transcript
-                .cells()
+                .fresh()
                 .iter()
                 .any(|cell| cell.standing == Standing::Provisional && shown(&cell.kind));
             if !folded {
@@ -236,7 +236,7 @@ fn tool_call(model: &mut Model, call: &ToolCall) {
     }
     let row = CellKind::Call(Box::new(CallRow::new(call)));
     // The oldest draft is the first call: both come in order.
-    let draft = model.transcript.iter_mut().find(|cell| matches!(cell.kind, CellKind::CallDraft(_)));
+    let draft = model.transcript.fresh_mut().find(|cell| matches!(cell.kind, CellKind::CallDraft(_)));
     match draft {
         Some(cell) => *cell = Cell::new(row),
         None => model.transcript.push(Cell::new(row)),
@@ -343,7 +343,7 @@ fn outcome(settled: &Settled) -> (String, Tone) {
 /// No part of a reply is live any more.
 fn end_live(model: &mut Model) {
     let now = model.now_ms;
-    for cell in model.transcript.iter_mut() {
+    for cell in model.transcript.fresh_mut() {
         if let CellKind::Answer(answer) = &mut cell.kind
             && answer.is_live()
         {
@@ -368,6 +368,7 @@ pub(super) fn end_turn(model: &mut Model) {
     end_live(model);
     keep(model);
     model.transcript.retain(|cell| !matches!(cell.kind, CellKind::CallDraft(_)));
+    model.transcript.settle();
     model.turn = None;
     model.retry = None;
 }

@@ -1,7 +1,81 @@
 //! The keys of the search in the transcript.
 
+pub use crate::tui::find::Stage;
+use crate::tui::find::{Current, Find, Hit};
 use crate::tui::keys::FindKey;
-use crate::tui::model::Model;
+use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 
-pub fn act(_model: &mut Model, _key: FindKey, _cmds: &mut Vec<Cmd>) {}
+pub fn act(model: &mut Model, key: FindKey, _cmds: &mut Vec<Cmd>) {
+    match (key, &mut model.find) {
+        (FindKey::Open, None) => {
+            model.focus = Focus::Composer;
+            model.find = Some(Find::new(&model.transcript));
+        }
+        (FindKey::Open | FindKey::Edit, Some(find)) => {
+            find.stage = Stage::Writing;
+            model.focus = Focus::Composer;
+        }
+        (FindKey::Next, Some(find)) => {
+            find.stage = Stage::Walking;
+            let to = find.next();
+            go(model, to);
+        }
+        (FindKey::Previous, Some(find)) => {
+            find.stage = Stage::Walking;
+            let to = find.previous();
+            go(model, to);
+        }
+        (FindKey::Edit | FindKey::Next | FindKey::Previous, None) => {}
+    }
+}
+
+/// What is searched for was changed.
+pub fn changed(model: &mut Model) {
+    let Some(find) = &mut model.find else { return };
+    find.count(model.transcript.cells(), 0);
+    let (first, start) = (find.first(), find.start);
+    match first {
+        Some(_) => model.transcript.look_from(start),
+        None => model.transcript.go_back(start),
+    }
+    go(model, first);
+}
+
+/// Takes up what the running turn said since the last frame.
+pub fn refresh(model: &mut Model) {
+    let Some(find) = &mut model.find else { return };
+    let shape = model.transcript.shape;
+    let first = if find.shape == shape { model.transcript.fresh_from() } else { 0 };
+    find.count(model.transcript.cells(), first.min(find.counted));
+    find.shape = shape;
+    if let Some(current) = find.current {
+        let count = find.hit(current.cell).map_or(0, Hit::count);
+        find.current = (count > 0).then(|| Current { nth: current.nth.min(count - 1), ..current });
+    }
+}
+
+/// Goes to a match: what hides it is unfolded, and it is brought on the screen.
+fn go(model: &mut Model, to: Option<Current>) {
+    let (look, rows) = (model.look(), model.areas().pane);
+    let Some(find) = &mut model.find else { return };
+    find.current = to;
+    let Some(to) = to else { return };
+    let query = find.query();
+    let hidden = find.hit(to.cell).is_some_and(|hit| to.nth >= hit.shown);
+    if let Some(cell) = model.transcript.cell_mut(to.cell)
+        && hidden
+        && cell.is_folded(&look)
+    {
+        model.transcript.hold();
+        if let Some(cell) = model.transcript.cell_mut(to.cell) {
+            cell.unfold();
+        }
+    }
+    model.transcript.lines_of(to.cell, &look);
+    let Some(cell) = model.transcript.cells().get(to.cell) else { return };
+    let places = query.places(cell.lines_from(0));
+    let place = places.get(to.nth.min(places.len().saturating_sub(1))).and_then(|place| place.first());
+    let line = place.map_or(0, |piece| piece.line);
+    model.transcript.reveal(to.cell, line, &look, rows);
+}

@@ -6,6 +6,7 @@ use crate::command::{Entry, dispatch};
 use crate::frontend::link::Ask;
 use crate::message::UserPart;
 use crate::tui::cards::Stage;
+use crate::tui::cells::Cell;
 use crate::tui::composer::{Editor, Moved};
 use crate::tui::key::{Key, Mods};
 use crate::tui::keys::{Action, Change, Context, FindKey, Move, Scroll};
@@ -28,8 +29,12 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if card::is_guarded(model) {
         return guarded(model, key, cmds);
     }
-    match model.keymap.action(contexts, key) {
-        Some(action @ (Action::Help | Action::Find(FindKey::Open))) if !model.composer.is_empty() => {
+    let action = model.keymap.action(contexts, key);
+    select::before(model, action);
+    match action {
+        Some(action @ (Action::Help | Action::Find(FindKey::Open)))
+            if model.focus == Focus::Composer && !model.composer.is_empty() =>
+        {
             with_text(model, action, key, cmds);
         }
         Some(action) => act(model, action, cmds),
@@ -71,8 +76,11 @@ fn contexts(model: &Model) -> &'static [Context] {
         Overlay::Pick(_) => return &[Context::Pick, Context::Text, Context::Global],
         Overlay::None => {}
     }
-    if model.find.is_some() {
-        return &[Context::Find, Context::Text, Context::Global];
+    if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
+        return match find.stage {
+            find::Stage::Writing => &[Context::Find, Context::Text, Context::Global],
+            find::Stage::Walking => &[Context::Found, Context::Global],
+        };
     }
     match (model.focus, model.cards.current().map(|card| &card.stage)) {
         (Focus::Composer, _) if model.completion.is_open() => {
@@ -92,6 +100,9 @@ fn contexts(model: &Model) -> &'static [Context] {
 fn editor(model: &mut Model) -> Option<&mut Editor> {
     if model.overlay != Overlay::None {
         return None;
+    }
+    if let (Focus::Composer, Some(find)) = (model.focus, &mut model.find) {
+        return (find.stage == find::Stage::Writing).then_some(&mut find.editor);
     }
     match model.focus {
         Focus::Transcript => None,
@@ -121,8 +132,12 @@ pub fn paste(model: &mut Model, text: &str) {
     if card::is_guarded(model) {
         return;
     }
+    select::drop_mark(model);
+    let is_query = model.focus == Focus::Composer && model.find.is_some();
     let Some(editor) = editor(model) else { return };
-    if !in_card {
+    if is_query {
+        editor.insert(text.lines().next().unwrap_or(""));
+    } else if !in_card {
         editor.paste(text);
     } else if text.len() <= crate::tui::cards::LONGEST_EDIT {
         editor.paste_plain(text);
@@ -133,6 +148,7 @@ pub fn paste(model: &mut Model, text: &str) {
 /// The text with the keys was changed.
 fn changed(model: &mut Model) {
     match model.focus {
+        Focus::Composer if model.find.is_some() => find::changed(model),
         Focus::Composer => model.composer.touched(model.now_ms),
         Focus::Card => card::changed(model),
         Focus::Transcript => {}
@@ -148,8 +164,14 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::RetryNow => retry_now(model, cmds),
         Action::ToggleFocus => card::toggle_focus(model),
         Action::FocusCard => card::focus(model),
-        Action::FoldDetails => model.details = model.details.turned(),
-        Action::FoldThinking => model.thinking = model.thinking.turned(),
+        Action::FoldDetails => {
+            model.details = model.details.turned();
+            model.transcript.fold_alike(|_| true);
+        }
+        Action::FoldThinking => {
+            model.thinking = model.thinking.turned();
+            model.transcript.fold_alike(Cell::is_thinking);
+        }
         Action::Help => help::open(model, ""),
         Action::Scroll(scroll) => self::scroll(model, scroll),
         Action::Top => model.transcript.to_top(),
@@ -207,6 +229,7 @@ fn go(model: &mut Model, to: Move) {
         Focus::Composer | Focus::Transcript => model.composer_width(),
         Focus::Card => model.card_text_width(),
     };
+    let writes = model.focus == Focus::Composer && model.find.is_none();
     let Some(editor) = editor(model) else { return };
     match to {
         Move::Left => editor.left(),
@@ -216,12 +239,12 @@ fn go(model: &mut Model, to: Move) {
         Move::LineStart => editor.line_start(),
         Move::LineEnd => editor.line_end(),
         Move::Up => {
-            if editor.up(width) == Moved::AtEdge && model.focus == Focus::Composer {
+            if editor.up(width) == Moved::AtEdge && writes {
                 model.composer.older();
             }
         }
         Move::Down => {
-            if editor.down(width) == Moved::AtEdge && model.focus == Focus::Composer {
+            if editor.down(width) == Moved::AtEdge && writes {
                 model.composer.newer();
             }
         }
@@ -271,18 +294,19 @@ fn unqueue(model: &mut Model, cmds: &mut Vec<Cmd>) {
 fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.overlay != Overlay::None {
         help::escape(model);
-    } else if model.find.is_some() {
+    } else if model.find.is_some() && model.focus == Focus::Composer {
         model.find = None;
     } else if model.completion.is_open() {
         model.completion.dismiss();
     } else if model.focus == Focus::Transcript {
-        model.focus = Focus::Composer;
+        select::escape(model);
     } else if model.focus == Focus::Card {
         card::escape(model, cmds);
     } else if model.runs() {
         stop(model, cmds);
     } else {
         model.flash = None;
+        model.transcript.follow();
     }
 }
 

@@ -40,10 +40,14 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Input::Resize { columns, rows } => {
             (model.columns, model.rows) = (columns, rows);
             model.cards.unsee_partly();
+            select::drop_mark(model);
         }
         Input::Window(window) => model.window = window,
         Input::Tick => {}
-        Input::Frame => lay_out(model),
+        Input::Frame => {
+            find::refresh(model);
+            lay_out(model);
+        }
         Input::Hangup => close(model, HANGUP_MS, &mut cmds),
         Input::Trouble { text } => {
             let advice = "This is a fault of co; what was running may not have finished.".to_owned();
@@ -85,6 +89,7 @@ fn settle(model: &mut Model) {
     if model.focus == Focus::Card && model.cards.current().is_none() {
         model.focus = Focus::Composer;
     }
+    select::settle(model);
 }
 
 /// Lays out what the screen will show, and notes what of the card stands on it.

@@ -1,6 +1,202 @@
-//! What the mouse does: scroll, mark, give a card the keys.
+//! What the mouse does: scroll, mark, fold, give a card or the text the keys.
+//!
+//! No press decides anything: a click on a card only gives it the keys.
 
-use crate::tui::model::Model;
-use crate::tui::msg::{Cmd, Mouse};
+use super::{card, help, pick, select};
+use crate::tui::cells::Cell;
+use crate::tui::composer::{Position, Rows};
+use crate::tui::keys::{Action, Context, PickKey, Scroll};
+use crate::tui::line::cells;
+use crate::tui::model::{Focus, Life, Model, Overlay};
+use crate::tui::msg::{Cmd, Mouse, MouseMode, MouseWhat};
+use crate::tui::selection::{Clicks, Grain, Mark, Moved, Press};
+use crate::tui::transcript::{Hit, Spot};
 
-pub fn take(_model: &mut Model, _mouse: Mouse, _cmds: &mut Vec<Cmd>) {}
+/// Lines of one step of the wheel.
+const STEP: usize = 3;
+
+/// Presses within this time, at the same place, are a double click.
+const DOUBLE_MS: u64 = 400;
+
+/// Rows of the header above the pane.
+const ABOVE: usize = 2;
+
+pub fn take(model: &mut Model, mouse: Mouse, cmds: &mut Vec<Cmd>) {
+    if model.life != Life::Open || model.is_too_small() || model.mouse == MouseMode::Terminals {
+        return;
+    }
+    match mouse.what {
+        MouseWhat::WheelUp => wheel(model, mouse, Wheel::Up, cmds),
+        MouseWhat::WheelDown => wheel(model, mouse, Wheel::Down, cmds),
+        MouseWhat::Press => press(model, mouse),
+        MouseWhat::Drag => drag(model, mouse),
+        MouseWhat::Release => release(model, mouse, cmds),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Wheel {
+    Up,
+    Down,
+}
+
+/// What is under the mouse.
+enum Place {
+    /// A row of the pane.
+    Pane(usize),
+    /// A row of the composer.
+    Composer(usize),
+    Elsewhere,
+}
+
+fn place(model: &Model, mouse: Mouse) -> Place {
+    let (row, column) = (usize::from(mouse.row), usize::from(mouse.column));
+    let areas = model.areas();
+    let composer = usize::from(model.rows).saturating_sub(areas.composer + 1);
+    if (ABOVE..ABOVE + areas.pane).contains(&row) && column < model.pane_columns() {
+        Place::Pane(row - ABOVE)
+    } else if (composer..composer + areas.composer).contains(&row) {
+        Place::Composer(row - composer)
+    } else {
+        Place::Elsewhere
+    }
+}
+
+fn wheel(model: &mut Model, mouse: Mouse, wheel: Wheel, cmds: &mut Vec<Cmd>) {
+    match &mut model.overlay {
+        Overlay::Help(_) => {
+            let by = match wheel {
+                Wheel::Up => Scroll::LineUp,
+                Wheel::Down => Scroll::LineDown,
+            };
+            return (0..STEP).for_each(|_| help::scroll(model, by));
+        }
+        Overlay::Pick(_) => {
+            let key = match wheel {
+                Wheel::Up => PickKey::Previous,
+                Wheel::Down => PickKey::Next,
+            };
+            return pick::act(model, key, cmds);
+        }
+        Overlay::None => {}
+    }
+    let look = model.look();
+    let over_card = match place(model, mouse) {
+        Place::Pane(row) => model.transcript.hit(row, usize::from(mouse.column)) == Hit::Card,
+        Place::Composer(_) | Place::Elsewhere => false,
+    };
+    match wheel {
+        _ if over_card && model.card_view.body_total > model.card_view.body_room => {
+            let by = match wheel {
+                Wheel::Up => Scroll::LineUp,
+                Wheel::Down => Scroll::LineDown,
+            };
+            (0..STEP).for_each(|_| card::scroll(model, by));
+        }
+        Wheel::Up => model.transcript.up(STEP, &look),
+        Wheel::Down => model.transcript.down(STEP, &look),
+    }
+}
+
+fn press(model: &mut Model, mouse: Mouse) {
+    select::drop_mark(model);
+    model.selection.press = None;
+    if model.overlay != Overlay::None {
+        return;
+    }
+    match place(model, mouse) {
+        Place::Pane(row) if is_on_pill(model, row, mouse) => model.transcript.follow(),
+        Place::Pane(row) => {
+            let column = usize::from(mouse.column);
+            if model.transcript.hit(row, column) == Hit::Card {
+                return card::focus(model);
+            }
+            if let Some(spot) = model.transcript.nearest(row, column) {
+                press_text(model, spot);
+            }
+        }
+        Place::Composer(row) => press_composer(model, row, usize::from(mouse.column)),
+        Place::Elsewhere => {}
+    }
+}
+
+fn is_on_pill(model: &Model, row: usize, mouse: Mouse) -> bool {
+    let bottom = model.keymap.shown(Context::Global, Action::Bottom);
+    let Some(text) = model.transcript.pill(model.glyphs.down, &bottom) else { return false };
+    let end = model.pane_columns().saturating_sub(1);
+    let columns = end.saturating_sub(cells(&text))..end;
+    row + 1 == model.areas().pane && columns.contains(&usize::from(mouse.column))
+}
+
+fn press_text(model: &mut Model, spot: Spot) {
+    let now = model.now_ms;
+    let again = model.selection.clicks.filter(|clicks| clicks.spot == spot && now < clicks.at_ms + DOUBLE_MS);
+    let count = again.map_or(1, |clicks| clicks.count % 3 + 1);
+    model.selection.clicks = Some(Clicks { spot, at_ms: now, count });
+    model.selection.press = Some(Press { spot, moved: Moved::No });
+    let ends = match count {
+        2 => model.transcript.word_at(spot),
+        3 => model.transcript.paragraph_at(spot),
+        _ => None,
+    };
+    if let Some((from, to)) = ends {
+        mark(model, from, to);
+    }
+}
+
+fn mark(model: &mut Model, anchor: Spot, head: Spot) {
+    let shape = model.transcript.shape;
+    model.selection.mark = Some(Mark { anchor, head, grain: Grain::Cells, shape });
+}
+
+/// Gives the text the keys, and the cursor the place.
+fn press_composer(model: &mut Model, row: usize, column: usize) {
+    model.focus = Focus::Composer;
+    if model.find.is_some() {
+        return;
+    }
+    let (width, height) = (model.composer_width(), model.areas().composer);
+    let cursor = Rows::of(&model.composer.editor, width).cursor.row;
+    let from = (cursor + 1).saturating_sub(height);
+    let place = Position { row: from + row, column: column.saturating_sub(3) };
+    model.composer.editor.go_to(width, place);
+}
+
+/// Extends the mark; beyond the edges of the pane, scrolls.
+fn drag(model: &mut Model, mouse: Mouse) {
+    let Some(press) = model.selection.press else { return };
+    let (row, pane) = (usize::from(mouse.row), model.areas().pane);
+    let look = model.look();
+    if row < ABOVE {
+        model.transcript.up(1, &look);
+    } else if row >= ABOVE + pane {
+        model.transcript.down(1, &look);
+    }
+    let at = row.saturating_sub(ABOVE).min(pane.saturating_sub(1));
+    let column = usize::from(mouse.column).min(model.pane_columns().saturating_sub(1));
+    let Some(spot) = model.transcript.nearest(at, column) else { return };
+    if spot == press.spot && press.moved == Moved::No {
+        return;
+    }
+    model.selection.press = Some(Press { moved: Moved::Yes, ..press });
+    let anchor = model.selection.mark.map_or(press.spot, |mark| mark.anchor);
+    mark(model, anchor, spot);
+}
+
+/// Copies what was marked; a click on the first line of what can be folded folds it.
+fn release(model: &mut Model, mouse: Mouse, cmds: &mut Vec<Cmd>) {
+    let Some(press) = model.selection.press.take() else { return };
+    if model.selection.mark.is_some() {
+        return select::copy_mark(model, cmds);
+    }
+    let Place::Pane(row) = place(model, mouse) else { return };
+    let under = model.transcript.hit(row, usize::from(mouse.column));
+    let folds = |cell: usize| model.transcript.cells().get(cell).is_some_and(Cell::can_fold);
+    if let Hit::Text(spot) = under
+        && spot == press.spot
+        && spot.line == 0
+        && folds(spot.cell)
+    {
+        select::fold(model, spot.cell);
+    }
+}

@@ -1,7 +1,167 @@
 //! Marking and copying in the transcript, by keys.
+//!
+//! What is copied is source text, and goes to the terminal, which says nothing back: so nothing here says "copied".
 
-use crate::tui::keys::SelectKey;
-use crate::tui::model::Model;
+use super::flash;
+use crate::stdx::text::sanitize;
+use crate::tui::cells::Cell;
+use crate::tui::cells::call::size;
+use crate::tui::keys::{Action, SelectKey};
+use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
+use crate::tui::selection::{Grain, Mark};
+use crate::tui::transcript::Spot;
 
-pub fn act(_model: &mut Model, _key: SelectKey, _cmds: &mut Vec<Cmd>) {}
+pub fn act(model: &mut Model, key: SelectKey, cmds: &mut Vec<Cmd>) {
+    let marks = model.selection.mark.is_some_and(|mark| mark.grain == Grain::Lines);
+    match key {
+        SelectKey::Previous if marks => extend(model, Direction::Up),
+        SelectKey::Next if marks => extend(model, Direction::Down),
+        SelectKey::ExtendUp if marks => extend(model, Direction::Up),
+        SelectKey::ExtendDown if marks => extend(model, Direction::Down),
+        SelectKey::Previous => go(model, model.selection.at.saturating_sub(1)),
+        SelectKey::Next => go(model, model.selection.at + 1),
+        SelectKey::Lines if marks => drop_mark(model),
+        SelectKey::Lines | SelectKey::ExtendUp | SelectKey::ExtendDown => begin(model),
+        SelectKey::Fold => fold(model, model.selection.at),
+        SelectKey::Copy => copy(model, cmds),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Direction {
+    Up,
+    Down,
+}
+
+/// Gives the transcript the keys: its last block on the screen.
+pub fn enter(model: &mut Model) {
+    if model.transcript.is_empty() {
+        model.focus = Focus::Composer;
+        return;
+    }
+    model.selection.at = model.transcript.seen().end.saturating_sub(1);
+    model.focus = Focus::Transcript;
+}
+
+/// Esc: drops the mark, then gives the keys back.
+pub fn escape(model: &mut Model) {
+    if model.selection.mark.take().is_none() {
+        model.focus = Focus::Composer;
+    }
+}
+
+pub fn drop_mark(model: &mut Model) {
+    model.selection.mark = None;
+}
+
+/// A mark is gone with the first key that is not about it.
+pub fn before(model: &mut Model, action: Option<Action>) {
+    let keeps = match action {
+        Some(Action::Select(_) | Action::Scroll(_) | Action::Top | Action::Bottom | Action::Redraw) => true,
+        Some(Action::Escape) => model.focus == Focus::Transcript,
+        Some(_) | None => false,
+    };
+    if !keeps {
+        drop_mark(model);
+    }
+}
+
+/// What must hold after every message.
+pub fn settle(model: &mut Model) {
+    let shape = model.transcript.shape;
+    let selection = &mut model.selection;
+    if selection.mark.is_some_and(|mark| mark.shape != shape) {
+        selection.mark = None;
+        selection.press = None;
+    }
+    let Some(last) = model.transcript.cells().len().checked_sub(1) else {
+        if model.focus == Focus::Transcript {
+            model.focus = Focus::Composer;
+        }
+        return;
+    };
+    selection.at = selection.at.min(last);
+}
+
+fn go(model: &mut Model, cell: usize) {
+    drop_mark(model);
+    let cell = cell.min(model.transcript.cells().len().saturating_sub(1));
+    model.selection.at = cell;
+    let (look, rows) = (model.look(), model.areas().pane);
+    let end = model.transcript.lines_of(cell, &look).min(rows).saturating_sub(1);
+    model.transcript.reveal(cell, end, &look, rows);
+    model.transcript.reveal(cell, 0, &look, rows);
+}
+
+/// Folds or shows one cell; what is above it stays where it is.
+pub fn fold(model: &mut Model, cell: usize) {
+    let look = model.look();
+    if !model.transcript.cells().get(cell).is_some_and(Cell::can_fold) {
+        return flash(model, "nothing is folded here");
+    }
+    if model.selection.mark.is_some_and(|mark| mark.touches(cell)) {
+        drop_mark(model);
+    }
+    model.transcript.hold();
+    if let Some(cell) = model.transcript.cell_mut(cell) {
+        cell.turn(&look);
+    }
+}
+
+/// Begins to mark lines at the first line of the block that is on the screen.
+fn begin(model: &mut Model) {
+    let cell = model.selection.at;
+    let line = model.transcript.seen_lines(cell).start;
+    let spot = Spot { cell, line, column: 0 };
+    let shape = model.transcript.shape;
+    model.selection.mark = Some(Mark { anchor: spot, head: spot, grain: Grain::Lines, shape });
+}
+
+fn extend(model: &mut Model, to: Direction) {
+    let (look, rows) = (model.look(), model.areas().pane);
+    let Some(mut mark) = model.selection.mark else { return };
+    let Spot { cell, line, .. } = mark.head;
+    let lines = model.transcript.lines_of(cell, &look);
+    let (cell, line) = match to {
+        Direction::Up if line > 0 => (cell, line - 1),
+        Direction::Up if cell == 0 => return,
+        Direction::Up => (cell - 1, model.transcript.lines_of(cell - 1, &look).saturating_sub(1)),
+        Direction::Down if line + 1 < lines => (cell, line + 1),
+        Direction::Down if cell + 1 >= model.transcript.cells().len() => return,
+        Direction::Down => (cell + 1, 0),
+    };
+    mark.head = Spot { cell, line, column: 0 };
+    model.selection.mark = Some(mark);
+    model.selection.at = cell;
+    model.transcript.reveal(cell, line, &look, rows);
+}
+
+/// Copies what is marked, else the whole block.
+fn copy(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if model.selection.mark.is_some() {
+        copy_mark(model, cmds);
+        return drop_mark(model);
+    }
+    let source = model.transcript.cells().get(model.selection.at).map(|cell| cell.source().into_owned());
+    send(model, &source.unwrap_or_default(), cmds);
+}
+
+/// Gives what is marked to the terminal.
+pub fn copy_mark(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let Some(mark) = model.selection.mark else { return };
+    let look = model.look();
+    let text = model.transcript.marked_text(mark.span(), &look);
+    send(model, &text, cmds);
+}
+
+fn send(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
+    let text = sanitize(text.trim_end_matches('\n')).into_owned();
+    if text.is_empty() {
+        return flash(model, "no text here to copy");
+    }
+    let lines = text.lines().count();
+    let extent = if lines > 1 { format!("{lines} lines, {}", size(text.len())) } else { size(text.len()) };
+    flash(model, &format!("sent to the terminal's clipboard  {extent}"));
+    cmds.push(Cmd::Copy { text });
+}

@@ -1,9 +1,82 @@
-//! The rule above the composer while something is searched for in the transcript.
+//! The rule above the composer while something is searched for in the transcript, and what it found elsewhere.
 
-use crate::tui::find::Find;
+use crate::tui::composer::Rows;
+use crate::tui::find::{Case, Find, Stage, elsewhere as count};
 use crate::tui::line::Line;
 use crate::tui::model::Model;
+use crate::tui::theme::Role;
 
-pub fn rule(_model: &Model, _find: &Find) -> Line {
-    Line::new()
+/// Cells of the rule before what is written.
+const HEAD: usize = 9;
+
+/// Below this width the rule says only what is searched for.
+const NARROW: usize = 60;
+
+pub fn rule(model: &Model, find: &Find) -> Line {
+    let width = usize::from(model.columns);
+    let glyphs = model.glyphs;
+    let mut line = Line::of(glyphs.rule.repeat(2), Role::Dim).with(" find: ", Role::User);
+    let rows = Rows::of(&find.editor, usize::MAX);
+    let words = rows.line(&find.editor, 0);
+    let room = room(width);
+    let from = rows.cursor.column.saturating_sub(room.saturating_sub(1));
+    line.push(crate::tui::line::Span::new(words.slice(from..from + room), Role::Text));
+    line = line.with(" ", Role::Text);
+    let right = right(model, find, width);
+    let rest = width.saturating_sub(line.width() + right.width());
+    line.with(glyphs.rule.repeat(rest), Role::Dim).joined(right)
+}
+
+fn right(model: &Model, find: &Find, width: usize) -> Line {
+    if width < NARROW {
+        return Line::new();
+    }
+    let case = match find.query().case() {
+        Case::Ignored => "Aa smart",
+        Case::Counts => "Aa exact",
+    };
+    let glyphs = model.glyphs;
+    Line::of(format!(" {case} {} text+tools ", glyphs.dot), Role::Dim).with(glyphs.rule.repeat(2), Role::Dim)
+}
+
+/// Cells for what is written.
+fn room(width: usize) -> usize {
+    let right = if width < NARROW { 0 } else { 26 };
+    width.saturating_sub(HEAD + 2 + right).max(1)
+}
+
+/// The cursor's column in the rule, while something is written there.
+pub fn cursor(model: &Model, find: &Find) -> Option<usize> {
+    match find.stage {
+        Stage::Writing => {
+            let room = room(usize::from(model.columns));
+            let at = Rows::of(&find.editor, usize::MAX).cursor.column;
+            Some(HEAD + at.min(room.saturating_sub(1)))
+        }
+        Stage::Walking => None,
+    }
+}
+
+/// The line under the pane: where else it was found.
+pub fn elsewhere(model: &Model) -> Line {
+    let Some(find) = &model.find else { return Line::new() };
+    if find.query().is_empty() {
+        return Line::new();
+    }
+    if find.total() == 0 {
+        return Line::of("   nothing found", Role::Waiting);
+    }
+    let transcript = &model.transcript;
+    let seen = transcript.seen();
+    let out = count(find, transcript.cells(), &model.look(), &seen, |cell| transcript.seen_lines(cell));
+    let parts = [(out.above, "above"), (out.below, "below"), (out.folded, "in folded output")];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    let parts: Vec<String> = parts.map(|(number, words)| format!("{number} {words}")).collect();
+    let dot = format!(" {} ", model.glyphs.dot);
+    let text = match out.total() {
+        0 => return Line::new(),
+        1 => format!("   1 more match: {}", parts.join(&dot)),
+        total => format!("   {total} more matches: {}", parts.join(&dot)),
+    };
+    Line::of(text, Role::Dim).cut(usize::from(model.columns))
 }

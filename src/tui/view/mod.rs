@@ -9,6 +9,7 @@ mod find;
 mod header;
 mod help;
 mod home;
+mod marks;
 mod panel;
 mod pick;
 mod popup;
@@ -18,6 +19,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
 
+use self::marks::Marks;
 use super::cells::CellKind;
 use super::keys::{Action, Context};
 use super::line::Line;
@@ -37,7 +39,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     }
     let areas = model.areas();
     // The terminal may have changed its size a moment before the model hears of it.
-    let below = areas.banner + areas.queue + areas.composer + 2;
+    let below = areas.found + areas.banner + areas.queue + areas.composer + 2;
     let pane = rows.saturating_sub(2 + below);
     paint.line(0, 0, &header::line(model));
     paint.line(1, 0, &Line::of(model.glyphs.rule.repeat(paint.columns), Role::Dim));
@@ -52,6 +54,10 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         paint.line(2 + pane - popup.len().min(pane) + at, 0, line);
     }
     let mut row = 2 + pane;
+    if areas.found > 0 {
+        paint.line(row, 0, &find::elsewhere(model));
+        row += 1;
+    }
     for line in banner::lines(model, areas.banner) {
         paint.line(row, 0, &line);
         row += 1;
@@ -74,7 +80,10 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     let place = composer::draw(&mut paint, model, row + 1, areas.composer);
     paint.line(rows - 1, 0, &status::line(model));
     if model.focus == Focus::Composer {
-        cursor = Some(place);
+        cursor = match &model.find {
+            Some(find) => find::cursor(model, find).map(|column| (row, column)),
+            None => Some(place),
+        };
     }
     if model.overlay == Overlay::None
         && model.life == Life::Open
@@ -106,10 +115,11 @@ fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usi
     }
     let mut cursor = None;
     let mut last = 0;
+    let marks = Marks::of(model);
     for (row, shown) in model.transcript.rows().take(rows).enumerate() {
         match shown {
             Row::Blank => {}
-            Row::Text(line) => paint.line(2 + row, 0, line),
+            Row::Text(cell, at, line) => paint.line(2 + row, 0, &marks.line(cell, at, line)),
             Row::Card(index, line) => {
                 paint.line(2 + row, 0, line);
                 if let Some((at, column)) = model.card_view.cursor
@@ -137,7 +147,7 @@ fn live_mark(paint: &mut Paint<'_>, model: &Model, row: usize) {
         return;
     }
     let width = model.transcript.rows().last().map_or(0, |shown| match shown {
-        Row::Text(line) => line.width(),
+        Row::Text(_, _, line) => line.width(),
         Row::Blank | Row::Card(..) => 0,
     });
     if width > 0 && width < paint.columns {
@@ -147,15 +157,10 @@ fn live_mark(paint: &mut Paint<'_>, model: &Model, row: usize) {
 
 /// How much came below while the person reads above.
 fn pill(paint: &mut Paint<'_>, model: &Model, row: usize) {
-    if model.transcript.follows() {
-        return;
-    }
-    let text = match model.transcript.unseen {
-        0 => format!(" {} {} ", model.glyphs.down, model.keymap.shown(Context::Global, Action::Bottom)),
-        unseen => format!(" {} {unseen} new ", model.glyphs.down),
-    };
+    let bottom = model.keymap.shown(Context::Global, Action::Bottom);
+    let Some(text) = model.transcript.pill(model.glyphs.down, &bottom) else { return };
     let line = Line::of(text, Role::Waiting);
-    let column = paint.columns.saturating_sub(line.width() + 1);
+    let column = model.pane_columns().saturating_sub(line.width() + 1);
     paint.line(row, column, &line);
 }
 

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use crate::tui::cards::Stage;
+use crate::tui::cards::Stage as CardStage;
+use crate::tui::cells::Fold;
 use crate::tui::cells::call::seconds;
-use crate::tui::keys::{Action, CardKey, Context, HelpKey, Scroll};
+use crate::tui::find::Stage;
+use crate::tui::keys::{Action, CardKey, Context, FindKey, HelpKey, Scroll, SelectKey};
 use crate::tui::line::Line;
 use crate::tui::model::{Activity, Focus, Life, Model, Overlay, Phase, RetryState, Stop, Turn};
 use crate::tui::theme::Role;
@@ -56,6 +58,38 @@ const RUNNING: &[Hint] = &[
     (Context::Composer, &[Action::Send], " queue"),
     (Context::Global, &[Action::FoldDetails], " details"),
 ];
+const THINKING: &[Hint] = &[
+    (Context::Global, &[Action::Escape], " interrupt"),
+    (Context::Global, &[Action::FoldThinking], " all thinking"),
+    (Context::Composer, &[Action::Send], " queue"),
+];
+const THINKING_OPEN: &[Hint] = &[
+    (Context::Global, &[Action::Escape], " interrupt"),
+    (Context::Global, &[Action::FoldThinking], " less thinking"),
+    (Context::Composer, &[Action::Send], " queue"),
+];
+const SEARCHING: &[Hint] = &[
+    (Context::Find, &[Action::Find(FindKey::Next)], " then n/N next, previous"),
+    (Context::Global, &[Action::Escape], " close"),
+];
+const FOUND: &[Hint] = &[
+    (Context::Found, &[Action::Find(FindKey::Next), Action::Find(FindKey::Previous)], " next, previous"),
+    (Context::Found, &[Action::Find(FindKey::Edit)], " edit"),
+    (Context::Global, &[Action::FoldDetails], " details"),
+    (Context::Global, &[Action::Escape], " close"),
+];
+const READING: &[Hint] = &[
+    (Context::Transcript, &[Action::Select(SelectKey::Previous), Action::Select(SelectKey::Next)], " blocks"),
+    (Context::Transcript, &[Action::Select(SelectKey::Copy)], " copy"),
+    (Context::Transcript, &[Action::Select(SelectKey::Fold)], " fold"),
+    (Context::Transcript, &[Action::Select(SelectKey::Lines)], " mark lines"),
+    (Context::Global, &[Action::Escape], " back to writing"),
+];
+const MARKED: &[Hint] = &[
+    (Context::Transcript, &[Action::Select(SelectKey::Previous), Action::Select(SelectKey::Next)], " lines"),
+    (Context::Transcript, &[Action::Select(SelectKey::Copy)], " copy"),
+    (Context::Global, &[Action::Escape], " drop"),
+];
 const EDITING: &[Hint] =
     &[(Context::Arguments, &[Action::Card(CardKey::ApproveEdited)], " approves what is written here")];
 const REASON: &[Hint] =
@@ -63,7 +97,7 @@ const REASON: &[Hint] =
 const CARDS: &[Hint] = &[
     (Context::Card, &[Action::Card(CardKey::Previous), Action::Card(CardKey::Next)], " cards"),
     SCROLL,
-    (Context::Global, &[Action::ToggleFocus], " back to writing"),
+    (Context::Global, &[Action::ToggleFocus], " on to reading, then writing"),
 ];
 
 /// The hints with this person's keys, two spaces between them. What has no key is no hint.
@@ -88,6 +122,10 @@ fn hints(model: &Model) -> (String, Role) {
     }
     let text = if let Overlay::Help(help) = &model.overlay {
         hints_of(model, if help.is_filtered() { FILTERED } else { LISTED })
+    } else if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
+        hints_of(model, if find.stage == Stage::Writing { SEARCHING } else { FOUND })
+    } else if model.focus == Focus::Transcript {
+        hints_of(model, if model.selection.mark.is_some() { MARKED } else { READING })
     } else if model.focus == Focus::Card {
         card_hints(model)
     } else if model.turn.as_ref().is_some_and(|turn| turn.stop == Stop::Asked) {
@@ -98,6 +136,8 @@ fn hints(model: &Model) -> (String, Role) {
         format!("{}  (you are typing: keys go to the text)", hints_of(model, &WAITING[..1]))
     } else if model.cards.current().is_some() {
         hints_of(model, WAITING)
+    } else if model.turn.as_ref().is_some_and(|turn| turn.phase == Phase::Thinking) {
+        hints_of(model, if model.look().thinking == Fold::Folded { THINKING } else { THINKING_OPEN })
     } else if model.turn.is_some() {
         hints_of(model, RUNNING)
     } else if model.shell == Activity::Running {
@@ -113,9 +153,9 @@ fn hints(model: &Model) -> (String, Role) {
 fn card_hints(model: &Model) -> String {
     let stage = model.cards.current().map(|card| &card.stage);
     match stage {
-        Some(Stage::Editing(_)) => hints_of(model, EDITING),
-        Some(Stage::Reason(_)) => hints_of(model, REASON),
-        Some(Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_)) | None => {
+        Some(CardStage::Editing(_)) => hints_of(model, EDITING),
+        Some(CardStage::Reason(_)) => hints_of(model, REASON),
+        Some(CardStage::Asking | CardStage::Confirming(_) | CardStage::Deciding(_)) | None => {
             let (_, of) = model.cards.position();
             hints_of(model, if of > 1 { CARDS } else { &CARDS[1..] })
         }
@@ -124,7 +164,12 @@ fn card_hints(model: &Model) -> String {
 
 fn activity(model: &Model) -> Line {
     let mut line = Line::new();
-    if let Some(retry) = &model.retry {
+    if let Some(find) = &model.find {
+        let total = find.total();
+        if let Some(number) = find.number() {
+            line = line.with(format!("{number} of {total}  "), Role::Text);
+        }
+    } else if let Some(retry) = &model.retry {
         let left = match retry.state {
             RetryState::Counting => super::banner::clock(retry.seconds_left(model.now_ms)),
             RetryState::Sent => "again".to_owned(),

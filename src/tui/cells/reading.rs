@@ -1,0 +1,145 @@
+//! A cell as something to read: folded by itself, copied whole, searched.
+//!
+//! What is copied and searched is the source; no lines are laid out for it. Called by `update` and the search.
+
+use std::borrow::Cow;
+
+use super::{Cell, CellKind, Fold, Look, text};
+
+/// What a cell says, for the search: what is always shown, and what folding hides.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Words<'a> {
+    pub shown: Cow<'a, str>,
+    pub folded: Cow<'a, str>,
+}
+
+impl Cell {
+    /// `look` as it is for this cell, which may be folded by itself.
+    pub(super) fn own(&self, look: &Look) -> Look {
+        match self.fold {
+            Some(fold) => Look { details: fold, thinking: fold, ..*look },
+            None => *look,
+        }
+    }
+
+    /// Whether folding makes a difference.
+    pub fn can_fold(&self) -> bool {
+        match &self.kind {
+            CellKind::Thinking(_) => true,
+            CellKind::Call(row) => !row.moves() && !row.output().is_empty(),
+            CellKind::Shell(shell) => shell.is_long(),
+            CellKind::User { text } => text::is_long(text),
+            CellKind::Answer(_)
+            | CellKind::CallDraft(_)
+            | CellKind::Settled { .. }
+            | CellKind::Local { .. }
+            | CellKind::Failure { .. }
+            | CellKind::Note { .. } => false,
+        }
+    }
+
+    /// Whether some of it is out of sight.
+    pub fn is_folded(&self, look: &Look) -> bool {
+        let own = self.own(look);
+        let fold = match &self.kind {
+            CellKind::Thinking(_) if own.thinking == Fold::Open => Fold::Open,
+            CellKind::Thinking(_)
+            | CellKind::Call(_)
+            | CellKind::Shell(_)
+            | CellKind::User { .. }
+            | CellKind::Answer(_)
+            | CellKind::CallDraft(_)
+            | CellKind::Settled { .. }
+            | CellKind::Local { .. }
+            | CellKind::Failure { .. }
+            | CellKind::Note { .. } => own.details,
+        };
+        self.can_fold() && fold == Fold::Folded
+    }
+
+    /// Folds or shows this one.
+    pub fn turn(&mut self, look: &Look) {
+        let now = if self.is_folded(look) { Fold::Folded } else { Fold::Open };
+        self.fold = Some(now.turned());
+    }
+
+    /// Shows all of this one.
+    pub fn unfold(&mut self) {
+        self.fold = Some(Fold::Open);
+    }
+
+    /// Folds with the others again.
+    pub fn fold_with_all(&mut self) {
+        self.fold = None;
+    }
+
+    pub fn is_thinking(&self) -> bool {
+        matches!(self.kind, CellKind::Thinking(_))
+    }
+
+    /// What copying the whole of it gives.
+    pub fn source(&self) -> Cow<'_, str> {
+        match &self.kind {
+            CellKind::User { text } | CellKind::Note { text } => Cow::Borrowed(text),
+            CellKind::Answer(answer) => answer.source(),
+            CellKind::Thinking(thinking) => Cow::Borrowed(thinking.source()),
+            CellKind::CallDraft(_) => Cow::Borrowed(""),
+            CellKind::Call(row) if row.output().is_empty() => {
+                Cow::Owned(format!("{} {}", row.name, row.subject))
+            }
+            CellKind::Call(row) => Cow::Borrowed(row.output()),
+            CellKind::Settled { tool, subject, outcome, tone: _ } => {
+                Cow::Owned(format!("{tool} {subject} {outcome}"))
+            }
+            CellKind::Local { title, text, tone: _ } if title.is_empty() => Cow::Borrowed(text),
+            CellKind::Local { title, text, tone: _ } => Cow::Owned(format!("{title}\n{text}")),
+            CellKind::Shell(shell) if shell.output().is_empty() => Cow::Borrowed(shell.command()),
+            CellKind::Shell(shell) => Cow::Borrowed(shell.output()),
+            CellKind::Failure { message, advice } => Cow::Owned(format!("{message}\n{advice}")),
+        }
+    }
+
+    /// What is searched.
+    pub fn words(&self) -> Words<'_> {
+        let shown = |text| Words { shown: text, folded: Cow::Borrowed("") };
+        match &self.kind {
+            CellKind::Thinking(thinking) => {
+                Words { shown: Cow::Borrowed(""), folded: Cow::Borrowed(thinking.source()) }
+            }
+            CellKind::Call(row) => Words {
+                shown: Cow::Owned(format!("{}\n{}", row.name, row.subject)),
+                folded: Cow::Borrowed(row.shown_output()),
+            },
+            CellKind::Shell(shell) => {
+                Words { shown: Cow::Borrowed(shell.command()), folded: Cow::Borrowed(shell.output()) }
+            }
+            CellKind::Settled { tool, subject, .. } => shown(Cow::Owned(format!("{tool}\n{subject}"))),
+            CellKind::User { .. }
+            | CellKind::Answer(_)
+            | CellKind::CallDraft(_)
+            | CellKind::Local { .. }
+            | CellKind::Failure { .. }
+            | CellKind::Note { .. } => shown(self.source()),
+        }
+    }
+
+    /// Whether its source is Markdown.
+    pub fn is_markdown(&self) -> bool {
+        match &self.kind {
+            CellKind::Answer(_) | CellKind::Local { .. } => true,
+            CellKind::User { .. }
+            | CellKind::Thinking(_)
+            | CellKind::CallDraft(_)
+            | CellKind::Call(_)
+            | CellKind::Settled { .. }
+            | CellKind::Shell(_)
+            | CellKind::Failure { .. }
+            | CellKind::Note { .. } => false,
+        }
+    }
+
+    #[cfg(test)]
+    pub fn holds_lines(&self) -> bool {
+        self.cache.is_some()
+    }
+}

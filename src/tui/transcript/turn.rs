@@ -1,0 +1,93 @@
+//! What the running turn changes of the transcript.
+//!
+//! None of it walks the cells of earlier turns: those stand, but for the few that still wait for an outcome.
+
+use super::{Scroll, Transcript};
+use crate::message::CallId;
+use crate::tui::cells::{CallRow, Cell, CellKind};
+
+impl Transcript {
+    pub fn last_mut(&mut self) -> Option<&mut Cell> {
+        self.cells.last_mut()
+    }
+
+    /// The cells that the running turn may change, to be changed.
+    pub fn fresh_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Cell> {
+        self.cells[self.fresh..].iter_mut()
+    }
+
+    /// The same, to be read.
+    pub fn fresh(&self) -> &[Cell] {
+        &self.cells[self.fresh..]
+    }
+
+    /// Index of the first of them.
+    pub fn fresh_from(&self) -> usize {
+        self.fresh
+    }
+
+    /// The newest of the cells that can still change of which `is` holds, to be changed.
+    pub fn newest_mut(&mut self, is: impl Fn(&CellKind) -> bool) -> Option<&mut Cell> {
+        let is = |at: &usize| is(&self.cells[*at].kind);
+        let found = (self.fresh..self.cells.len()).rev().find(is);
+        let at = found.or_else(|| self.open.iter().rev().copied().find(is))?;
+        let cell = &mut self.cells[at];
+        cell.touch();
+        Some(cell)
+    }
+
+    /// The row of a call, to be changed.
+    pub fn call_mut(&mut self, id: &CallId) -> Option<&mut CallRow> {
+        let cell = self.newest_mut(|kind| matches!(kind, CellKind::Call(row) if row.id == *id))?;
+        if let CellKind::Call(row) = &mut cell.kind { Some(row) } else { None }
+    }
+
+    /// The turn is over: what it left stands.
+    pub fn settle(&mut self) {
+        let older = std::mem::take(&mut self.open);
+        let candidates = older.into_iter().chain(self.fresh..self.cells.len());
+        self.open = candidates.filter(|at| may_change(&self.cells[*at].kind)).collect();
+        self.fresh = self.cells.len();
+    }
+
+    /// Other cells in place of all.
+    pub fn replace(&mut self, cells: Vec<Cell>) {
+        *self = Self { cells, shape: self.shape + 1, ..Self::default() };
+        self.settle();
+    }
+
+    /// Drops those of the running turn's cells for which `keep` says so; the place on the screen stays where it can.
+    pub fn retain(&mut self, keep: impl Fn(&Cell) -> bool) {
+        let fresh = self.cells.split_off(self.fresh);
+        let before = fresh.len();
+        if let Scroll::At(place) = &mut self.scroll {
+            let above = place.block.saturating_sub(self.fresh);
+            place.block -= fresh.iter().take(above).filter(|cell| !keep(cell)).count();
+        }
+        self.cells.extend(fresh.into_iter().filter(keep));
+        if self.cells.len() < self.fresh + before {
+            self.shape += 1;
+            self.visible.clear();
+        }
+    }
+
+    /// All cells fold alike again.
+    pub fn fold_alike(&mut self, which: impl Fn(&Cell) -> bool) {
+        self.cells.iter_mut().filter(|cell| which(cell)).for_each(Cell::fold_with_all);
+    }
+}
+
+fn may_change(kind: &CellKind) -> bool {
+    match kind {
+        CellKind::Call(row) => row.is_open(),
+        CellKind::Shell(shell) => shell.is_running(),
+        CellKind::User { .. }
+        | CellKind::Answer(_)
+        | CellKind::Thinking(_)
+        | CellKind::CallDraft(_)
+        | CellKind::Settled { .. }
+        | CellKind::Local { .. }
+        | CellKind::Failure { .. }
+        | CellKind::Note { .. } => false,
+    }
+}

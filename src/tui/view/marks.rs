@@ -1,0 +1,87 @@
+//! What is drawn over the lines of the transcript: the mark, the matches of the search, the block with the keys.
+
+use std::borrow::Cow;
+
+use crate::tui::copied::Marked;
+use crate::tui::find::{Find, Piece};
+use crate::tui::line::{Ink, Line};
+use crate::tui::model::{Focus, Model};
+use crate::tui::theme::Role;
+
+pub struct Marks<'a> {
+    model: &'a Model,
+    /// The matches on the screen.
+    found: Vec<Found>,
+}
+
+/// A piece of a match on the screen.
+struct Found {
+    cell: usize,
+    piece: Piece,
+    /// Whether it is the match that was gone to, and which of all that is.
+    current: Option<usize>,
+}
+
+impl<'a> Marks<'a> {
+    pub fn of(model: &'a Model) -> Self {
+        let found = model.find.as_ref().map(|find| found(model, find)).unwrap_or_default();
+        Self { model, found }
+    }
+
+    /// A line of a cell as it is drawn now.
+    pub fn line<'b>(&self, cell: usize, at: usize, line: &'b Line) -> Cow<'b, Line> {
+        let mut out = Cow::Borrowed(line);
+        for found in self.found.iter().filter(|found| found.cell == cell && found.piece.line == at) {
+            let paint = |ink: Ink| match found.current {
+                Some(_) => Ink { bold: true, underline: true, reversed: true, role: Role::Waiting, ..ink },
+                None => Ink { reversed: true, ..ink },
+            };
+            out = Cow::Owned(out.painted(&found.piece.columns, paint));
+        }
+        if let Some(number) = self
+            .found
+            .iter()
+            .find_map(|found| found.current.filter(|_| found.cell == cell && found.piece.line == at))
+        {
+            out = Cow::Owned(self.with_number(out.into_owned(), number));
+        }
+        if let Some(mark) = &self.model.selection.mark {
+            let columns = Marked { line, columns: mark.columns(cell, at) }.drawn();
+            if !columns.is_empty() {
+                out = Cow::Owned(out.painted(&columns, |ink| Ink { reversed: true, ..ink }));
+            }
+        }
+        if self.model.focus == Focus::Transcript && self.model.selection.at == cell {
+            out = Cow::Owned(out.beginning(Line::of(self.model.glyphs.here, Role::Waiting)));
+        }
+        out
+    }
+
+    /// Which match of all it is, at the right where there is room.
+    fn with_number(&self, line: Line, number: usize) -> Line {
+        let total = self.model.find.as_ref().map_or(0, Find::total);
+        let words = Line::of(format!("{} match {number} of {total}", self.model.glyphs.left), Role::Dim);
+        let width = self.model.look().width;
+        if line.width() + words.width() + 2 > width {
+            return line;
+        }
+        Line::spread(line, words.with(" ", Role::Text), width)
+    }
+}
+
+fn found(model: &Model, find: &Find) -> Vec<Found> {
+    let query = find.query();
+    let number = find.number();
+    let mut out = Vec::new();
+    for at in model.transcript.seen() {
+        let Some(cell) = model.transcript.cells().get(at) else { continue };
+        let places = query.places(cell.lines_from(0));
+        let current = find.current.filter(|current| current.cell == at).map(|current| current.nth);
+        let current = current.map(|nth| nth.min(places.len().saturating_sub(1)));
+        for (nth, place) in places.into_iter().enumerate() {
+            let number = number.filter(|_| current == Some(nth));
+            out.extend(place.into_iter().map(|piece| Found { cell: at, piece, current: number }));
+        }
+    }
+    out
+}
