@@ -29,7 +29,8 @@
 //!   from it.
 //! - [`sandbox`]: the seam, and the plain child process (`subprocess.rs`, `child.rs` with the only
 //!   `unsafe`, `env.rs`, `survivors.rs`).
-//! - [`tool`]: the seam; `builtin/` holds one file per tool.
+//! - [`tool`]: the seam; what follows from a tool's schema (`schema.rs`) and from a preview (`diff.rs`, `hunks.rs` and
+//!   `hunks/`: a change without some of its hunks); `builtin/` holds one file per tool.
 //! - [`approval`]: the policy (`policy.rs`), standing grants (`grants.rs`), requests and approvals.
 //! - [`provider`]: the seam and its one table of failures (`error.rs`). Codecs are pure
 //!   (`openai_chat/`, `anthropic/`; what they share is in `sse_decoder.rs`, `classify.rs`,
@@ -48,7 +49,7 @@
 //!   `words.rs`), and the slash commands of `command/`, one file each.
 //! - [`frontend`]: print (`print.rs`, `rows.rs`), JSON (`json.rs`), the recorder (`recording.rs`), and the link
 //!   between an interactive face and its session (`link.rs`, `channel.rs`).
-//! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `batch.rs`, `form/`, `transcript.rs`,
+//! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `hunks.rs`, `batch.rs`, `form/`, `transcript.rs`,
 //!   `transcript/`, `selection.rs`, `find.rs`, `help.rs`, `composer/`, `completion.rs`, `pick.rs`), update (`msg.rs`, `key.rs`, `keys/` with the one table of
 //!   keys, `update/`), view (`line.rs`, `copied.rs`, `theme.rs`, `cells/`, `markdown/`, `view/`, `exit.rs`), and a thin shell
 //!   (`shell.rs`, `shell/`). Only the shell knows crossterm.

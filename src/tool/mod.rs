@@ -4,6 +4,9 @@
 //! Whether it may is decided between the two, elsewhere. Implementations are in `tool/builtin` (layer 5).
 
 pub mod builtin;
+pub mod diff;
+pub mod hunks;
+pub mod schema;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

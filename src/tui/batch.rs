@@ -1,5 +1,177 @@
 //! Several requests as one list with marks, decided in one round.
+//!
+//! Plain data and what can be read from it: which of the queue is on the screen, how the rows of the list depend on
+//! each other. What keys do to it is `update::batch`, how it looks is `cells::batch`. It never decides anything.
 
-/// The list as it is on the screen.
+use super::cards::{Card, Cards, Mark, Stage, place_in_reply};
+use super::composer::Editor;
+use super::model::{Model, Overlay};
+use crate::approval::RequestId;
+
+/// The list's own state; marks are with the cards.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Batch;
+pub struct Batch {
+    pub round: Round,
+    /// The one that was opened from the list as a card of its own.
+    pub opened: Option<RequestId>,
+    /// Why the last key did nothing, or what it led to.
+    pub advice: Option<String>,
+    /// Whose words were being written when it was last looked at.
+    pub writing: Vec<RequestId>,
+}
+
+/// Where the decision on what is marked stands.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Round {
+    #[default]
+    Marking,
+    /// HIGH ones are among these, and `y` was pressed once.
+    Confirming(Vec<RequestId>),
+    /// `n` was pressed: one reason for all of these is being written.
+    Reason { editor: Editor, of: Vec<RequestId> },
+}
+
+/// What of the queue is on the screen. When it changes, no key counts for a moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Face {
+    #[default]
+    Nothing,
+    One(RequestId),
+    List(Vec<RequestId>),
+}
+
+/// A row of the list and what it runs after.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row<'a> {
+    pub card: &'a Card,
+    pub after: Vec<After>,
+}
+
+/// A call that is to be done first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum After {
+    /// The row with this index.
+    Row(usize),
+    /// One that is not in the list, by the label its model gave it.
+    Label(String),
+}
+
+/// The rows of the list, in the order in which their requests came.
+pub fn rows(cards: &Cards) -> Vec<Row<'_>> {
+    let shown: Vec<&Card> = cards.shown().collect();
+    let after = |card: &Card| {
+        let one = |label: &String| match shown.iter().position(|other| is_called(other, label, card)) {
+            Some(index) => After::Row(index),
+            None => After::Label(label.clone()),
+        };
+        card.request.after.iter().map(one).collect()
+    };
+    shown.iter().map(|card| Row { card, after: after(card) }).collect()
+}
+
+/// What still waits and is to be done before this card's call.
+pub fn awaited<'a>(cards: &'a Cards, card: &Card) -> Vec<&'a Card> {
+    let before = |other: &&Card| card.request.after.iter().any(|label| is_called(other, label, card));
+    cards.all().filter(before).collect()
+}
+
+/// Whether `other` is what `card` calls `label`: labels count within one reply.
+fn is_called(other: &Card, label: &str, card: &Card) -> bool {
+    other.label.as_deref() == Some(label)
+        && place_in_reply(&other.request).0 == place_in_reply(&card.request).0
+}
+
+/// The rows that cannot run any more once `denied` are denied, without these themselves.
+pub fn dropped(rows: &[Row<'_>], denied: &[usize]) -> Vec<usize> {
+    let mut gone: Vec<usize> = denied.to_vec();
+    loop {
+        let lost = |row: &Row<'_>| {
+            row.after.iter().any(|after| matches!(after, After::Row(at) if gone.contains(at)))
+        };
+        match (0..rows.len()).find(|index| !gone.contains(index) && lost(&rows[*index])) {
+            Some(index) => gone.push(index),
+            None => break,
+        }
+    }
+    gone.retain(|index| !denied.contains(index));
+    gone.sort_unstable();
+    gone
+}
+
+/// Row numbers as people count.
+pub fn numbers(indices: &[usize]) -> String {
+    indices.iter().map(|index| (index + 1).to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// What the links between the rows mean for a decision, one line each.
+pub fn notes(rows: &[Row<'_>]) -> Vec<String> {
+    let open = |card: &Card| !matches!(card.stage, Stage::Deciding(_));
+    let mut notes = Vec::new();
+    for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.card.mark == Mark::On) {
+        let missing: Vec<usize> = row
+            .after
+            .iter()
+            .filter_map(|after| if let After::Row(at) = after { Some(*at) } else { None })
+            .filter(|at| rows[*at].card.mark == Mark::Off && open(rows[*at].card))
+            .collect();
+        if !missing.is_empty() {
+            notes.push(format!(
+                "{} is marked without {}, and runs only after it",
+                index + 1,
+                numbers(&missing)
+            ));
+        }
+    }
+    for (index, row) in rows.iter().enumerate() {
+        let lost = dropped(rows, &[index]);
+        if lost.is_empty() {
+            continue;
+        }
+        match row.card.stage {
+            Stage::Deciding(word) if word.starts_with("no") => {
+                notes.push(format!(
+                    "{} is denied: {} cannot run and will be dropped",
+                    index + 1,
+                    numbers(&lost)
+                ));
+            }
+            Stage::Deciding(_) => {}
+            Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Editing(_) => {
+                let depends = if lost.len() == 1 { "depends" } else { "depend" };
+                let words = numbers(&lost);
+                notes.push(format!("{words} {depends} on {0}: denying {0} drops {words}", index + 1));
+            }
+        }
+    }
+    notes
+}
+
+impl Model {
+    /// What of the queue is on the screen: one card, or two and more as a list.
+    pub fn face(&self) -> Face {
+        if self.overlay != Overlay::None || self.is_too_small() {
+            return Face::Nothing;
+        }
+        let Some(current) = self.cards.current() else { return Face::Nothing };
+        if self.is_list() {
+            Face::List(self.cards.shown().map(|card| card.request.id.clone()).collect())
+        } else {
+            Face::One(current.request.id.clone())
+        }
+    }
+
+    /// Whether the requests are drawn as one list. What is being written is never taken off the screen.
+    pub fn is_list(&self) -> bool {
+        let Some(current) = self.cards.current() else { return false };
+        if let Round::Reason { .. } = self.batch.round {
+            return true;
+        }
+        let single = match current.stage {
+            Stage::Reason(_) | Stage::Editing(_) => true,
+            Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => {
+                self.batch.opened.as_ref() == Some(&current.request.id)
+            }
+        };
+        !single && self.cards.shown().nth(1).is_some()
+    }
+}

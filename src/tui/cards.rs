@@ -5,24 +5,24 @@
 
 use serde_json::Value;
 
+use super::batch::Face;
 use super::cells::Fold;
 use super::composer::Editor;
+use super::form::Form;
+use super::hunks::{Hunks, Kept, Sides};
 use crate::approval::{Approval, Remember, Request, RequestId};
-use crate::tool::Risk;
+use crate::tool::{Preview, Risk, ToolSpec};
 
 /// For this long after a card appears it takes no key, so that no reflex decides.
 pub const GUARD_MS: u64 = 500;
-
-/// Arguments longer than this are not edited in the card.
-pub const LONGEST_EDIT: usize = 64 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Cards {
     list: Vec<Card>,
     /// Which one is shown, among those that are not put aside.
     at: usize,
-    /// Since when the shown one stands there.
-    appeared: Option<(RequestId, u64)>,
+    /// What stands on the screen, and since when.
+    appeared: Option<(Face, u64)>,
 }
 
 /// One request and its state on the screen.
@@ -38,8 +38,27 @@ pub struct Card {
     /// First line of the body that is shown.
     pub scroll: usize,
     pub seen: Seen,
+    /// Cells of the lines that `seen` counts.
+    seen_width: usize,
     /// Why the last key did nothing.
     pub advice: Option<String>,
+    /// Whether it is marked in the list of several.
+    pub mark: Mark,
+    /// What the model calls this call, where others run after it.
+    pub label: Option<String>,
+    /// Lines of its body, and at which width they were counted.
+    pub height: Option<(usize, usize)>,
+    pub hunks: Hunks,
+    /// The form as it was left.
+    form: Option<Box<Form>>,
+    /// The reason of a no as it was left.
+    pub reason: Editor,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    On,
+    Off,
 }
 
 /// How far the body has been on the screen, without a gap from its start.
@@ -47,6 +66,21 @@ pub struct Card {
 pub enum Seen {
     UpTo(usize),
     All,
+}
+
+/// Whether what is on the screen is what was there before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    Same,
+    New,
+}
+
+/// Whether a request that was told again asks for the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Renewed {
+    Same,
+    /// It asks for something else and is to be read anew.
+    Anew,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,23 +98,17 @@ pub enum Stage {
     Confirming(Approval),
     /// `n` pressed: an optional reason is being written.
     Reason(Editor),
-    Editing(Editing),
+    Editing(Box<Form>),
     /// Sent; the word for it. The owner answers with the settlement.
     Deciding(&'static str),
-}
-
-/// The arguments as JSON text, being edited.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Editing {
-    pub editor: Editor,
-    pub check: Result<Value, String>,
-    /// HIGH: what Ctrl+S was pressed for once.
-    pub confirmed: Option<Value>,
 }
 
 impl Card {
     fn new(request: Request) -> Self {
         Self {
+            hunks: Hunks::of(&request),
+            form: None,
+            reason: Editor::default(),
             request,
             stage: Stage::Asking,
             place: Place::Shown,
@@ -88,7 +116,11 @@ impl Card {
             why: Fold::Folded,
             scroll: 0,
             seen: Seen::UpTo(0),
+            seen_width: 0,
             advice: None,
+            mark: Mark::Off,
+            label: None,
+            height: None,
         }
     }
 
@@ -104,9 +136,23 @@ impl Card {
         self.seen == Seen::All
     }
 
-    /// The body stood on the screen from `scroll` on for `room` of `total` lines.
-    pub fn saw(&mut self, room: usize, total: usize) {
-        let Seen::UpTo(to) = self.seen else { return };
+    /// For later: what it was doing ends.
+    fn put_aside(&mut self) {
+        self.place = Place::Aside;
+        self.stage = Stage::Asking;
+        self.advice = None;
+        self.mark = Mark::Off;
+    }
+
+    /// The body stood on the screen, laid out at `width`, from `scroll` on for `room` of `total` lines.
+    pub fn saw(&mut self, width: usize, room: usize, total: usize) {
+        let Seen::UpTo(mut to) = self.seen else { return };
+        if self.seen_width != width {
+            // Lines of another width hold other words.
+            self.seen_width = width;
+            to = 0;
+            self.seen = Seen::UpTo(0);
+        }
         if self.scroll > to {
             return;
         }
@@ -114,36 +160,67 @@ impl Card {
         self.seen = if to >= total { Seen::All } else { Seen::UpTo(to) };
     }
 
-    pub fn edit(&mut self) {
-        let text = serde_json::to_string_pretty(&self.request.args).unwrap_or_default();
-        if text.len() > LONGEST_EDIT {
-            self.advice =
-                Some("too long to edit here: n with a reason, and the model writes it anew".to_owned());
-            return;
+    /// It is laid out in another way: what was seen of it is counted anew, unless that is all.
+    pub fn unsee_partly(&mut self) {
+        if self.seen != Seen::All {
+            self.seen = Seen::UpTo(0);
+            self.scroll = 0;
         }
-        self.stage = Stage::Editing(Editing {
-            editor: Editor::plain(&text),
-            check: Ok(self.request.args.clone()),
-            confirmed: None,
+    }
+
+    /// Opens the form, as it was left if it was open before.
+    pub fn edit(&mut self, spec: Option<&ToolSpec>) {
+        let form = self.form.take().unwrap_or_else(|| {
+            let asked = &self.request.args;
+            let now = match self.hunks.kept(asked) {
+                Kept::Some(args) => args,
+                Kept::All | Kept::Nothing => asked.clone(),
+            };
+            Box::new(Form::new(spec, asked, &now))
         });
+        self.stage = Stage::Editing(form);
+    }
+
+    /// The yes to what is shown, without the hunks that are skipped; `None` where nothing is left of it.
+    pub fn yes(&self) -> Option<Approval> {
+        match self.hunks.kept(&self.request.args) {
+            Kept::All => Some(Approval::yes()),
+            Kept::Some(args) => Some(edited(&self.request, args)),
+            Kept::Nothing => None,
+        }
+    }
+
+    /// Whether it makes good use of more width than text does.
+    pub fn is_wide(&self) -> bool {
+        let is_diff = matches!(self.request.plan.preview, Preview::Diff { .. });
+        matches!(self.stage, Stage::Editing(_)) || (is_diff && self.hunks.sides != Sides::Unified)
+    }
+
+    /// Ends what was begun; what was written is kept.
+    pub fn rest(&mut self) {
+        match std::mem::replace(&mut self.stage, Stage::Asking) {
+            Stage::Editing(form) => self.form = Some(form),
+            Stage::Reason(editor) => self.reason = editor,
+            Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => {}
+        }
+    }
+
+    /// The same request, told again. What was made of other arguments is void.
+    fn renew(&mut self, request: Request) -> Renewed {
+        if self.request.args == request.args && self.request.plan.preview == request.plan.preview {
+            self.request = request;
+            return Renewed::Same;
+        }
+        *self = Self { place: self.place, ..Self::new(request) };
+        Renewed::Anew
     }
 }
 
-impl Editing {
-    /// Reads the text again; called after every change.
-    pub fn validate(&mut self) {
-        self.check = match serde_json::from_str::<Value>(&self.editor.text()) {
-            Ok(value) if value.is_object() => Ok(value),
-            Ok(_) => Err("the arguments must be one JSON object: { … }".to_owned()),
-            Err(error) => Err(format!("line {}: {}", error.line(), reason(&error))),
-        };
-    }
-}
-
-/// The parser's words without the place, which is said first.
-fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.split(" at line ").next().unwrap_or(&text).to_owned()
+/// The reply that a request's call belongs to, and which call of it it is.
+pub fn place_in_reply(request: &Request) -> (&str, usize) {
+    let id = request.call.0.as_str();
+    let (reply, index) = id.rsplit_once('.').unwrap_or((id, ""));
+    (reply, index.parse().unwrap_or(0))
 }
 
 /// A yes with other arguments.
@@ -168,8 +245,34 @@ impl Cards {
     /// A request came, or came back.
     pub fn add(&mut self, request: Request) {
         match self.list.iter_mut().find(|card| card.request.id == request.id) {
-            Some(card) => card.request = request,
-            None => self.list.push(Card::new(request)),
+            Some(card) => {
+                if card.renew(request) == Renewed::Anew {
+                    self.appeared = None;
+                }
+            }
+            None => self.insert(Card::new(request)),
+        }
+    }
+
+    /// Calls of one reply stand in call order, whichever was planned first; the card on the screen stays.
+    fn insert(&mut self, card: Card) {
+        let current = self.current().map(|card| card.request.id.clone());
+        let (reply, index) = place_in_reply(&card.request);
+        let later = |other: &Card| {
+            let (other_reply, other_index) = place_in_reply(&other.request);
+            other_reply == reply && other_index > index
+        };
+        let at = self.list.iter().position(later).unwrap_or(self.list.len());
+        self.list.insert(at, card);
+        if current.is_some() {
+            self.go_to(current.as_ref());
+        }
+    }
+
+    /// Notes what the model calls its calls.
+    pub fn name(&mut self, label: impl Fn(&Request) -> Option<String>) {
+        for card in &mut self.list {
+            card.label = label(&card.request);
         }
     }
 
@@ -189,31 +292,49 @@ impl Cards {
         let current = self.current().map(|card| card.request.id.clone());
         let mut old = std::mem::take(&mut self.list);
         for request in requests {
-            match old.iter().position(|card| card.request.id == request.id) {
-                Some(at) => {
-                    let mut card = old.remove(at);
-                    card.request = request;
-                    self.list.push(card);
-                }
-                None => self.list.push(Card::new(request)),
+            if let Some(at) = old.iter().position(|card| card.request.id == request.id) {
+                self.list.push(old.remove(at));
             }
+            self.add(request);
         }
-        let at = self.shown().position(|card| Some(&card.request.id) == current.as_ref());
+        self.go_to(current.as_ref());
+    }
+
+    /// Makes this card the one on the screen, if it is shown; else the first.
+    pub fn go_to(&mut self, id: Option<&RequestId>) {
+        let at = self.shown().position(|card| Some(&card.request.id) == id);
         self.at = at.unwrap_or(0);
+    }
+
+    pub fn find(&self, id: &RequestId) -> Option<&Card> {
+        self.list.iter().find(|card| card.request.id == *id)
     }
 
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    fn shown(&self) -> impl Iterator<Item = &Card> {
+    pub fn all(&self) -> impl Iterator<Item = &Card> {
+        self.list.iter()
+    }
+
+    pub fn shown(&self) -> impl Iterator<Item = &Card> {
         self.list.iter().filter(|card| card.place == Place::Shown)
+    }
+
+    pub fn shown_mut(&mut self) -> impl Iterator<Item = &mut Card> {
+        self.list.iter_mut().filter(|card| card.place == Place::Shown)
     }
 
     /// The card on the screen.
     pub fn current(&self) -> Option<&Card> {
         let shown = self.shown().count();
         self.shown().nth(self.at.min(shown.saturating_sub(1)))
+    }
+
+    /// The card of a request, wherever it is.
+    pub fn find_mut(&mut self, id: &RequestId) -> Option<&mut Card> {
+        self.list.iter_mut().find(|card| card.request.id == *id)
     }
 
     pub fn current_mut(&mut self) -> Option<&mut Card> {
@@ -239,9 +360,16 @@ impl Cards {
     /// Puts the card on the screen aside; what it was doing ends.
     pub fn put_aside(&mut self) {
         if let Some(card) = self.current_mut() {
-            card.place = Place::Aside;
-            card.stage = Stage::Asking;
-            card.advice = None;
+            card.put_aside();
+        }
+    }
+
+    /// Puts every card aside that is not being decided.
+    pub fn put_all_aside(&mut self) {
+        for card in &mut self.list {
+            if !matches!(card.stage, Stage::Deciding(_)) {
+                card.put_aside();
+            }
         }
     }
 
@@ -253,8 +381,7 @@ impl Cards {
         if card.place == Place::Shown && shown_before < self.at {
             self.at -= 1;
         }
-        card.place = Place::Aside;
-        card.stage = Stage::Asking;
+        card.put_aside();
     }
 
     /// Nothing is on its way any more: what was sent and did not settle a request is to be said again.
@@ -269,21 +396,32 @@ impl Cards {
 
     /// Shows what was put aside again.
     pub fn bring_back(&mut self) {
-        if self.current().is_none() {
-            self.at = 0;
-        }
+        let current = self.current().map(|card| card.request.id.clone());
         for card in &mut self.list {
             card.place = Place::Shown;
         }
+        self.go_to(current.as_ref());
     }
 
-    /// Notes since when the current card stands there; called with every message.
-    pub fn look(&mut self, now_ms: u64) {
-        let current = self.current().map(|card| card.request.id.clone());
-        match (&self.appeared, current) {
-            (Some((shown, _)), Some(id)) if *shown == id => {}
-            (_, Some(id)) => self.appeared = Some((id, now_ms)),
-            (_, None) => self.appeared = None,
+    /// Notes since when `face` stands there; says whether it does so from now on.
+    pub fn look(&mut self, face: Face, now_ms: u64) -> Change {
+        match &self.appeared {
+            Some((shown, _)) if *shown == face => Change::Same,
+            Some(_) | None => {
+                self.appeared = Some((face, now_ms));
+                Change::New
+            }
+        }
+    }
+
+    /// A yes that was said once on another screen is not half said any more.
+    pub fn unconfirm(&mut self, face: &Face) {
+        for card in &mut self.list {
+            if let Stage::Confirming(_) = card.stage
+                && *face != Face::One(card.request.id.clone())
+            {
+                card.stage = Stage::Asking;
+            }
         }
     }
 
@@ -296,16 +434,14 @@ impl Cards {
 
     /// Until when the card takes no key.
     pub fn guarded_until(&self) -> Option<u64> {
-        self.appeared.as_ref().map(|(_, since)| since + GUARD_MS)
+        match self.appeared.as_ref()? {
+            (Face::Nothing, _) => None,
+            (Face::One(_) | Face::List(_), since) => Some(since + GUARD_MS),
+        }
     }
 
     /// A line was laid out at another width: what was seen of it is counted anew.
     pub fn unsee_partly(&mut self) {
-        for card in &mut self.list {
-            if card.seen != Seen::All {
-                card.seen = Seen::UpTo(0);
-                card.scroll = 0;
-            }
-        }
+        self.list.iter_mut().for_each(Card::unsee_partly);
     }
 }

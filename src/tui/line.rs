@@ -287,8 +287,13 @@ pub fn wrap_spans(spans: &[Span], width: usize, margin: &Margin) -> Vec<Line> {
 
 /// Breaks one line of text that keeps its spaces, such as code, cutting it where it is too long.
 pub fn wrap_exact(span: &Span, width: usize, margin: &Margin) -> Vec<Line> {
+    wrap_exact_spans(std::slice::from_ref(span), width, margin)
+}
+
+/// [`wrap_exact`] for a line in several inks.
+pub fn wrap_exact_spans(spans: &[Span], width: usize, margin: &Margin) -> Vec<Line> {
     let mut wrapper = Wrapper::new(width, margin);
-    wrapper.word.push((span.text.clone(), span.ink));
+    wrapper.word.extend(spans.iter().map(|span| (span.text.clone(), span.ink)));
     wrapper.end_word();
     wrapper.end_line(Join::Start);
     wrapper.lines

@@ -13,6 +13,7 @@ mod exit;
 pub mod find;
 pub mod form;
 pub mod help;
+pub mod hunks;
 pub mod line;
 pub mod markdown;
 pub mod pick;

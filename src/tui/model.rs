@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::batch::Batch;
-use super::cards::Cards;
+use super::cards::{Card, Cards};
 use super::cells::{Fold, Look, Motion};
 use super::completion::Completion;
 use super::composer::Composer;
@@ -143,6 +143,16 @@ pub struct CardView {
     pub body_total: usize,
     /// Line of the card and column, where text is being written.
     pub cursor: Option<(usize, usize)>,
+    /// Where the rows of a list stand in it.
+    pub list: ListView,
+}
+
+/// The rows of a list that are drawn: from which line of the card on, the first one's index, and how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ListView {
+    pub line: usize,
+    pub from: usize,
+    pub count: usize,
 }
 
 /// The turn that runs.
@@ -281,8 +291,14 @@ impl Model {
 
     /// Cells of the side panel, its edge included; 0 where there is none.
     pub fn panel_columns(&self) -> usize {
-        let hidden = self.overlay != Overlay::None || self.panel == Panel::Hidden;
-        if hidden { 0 } else { self.panel_room() }
+        if self.wants_whole_width() || self.panel == Panel::Hidden { 0 } else { self.panel_room() }
+    }
+
+    /// Whether what is on the screen makes good use of the panel's place: lists beside their details, forms beside what
+    /// they change, and what lies over the transcript.
+    fn wants_whole_width(&self) -> bool {
+        let card = self.cards.current().is_some_and(Card::is_wide);
+        self.overlay != Overlay::None || card || self.is_list()
     }
 
     /// Cells that a side panel would take: it has none on a small screen.
@@ -318,7 +334,16 @@ impl Model {
         usize::from(self.columns.max(LEAST_COLUMNS)) - 4
     }
 
-    /// Cells for text in the card's editors.
+    /// Cells there are for what waits: the pane, or the whole width where that serves.
+    pub fn card_columns(&self) -> usize {
+        if self.wants_whole_width() {
+            usize::from(self.columns.max(LEAST_COLUMNS))
+        } else {
+            self.pane_columns()
+        }
+    }
+
+    /// Cells for text in the reason of a no.
     pub fn card_text_width(&self) -> usize {
         let width = self.look().width;
         width.saturating_sub(if width < 60 { 3 } else { 5 })

@@ -85,7 +85,7 @@ fn decisions() {
 fn high_is_approved_by_a_second_key_after_a_moment() {
     let screen = high().keys("<tab>y").wait(600).keys("y");
     assert_eq!(screen.asks(), [&decided(1, Approval::yes())]);
-    let screen = high().keys("<tab>e<c-s>").keys("<c-s>");
+    let screen = high().keys("<tab>e<c-s>").wait(600).keys("<c-s>");
     assert_eq!(screen.asks(), [&decided(1, Approval::yes())]);
     let screen = high().keys("<tab>y").wait(600).keys("<esc>").wait(600).keys("y");
     assert!(screen.asks().is_empty(), "taken back in between");
@@ -115,7 +115,10 @@ fn a_card_takes_no_key_at_first() {
     let settled = Settled::Decided { approval: Approval::yes(), by: Decider::Tui };
     let screen = medium()
         .asked(shell_request(2, "pwd", Risk::Medium))
-        .keys("<tab>y")
+        .wait(600)
+        .keys("<tab><ret>")
+        .wait(600)
+        .keys("y")
         .event(Event::ApprovalSettled { request: id(1), settled })
         .keys("y");
     assert_eq!(screen.asks(), [&decided(1, Approval::yes())]);
@@ -124,11 +127,14 @@ fn a_card_takes_no_key_at_first() {
 
 #[test]
 fn cards_are_moved_through_and_put_off() {
-    let two = || medium().asked(shell_request(2, "pwd", Risk::Medium)).keys("<tab><down>").wait(600);
+    let two = || {
+        let both = medium().asked(shell_request(2, "pwd", Risk::Medium)).wait(600);
+        both.keys("<tab><ret>").wait(600).keys("<down>").wait(600)
+    };
     assert_eq!(two().keys("y").asks(), [&decided(2, Approval::yes())]);
     assert_eq!(two().keys("<up>").wait(600).keys("y").asks(), [&decided(1, Approval::yes())]);
     let off = two().keys("<esc>").wait(600).keys("<esc>");
-    assert_eq!(off.asks(), [&decided(2, Approval::Later), &decided(1, Approval::Later)]);
+    assert_eq!(off.asks(), [&decided(1, Approval::Later), &decided(2, Approval::Later)]);
     assert_eq!((off.model.cards.count(), off.model.cards.current().is_some()), (2, false));
     let later = Settled::Decided { approval: Approval::Later, by: Decider::Tui };
     let back = off
@@ -137,8 +143,10 @@ fn cards_are_moved_through_and_put_off() {
         .notice(Notice::Idle)
         .keys("typed<a-a>")
         .wait(600)
+        .keys("<ret>")
+        .wait(600)
         .keys("y");
-    assert_eq!(back.asks()[2], &decided(1, Approval::yes()));
+    assert_eq!(back.asks().last(), Some(&&decided(1, Approval::yes())));
     assert_eq!(back.model.composer.editor.text(), "typed");
     // Between turns Esc only puts the card aside: it waits already.
     let waiting = Screen::open(80, 24)

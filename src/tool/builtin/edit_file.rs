@@ -11,13 +11,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::args;
-use super::diff::as_text;
 use super::files::{Present, check_seen, not_found, present, resource, version};
 use super::output::{Spill, cap, untrusted};
 use super::place::Place;
 use super::work::{LOOK_TIMEOUT, interrupted, misuse, off_thread, place_of_plan, place_of_run};
 use super::write_file::{Change, store};
 use crate::message::{Source, ToolName};
+use crate::tool::diff::as_text;
 use crate::tool::{
     CallPlan, Category, PlanContext, Risk, Seen, SideEffect, Tool, ToolContext, ToolError, ToolOutput,
     ToolSpec,
@@ -25,7 +25,7 @@ use crate::tool::{
 
 mod replace;
 
-use replace::replace;
+use replace::{replace, untouched};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -130,5 +130,6 @@ fn look(args: &Args, place: &Place, seen: &Seen) -> Result<Change, ToolError> {
     };
     let new = replace(text, &args.old, &args.new, args.occurrences())
         .map_err(|fault| misuse(format!("{shown}: {fault}")))?;
-    Ok(Change { new, path, shown, old })
+    let untouched = untouched(text, &args.old);
+    Ok(Change { new, path, shown, old, untouched })
 }

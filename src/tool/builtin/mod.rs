@@ -19,8 +19,6 @@ mod write_file;
 
 mod args;
 
-mod diff;
-
 mod files;
 
 mod output;

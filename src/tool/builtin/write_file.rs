@@ -11,13 +11,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::args;
-use super::diff::{counts, diff};
 use super::files::{MAX_CHANGED, Present, check_seen, present, resource, version};
 use super::output::untrusted;
 use super::place::Place;
 use super::work::{LOOK_TIMEOUT, interrupted, misuse, off_thread, place_of_plan, place_of_run, terminal};
 use crate::message::{Source, ToolName};
 use crate::stdx::fs::write_atomic;
+use crate::tool::diff::{Untouched, counts, diff_inside};
 use crate::tool::{
     Access, CallPlan, Category, DiffLine, PlanContext, Preview, Risk, Seen, SideEffect, Tool, ToolContext,
     ToolError, ToolOutput, ToolSpec, Undo,
@@ -114,6 +114,8 @@ pub struct Change {
     pub shown: String,
     pub old: Present,
     pub new: String,
+    /// What of the old content certainly stays.
+    pub untouched: Untouched,
 }
 
 impl Change {
@@ -126,7 +128,7 @@ impl Change {
     }
 
     pub fn lines(&self) -> Vec<DiffLine> {
-        diff(&self.old_text(), &self.new)
+        diff_inside(&self.old_text(), &self.new, self.untouched)
     }
 
     pub fn plan(&self, place: &Place) -> CallPlan {
@@ -160,7 +162,7 @@ fn look(args: &Args, place: &Place, seen: &Seen) -> Result<Change, ToolError> {
     if matches!(&old, Present::File { bytes, .. } if bytes == args.content.as_bytes()) {
         return Err(misuse(format!("{shown} already has exactly this content; nothing is to be written")));
     }
-    Ok(Change { path, shown, old, new: args.content.clone() })
+    Ok(Change { path, shown, old, new: args.content.clone(), untouched: Untouched::default() })
 }
 
 /// What lies in `.git` can run as a program the next time git does; `.co` holds our own settings.

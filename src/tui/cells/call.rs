@@ -71,6 +71,8 @@ impl CallDraft {
 pub struct CallRow {
     pub id: CallId,
     pub name: String,
+    /// What calls that run after it know it by.
+    pub label: Option<String>,
     pub subject: String,
     pub state: CallState,
     /// What the person decided, in words.
@@ -95,6 +97,7 @@ impl CallRow {
         Self {
             id: call.id.clone(),
             name: call.name.as_str().to_owned(),
+            label: call.args.get("label").and_then(Value::as_str).map(str::to_owned),
             subject: subject(&call.args),
             state: CallState::Planned,
             decision: None,
@@ -184,13 +187,18 @@ impl CallRow {
     fn result(&self, look: &Look) -> Line {
         let glyphs = look.glyphs;
         let (mark, role, words) = match self.state {
-            CallState::Planned => return Line::new(),
+            CallState::Planned => match self.decided(look) {
+                Some(decision) => (glyphs.ok, Role::Ok, decision.to_owned()),
+                None => return Line::new(),
+            },
             CallState::Waiting => return Line::of("waiting for you", Role::Waiting),
             CallState::Running if self.live_bytes > 0 => (look.spinner(), Role::Tool, size(self.live_bytes)),
             CallState::Running => (look.spinner(), Role::Tool, String::new()),
             CallState::Done(ReturnStatus::Ok) => (glyphs.ok, Role::Ok, extent(&self.returned)),
             CallState::Done(ReturnStatus::Failed) => (glyphs.fail, Role::Fail, "failed".to_owned()),
-            CallState::Done(ReturnStatus::Denied) => (glyphs.fail, Role::Fail, "denied".to_owned()),
+            CallState::Done(ReturnStatus::Denied) => {
+                (glyphs.fail, Role::Fail, self.decided(look).unwrap_or("denied").to_owned())
+            }
             CallState::Done(ReturnStatus::Undecided) => {
                 (glyphs.waiting, Role::Waiting, "undecided".to_owned())
             }
@@ -200,10 +208,33 @@ impl CallRow {
             }
         };
         let mut line = Line::of(mark, role).with(" ", Role::Text).with(words, Role::Dim);
-        if self.state == CallState::Done(ReturnStatus::Ok) && self.decision.is_some() {
-            line = line.with(format!(" {} you", glyphs.dot), Role::Dim);
+        if let (CallState::Done(ReturnStatus::Ok), Some(decision)) = (self.state, self.decided(look)) {
+            let who = if decision == APPROVED { "you" } else { decision };
+            line = line.with(format!(" {} {who}", glyphs.dot), Role::Dim);
         }
         line
+    }
+
+    /// What was decided, where it fits into the row.
+    fn decided(&self, look: &Look) -> Option<&str> {
+        self.decision.as_deref().filter(|words| crate::stdx::text::width(words) <= look.width / 2 - 10)
+    }
+
+    /// Whether the row itself says what was decided.
+    fn says_decision(&self, look: &Look) -> bool {
+        match self.state {
+            CallState::Planned | CallState::Done(ReturnStatus::Ok | ReturnStatus::Denied) => {
+                self.decided(look).is_some()
+            }
+            CallState::Waiting => true,
+            CallState::Running
+            | CallState::Done(
+                ReturnStatus::Failed
+                | ReturnStatus::Undecided
+                | ReturnStatus::Interrupted
+                | ReturnStatus::Unknown,
+            ) => self.decision.as_deref() == Some(APPROVED),
+        }
     }
 
     /// What stands under the row.
@@ -214,9 +245,7 @@ impl CallRow {
             let line = exactly(wrap_exact(&span, usize::MAX / 2, &margin), text).into_iter().next();
             lines.extend(line.map(|line| line.cut(look.width)));
         };
-        if let Some(decision) = self.decision.as_ref().filter(|_| self.state != CallState::Waiting)
-            && decision != APPROVED
-        {
+        if let Some(decision) = self.decision.as_ref().filter(|_| !self.says_decision(look)) {
             put(decision, Role::Dim);
         }
         match (self.state, look.details) {

@@ -3,28 +3,39 @@
 //! It is as high as the pane at most; what does not fit scrolls inside, and says so. It shows, it never decides.
 //! Called by the layout, which tells the card how much of it was on the screen.
 
-use super::{Fold, Look, call, diff};
-use crate::stdx::text::{expand_tabs, one_line_summary};
-use crate::tool::{Preview, Undo};
-use crate::tui::cards::{Card, Editing, Stage};
-use crate::tui::composer::{Editor, Position, Rows};
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_spans};
-use crate::tui::theme::Role;
+mod edges;
+mod facts;
+mod keys;
+mod preview;
 
-/// Lines of the body while it is not shown whole.
-const BODY: usize = 12;
+pub(super) use self::facts::{facts, whole};
+pub(super) use self::keys::keys_line;
+use self::preview::{fields, json, verbatim};
+use super::diff::Layout;
+use super::{Fold, Look, call, diff, form};
+use crate::frontend::link::Header;
+use crate::stdx::text::expand_tabs;
+use crate::tool::{Preview, hunks};
+use crate::tui::cards::{Card, Stage};
+use crate::tui::composer::{Position, Rows};
+use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::model::ListView;
+use crate::tui::theme::{Glyphs, Role};
+
+/// Lines of the body while it is not shown whole; on a high screen up to two thirds of it.
+pub(super) const BODY: usize = 12;
 
 /// The widest card.
-const WIDEST: usize = 100;
+pub(super) const WIDEST: usize = 100;
 
 /// Below this width a card has no sides.
-const NARROW: usize = 60;
+pub(super) const NARROW: usize = 60;
 
-/// Cells of the names of facts.
-const FACT: usize = 6;
+/// Rows of the reason of a no that are shown.
+const REASON: usize = 4;
 
 /// Below this height of the pane, reasons are shown on demand only.
-const LOW: usize = 12;
+pub(super) const LOW: usize = 12;
 
 /// Who has the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +51,12 @@ pub struct Frame<'a> {
     pub holds: Holds,
     /// Rows of the pane.
     pub rows: usize,
+    /// Cells of the pane; a card is never wider than [`Look::width`], a list may be.
+    pub columns: usize,
     /// Which card of how many, from 1.
     pub position: (usize, usize),
+    /// Where commands would run.
+    pub header: Option<&'a Header>,
 }
 
 /// A card as lines.
@@ -51,41 +66,59 @@ pub struct Drawn {
     /// Lines of the body that are shown, and that there are.
     pub body_room: usize,
     pub body_total: usize,
+    /// Lines of the body at which hunks of a diff begin.
+    pub hunks: Vec<usize>,
     /// Where text is being written.
     pub cursor: Option<Position>,
+    /// Width at which the body was laid out.
+    pub body_width: usize,
+    /// Where the rows of a list stand.
+    pub list: ListView,
 }
 
 pub fn draw(card: &Card, frame: &Frame<'_>) -> Drawn {
-    let mut sheet = Sheet::new(frame);
     match &card.stage {
-        Stage::Editing(editing) => sheet.editing(card, editing),
-        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_) => sheet.asking(card),
+        Stage::Editing(form) => form::draw(card, form, frame),
+        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_) => {
+            let mut sheet = Sheet::new(frame, width(card, frame));
+            sheet.asking(card);
+            sheet.drawn
+        }
     }
-    sheet.drawn
 }
 
-struct Sheet<'a> {
-    frame: &'a Frame<'a>,
+/// Cells of a card that asks.
+fn width(card: &Card, frame: &Frame<'_>) -> usize {
+    let is_diff = matches!(card.request.plan.preview, Preview::Diff { .. });
+    if is_diff && diff::is_split(card.hunks.sides, frame.columns) {
+        frame.columns
+    } else {
+        frame.look.width.min(WIDEST)
+    }
+}
+
+/// A card that is being drawn, line by line.
+pub(super) struct Sheet<'a> {
+    pub(super) frame: &'a Frame<'a>,
     width: usize,
     /// Cells of text inside the sides.
-    inner: usize,
-    drawn: Drawn,
+    pub(super) inner: usize,
+    pub(super) drawn: Drawn,
 }
 
 impl<'a> Sheet<'a> {
-    fn new(frame: &'a Frame<'a>) -> Self {
-        let width = frame.look.width.min(WIDEST);
+    pub(super) fn new(frame: &'a Frame<'a>, width: usize) -> Self {
         let inner = width.saturating_sub(if width < NARROW { 2 } else { 4 });
         Self { frame, width, inner, drawn: Drawn::default() }
     }
 
     fn asking(&mut self, card: &Card) {
-        let body = body(card, self.inner);
-        let facts = self.facts(card);
+        let body = self.body(card);
+        let facts = if self.frame.rows < LOW { Vec::new() } else { facts(card, self.frame, self.inner) };
         let foot = self.foot(card);
         let fixed = 2 + facts.len() + foot.len();
         let cap = match card.whole {
-            Fold::Folded => BODY,
+            Fold::Folded => BODY.max(self.frame.rows * 2 / 3),
             Fold::Open => usize::MAX,
         };
         let space = self.frame.rows.saturating_sub(fixed).min(cap).max(1);
@@ -98,13 +131,9 @@ impl<'a> Sheet<'a> {
             self.put(line.clone());
         }
         if clipped {
-            let left = body.len() - from - room;
-            let hint = match (left, from) {
-                (0, _) => format!("[end, {from} lines above]"),
-                (left, _) => format!("[{left} more lines: PgDn, v all]"),
-            };
-            self.put(Line::spread(Line::new(), Line::of(hint, Role::Waiting), self.inner));
+            self.put(hint(from, body.len() - from - room, self.inner));
         }
+        self.drawn.body_width = self.inner;
         self.drawn.body_room = room;
         self.drawn.body_total = body.len();
         for line in facts {
@@ -112,7 +141,9 @@ impl<'a> Sheet<'a> {
         }
         let first = self.drawn.lines.len();
         if let Stage::Reason(editor) = &card.stage {
-            self.drawn.cursor = Some(self.place(&Rows::of(editor, self.inner - 4), first + 1, 0, 2));
+            let rows = Rows::of(editor, self.inner - 4);
+            let above = rows.cursor.row - self.reason_from(&rows);
+            self.drawn.cursor = Some(self.place(first + 1 + above, 2 + rows.cursor.column));
         }
         for line in foot {
             self.put(line);
@@ -127,6 +158,23 @@ impl<'a> Sheet<'a> {
             .with(request.tool.as_str(), Role::Tool)
             .with(" ", Role::Text)
             .with(call::subject(&request.args), Role::Text)
+    }
+
+    fn body(&mut self, card: &Card) -> Vec<Line> {
+        let layout = Layout { width: self.inner, hunks: &card.hunks, glyphs: self.frame.look.glyphs };
+        let page = whole(card, &layout, self.frame.columns, self.frame.header);
+        self.drawn.hunks = page.hunks;
+        page.lines
+    }
+
+    /// Rows there are for the reason of a no.
+    fn reason_rows(&self) -> usize {
+        REASON.min(self.frame.rows / 4).max(1)
+    }
+
+    /// The first row of a reason that is shown, so that the cursor's row is.
+    fn reason_from(&self, rows: &Rows) -> usize {
+        (rows.cursor.row + 1).saturating_sub(self.reason_rows())
     }
 
     /// At the right of the title: how many, how risky, how much.
@@ -145,181 +193,53 @@ impl<'a> Sheet<'a> {
                 .with(&dot, Role::Dim)
                 .with(format!("+{}", counts.added), Role::Added)
                 .with(format!(" -{}", counts.removed), Role::Removed);
+            let hunks = hunks::count(lines);
+            if hunks > 1 && self.width >= NARROW {
+                line = line.with(format!("{dot}{hunks} hunks"), Role::Dim);
+            }
+            if card.hunks.skipped() > 0 {
+                line = line.with(format!("{dot}{} skipped", card.hunks.skipped()), Role::Waiting);
+            }
         }
         line
     }
 
-    /// Why it asks and what is to be known beside, one line each; `w` puts all of it into the body.
-    fn facts(&self, card: &Card) -> Vec<Line> {
-        if card.why == Fold::Open || self.frame.rows < LOW {
-            return Vec::new();
-        }
-        let request = &card.request;
-        let why = request.why.join(&format!(" {} ", self.frame.look.glyphs.dot));
-        let facts = [
-            ("back", request.again.clone().unwrap_or_default(), Role::Waiting),
-            ("why", why, Role::Dim),
-            ("after", request.after.join(", "), Role::Dim),
-        ];
-        let mut lines = vec![Line::new()];
-        for (name, text, role) in facts {
-            if !text.is_empty() {
-                let text = one_line_summary(&text, self.inner - FACT);
-                lines.push(Line::of(format!("{name:<FACT$}"), Role::Dim).with(text, role));
-            }
-        }
-        lines
-    }
-
-    /// What the stage asks for, above the keys.
-    fn foot(&self, card: &Card) -> Vec<Line> {
-        let mut lines = Vec::new();
-        match &card.stage {
-            Stage::Confirming(_) => {
-                lines.push(Line::of("HIGH: y once more to approve, Esc back", Role::High));
-            }
-            Stage::Reason(editor) => {
-                lines.push(Line::of("no: tell the model why (optional)", Role::Text));
-                let rows = Rows::of(editor, self.inner - 4);
-                lines.push(Line::of("> ", Role::Waiting).joined(rows.line(editor, rows.cursor.row)));
-            }
-            Stage::Deciding(word) => lines.push(Line::of(format!("{word}: deciding…"), Role::Waiting)),
-            Stage::Asking | Stage::Editing(_) => {}
-        }
-        if let Some(advice) = &card.advice {
-            let spans = [Span::new(format!("! {advice}"), Role::Waiting)];
-            lines.extend(wrap_spans(&spans, self.inner, &Margin::default()));
-        }
-        lines
-    }
-
-    fn keys(&self, card: &Card) -> Line {
-        if self.frame.holds == Holds::Nothing {
-            return keys_line(&[("Tab", "or Alt+A: decide")], self.frame.look.glyphs.dot);
-        }
-        let tool = card.request.tool.as_str();
-        let always = if tool == "shell" {
-            "exactly this command, this session".to_owned()
-        } else {
-            format!("{tool}, this session")
-        };
-        let mut keys: Vec<(&str, &str)> = match &card.stage {
-            Stage::Reason(_) => vec![("Enter", "send the no"), ("Esc", "back")],
-            Stage::Deciding(_) => vec![("Tab", "back to writing")],
-            Stage::Asking | Stage::Confirming(_) | Stage::Editing(_) => {
-                vec![("y", if card.is_high() { "y yes" } else { "yes" }), ("n", "no…"), ("e", "edit")]
-            }
-        };
-        if let Stage::Asking | Stage::Confirming(_) = &card.stage {
-            if !card.is_high() {
-                keys.push(("a", &always));
-            }
-            keys.extend([("v", "all"), ("w", "why"), ("Esc", "later")]);
-        }
-        let long = keys_line(&keys, self.frame.look.glyphs.dot);
-        if long.width() + 6 <= self.width {
-            return long;
-        }
-        for key in &mut keys {
-            key.1 = match key.0 {
-                _ if self.width < NARROW && key.0.len() == 1 => "",
-                "a" => "session",
-                _ => key.1,
-            };
-        }
-        keys_line(&keys, self.frame.look.glyphs.dot)
-    }
-
-    fn editing(&mut self, card: &Card, editing: &Editing) {
-        let title = Line::of(format!("{} edit ", self.frame.look.glyphs.waiting), Role::Waiting)
-            .with(card.request.tool.as_str(), Role::Tool);
-        let (state, role) = match &editing.check {
-            Ok(_) => ("valid JSON".to_owned(), Role::Ok),
-            Err(problem) => (problem.clone(), Role::Fail),
-        };
-        let badge = if card.is_high() { Line::of("HIGH", Role::High) } else { Line::new() };
-        self.border(&title, &badge, 0);
-        let width = self.inner.saturating_sub(1);
-        let rows = Rows::of(&editing.editor, width);
-        let room = self.frame.rows.saturating_sub(4).clamp(1, rows.height().max(1));
-        let from = (rows.cursor.row + 1).saturating_sub(room);
-        let first = self.drawn.lines.len();
-        self.drawn.cursor = Some(self.place(&rows, first, from, 0));
-        self.put_rows(&editing.editor, &rows, from, room);
-        self.put(Line::of(state, role).cut(self.inner));
-        if let Some(advice) = &card.advice {
-            self.put(Line::of(format!("! {advice}"), Role::Waiting).cut(self.inner));
-        }
-        let keys = [("Ctrl+S", "approve edited"), ("Ctrl+_", "undo"), ("Esc", "back")];
-        self.border(&keys_line(&keys, self.frame.look.glyphs.dot), &Line::new(), 2);
-    }
-
-    fn put_rows(&mut self, editor: &Editor, rows: &Rows, from: usize, room: usize) {
-        for row in from..(from + room).min(rows.height()) {
-            self.put(rows.line(editor, row));
-        }
-    }
-
-    /// The editor's cursor in cells of the card, where its row `from` is the card's line `first`.
-    fn place(&self, rows: &Rows, first: usize, from: usize, indent: usize) -> Position {
+    /// A place inside the sides in cells of the card.
+    pub(super) fn place(&self, row: usize, column: usize) -> Position {
         let side = if self.width < NARROW { 1 } else { 2 };
-        let row = if indent > 0 { 0 } else { rows.cursor.row - from };
-        Position { row: first + row, column: side + indent + rows.cursor.column }
-    }
-
-    /// One line of text between the sides.
-    fn put(&mut self, line: Line) {
-        let line = if self.width < NARROW {
-            Line::of(" ", Role::Text).joined(line.cut(self.inner))
-        } else {
-            let side = self.frame.look.glyphs.side;
-            let mut full = Line::of(side, self.edge()).with(" ", Role::Text).joined(line.cut(self.inner));
-            full.pad_to(self.width - 1);
-            full.with(side, self.edge())
-        };
-        self.drawn.lines.push(line);
-    }
-
-    /// A border with words in it; `corner` is the index of its left corner.
-    fn border(&mut self, left: &Line, right: &Line, corner: usize) {
-        let glyphs = self.frame.look.glyphs;
-        let edge = self.edge();
-        let rule = |cells: usize| glyphs.rule.repeat(cells);
-        let right = right.clone().cut(self.width.saturating_sub(8));
-        let ends = 6 + right.width() + if right.spans.is_empty() { 0 } else { 3 };
-        let left = left.clone().cut(self.width.saturating_sub(ends));
-        let mut line = Line::of(glyphs.corners[corner], edge)
-            .with(rule(1), edge)
-            .with(" ", edge)
-            .joined(left)
-            .with(" ", edge);
-        let mut tail = Line::new();
-        if !right.spans.is_empty() {
-            tail = Line::of(" ", edge).joined(right).with(" ", edge).with(rule(1), edge);
-        }
-        tail = tail.with(glyphs.corners[corner + 1], edge);
-        let fill = self.width.saturating_sub(line.width() + tail.width());
-        line = line.with(rule(fill), edge).joined(tail);
-        self.drawn.lines.push(line);
-    }
-
-    fn edge(&self) -> Role {
-        match self.frame.holds {
-            Holds::Keys => Role::Waiting,
-            Holds::Nothing => Role::Dim,
-        }
+        Position { row, column: side + column }
     }
 }
 
-/// What would happen, whole: the summary, the preview, with `v` the arguments, with `w` the reasons.
-fn body(card: &Card, width: usize) -> Vec<Line> {
+/// How much of a body is out of sight: so many lines above, so many below.
+pub(super) fn hint(above: usize, below: usize, width: usize) -> Line {
+    let hint = match (below, above) {
+        (0, above) => format!("[end, {above} lines above]"),
+        (below, _) => format!("[{below} more lines: PgDn, v all]"),
+    };
+    Line::spread(Line::new(), Line::of(hint, Role::Waiting), width)
+}
+
+/// Lines of a body laid out for a list, at this width.
+pub fn body_height(card: &Card, width: usize, glyphs: &'static Glyphs) -> usize {
+    body(card, &Layout { width, hunks: &card.hunks, glyphs }, width).lines.len()
+}
+
+/// What would happen, whole: the summary, the preview, with `v` the arguments.
+fn body(card: &Card, layout: &Layout<'_>, columns: usize) -> diff::Page {
+    let width = layout.width;
+    let mut hunks = Vec::new();
     let plan = &card.request.plan;
     let even = Margin::default();
     let mut lines = wrap_spans(&[Span::new(expand_tabs(&plan.summary), Role::Text)], width, &even);
     let preview = match &plan.preview {
         Preview::None => json(&card.request.args, width),
         Preview::Text { text } => verbatim(text, width),
-        Preview::Diff { lines, .. } => diff::lines(lines, width),
+        Preview::Diff { lines: changed, .. } => {
+            let page = diff::page(changed, layout, columns);
+            hunks = page.hunks.iter().map(|row| lines.len() + 1 + row).collect();
+            page.lines
+        }
         Preview::Fields { fields } => self::fields(fields, width),
     };
     if !preview.is_empty() {
@@ -331,82 +251,5 @@ fn body(card: &Card, width: usize) -> Vec<Line> {
         lines.push(Line::of("arguments", Role::Dim));
         lines.extend(json(&card.request.args, width));
     }
-    if card.why == Fold::Open {
-        lines.push(Line::new());
-        lines.extend(reasons(card, width));
-    }
-    lines
-}
-
-fn reasons(card: &Card, width: usize) -> Vec<Line> {
-    let request = &card.request;
-    let mut lines = Vec::new();
-    let mut fact = |name: &str, text: &str, role: Role| {
-        let first = Line::of(format!("{name:<FACT$}"), Role::Dim);
-        let margin = Margin::new(first, Line::of(" ".repeat(FACT), Role::Text));
-        lines.extend(wrap_spans(&[Span::new(expand_tabs(text), role)], width, &margin));
-    };
-    if let Some(again) = &request.again {
-        fact("back", again, Role::Waiting);
-    }
-    for (index, why) in request.why.iter().enumerate() {
-        fact(if index == 0 { "why" } else { "" }, why, Role::Text);
-    }
-    for (index, after) in request.after.iter().enumerate() {
-        fact(if index == 0 { "after" } else { "" }, after, Role::Text);
-    }
-    fact("undo", undo(request.plan.undo), Role::Text);
-    fact("id", &request.id.to_string(), Role::Dim);
-    lines
-}
-
-fn json(args: &serde_json::Value, width: usize) -> Vec<Line> {
-    verbatim(&serde_json::to_string_pretty(args).unwrap_or_default(), width)
-}
-
-fn verbatim(text: &str, width: usize) -> Vec<Line> {
-    let margin = Margin::even(Line::of("  ", Role::Text));
-    let whole = text.strip_suffix('\n').unwrap_or(text);
-    whole
-        .split('\n')
-        .flat_map(|line| wrap_exact(&Span::inked(expand_tabs(line), Ink::of(Role::Text)), width, &margin))
-        .collect()
-}
-
-fn fields(fields: &[(String, String)], width: usize) -> Vec<Line> {
-    let column = fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(width / 3);
-    let mut lines = Vec::new();
-    for (name, value) in fields {
-        let mut first = Line::of(name, Role::Dim).cut(column);
-        first.pad_to(column + 2);
-        let mut margin = Margin::new(first, Line::of(" ".repeat(column + 2), Role::Text));
-        for line in value.split('\n') {
-            lines.extend(wrap_exact(&Span::new(expand_tabs(line), Role::Text), width, &margin));
-            margin = Margin::even(margin.rest);
-        }
-    }
-    lines
-}
-
-fn undo(undo: Undo) -> &'static str {
-    match undo {
-        Undo::Exact => "what it changes can be put back exactly",
-        Undo::Compensating => "it can be made up for, not undone",
-        Undo::Hold => "it is held for a moment before it happens",
-        Undo::None => "it cannot be undone",
-    }
-}
-
-fn keys_line(keys: &[(&str, &str)], dot: &str) -> Line {
-    let mut line = Line::new();
-    for (index, (key, words)) in keys.iter().enumerate() {
-        if index > 0 {
-            line = line.with(format!(" {dot} "), Role::Dim);
-        }
-        line = line.with(key, Role::Key);
-        if !words.is_empty() {
-            line = line.with(format!(" {words}"), Role::Dim);
-        }
-    }
-    line
+    diff::Page { lines, hunks }
 }

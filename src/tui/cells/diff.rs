@@ -1,9 +1,27 @@
 //! A change to a file as lines: numbers, signs, colours; long lines wrap, none is clipped.
+//!
+//! Old and new stand below one another here, side by side in `split`. Where hunks can be skipped, each head says what
+//! is chosen. Called by the card and by the form.
 
+use similar::{ChangeTag, TextDiff};
+
+use super::split;
 use crate::stdx::text::expand_tabs;
 use crate::tool::{DiffKind, DiffLine};
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact};
-use crate::tui::theme::Role;
+use crate::tui::hunks::{Hunks, Sides};
+use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_exact_spans};
+use crate::tui::theme::{Glyphs, Role};
+
+/// From this width on old and new stand side by side by themselves, and below the other one never.
+const WIDE: usize = 120;
+pub const LEAST_SPLIT: usize = 80;
+
+/// Changed lines in one place whose words are compared, and the longest such line in bytes.
+const MOST_COMPARED: usize = 40;
+const LONGEST_COMPARED: usize = 1_000;
+
+/// Cells of what a head says of its hunk.
+const CHOICE: usize = 10;
 
 /// Lines added and removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,28 +35,186 @@ pub fn counts(lines: &[DiffLine]) -> Counts {
     Counts { added: of(DiffKind::Added), removed: of(DiffKind::Removed) }
 }
 
-pub fn lines(diff: &[DiffLine], width: usize) -> Vec<Line> {
-    let digits = diff.iter().map(|line| line.number).max().unwrap_or(0).to_string().len().max(3);
-    let mut out = Vec::new();
-    for line in diff {
-        let (sign, role) = match line.kind {
-            DiffKind::Hunk => {
-                let span = Span::new(format!("@@ {}", line.text), Role::Dim);
-                out.extend(wrap_exact(&span, width, &Margin::default()));
-                continue;
-            }
-            DiffKind::Context => (" ", Role::Text),
-            DiffKind::Added => ("+", Role::Added),
-            DiffKind::Removed => ("-", Role::Removed),
-        };
-        let number = format!("{:>digits$} ", line.number);
-        let first = Line::of(number, Role::Dim).with(format!("{sign} "), role);
-        let rest = Line::of(" ".repeat(digits + 3), Role::Text);
-        let text = line.text.strip_suffix('\r').map_or_else(|| line.text.clone(), |text| format!("{text}␍"));
-        let span = Span::inked(expand_tabs(&text), Ink::of(role));
-        out.extend(wrap_exact(&span, width, &Margin::new(first, rest)));
+/// Whether old and new stand side by side in a card that may be so wide.
+pub fn is_split(sides: Sides, columns: usize) -> bool {
+    match sides {
+        Sides::Fitting => columns >= WIDE,
+        Sides::Split => columns >= LEAST_SPLIT,
+        Sides::Unified => false,
     }
-    out
+}
+
+/// A diff as it stands on the screen.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Page {
+    pub lines: Vec<Line>,
+    /// The lines that are heads of hunks.
+    pub hunks: Vec<usize>,
+}
+
+/// How a diff is laid out.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout<'a> {
+    pub width: usize,
+    pub hunks: &'a Hunks,
+    pub glyphs: &'static Glyphs,
+}
+
+pub fn unified(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
+    let mut page = Page::default();
+    let digits = digits(diff);
+    for piece in pieces(diff) {
+        match piece {
+            Piece::Head { hunk, line } => page.head(hunk, line, layout),
+            Piece::Same { line, .. } => {
+                let row = Row { number: line.number, sign: " ", role: Role::Text, words: whole(line) };
+                page.lines.extend(row.lines(layout.width, digits));
+            }
+            Piece::Changed { hunk, old, new } => {
+                let [removed, added] = roles(layout.hunks, hunk);
+                let (old_words, new_words) = compared(&old, &new);
+                for (line, words) in old.iter().zip(old_words) {
+                    let row = Row { number: line.number, sign: "-", role: removed, words };
+                    page.lines.extend(row.lines(layout.width, digits));
+                }
+                for (line, words) in new.iter().zip(new_words) {
+                    let row = Row { number: line.number, sign: "+", role: added, words };
+                    page.lines.extend(row.lines(layout.width, digits));
+                }
+            }
+        }
+    }
+    page
+}
+
+/// The diff in the way that was chosen for it.
+pub fn page(diff: &[DiffLine], layout: &Layout<'_>, columns: usize) -> Page {
+    if is_split(layout.hunks.sides, columns) { split::page(diff, layout) } else { unified(diff, layout) }
+}
+
+/// A diff in pieces that are drawn as one.
+pub(super) enum Piece<'a> {
+    Head { hunk: usize, line: &'a DiffLine },
+    Same { line: &'a DiffLine, old_number: usize },
+    Changed { hunk: usize, old: Vec<&'a DiffLine>, new: Vec<&'a DiffLine> },
+}
+
+pub(super) fn pieces(diff: &[DiffLine]) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut hunk, mut added, mut removed) = (0, 0, 0);
+    for line in diff {
+        match (line.kind, pieces.last_mut()) {
+            (DiffKind::Hunk, _) => {
+                hunk += 1;
+                pieces.push(Piece::Head { hunk, line });
+            }
+            (DiffKind::Context, _) => {
+                let old_number = (line.number + removed).saturating_sub(added);
+                pieces.push(Piece::Same { line, old_number });
+            }
+            (DiffKind::Removed, Some(Piece::Changed { old, .. })) => old.push(line),
+            (DiffKind::Added, Some(Piece::Changed { new, .. })) => new.push(line),
+            (DiffKind::Removed, _) => pieces.push(Piece::Changed { hunk, old: vec![line], new: Vec::new() }),
+            (DiffKind::Added, _) => pieces.push(Piece::Changed { hunk, old: Vec::new(), new: vec![line] }),
+        }
+        added += usize::from(line.kind == DiffKind::Added);
+        removed += usize::from(line.kind == DiffKind::Removed);
+    }
+    pieces
+}
+
+/// The roles of removed and of added lines; a skipped hunk changes nothing.
+pub(super) fn roles(hunks: &Hunks, hunk: usize) -> [Role; 2] {
+    if hunks.is_skipped(hunk) == Some(true) { [Role::Dim; 2] } else { [Role::Removed, Role::Added] }
+}
+
+/// Cells of the line numbers.
+pub(super) fn digits(diff: &[DiffLine]) -> usize {
+    diff.iter().map(|line| line.number).max().unwrap_or(0).to_string().len().max(3)
+}
+
+impl Page {
+    /// The head of a hunk, with what is chosen for it at the right.
+    pub(super) fn head(&mut self, hunk: usize, line: &DiffLine, layout: &Layout<'_>) {
+        self.hunks.push(self.lines.len());
+        let span = Span::new(format!("@@ {}", line.text), Role::Dim);
+        let choice = match layout.hunks.is_skipped(hunk) {
+            None => return self.lines.extend(wrap_exact(&span, layout.width, &Margin::default())),
+            Some(false) => Line::of(format!("[{hunk}]"), Role::Key).with(" keep", Role::Text),
+            Some(true) => Line::of(format!("[{hunk}]"), Role::Key).with(" skip", Role::Waiting),
+        };
+        let mut lines = wrap_exact(&span, layout.width.saturating_sub(CHOICE), &Margin::default());
+        if let Some(first) = lines.first_mut() {
+            *first = Line::spread(std::mem::take(first), choice, layout.width);
+        }
+        self.lines.extend(lines);
+    }
+}
+
+/// One line of one side.
+pub(super) struct Row {
+    pub number: usize,
+    pub sign: &'static str,
+    pub role: Role,
+    pub words: Vec<Word>,
+}
+
+/// A piece of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Word {
+    text: String,
+    /// Whether it is what differs in a line that is alike else.
+    differs: bool,
+}
+
+impl Row {
+    pub fn lines(&self, width: usize, digits: usize) -> Vec<Line> {
+        let number = if digits > 0 { format!("{:>digits$} ", self.number) } else { String::new() };
+        let first = Line::of(&number, Role::Dim).with(format!("{} ", self.sign), self.role);
+        let rest = Line::of(" ".repeat(number.len() + 2), Role::Text);
+        let ink = |word: &Word| Ink { bold: word.differs, underline: word.differs, ..Ink::of(self.role) };
+        let spans: Vec<Span> = self.words.iter().map(|word| Span::inked(&word.text, ink(word))).collect();
+        wrap_exact_spans(&spans, width, &Margin::new(first, rest))
+    }
+}
+
+fn shown(line: &DiffLine) -> String {
+    match line.text.strip_suffix('\r') {
+        Some(text) => expand_tabs(&format!("{text}␍")).into_owned(),
+        None => expand_tabs(&line.text).into_owned(),
+    }
+}
+
+pub(super) fn whole(line: &DiffLine) -> Vec<Word> {
+    vec![Word { text: shown(line), differs: false }]
+}
+
+/// The words of both sides; where as many lines were removed as added, those that differ are told.
+pub(super) fn compared(old: &[&DiffLine], new: &[&DiffLine]) -> (Vec<Vec<Word>>, Vec<Vec<Word>>) {
+    let plain = |lines: &[&DiffLine]| lines.iter().map(|line| whole(line)).collect::<Vec<_>>();
+    if old.len() != new.len() || old.len() > MOST_COMPARED {
+        return (plain(old), plain(new));
+    }
+    old.iter().zip(new).map(|(old, new)| words(old, new)).unzip()
+}
+
+fn words(old: &DiffLine, new: &DiffLine) -> (Vec<Word>, Vec<Word>) {
+    let (before, after) = (shown(old), shown(new));
+    if before.len().max(after.len()) > LONGEST_COMPARED {
+        return (whole(old), whole(new));
+    }
+    let diff = TextDiff::from_unicode_words(before.as_str(), after.as_str());
+    // Of lines that have little in common, the common words say nothing.
+    if diff.ratio() < 0.5 {
+        return (whole(old), whole(new));
+    }
+    let side = |other: ChangeTag| -> Vec<Word> {
+        diff.iter_all_changes()
+            .filter(|change| change.tag() != other)
+            .map(|change| Word { text: change.value().to_owned(), differs: change.tag() != ChangeTag::Equal })
+            .collect()
+    };
+    (side(ChangeTag::Insert), side(ChangeTag::Delete))
 }
 
 #[cfg(test)]
@@ -54,11 +230,29 @@ mod tests {
             line(DiffKind::Removed, 10, "old\u{202e}"),
             line(DiffKind::Added, 10, "a new line that is long"),
         ];
-        let text: Vec<String> = lines(&diff, 18).iter().map(Line::text).collect();
+        let hunks = Hunks::default();
+        let layout = Layout { width: 18, hunks: &hunks, glyphs: &Glyphs::UNICODE };
+        let page = unified(&diff, &layout);
+        let text: Vec<String> = page.lines.iter().map(Line::text).collect();
         assert_eq!(
             text,
             ["@@ fn main", "  9   same", " 10 - old<U+202E>", " 10 + a new line t", "      hat is long",]
         );
+        assert_eq!(page.hunks, [0]);
         assert_eq!(counts(&diff), Counts { added: 1, removed: 1 });
+    }
+
+    #[test]
+    fn words_that_differ_are_told_where_the_rest_is_alike() {
+        let line = |text: &str| DiffLine { kind: DiffKind::Added, number: 1, text: text.to_owned() };
+        let differing = |old: &str, new: &str| {
+            let (old, new) = words(&line(old), &line(new));
+            let text = |words: Vec<Word>| {
+                words.into_iter().filter(|word| word.differs).map(|word| word.text).collect::<String>()
+            };
+            (text(old), text(new))
+        };
+        assert_eq!(differing("the PO is 4471", "the PO is 4472"), ("4471".to_owned(), "4472".to_owned()));
+        assert_eq!(differing("nothing", "alike here at all"), (String::new(), String::new()));
     }
 }

@@ -4,12 +4,15 @@
 //! changes or the cell does. Called by the transcript.
 
 mod answer;
+pub mod batch;
 pub mod call;
 pub mod card;
 pub mod diff;
 mod flow;
+pub mod form;
 mod reading;
 mod shell;
+mod split;
 mod text;
 mod thinking;
 

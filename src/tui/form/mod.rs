@@ -1,5 +1,345 @@
-//! A form for a tool's arguments, made from its JSON Schema.
+//! A form for a tool's arguments, made from its JSON Schema; the same arguments as JSON text; and what is wrong.
+//!
+//! Plain data: the keys are `update::form`, the picture is `cells::form`. What is written is never lost: text that is
+//! no JSON stays as it is, with the reason beside it.
 
-/// The fields and what is written in them.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Form;
+mod field;
+
+use serde_json::{Map, Value};
+
+use self::field::Rules;
+pub use self::field::{Entry, Field, Need, Turn, word};
+use crate::tool::diff::diff;
+use crate::tool::schema::{Fault, faults, resolved};
+use crate::tool::{DiffLine, ToolSpec};
+use crate::tui::composer::Editor;
+
+/// Bytes of a text that is edited here; longer ones are edited outside.
+pub const LONGEST: usize = 64 * 1024;
+
+/// The arguments of one request while they are edited.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Form {
+    /// The tool's schema, where it is known.
+    schema: Option<Value>,
+    asked: Value,
+    pub mode: Mode,
+    pub fields: Vec<Field>,
+    /// Which field has the cursor.
+    pub at: usize,
+    /// The arguments as text; out of date while the fields are shown.
+    pub raw: Editor,
+    /// What would run, or the first thing that is wrong.
+    pub check: Result<Value, String>,
+    /// Faults that belong to no field.
+    pub others: Vec<String>,
+    /// From what was asked to what would run, as long as it can run.
+    pub changes: Vec<DiffLine>,
+    /// HIGH: what Ctrl+S was pressed for once, and when first.
+    pub confirmed: Option<(Value, u64)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Fields,
+    Raw,
+}
+
+impl Form {
+    /// A form that starts with `now`, where the model asked for `asked`.
+    pub fn new(spec: Option<&ToolSpec>, asked: &Value, now: &Value) -> Self {
+        let schema = spec.map(|spec| spec.parameters.clone());
+        let known =
+            schema.as_ref().is_some_and(|schema| properties(schema).is_some_and(|all| !all.is_empty()));
+        let mut form = Self {
+            schema,
+            asked: asked.clone(),
+            mode: Mode::Fields,
+            fields: Vec::new(),
+            at: 0,
+            raw: Editor::default(),
+            check: Ok(now.clone()),
+            others: Vec::new(),
+            changes: Vec::new(),
+            confirmed: None,
+        };
+        form.fill(now);
+        // What is too long for a text is better shown field by field.
+        let text = pretty(now);
+        if !known && text.len() <= LONGEST {
+            form.mode = Mode::Raw;
+            form.raw = Editor::plain(&text);
+        }
+        form.validate();
+        form
+    }
+
+    /// Makes the fields anew: those of the schema in its order, then what else there is.
+    fn fill(&mut self, now: &Value) {
+        let nothing = Value::Null;
+        let root = self.schema.as_ref().unwrap_or(&nothing);
+        let required: Vec<&str> = resolved(root, root)
+            .get("required")
+            .and_then(Value::as_array)
+            .map(|names| names.iter().filter_map(Value::as_str).collect())
+            .unwrap_or_default();
+        let empty = Map::new();
+        let known = properties(root).unwrap_or(&empty);
+        let mut names: Vec<&String> = known.keys().collect();
+        for args in [&self.asked, now] {
+            let others = args.as_object().into_iter().flat_map(Map::keys);
+            names.extend(others.filter(|name| !known.contains_key(*name)).collect::<Vec<_>>());
+        }
+        let mut fields: Vec<Field> = Vec::new();
+        for name in names {
+            if fields.iter().any(|field| field.name == *name) {
+                continue;
+            }
+            let need = if required.contains(&name.as_str()) { Need::Required } else { Need::Optional };
+            let rules = Rules { root, schema: known.get(name).unwrap_or(&nothing), need };
+            fields.push(Field::new(name, rules, self.asked.get(name), now.get(name)));
+        }
+        self.fields = fields;
+        self.at = self.at.min(self.fields.len().saturating_sub(1));
+    }
+
+    pub fn field(&self) -> Option<&Field> {
+        self.fields.get(self.at).filter(|_| self.mode == Mode::Fields)
+    }
+
+    pub fn field_mut(&mut self) -> Option<&mut Field> {
+        self.fields.get_mut(self.at).filter(|_| self.mode == Mode::Fields)
+    }
+
+    /// The text with the cursor, if there is one.
+    pub fn editor(&self) -> Option<&Editor> {
+        match self.mode {
+            Mode::Raw => Some(&self.raw),
+            Mode::Fields => match &self.fields.get(self.at)?.entry {
+                Entry::Text(editor) => Some(editor),
+                Entry::Pick { .. } | Entry::Long(_) => None,
+            },
+        }
+    }
+
+    pub fn editor_mut(&mut self) -> Option<&mut Editor> {
+        match self.mode {
+            Mode::Raw => Some(&mut self.raw),
+            Mode::Fields => match &mut self.fields.get_mut(self.at)?.entry {
+                Entry::Text(editor) => Some(editor),
+                Entry::Pick { .. } | Entry::Long(_) => None,
+            },
+        }
+    }
+
+    pub fn next(&mut self) {
+        self.at = (self.at + 1) % self.fields.len().max(1);
+    }
+
+    pub fn previous(&mut self) {
+        self.at = self.at.checked_sub(1).unwrap_or(self.fields.len().saturating_sub(1));
+    }
+
+    /// The field with the cursor as it was asked for; as text, all of it.
+    pub fn reset(&mut self) {
+        match self.mode {
+            Mode::Raw => self.raw = Editor::plain(&pretty(&self.asked)),
+            Mode::Fields => {
+                if let Some(field) = self.fields.get_mut(self.at) {
+                    field.reset();
+                }
+            }
+        }
+        self.validate();
+    }
+
+    /// Fields to text and back. Errs where it stays, with the reason.
+    pub fn turn(&mut self) -> Result<(), String> {
+        match self.mode {
+            Mode::Fields => {
+                let text = self.text();
+                if text.len() > LONGEST {
+                    return Err("too long to be shown as one text: Ctrl+G opens it in $EDITOR".to_owned());
+                }
+                self.raw = Editor::plain(&text);
+                self.mode = Mode::Raw;
+            }
+            Mode::Raw => {
+                let Ok(args) = read(&self.raw.text()) else {
+                    return Err("there are no fields to show until this is valid JSON".to_owned());
+                };
+                self.mode = Mode::Fields;
+                self.fill(&args);
+                if self.fields.is_empty() {
+                    self.mode = Mode::Raw;
+                    return Err("there are no fields to show".to_owned());
+                }
+            }
+        }
+        self.validate();
+        Ok(())
+    }
+
+    /// Takes a text that was written elsewhere. One that is no JSON object stays as text.
+    pub fn take(&mut self, text: &str) {
+        match (read(text), self.mode) {
+            (Ok(args), Mode::Fields) => self.fill(&args),
+            (Ok(_), Mode::Raw) | (Err(_), _) => {
+                self.mode = Mode::Raw;
+                self.raw = if text.len() > LONGEST { Editor::default() } else { Editor::plain(text) };
+                if text.len() > LONGEST {
+                    // As one piece: it can be opened outside again, and slows nothing down.
+                    self.raw.paste(text);
+                }
+            }
+        }
+        self.validate();
+    }
+
+    /// All of it as text, as far as it is written.
+    pub fn text(&self) -> String {
+        match self.mode {
+            Mode::Raw => self.raw.text(),
+            Mode::Fields => {
+                let written = |field: &Field| field.value().unwrap_or_else(|_| Some(field.written().into()));
+                pretty(&self.assembled(written))
+            }
+        }
+    }
+
+    /// How many fields are not as they were asked for.
+    pub fn changed(&self) -> usize {
+        match (&self.check, self.mode) {
+            (Ok(args), _) => differing(&self.asked, args),
+            (Err(_), Mode::Fields) => self.fields.iter().filter(|field| field.is_changed()).count(),
+            (Err(_), Mode::Raw) => read(&self.raw.text()).map_or(0, |args| differing(&self.asked, &args)),
+        }
+    }
+
+    /// The arguments in the order in which they were asked for.
+    fn assembled(&self, value: impl Fn(&Field) -> Option<Value>) -> Value {
+        let mut args = self.asked.as_object().cloned().unwrap_or_default();
+        for field in &self.fields {
+            match value(field) {
+                Some(value) => {
+                    args.insert(field.name.clone(), value);
+                }
+                None => {
+                    args.shift_remove(&field.name);
+                }
+            }
+        }
+        Value::Object(args)
+    }
+
+    /// Looks at everything anew; called after every change.
+    pub fn validate(&mut self) {
+        self.others.clear();
+        self.check = match self.mode {
+            Mode::Raw => self.check_raw(),
+            Mode::Fields => self.check_fields(),
+        };
+        self.changes = match &self.check {
+            Ok(args) => diff(&readable(&self.asked, &self.asked), &readable(args, &self.asked)),
+            Err(_) => Vec::new(),
+        };
+    }
+
+    fn check_raw(&mut self) -> Result<Value, String> {
+        let args = read(&self.raw.text())?;
+        self.others = self.faults(&args).iter().map(Fault::to_string).collect();
+        match self.others.first() {
+            Some(fault) => Err(fault.clone()),
+            None => Ok(args),
+        }
+    }
+
+    fn check_fields(&mut self) -> Result<Value, String> {
+        let args = self.assembled(|field| field.value().ok().flatten());
+        let faults = self.faults(&args);
+        for field in &mut self.fields {
+            field.faults = match field.value() {
+                Err(wanted) => vec![wanted],
+                Ok(_) => faults.iter().filter_map(|fault| inside(fault, &field.name)).collect(),
+            };
+        }
+        let names: Vec<&String> = self.fields.iter().map(|field| &field.name).collect();
+        let has_field = |fault: &Fault| fault.path.first().is_some_and(|name| names.contains(&name));
+        self.others = faults.iter().filter(|fault| !has_field(fault)).map(Fault::to_string).collect();
+        let first = self.fields.iter().find_map(|field| Some((&field.name, field.faults.first()?)));
+        match (first, self.others.first()) {
+            (Some((name, wanted)), _) => Err(format!("{name} {wanted}")),
+            (None, Some(fault)) => Err(fault.clone()),
+            (None, None) => Ok(args),
+        }
+    }
+
+    /// Whether it is known what the tool takes.
+    pub fn knows_tool(&self) -> bool {
+        self.schema.is_some()
+    }
+
+    fn faults(&self, args: &Value) -> Vec<Fault> {
+        self.schema.as_ref().map_or(Vec::new(), |schema| faults(schema, args))
+    }
+}
+
+/// A fault in this field, without the field's name.
+fn inside(fault: &Fault, name: &str) -> Option<String> {
+    let (first, rest) = fault.path.split_first()?;
+    (first == name).then(|| Fault { path: rest.to_vec(), wanted: fault.wanted.clone() }.to_string())
+}
+
+fn properties(schema: &Value) -> Option<&Map<String, Value>> {
+    resolved(schema, schema).get("properties")?.as_object()
+}
+
+fn differing(asked: &Value, args: &Value) -> usize {
+    let (Some(asked), Some(args)) = (asked.as_object(), args.as_object()) else { return 0 };
+    let gone = asked.keys().filter(|name| !args.contains_key(*name)).count();
+    gone + args.iter().filter(|(name, value)| asked.get(*name) != Some(value)).count()
+}
+
+pub fn pretty(args: &Value) -> String {
+    serde_json::to_string_pretty(args).unwrap_or_default()
+}
+
+/// Arguments out of a text.
+fn read(text: &str) -> Result<Value, String> {
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) if value.is_object() => Ok(value),
+        Ok(_) => Err("the arguments must be one JSON object: { … }".to_owned()),
+        Err(error) => Err(told(&error)),
+    }
+}
+
+/// The parser's words, the place first.
+fn told(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    format!("line {}: {}", error.line(), text.split(" at line ").next().unwrap_or(&text))
+}
+
+/// Arguments to be compared line by line with `asked`: texts of several lines stand as such, of those too long to be
+/// edited here it is only said whether they are the same.
+fn readable(args: &Value, asked: &Value) -> String {
+    let mut out = String::new();
+    for (name, value) in args.as_object().into_iter().flatten() {
+        match value {
+            Value::String(text) if text.len() > LONGEST => {
+                let state = if asked.get(name) == Some(value) { "as asked" } else { "changed" };
+                out.push_str(&format!("{name}: {} bytes, {state}\n", text.len()));
+            }
+            Value::String(text) if text.contains('\n') => {
+                out.push_str(&format!("{name}:\n"));
+                text.split('\n').for_each(|line| out.push_str(&format!("  {line}\n")));
+            }
+            Value::String(_)
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => out.push_str(&format!("{name}: {}\n", pretty(value))),
+        }
+    }
+    out
+}

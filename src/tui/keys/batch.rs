@@ -1,6 +1,6 @@
 //! The keys of several requests shown as one list.
 
-use super::*;
+use super::{Action, BatchKey, Binding, Code, Context, ENTER, Group, Key, on};
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Binding] = &[
@@ -11,4 +11,6 @@ pub(super) const ROWS: &[Binding] = &[
     on(Context::Batch, Group::Decide, Action::Batch(BatchKey::Open), &[ENTER], "open one of a list"),
     on(Context::Batch, Group::Decide, Action::Batch(BatchKey::Yes), &[Key::char('y')], ""),
     on(Context::Batch, Group::Decide, Action::Batch(BatchKey::No), &[Key::char('n')], ""),
+    on(Context::Batch, Group::Decide, Action::Batch(BatchKey::Whole), &[Key::char('v')], ""),
+    on(Context::Batch, Group::Decide, Action::Batch(BatchKey::Why), &[Key::char('w')], ""),
 ];

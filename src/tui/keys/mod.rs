@@ -152,6 +152,12 @@ pub enum CardKey {
     Previous,
     SendNo,
     ApproveEdited,
+    /// Skips the hunk of this number, or keeps it after all.
+    Hunk(u8),
+    NextHunk,
+    PreviousHunk,
+    /// Old and new side by side, or one below the other.
+    Sides,
 }
 
 /// What is done at a list of requests.
@@ -165,6 +171,8 @@ pub enum BatchKey {
     Open,
     Yes,
     No,
+    Whole,
+    Why,
 }
 
 /// What is done in a form of arguments.
@@ -173,6 +181,8 @@ pub enum FormKey {
     NextField,
     PreviousField,
     ResetField,
+    /// A line break where the field has lines, else the next field.
+    Enter,
     /// The same arguments as JSON text, and back.
     Raw,
 }
@@ -355,6 +365,8 @@ mod tests {
                     "{key} in {contexts:?}"
                 );
             }
+            let done = Keymap::default().action(&[Context::Batch, Context::Global], key);
+            assert!(!matches!(done, Some(Action::Batch(BatchKey::Yes | BatchKey::No))), "{key} in a list");
         }
     }
 

@@ -191,6 +191,9 @@ fn changed(change: Change) -> &'static str {
     }
 }
 
+const HUNKS: [&str; 9] =
+    ["hunk-1", "hunk-2", "hunk-3", "hunk-4", "hunk-5", "hunk-6", "hunk-7", "hunk-8", "hunk-9"];
+
 fn card(key: CardKey) -> (&'static str, Weight) {
     match key {
         CardKey::Yes => ("yes", Weight::Approves),
@@ -203,6 +206,10 @@ fn card(key: CardKey) -> (&'static str, Weight) {
         CardKey::Next => ("next", Weight::Light),
         CardKey::Previous => ("previous", Weight::Light),
         CardKey::SendNo => ("send-no", Weight::Light),
+        CardKey::Hunk(hunk) => (HUNKS[usize::from(hunk.clamp(1, 9) - 1)], Weight::Light),
+        CardKey::NextHunk => ("next-hunk", Weight::Light),
+        CardKey::PreviousHunk => ("previous-hunk", Weight::Light),
+        CardKey::Sides => ("sides", Weight::Light),
     }
 }
 
@@ -215,6 +222,8 @@ fn batch(key: BatchKey) -> (&'static str, Weight) {
         BatchKey::MarkLow => ("mark-low", Weight::Light),
         BatchKey::Open => ("open", Weight::Light),
         BatchKey::No => ("no", Weight::Light),
+        BatchKey::Whole => ("whole", Weight::Light),
+        BatchKey::Why => ("why", Weight::Light),
     }
 }
 
@@ -224,5 +233,6 @@ fn form(key: FormKey) -> (&'static str, Weight) {
         FormKey::PreviousField => ("previous-field", Weight::Light),
         FormKey::ResetField => ("reset-field", Weight::Light),
         FormKey::Raw => ("raw", Weight::Light),
+        FormKey::Enter => ("enter", Weight::Light),
     }
 }

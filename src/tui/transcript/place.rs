@@ -32,8 +32,8 @@ pub enum Hit {
     Text(Spot),
     /// The blank line before this block.
     Gap(usize),
-    /// A line of the card.
-    Card,
+    /// A line of the card, by its index.
+    Card(usize),
     /// What is below the last block.
     Nothing,
 }
@@ -47,7 +47,7 @@ impl Transcript {
                 let at = visible.from + row - before;
                 return match at.checked_sub(self.gap(visible.block)) {
                     None => Hit::Gap(visible.block),
-                    Some(_) if visible.block >= self.cells.len() => Hit::Card,
+                    Some(line) if visible.block >= self.cells.len() => Hit::Card(line),
                     Some(line) => Hit::Text(Spot { cell: visible.block, line, column }),
                 };
             }
@@ -61,7 +61,7 @@ impl Transcript {
         match self.hit(row, column) {
             Hit::Text(spot) => Some(spot),
             Hit::Gap(block) => self.end_of(block.checked_sub(1)?),
-            Hit::Card | Hit::Nothing => self.end_of(self.cells.len().checked_sub(1)?),
+            Hit::Card(_) | Hit::Nothing => self.end_of(self.cells.len().checked_sub(1)?),
         }
     }
 

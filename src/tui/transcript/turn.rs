@@ -36,7 +36,16 @@ impl Transcript {
         Some(cell)
     }
 
-    /// The row of a call, to be changed.
+    /// The row of a call of this turn, or of one before that something may still come of.
+    pub fn call(&self, id: &CallId) -> Option<&CallRow> {
+        let fresh = (self.fresh..self.cells.len()).rev();
+        fresh.chain(self.open.iter().rev().copied()).find_map(|at| match &self.cells.get(at)?.kind {
+            CellKind::Call(row) if row.id == *id => Some(&**row),
+            _ => None,
+        })
+    }
+
+    /// The same, to be changed.
     pub fn call_mut(&mut self, id: &CallId) -> Option<&mut CallRow> {
         let cell = self.newest_mut(|kind| matches!(kind, CellKind::Call(row) if row.id == *id))?;
         if let CellKind::Call(row) = &mut cell.kind { Some(row) } else { None }

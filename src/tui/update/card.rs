@@ -3,21 +3,29 @@
 //! Nothing is approved that has not been on the screen whole, nothing by a key pressed within the guard time, and
 //! HIGH only by a second key after that time.
 
-use super::{flash, select};
+use super::{batch, flash, form, select};
 use crate::agent::port::Op;
 use crate::approval::{Approval, Remember};
 use crate::frontend::link::Ask;
-use crate::tui::cards::{Card, Stage, edited};
-use crate::tui::composer::Editor;
+use crate::tool::Preview;
+use crate::tui::batch::Round;
+use crate::tui::cards::{Card, GUARD_MS, Stage, edited};
+use crate::tui::cells::diff::{LEAST_SPLIT, is_split};
+use crate::tui::hunks::Sides;
 use crate::tui::keys::{CardKey, Scroll};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 
 const UNSEEN: &str = "not all of it was on the screen yet: PgDn to the end, v makes room";
 
-/// Whether a card has the keys and takes none yet.
+/// What a yes to nothing is answered with.
+pub const NOTHING_LEFT: &str = "every hunk is skipped, so nothing is left to do: n says no";
+
+/// Whether a card has the keys and takes none yet. Letters that are being written decide nothing.
 pub fn is_guarded(model: &Model) -> bool {
-    model.focus == Focus::Card && model.cards.guarded_until().is_some_and(|until| model.now_ms < until)
+    model.focus == Focus::Card
+        && !batch::writes(model)
+        && model.cards.guarded_until().is_some_and(|until| model.now_ms < until)
 }
 
 /// From the text to the card, to the transcript, and back to the text.
@@ -40,8 +48,19 @@ pub fn focus(model: &mut Model) {
         return flash(model, "nothing waits for you");
     }
     model.cards.bring_back();
-    model.cards.look(model.now_ms);
+    batch::look(model);
     give_keys(model);
+}
+
+/// A line of what waits was clicked: it gets the keys. A click never decides.
+pub fn click(model: &mut Model, line: usize) {
+    if model.cards.current().is_none() {
+        return;
+    }
+    give_keys(model);
+    if model.is_list() {
+        batch::click(model, line);
+    }
 }
 
 /// What was out of sight is guarded again, as if it had just appeared.
@@ -54,36 +73,127 @@ fn give_keys(model: &mut Model) {
 }
 
 pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
-    let now = model.now_ms;
+    if let (CardKey::SendNo, Round::Reason { .. }) = (key, &model.batch.round) {
+        return batch::send_no(model, cmds);
+    }
     let Some(card) = model.cards.current_mut() else { return };
     card.advice = None;
     let decided = matches!(card.stage, Stage::Deciding(_));
     match key {
-        CardKey::Next => model.cards.next(),
-        CardKey::Previous => model.cards.previous(),
+        CardKey::Next => {
+            model.cards.next();
+            stay_open(model);
+        }
+        CardKey::Previous => {
+            model.cards.previous();
+            stay_open(model);
+        }
         CardKey::Whole => card.whole = card.whole.turned(),
         CardKey::Why => card.why = card.why.turned(),
+        CardKey::Sides => turn_sides(model),
+        CardKey::NextHunk => to_hunk(model, Way::On),
+        CardKey::PreviousHunk => to_hunk(model, Way::Back),
         CardKey::Yes
         | CardKey::No
         | CardKey::Edit
         | CardKey::Always
         | CardKey::SendNo
         | CardKey::ApproveEdited
+        | CardKey::Hunk(_)
             if decided => {}
-        CardKey::Yes => yes(model, Approval::yes(), cmds),
+        CardKey::Hunk(hunk) => turn_hunk(card, usize::from(hunk)),
+        CardKey::Yes => match card.yes() {
+            Some(approval) => yes(model, approval, cmds),
+            None => card.advice = Some(NOTHING_LEFT.to_owned()),
+        },
+        CardKey::Always if card.hunks.skipped() > 0 => {
+            card.advice = Some("with a hunk skipped only this once: y approves the rest".to_owned());
+        }
         CardKey::Always if card.is_high() => {
             card.advice = Some("a HIGH request is never allowed for a whole session".to_owned());
         }
         CardKey::Always => {
             yes(model, Approval::Approve { instead: None, remember: Remember::Session }, cmds);
         }
-        CardKey::No => card.stage = Stage::Reason(Editor::default()),
+        CardKey::No => card.stage = Stage::Reason(std::mem::take(&mut card.reason)),
         CardKey::SendNo => send_no(model, cmds),
-        CardKey::Edit if card.is_seen() => card.edit(),
+        CardKey::Edit if card.is_seen() => {
+            let tool = &card.request.tool;
+            card.edit(model.known.tools.iter().find(|spec| spec.name == *tool));
+        }
         CardKey::Edit => card.advice = Some(UNSEEN.to_owned()),
         CardKey::ApproveEdited => approve_edited(model, cmds),
     }
-    model.cards.look(now);
+    if model.cards.current().is_some_and(|card| matches!(card.stage, Stage::Deciding(_))) {
+        // Back to the list, if it was opened from there.
+        model.batch.opened = None;
+    }
+}
+
+/// The next card is opened in place of the one before, where that was opened from a list.
+fn stay_open(model: &mut Model) {
+    if model.batch.opened.is_some() {
+        model.batch.opened = model.cards.current().map(|card| card.request.id.clone());
+    }
+}
+
+/// Skips a hunk or keeps it after all. A yes that was begun meant something else.
+fn turn_hunk(card: &mut Card, hunk: usize) {
+    if !card.hunks.turn(hunk) {
+        card.advice = Some(match card.hunks.count() {
+            0 => "nothing of this can be skipped: y all of it, e edit, n no".to_owned(),
+            count => format!("there are hunks 1 to {count} to skip"),
+        });
+        return;
+    }
+    if let Stage::Confirming(_) = card.stage {
+        card.stage = Stage::Asking;
+    }
+}
+
+/// Which way the body goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    On,
+    Back,
+}
+
+/// Brings the next or the previous hunk to the top of the body.
+fn to_hunk(model: &mut Model, way: Way) {
+    let view = model.card_view;
+    let Some(card) = model.cards.current_mut() else { return };
+    let mut rows = card.hunks.rows.iter().copied();
+    let row = match way {
+        Way::Back => rows.rev().find(|row| *row < card.scroll),
+        Way::On => rows.find(|row| *row > card.scroll),
+    };
+    if let Some(row) = row {
+        card.scroll = row.min(view.body_total.saturating_sub(view.body_room));
+    }
+}
+
+fn turn_sides(model: &mut Model) {
+    let columns = model.card_columns();
+    let Some(card) = model.cards.current_mut() else { return };
+    if !matches!(card.request.plan.preview, Preview::Diff { .. }) {
+        return;
+    }
+    if columns < LEAST_SPLIT {
+        card.advice = Some("too narrow for old and new side by side".to_owned());
+        return;
+    }
+    card.hunks.sides = match (card.hunks.sides, is_split(Sides::Fitting, columns)) {
+        (Sides::Fitting, true) | (Sides::Split, _) => Sides::Unified,
+        (Sides::Fitting, false) | (Sides::Unified, _) => Sides::Split,
+    };
+    card.unsee_partly();
+}
+
+/// Says something in the card.
+pub fn advise(model: &mut Model, words: &str) {
+    if let Some(card) = model.cards.current_mut() {
+        card.advice = Some(words.to_owned());
+    }
 }
 
 /// A yes of some kind: at once, or for HIGH when it is said again.
@@ -110,6 +220,7 @@ fn yes(model: &mut Model, approval: Approval, cmds: &mut Vec<Cmd>) {
         }
         Stage::Asking => {
             let word = match &approval {
+                Approval::Approve { instead: Some(_), .. } => "yes, without what is skipped",
                 Approval::Approve { remember: Remember::Session, .. } => "yes, for this session",
                 Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => "yes",
             };
@@ -130,16 +241,19 @@ fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
 fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some(card) = model.cards.current_mut() else { return };
     let high = card.is_high();
-    let Stage::Editing(editing) = &mut card.stage else { return };
-    let args = match &editing.check {
+    let Stage::Editing(form) = &mut card.stage else { return };
+    let args = match &form.check {
         Ok(args) => args.clone(),
-        Err(problem) => {
-            card.advice = Some(format!("not sent: {problem}"));
+        Err(_) => {
+            card.advice = Some("not sent".to_owned());
             return;
         }
     };
-    if high && editing.confirmed.as_ref() != Some(&args) {
-        editing.confirmed = Some(args);
+    let now = model.now_ms;
+    // A key that is held down repeats: that is no second thought.
+    let confirmed = form.confirmed.as_ref().filter(|(before, _)| *before == args).map(|(_, at)| *at);
+    if high && confirmed.is_none_or(|at| now < at + GUARD_MS) {
+        form.confirmed = Some((args, confirmed.unwrap_or(now)));
         card.advice = Some("HIGH: Ctrl+S once more to approve".to_owned());
         return;
     }
@@ -155,13 +269,18 @@ fn decide(card: &mut Card, approval: Approval, word: &'static str, cmds: &mut Ve
 
 /// Esc: back out of what was begun, else put the request off. Never a no.
 pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if model.is_list() {
+        return batch::escape(model, cmds);
+    }
+    let opened = model.batch.opened.is_some();
     let Some(card) = model.cards.current_mut() else {
         model.focus = Focus::Composer;
         return;
     };
     card.advice = None;
     match &card.stage {
-        Stage::Confirming(_) | Stage::Reason(_) | Stage::Editing(_) => card.stage = Stage::Asking,
+        Stage::Confirming(_) | Stage::Reason(_) | Stage::Editing(_) => card.rest(),
+        Stage::Asking | Stage::Deciding(_) if opened => model.batch.opened = None,
         Stage::Deciding(_) => model.focus = Focus::Composer,
         Stage::Asking => {
             // Between turns it waits in the inbox already.
@@ -170,7 +289,6 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
                 cmds.push(Cmd::Send(Ask::Op(Op::Decide { request, approval: Approval::Later })));
             }
             model.cards.put_aside();
-            model.cards.look(model.now_ms);
             if model.cards.current().is_none() {
                 flash(model, "put off · Alt+A shows it again");
             }
@@ -194,10 +312,12 @@ pub fn scroll(model: &mut Model, by: Scroll) {
 
 /// The text in the card was changed.
 pub fn changed(model: &mut Model) {
+    if model.is_list() {
+        return batch::changed(model);
+    }
     let Some(card) = model.cards.current_mut() else { return };
     card.advice = None;
-    if let Stage::Editing(editing) = &mut card.stage {
-        editing.validate();
-        editing.confirmed = None;
+    if let Stage::Editing(form) = &mut card.stage {
+        form::changed(form);
     }
 }

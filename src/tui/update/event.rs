@@ -1,14 +1,16 @@
 //! A turn's events: what each adds to the transcript and to the status.
 
+use super::batch;
 use crate::agent::port::{Event, Settled};
 use crate::approval::{Approval, Decider, Remember, RequestId};
 use crate::frontend::link::Tone;
 use crate::history::{Limit, TurnEnd};
 use crate::message::{NoteKind, ReturnStatus, ToolCall, ToolReturn, UserPart};
+use crate::tui::batch::awaited;
 use crate::tui::cards::Card;
 use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Standing, Thinking, call};
 use crate::tui::keys::{Action, Context};
-use crate::tui::model::{Model, Phase, Retry, RetryState, Turn};
+use crate::tui::model::{Model, Phase, Retry, RetryState, Stop, Turn};
 
 pub fn take(model: &mut Model, event: Event) {
     match event {
@@ -37,6 +39,7 @@ pub fn take(model: &mut Model, event: Event) {
                 row.subject = call::subject(&request.args);
             }
             model.cards.add(request);
+            batch::name(model);
             rest(model);
         }
         Event::ApprovalSettled { request, settled } => approval_settled(model, &request, &settled),
@@ -284,7 +287,7 @@ fn approval_settled(model: &mut Model, id: &RequestId, settled: &Settled) {
         return rest(model);
     }
     let Some(card) = model.cards.remove(id) else { return };
-    let (outcome, tone) = outcome(settled);
+    let (outcome, tone) = linked(model, &card, settled, outcome(settled));
     match model.transcript.call_mut(&card.request.call) {
         Some(row) => {
             row.decision = Some(outcome);
@@ -301,6 +304,26 @@ fn approval_settled(model: &mut Model, id: &RequestId, settled: &Settled) {
         None => settled_cell(model, &card, outcome, tone),
     }
     rest(model);
+}
+
+/// A settlement in words, with what links to other calls have to do with it.
+fn linked(model: &Model, card: &Card, settled: &Settled, (words, tone): (String, Tone)) -> (String, Tone) {
+    let stops = model.turn.as_ref().is_some_and(|turn| turn.stop == Stop::Asked);
+    match settled {
+        Settled::Withdrawn if !stops && !card.request.after.is_empty() => {
+            ("dropped: what it runs after was not done".to_owned(), Tone::Warning)
+        }
+        Settled::Decided { approval: Approval::Approve { .. }, .. } => {
+            let name = |card: &Card| format!("{} {}", card.request.tool, call::subject(&card.request.args));
+            let before: Vec<String> =
+                awaited(&model.cards, card).into_iter().map(|card| name(card).trim().to_owned()).collect();
+            if before.is_empty() {
+                return (words, tone);
+            }
+            (format!("{words}, runs after {}", before.join(", ")), tone)
+        }
+        Settled::Decided { .. } | Settled::Withdrawn | Settled::Detached | Settled::Replaced => (words, tone),
+    }
 }
 
 fn settled_cell(model: &mut Model, card: &Card, outcome: String, tone: Tone) {

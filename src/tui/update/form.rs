@@ -1,7 +1,130 @@
-//! The keys of the form in which arguments are edited.
+//! The keys of the form in which arguments are edited, and its way to the person's own editor and back.
 
-use crate::tui::keys::FormKey;
-use crate::tui::model::Model;
-use crate::tui::msg::Cmd;
+use super::flash;
+use crate::approval::RequestId;
+use crate::tui::cards::{Card, Stage};
+use crate::tui::cells::form::text_width;
+use crate::tui::composer::{Editor, Moved};
+use crate::tui::form::{Form, Mode, Turn};
+use crate::tui::keys::{FormKey, Move};
+use crate::tui::model::{Focus, Model};
+use crate::tui::msg::{Cmd, Target};
 
-pub fn act(_model: &mut Model, _key: FormKey, _cmds: &mut Vec<Cmd>) {}
+pub fn act(model: &mut Model, key: FormKey, _cmds: &mut Vec<Cmd>) {
+    let Some(card) = model.cards.current_mut() else { return };
+    card.advice = None;
+    let Stage::Editing(form) = &mut card.stage else { return };
+    match key {
+        FormKey::NextField => form.next(),
+        FormKey::PreviousField => form.previous(),
+        FormKey::Enter if form.field().is_some_and(crate::tui::form::Field::has_lines) => {
+            if let Some(editor) = form.editor_mut() {
+                editor.insert("\n");
+            }
+            changed(form);
+        }
+        FormKey::Enter => form.next(),
+        FormKey::ResetField => {
+            form.reset();
+            changed(form);
+        }
+        FormKey::Raw => card.advice = form.turn().err(),
+    }
+}
+
+/// What was written counts from now on.
+pub fn changed(form: &mut Form) {
+    form.validate();
+    form.confirmed = None;
+}
+
+/// A character for a field that takes none: a space goes to its next choice. Whether it was for the field.
+pub fn typed(model: &mut Model, c: char) -> bool {
+    c == ' ' && turn(model, Turn::Next)
+}
+
+/// A move that is no move in a text: between choices, and between fields. Whether it was one.
+pub fn go(model: &mut Model, to: Move) -> bool {
+    match to {
+        Move::Left => turn(model, Turn::Previous),
+        Move::Right => turn(model, Turn::Next),
+        Move::Up => rows(model, Editor::up, Form::previous),
+        Move::Down => rows(model, Editor::down, Form::next),
+        Move::WordLeft | Move::WordRight | Move::LineStart | Move::LineEnd => false,
+    }
+}
+
+fn turn(model: &mut Model, turn: Turn) -> bool {
+    let Some(form) = form_mut(model) else { return false };
+    let turned = form.field_mut().is_some_and(|field| field.turn(turn));
+    if turned {
+        changed(form);
+    }
+    turned
+}
+
+/// A row up or down in the text; at its edge to another field.
+fn rows(model: &mut Model, step: fn(&mut Editor, usize) -> Moved, leave: fn(&mut Form)) -> bool {
+    let card_width = model.card_columns();
+    let Some(form) = form_mut(model) else { return false };
+    let width = text_width(form, card_width);
+    let moved = form.editor_mut().map_or(Moved::AtEdge, |editor| step(editor, width));
+    if moved == Moved::AtEdge && form.mode == Mode::Fields {
+        leave(form);
+    }
+    true
+}
+
+/// The form that has the keys.
+fn form_mut(model: &mut Model) -> Option<&mut Form> {
+    if model.focus != Focus::Card {
+        return None;
+    }
+    match &mut model.cards.current_mut()?.stage {
+        Stage::Editing(form) => Some(form),
+        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_) => None,
+    }
+}
+
+/// Opens what is being written in the card in the person's own editor.
+pub fn open_outside(card: &Card, cmds: &mut Vec<Cmd>) {
+    let id = card.request.id.clone();
+    let (text, target) = match &card.stage {
+        Stage::Editing(form) => (form.text(), Target::Arguments(id)),
+        Stage::Reason(editor) => (editor.text(), Target::Reason(id)),
+        Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => return,
+    };
+    cmds.push(Cmd::Edit { text, target });
+}
+
+/// Arguments came back from the person's own editor.
+pub fn take(model: &mut Model, id: &RequestId, text: Result<String, String>) {
+    let Some(card) = model.cards.find_mut(id) else {
+        return flash(model, "what was edited waits no more: it was decided meanwhile");
+    };
+    match (text, &mut card.stage) {
+        (Ok(text), Stage::Editing(form)) => {
+            form.take(text.trim_end_matches('\n'));
+            form.confirmed = None;
+            card.advice = None;
+        }
+        (Ok(_), Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_)) => {
+            card.advice = Some("the form was closed meanwhile; what came back was not taken".to_owned());
+        }
+        (Err(problem), _) => card.advice = Some(problem),
+    }
+}
+
+/// The reason of a no came back from the person's own editor.
+pub fn take_reason(model: &mut Model, id: &RequestId, text: Result<String, String>) {
+    let Some(card) = model.cards.find_mut(id) else {
+        return flash(model, "what was edited waits no more: it was decided meanwhile");
+    };
+    match (text, &mut card.stage) {
+        (Ok(text), Stage::Reason(editor)) => editor.replace(text.trim_end_matches('\n')),
+        (Ok(text), Stage::Asking | Stage::Confirming(_) | Stage::Editing(_) | Stage::Deciding(_)) => {
+            card.reason.replace(text.trim_end_matches('\n'));
+        }
+        (Err(problem), _) => card.advice = Some(problem),
+    }
+}

@@ -5,9 +5,11 @@ use crate::agent::port::Op;
 use crate::command::{Entry, dispatch};
 use crate::frontend::link::Ask;
 use crate::message::UserPart;
+use crate::tui::batch::Round;
 use crate::tui::cards::Stage;
 use crate::tui::cells::Cell;
 use crate::tui::composer::{Editor, Moved};
+use crate::tui::form::{LONGEST, Mode};
 use crate::tui::key::{Key, Mods};
 use crate::tui::keys::{Action, Change, Context, FindKey, Move, Scroll};
 use crate::tui::model::{
@@ -88,8 +90,15 @@ fn contexts(model: &Model) -> &'static [Context] {
         }
         (Focus::Composer, _) | (Focus::Card, None) => &[Context::Composer, Context::Text, Context::Global],
         (Focus::Transcript, _) => &[Context::Transcript, Context::Global],
+        (Focus::Card, Some(_)) if model.is_list() => match model.batch.round {
+            Round::Reason { .. } => &[Context::Reason, Context::Text, Context::Global],
+            Round::Marking | Round::Confirming(_) => &[Context::Batch, Context::Global],
+        },
         (Focus::Card, Some(Stage::Reason(_))) => &[Context::Reason, Context::Text, Context::Global],
-        (Focus::Card, Some(Stage::Editing(_))) => &[Context::Arguments, Context::Text, Context::Global],
+        (Focus::Card, Some(Stage::Editing(form))) => match form.mode {
+            Mode::Fields => &[Context::Form, Context::Text, Context::Global],
+            Mode::Raw => &[Context::Arguments, Context::Text, Context::Global],
+        },
         (Focus::Card, Some(Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_))) => {
             &[Context::Card, Context::Global]
         }
@@ -101,15 +110,16 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
     if model.overlay != Overlay::None {
         return None;
     }
-    if let (Focus::Composer, Some(find)) = (model.focus, &mut model.find) {
-        return (find.stage == find::Stage::Writing).then_some(&mut find.editor);
-    }
     match model.focus {
         Focus::Transcript => None,
-        Focus::Composer => Some(&mut model.composer.editor),
+        Focus::Composer => match &mut model.find {
+            Some(find) => (find.stage == find::Stage::Writing).then_some(&mut find.editor),
+            None => Some(&mut model.composer.editor),
+        },
+        Focus::Card if model.is_list() => batch::editor(model),
         Focus::Card => match &mut model.cards.current_mut()?.stage {
             Stage::Reason(editor) => Some(editor),
-            Stage::Editing(editing) => Some(&mut editing.editor),
+            Stage::Editing(form) => form.editor_mut(),
             Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => None,
         },
     }
@@ -119,6 +129,9 @@ fn typed(model: &mut Model, key: Key) {
     let Some(c) = key.typed() else { return };
     if let Overlay::Help(_) = model.overlay {
         return help::typed(model, c);
+    }
+    if form::typed(model, c) {
+        return;
     }
     if let Some(editor) = editor(model) {
         let mut buffer = [0; 4];
@@ -133,14 +146,17 @@ pub fn paste(model: &mut Model, text: &str) {
         return;
     }
     select::drop_mark(model);
+    if in_card && text.len() > LONGEST {
+        return card::advise(model, "too long to be pasted here: Ctrl+G opens $EDITOR");
+    }
     let is_query = model.focus == Focus::Composer && model.find.is_some();
     let Some(editor) = editor(model) else { return };
     if is_query {
         editor.insert(text.lines().next().unwrap_or(""));
-    } else if !in_card {
-        editor.paste(text);
-    } else if text.len() <= crate::tui::cards::LONGEST_EDIT {
+    } else if in_card {
         editor.paste_plain(text);
+    } else {
+        editor.paste(text);
     }
     changed(model);
 }
@@ -225,6 +241,9 @@ fn change(model: &mut Model, change: Change) {
 
 /// Moves in the text with the keys; past its first and last row lies the history.
 fn go(model: &mut Model, to: Move) {
+    if form::go(model, to) {
+        return;
+    }
     let width = match model.focus {
         Focus::Composer | Focus::Transcript => model.composer_width(),
         Focus::Card => model.card_text_width(),

@@ -16,8 +16,10 @@ mod outside;
 mod pick;
 mod select;
 
-use super::cells::card::{Frame, Holds, draw};
-use super::cells::{Cell, CellKind};
+use super::batch::{Face, rows};
+use super::cells::batch::List;
+use super::cells::card::{Drawn, Frame, Holds, draw};
+use super::cells::{self, Cell, CellKind};
 use super::model::{ARMED_MS, DRAFT_MS};
 use super::model::{CardView, Focus, GOODBYE_MS, HANGUP_MS, Life, Model, RetryState};
 use super::msg::{Cmd, Input, Msg};
@@ -84,8 +86,7 @@ fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
 
 /// What must hold after every message.
 fn settle(model: &mut Model) {
-    let now = model.now_ms;
-    model.cards.look(now);
+    batch::look(model);
     if model.focus == Focus::Card && model.cards.current().is_none() {
         model.focus = Focus::Composer;
     }
@@ -101,21 +102,36 @@ fn lay_out(model: &mut Model) {
         Focus::Composer | Focus::Transcript => Holds::Nothing,
     };
     let position = model.cards.position();
-    let frame = Frame { look: &look, holds, rows: pane, position };
-    let drawn = model.cards.current().map(|card| draw(card, &frame)).unwrap_or_default();
+    let columns = model.card_columns();
+    let header = model.header.as_ref();
+    let frame = Frame { look: &look, holds, rows: pane, columns, position, header };
+    let drawn = match model.face() {
+        Face::Nothing => Drawn::default(),
+        Face::One(_) => model.cards.current().map(|card| draw(card, &frame)).unwrap_or_default(),
+        Face::List(_) => {
+            let width = cells::batch::detail_width(&frame);
+            for card in model.cards.shown_mut().filter(|card| card.height.is_none_or(|(at, _)| at != width)) {
+                card.height = Some((width, cells::card::body_height(card, width, model.glyphs)));
+            }
+            let rows = rows(&model.cards);
+            cells::batch::draw(&List { rows: &rows, cursor: position.0 - 1, batch: &model.batch }, &frame)
+        }
+    };
     model.card_view = CardView {
         body_room: drawn.body_room,
         body_total: drawn.body_total,
         cursor: drawn.cursor.map(|at| (at.row, at.column)),
+        list: drawn.list,
     };
     // A card that is higher than the pane shows its end only: nothing of it counts as seen.
-    let fits = drawn.lines.len() <= pane;
+    let fits = drawn.lines.len() <= pane && !model.completion.is_open();
     model.transcript.layout(&look, pane, drawn.lines);
-    if fits && model.transcript.follows() && !model.is_too_small() && drawn.body_total > 0 {
+    if fits && model.transcript.follows() && drawn.body_total > 0 {
         let last = drawn.body_total.saturating_sub(drawn.body_room);
         if let Some(card) = model.cards.current_mut() {
+            card.hunks.rows = drawn.hunks;
             card.scroll = card.scroll.min(last);
-            card.saw(drawn.body_room, drawn.body_total);
+            card.saw(drawn.body_width, drawn.body_room, drawn.body_total);
         }
     }
 }

@@ -82,7 +82,9 @@ fn wheel(model: &mut Model, mouse: Mouse, wheel: Wheel, cmds: &mut Vec<Cmd>) {
     }
     let look = model.look();
     let over_card = match place(model, mouse) {
-        Place::Pane(row) => model.transcript.hit(row, usize::from(mouse.column)) == Hit::Card,
+        Place::Pane(row) => {
+            matches!(model.transcript.hit(row, usize::from(mouse.column)), Hit::Card(_))
+        }
         Place::Composer(_) | Place::Elsewhere => false,
     };
     match wheel {
@@ -108,8 +110,8 @@ fn press(model: &mut Model, mouse: Mouse) {
         Place::Pane(row) if is_on_pill(model, row, mouse) => model.transcript.follow(),
         Place::Pane(row) => {
             let column = usize::from(mouse.column);
-            if model.transcript.hit(row, column) == Hit::Card {
-                return card::focus(model);
+            if let Hit::Card(line) = model.transcript.hit(row, column) {
+                return card::click(model, line);
             }
             if let Some(spot) = model.transcript.nearest(row, column) {
                 press_text(model, spot);

@@ -1,5 +1,6 @@
 //! What the session's owner says outside of a turn's events.
 
+use super::batch;
 use super::event::{begin_turn, end_turn, user_cells};
 use super::{help, leave};
 use crate::frontend::link::Notice;
@@ -45,7 +46,10 @@ pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
             }
             model.shell = Activity::Idle;
         }
-        Notice::Waiting { requests } => model.cards.replace(requests),
+        Notice::Waiting { requests } => {
+            model.cards.replace(requests);
+            batch::name(model);
+        }
         Notice::Goodbye { lines } => {
             model.goodbye = lines;
             leave(model, cmds);
@@ -84,6 +88,7 @@ fn transcript(model: &mut Model, messages: &[Message]) {
         }
     }
     model.transcript.replace(cells);
+    batch::name(model);
     model.last_answer = None;
 }
 

@@ -3,6 +3,7 @@
 use crate::approval::Standing;
 use crate::frontend::link::{ContextUse, Header};
 use crate::stdx::text::one_line_summary;
+use crate::tui::batch::Round;
 use crate::tui::cards::Stage;
 use crate::tui::line::Line;
 use crate::tui::model::{Focus, Model};
@@ -76,6 +77,12 @@ pub fn rule(model: &Model) -> Line {
 }
 
 fn mode(model: &Model) -> (&'static str, Role) {
+    if model.focus == Focus::Card && model.is_list() {
+        return match model.batch.round {
+            Round::Reason { .. } => ("saying no", Role::Waiting),
+            Round::Marking | Round::Confirming(_) => ("the list has the keys", Role::Waiting),
+        };
+    }
     if model.focus == Focus::Card {
         let stage = model.cards.current().map(|card| &card.stage);
         return match stage {

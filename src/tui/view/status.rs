@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use crate::tui::batch::Round;
 use crate::tui::cards::Stage as CardStage;
 use crate::tui::cells::Fold;
 use crate::tui::cells::call::seconds;
 use crate::tui::find::Stage;
-use crate::tui::keys::{Action, CardKey, Context, FindKey, HelpKey, Scroll, SelectKey};
+use crate::tui::form::Mode;
+use crate::tui::keys::{
+    Action, BatchKey, CardKey, Change, Context, FindKey, FormKey, HelpKey, Scroll, SelectKey,
+};
 use crate::tui::line::Line;
 use crate::tui::model::{Activity, Focus, Life, Model, Overlay, Phase, RetryState, Stop, Turn};
 use crate::tui::theme::Role;
@@ -90,12 +94,41 @@ const MARKED: &[Hint] = &[
     (Context::Transcript, &[Action::Select(SelectKey::Copy)], " copy"),
     (Context::Global, &[Action::Escape], " drop"),
 ];
-const EDITING: &[Hint] =
-    &[(Context::Arguments, &[Action::Card(CardKey::ApproveEdited)], " approves what is written here")];
+const FORM: &[Hint] = &[
+    (Context::Form, &[Action::Form(FormKey::NextField)], " next field"),
+    (Context::Text, &[Action::EditOutside], " $EDITOR"),
+    (Context::Form, &[Action::Form(FormKey::Raw)], " raw JSON"),
+    (Context::Text, &[Action::Change(Change::Undo)], " undo"),
+];
+const RAW: &[Hint] = &[
+    (Context::Arguments, &[Action::Form(FormKey::Raw)], " fields"),
+    (Context::Text, &[Action::EditOutside], " $EDITOR"),
+    (Context::Arguments, &[Action::Form(FormKey::ResetField)], " as asked"),
+    (Context::Text, &[Action::Change(Change::Undo)], " undo"),
+];
+const DIFF: &[Hint] = &[
+    (Context::Card, &[Action::Card(CardKey::NextHunk)], " next hunk"),
+    (Context::Card, &[Action::Card(CardKey::Sides)], " side by side or not"),
+    SCROLL,
+    (Context::Global, &[Action::ToggleFocus], " on to reading, then writing"),
+];
 const REASON: &[Hint] =
     &[(Context::Reason, &[Action::Card(CardKey::SendNo)], " sends the no, with or without a reason")];
+const WAITING_LIST: &[Hint] = &[
+    (Context::Global, &[Action::ToggleFocus], ": to the list"),
+    (Context::Global, &[Action::FocusCard], ": all that waits"),
+];
+const LIST: &[Hint] = &[
+    (Context::Batch, &[Action::Batch(BatchKey::Previous), Action::Batch(BatchKey::Next)], " move"),
+    (Context::Batch, &[Action::Batch(BatchKey::Mark)], " mark"),
+    (Context::Batch, &[Action::Batch(BatchKey::Open)], " open"),
+    (Context::Global, &[Action::Escape], " all later"),
+    SCROLL,
+    (Context::Global, &[Action::ToggleFocus], " on to reading, then writing"),
+];
 const CARDS: &[Hint] = &[
     (Context::Card, &[Action::Card(CardKey::Previous), Action::Card(CardKey::Next)], " cards"),
+    (Context::Global, &[Action::Escape], " back to the list"),
     SCROLL,
     (Context::Global, &[Action::ToggleFocus], " on to reading, then writing"),
 ];
@@ -132,6 +165,10 @@ fn hints(model: &Model) -> (String, Role) {
         return ("stopping…".to_owned(), Role::Waiting);
     } else if model.retry.is_some() {
         hints_of(model, RETRYING)
+    } else if model.is_list() && !model.composer.is_empty() {
+        format!("{}  (you are typing: keys go to the text)", hints_of(model, &WAITING_LIST[..1]))
+    } else if model.is_list() {
+        hints_of(model, WAITING_LIST)
     } else if model.cards.current().is_some() && !model.composer.is_empty() {
         format!("{}  (you are typing: keys go to the text)", hints_of(model, &WAITING[..1]))
     } else if model.cards.current().is_some() {
@@ -151,13 +188,24 @@ fn hints(model: &Model) -> (String, Role) {
 }
 
 fn card_hints(model: &Model) -> String {
+    if model.is_list() {
+        return match &model.batch.round {
+            Round::Reason { .. } => hints_of(model, REASON),
+            Round::Marking | Round::Confirming(_) => hints_of(model, LIST),
+        };
+    }
     let stage = model.cards.current().map(|card| &card.stage);
     match stage {
-        Some(CardStage::Editing(_)) => hints_of(model, EDITING),
+        Some(CardStage::Editing(form)) => hints_of(model, if form.mode == Mode::Raw { RAW } else { FORM }),
         Some(CardStage::Reason(_)) => hints_of(model, REASON),
         Some(CardStage::Asking | CardStage::Confirming(_) | CardStage::Deciding(_)) | None => {
             let (_, of) = model.cards.position();
-            hints_of(model, if of > 1 { CARDS } else { &CARDS[1..] })
+            let hunks = model.cards.current().map_or(0, |card| card.hunks.count());
+            match (hunks, of) {
+                (1.., _) => hints_of(model, DIFF),
+                (0, 2..) => hints_of(model, CARDS),
+                (0, _) => hints_of(model, &CARDS[2..]),
+            }
         }
     }
 }

@@ -61,13 +61,14 @@ fn converse(wire: Wire, left: Left) {
 fn parallel_calls(first: &mut Terminal, co: &Co, service: &Service) {
     first.keys("plan it<ret>");
     first.wait_until("both reads done, both cards there", |screen| {
-        screen.lines().filter(|line| line.contains('✓')).count() == 2 && screen.contains("1 of 2")
+        screen.lines().filter(|line| line.contains('✓')).count() == 2 && screen.contains("2 actions")
     });
     first.keys("<a-a>");
-    first.wait_for("the card has the keys");
+    first.wait_for("the list has the keys");
     to_card(first, "to plan.txt (new file)");
+    press_until(first, "<ret>", "the card has the keys");
     press_until(first, "e", "editing arguments");
-    first.keys("<down><down><end><backspace>\\ntwo\"<c-s>");
+    first.keys("<tab><c-j>two<c-s>");
     first.wait_for("to other.txt (new file)");
     press_until(first, "n", "tell the model why");
     first.keys("not that one<ret>");
@@ -92,10 +93,10 @@ fn parallel_calls(first: &mut Terminal, co: &Co, service: &Service) {
     assert_eq!(text, expected);
 }
 
-/// The first card is that of the call that was planned first.
+/// The cursor stands on the call that was planned first; the list is in call order.
 fn to_card(first: &mut Terminal, text: &str) {
     if !first.screen().contains(text) {
-        press_until(first, "<down>", text);
+        press_until(first, "<up>", text);
     }
 }
 

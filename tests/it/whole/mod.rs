@@ -6,9 +6,11 @@
 mod bad_answers;
 mod bad_places;
 mod conversation;
+mod edited;
 mod endings;
 mod first_look;
 mod hostile;
 mod kit;
 mod recordings;
+mod rounds;
 mod terminal_state;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::tool::diff::Untouched;
+
 /// How many occurrences are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurrences {
@@ -51,6 +53,13 @@ pub fn replace(text: &str, old: &str, new: &str, meant: Occurrences) -> Result<S
             Err(Fault::Many { count, lines })
         }
     }
+}
+
+/// What of `text` lies before the first and after the last place where `old` is.
+pub fn untouched(text: &str, old: &str) -> Untouched {
+    let old = with_ends_of(text, old);
+    let (Some(head), Some(last)) = (text.find(&*old), text.rfind(&*old)) else { return Untouched::default() };
+    Untouched { head, tail: text.len() - last - old.len() }
 }
 
 /// `piece` with the line ends of `text`, as models write LF whatever they read.

@@ -1,0 +1,177 @@
+//! A change to a file without some of its hunks: from the arguments of a call and its preview to other arguments.
+//!
+//! It never guesses. [`Parts::of`] gives something only where it is certain which lines the new arguments leave as
+//! they are: for `write_file` the old text must come out of the preview with the very fingerprint that the plan rests
+//! on, for `edit_file` the place of the piece in the file must follow from the preview alone. Pure; called by the card.
+
+mod piece;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::diff::{bare, split_lines};
+use super::{CallPlan, DiffKind, DiffLine, Preview};
+use crate::message::ToolName;
+use crate::stdx::fs::fingerprint;
+
+/// A new text as what stays and what each hunk changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parts {
+    /// The argument that holds the new text.
+    field: &'static str,
+    steps: Vec<Step>,
+    count: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Step {
+    Same(String),
+    /// A change of the hunk of this number, from 1.
+    Changed {
+        hunk: usize,
+        old: String,
+        new: String,
+    },
+}
+
+/// A run of changed lines in a preview.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Block<'a> {
+    hunk: usize,
+    /// The old and the new line at which it stands, from 1.
+    old_at: usize,
+    new_at: usize,
+    old: Vec<&'a str>,
+    new: Vec<&'a str>,
+}
+
+impl Parts {
+    /// The hunks of a call that can be left out one by one; `None` where there are less than two, or where it is
+    /// not certain what the call would then do.
+    pub fn of(tool: &ToolName, args: &Value, plan: &CallPlan) -> Option<Self> {
+        let Preview::Diff { lines, .. } = &plan.preview else { return None };
+        let count = count(lines);
+        if count < 2 {
+            return None;
+        }
+        let text = |name: &str| args.get(name).and_then(Value::as_str);
+        let (field, steps) = match tool.as_str() {
+            "write_file" => ("content", whole(lines, text("content")?, plan)?),
+            "edit_file" if args.get("all").is_none_or(|all| *all != Value::Bool(true)) => {
+                ("new", piece::steps(lines, text("old")?, text("new")?)?)
+            }
+            _ => return None,
+        };
+        Some(Self { field, steps, count })
+    }
+
+    /// How many hunks there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The arguments that do all but the hunks of these numbers, counted from 1.
+    pub fn without(&self, skipped: &BTreeSet<usize>, args: &Value) -> Value {
+        let text = self.text(|hunk| skipped.contains(&hunk));
+        let mut args = args.clone();
+        if let Some(field) = args.get_mut(self.field) {
+            *field = Value::String(text);
+        }
+        args
+    }
+
+    fn text(&self, is_skipped: impl Fn(usize) -> bool) -> String {
+        let mut text = String::new();
+        for step in &self.steps {
+            text.push_str(match step {
+                Step::Same(same) => same,
+                Step::Changed { hunk, old, .. } if is_skipped(*hunk) => old,
+                Step::Changed { new, .. } => new,
+            });
+        }
+        text
+    }
+}
+
+/// How many hunks a preview has.
+pub fn count(lines: &[DiffLine]) -> usize {
+    lines.iter().filter(|line| line.kind == DiffKind::Hunk).count()
+}
+
+/// The runs of changed lines, in order.
+fn blocks(lines: &[DiffLine]) -> Vec<Block<'_>> {
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    let (mut hunk, mut old_at, mut new_at) = (0, 1, 1);
+    let mut open = false;
+    for line in lines {
+        match line.kind {
+            DiffKind::Hunk => {
+                hunk += 1;
+                // Between hunks both texts are the same, so both numbers go on by the same.
+                old_at += line.number.saturating_sub(new_at);
+                new_at = line.number;
+                open = false;
+            }
+            DiffKind::Context => {
+                (old_at, new_at) = (old_at + 1, new_at + 1);
+                open = false;
+            }
+            DiffKind::Added | DiffKind::Removed => {
+                if !open {
+                    blocks.push(Block { hunk, old_at, new_at, ..Block::default() });
+                    open = true;
+                }
+                let Some(block) = blocks.last_mut() else { continue };
+                if line.kind == DiffKind::Added {
+                    block.new.push(&line.text);
+                    new_at += 1;
+                } else {
+                    block.old.push(&line.text);
+                    old_at += 1;
+                }
+            }
+        }
+    }
+    blocks
+}
+
+/// The steps of a whole new text, if the old text that follows from them is the one the plan rests on.
+fn whole(lines: &[DiffLine], content: &str, plan: &CallPlan) -> Option<Vec<Step>> {
+    let [(_, version)] = plan.basis.as_slice() else { return None };
+    let new = split_lines(content);
+    let blocks = blocks(lines);
+    for end in ["\n", "\r\n"] {
+        for last in [end, ""] {
+            let steps = whole_with(&blocks, &new, end, last)?;
+            let parts = Parts { field: "", steps, count: 0 };
+            if fingerprint(parts.text(|_| true).as_bytes()) == version.0 {
+                return Some(parts.steps);
+            }
+        }
+    }
+    None
+}
+
+/// The same with a guess at the ends of the old lines, and at the one at the end of the file.
+fn whole_with(blocks: &[Block<'_>], new: &[&str], end: &str, last: &str) -> Option<Vec<Step>> {
+    let mut steps = Vec::new();
+    let mut at = 0;
+    for block in blocks {
+        let from = block.new_at.checked_sub(1)?;
+        let to = from + block.new.len();
+        let changed = new.get(from..to)?;
+        if !changed.iter().map(|line| bare(line)).eq(block.new.iter().copied()) {
+            return None;
+        }
+        steps.push(Step::Same(new.get(at..from)?.concat()));
+        let mut old = block.old.join(end);
+        if !block.old.is_empty() {
+            old.push_str(if to == new.len() { last } else { end });
+        }
+        steps.push(Step::Changed { hunk: block.hunk, old, new: changed.concat() });
+        at = to;
+    }
+    steps.push(Step::Same(new.get(at..)?.concat()));
+    Some(steps)
+}

@@ -1,0 +1,93 @@
+//! What is to be known beside what would happen: why it asks, where it would run, what can be taken back.
+
+use super::{Frame, body};
+use crate::frontend::link::Header;
+use crate::stdx::text::{expand_tabs, one_line_summary};
+use crate::tool::{Access, Undo};
+use crate::tui::cards::Card;
+use crate::tui::cells::Fold;
+use crate::tui::cells::diff::{Layout, Page};
+use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::theme::Role;
+
+/// Cells of the names of facts.
+const FACT: usize = 6;
+
+/// One line each, cut; `w` puts all of it into the body instead.
+pub fn facts(card: &Card, frame: &Frame<'_>, width: usize) -> Vec<Line> {
+    if card.why == Fold::Open {
+        return Vec::new();
+    }
+    let request = &card.request;
+    let why = request.why.join(&format!(" {} ", frame.look.glyphs.dot));
+    let facts = [
+        ("back", request.again.clone().unwrap_or_default(), Role::Waiting),
+        ("why", why, Role::Dim),
+        ("where", place(card, frame.header), Role::Dim),
+        ("undo", undo(request.plan.undo).to_owned(), Role::Dim),
+        ("after", request.after.join(", "), Role::Dim),
+    ];
+    let mut lines = vec![Line::new()];
+    for (name, text, role) in facts {
+        if !text.is_empty() {
+            let text = one_line_summary(&text, width - FACT);
+            lines.push(Line::of(format!("{name:<FACT$}"), Role::Dim).with(text, role));
+        }
+    }
+    lines
+}
+
+/// The body, and below it every reason on its own lines once `w` asked for them.
+pub fn whole(card: &Card, layout: &Layout<'_>, columns: usize, header: Option<&Header>) -> Page {
+    let mut page = body(card, layout, columns);
+    if card.why == Fold::Open {
+        page.lines.push(Line::new());
+        page.lines.extend(reasons(card, layout.width, header));
+    }
+    page
+}
+
+fn reasons(card: &Card, width: usize, header: Option<&Header>) -> Vec<Line> {
+    let request = &card.request;
+    let mut lines = Vec::new();
+    let mut fact = |name: &str, text: &str, role: Role| {
+        let first = Line::of(format!("{name:<FACT$}"), Role::Dim);
+        let margin = Margin::new(first, Line::of(" ".repeat(FACT), Role::Text));
+        lines.extend(wrap_spans(&[Span::new(expand_tabs(text), role)], width, &margin));
+    };
+    if let Some(again) = &request.again {
+        fact("back", again, Role::Waiting);
+    }
+    for (index, why) in request.why.iter().enumerate() {
+        fact(if index == 0 { "why" } else { "" }, why, Role::Text);
+    }
+    let place = place(card, header);
+    if !place.is_empty() {
+        fact("where", &place, Role::Text);
+    }
+    fact("undo", undo(request.plan.undo), Role::Text);
+    for (index, after) in request.after.iter().enumerate() {
+        fact(if index == 0 { "after" } else { "" }, after, Role::Text);
+    }
+    fact("id", &request.id.to_string(), Role::Dim);
+    lines
+}
+
+/// The folder it would run in; for what may touch anything also what holds it.
+fn place(card: &Card, header: Option<&Header>) -> String {
+    let Some(header) = header else { return String::new() };
+    let folder = header.workspace.display();
+    match card.request.plan.access {
+        Access::Anything => format!("{folder}, {}", header.isolation),
+        Access::Paths { .. } | Access::Nothing => folder.to_string(),
+    }
+}
+
+fn undo(undo: Undo) -> &'static str {
+    match undo {
+        Undo::Exact => "what it changes can be put back exactly",
+        Undo::Compensating => "it can be made up for, not undone",
+        Undo::Hold => "it is held for a moment before it happens",
+        Undo::None => "it cannot be undone",
+    }
+}

@@ -1,0 +1,41 @@
+//! Texts of requests, whole and exact: nothing is cut, every hidden character is a visible mark.
+
+use crate::stdx::text::expand_tabs;
+use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact};
+use crate::tui::theme::Role;
+
+pub fn json(args: &serde_json::Value, width: usize) -> Vec<Line> {
+    verbatim(&serde_json::to_string_pretty(args).unwrap_or_default(), width)
+}
+
+pub fn verbatim(text: &str, width: usize) -> Vec<Line> {
+    let margin = Margin::even(Line::of("  ", Role::Text));
+    let whole = text.strip_suffix('\n').unwrap_or(text);
+    whole
+        .split('\n')
+        .flat_map(|line| wrap_exact(&Span::inked(expand_tabs(line), Ink::of(Role::Text)), width, &margin))
+        .collect()
+}
+
+/// Names in a column, values beside it; a name too long for its column stands above its value.
+pub fn fields(fields: &[(String, String)], room: usize) -> Vec<Line> {
+    let most = room / 3;
+    let shown = |name: &str| Line::of(name, Role::Dim);
+    let column = fields.iter().map(|(name, _)| shown(name).width()).filter(|cells| *cells <= most).max();
+    let column = column.unwrap_or(0);
+    let mut lines = Vec::new();
+    for (name, value) in fields {
+        let mut first = shown(name);
+        if first.width() > column {
+            lines.extend(wrap_exact(&Span::new(name, Role::Dim), room, &Margin::default()));
+            first = Line::new();
+        }
+        first.pad_to(column + 2);
+        let mut margin = Margin::new(first, Line::of(" ".repeat(column + 2), Role::Text));
+        for line in value.split('\n') {
+            lines.extend(wrap_exact(&Span::new(expand_tabs(line), Role::Text), room, &margin));
+            margin = Margin::even(margin.rest);
+        }
+    }
+    lines
+}

@@ -1,0 +1,348 @@
+//! The form of a card: its fields or its JSON text, what is wrong, and beside it what changes.
+//!
+//! As high as the pane at most; the field with the cursor is always on the screen. It shows, it never decides. Called
+//! by the card's drawing, and by `update` for the width of its texts.
+
+use super::card::{Drawn, Frame, Sheet, keys_line};
+use super::diff::{Layout, counts};
+use super::split;
+use crate::stdx::text::one_line_summary;
+use crate::tui::cards::Card;
+use crate::tui::composer::{Editor, Rows};
+use crate::tui::form::{Entry, Field, Form, Mode, Need, word};
+use crate::tui::hunks::Hunks;
+use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::theme::Role;
+
+/// From this width on a second pane shows what changes.
+const TWO_PANES: usize = 120;
+
+/// The widest form alone, and the width below which it has no sides.
+const WIDEST: usize = 100;
+const NARROW: usize = 60;
+
+/// From this width on hints stand at the right of the fields.
+const HINTED: usize = 66;
+
+/// Rows of a field without the cursor.
+const UNFOCUSED: usize = 3;
+
+/// Lines of anything that is said below the fields.
+const MOST_SAID: usize = 3;
+
+/// Below this height of the pane, only what is needed to write is shown.
+const LOW: usize = 12;
+
+/// Cells of the parts of a field's line.
+struct Columns {
+    name: usize,
+    value: usize,
+    hint: usize,
+}
+
+/// A line of the fields.
+struct Row {
+    line: Line,
+    /// The column of the cursor, where it is in this line.
+    cursor: Option<usize>,
+}
+
+/// Cells for text in the field or the JSON text with the cursor, in a pane of so many columns.
+pub fn text_width(form: &Form, columns: usize) -> usize {
+    let inner = inner(width(columns));
+    match form.mode {
+        Mode::Fields => Columns::of(form, inner).value,
+        Mode::Raw => inner.saturating_sub(1),
+    }
+}
+
+fn width(columns: usize) -> usize {
+    if columns >= TWO_PANES { columns / 2 } else { columns.min(WIDEST) }
+}
+
+fn inner(width: usize) -> usize {
+    width.saturating_sub(if width < NARROW { 2 } else { 4 })
+}
+
+pub fn draw(card: &Card, form: &Form, frame: &Frame<'_>) -> Drawn {
+    let mut left = sheet(card, form, frame);
+    if frame.columns >= TWO_PANES {
+        let right = changes(form, frame, left.lines.len());
+        let height = right.len().max(left.lines.len());
+        left = stretched(left, form, card, frame, height);
+        for (line, beside) in left.lines.iter_mut().zip(right) {
+            *line = std::mem::take(line).joined(beside);
+        }
+    }
+    left
+}
+
+/// The form anew, as high as its neighbour.
+fn stretched(drawn: Drawn, form: &Form, card: &Card, frame: &Frame<'_>, height: usize) -> Drawn {
+    if drawn.lines.len() >= height {
+        return drawn;
+    }
+    let mut sheet = Sheet::new(frame, width(frame.columns));
+    fill(&mut sheet, card, form, height);
+    sheet.drawn
+}
+
+fn sheet(card: &Card, form: &Form, frame: &Frame<'_>) -> Drawn {
+    let mut sheet = Sheet::new(frame, width(frame.columns));
+    fill(&mut sheet, card, form, 0);
+    sheet.drawn
+}
+
+/// Draws the form, `height` lines high at least.
+fn fill(sheet: &mut Sheet<'_>, card: &Card, form: &Form, height: usize) {
+    let glyphs = sheet.frame.look.glyphs;
+    let title = Line::of(format!("{} edit ", glyphs.waiting), Role::Waiting)
+        .with(card.request.tool.as_str(), Role::Tool);
+    sheet.border(&title, &badge(card, form, glyphs.dot), 0);
+    let rows = match form.mode {
+        Mode::Fields => fields(sheet, form),
+        Mode::Raw => text(&form.raw, sheet.inner.saturating_sub(1)),
+    };
+    let foot = foot(sheet, card, form);
+    let room = sheet.frame.rows.saturating_sub(2 + foot.len()).max(1);
+    let cursor = rows.iter().position(|row| row.cursor.is_some()).unwrap_or(0);
+    let from = (cursor + 1).saturating_sub(room).min(rows.len().saturating_sub(room));
+    let left = rows.len().saturating_sub(from + room);
+    for row in rows.into_iter().skip(from).take(room) {
+        if let Some(column) = row.cursor {
+            sheet.drawn.cursor = Some(sheet.place(sheet.drawn.lines.len(), column));
+        }
+        sheet.put(row.line);
+    }
+    while sheet.drawn.lines.len() + foot.len() + 1 < height {
+        sheet.put(Line::new());
+    }
+    for line in foot {
+        sheet.put(line);
+    }
+    let more = match (from, left) {
+        (0, 0) => Line::new(),
+        (above, below) => Line::of(format!("{above} above, {below} below"), Role::Waiting),
+    };
+    let keys: &[(&str, &str)] = match form.mode {
+        Mode::Fields => &[("Ctrl+S", "approve edited"), ("Ctrl+R", "reset field"), ("Esc", "back")],
+        Mode::Raw => &[("Ctrl+S", "approve edited"), ("F2", "fields"), ("Esc", "back")],
+    };
+    sheet.border(&keys_line(keys, glyphs.dot), &more, 2);
+}
+
+fn badge(card: &Card, form: &Form, dot: &str) -> Line {
+    let mut line = Line::new();
+    if card.is_high() {
+        line = line.with("HIGH", Role::High).with(format!(" {dot} "), Role::Dim);
+    }
+    if form.mode == Mode::Raw {
+        line = line.with(format!("raw JSON {dot} "), Role::Dim);
+    }
+    match form.changed() {
+        0 => line.with("not changed", Role::Dim),
+        1 => line.with("1 field changed", Role::Waiting),
+        count => line.with(format!("{count} fields changed"), Role::Waiting),
+    }
+}
+
+/// What is wrong, or that nothing is; what the field is for.
+fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
+    let glyphs = sheet.frame.look.glyphs;
+    let mut lines = Vec::new();
+    let mut say = |text: String, role| {
+        lines.extend(
+            wrap_spans(&[Span::new(text, role)], sheet.inner, &Margin::default()).into_iter().take(MOST_SAID),
+        );
+    };
+    let is_low = sheet.frame.rows < LOW;
+    // Its place is kept for fields that say nothing of themselves, so that the form does not jump.
+    let says = form.fields.iter().any(|field| !field.about.is_empty());
+    if let Some(field) = form.field().filter(|_| says && !is_low) {
+        say(String::new(), Role::Text);
+        let is_silent = field.about.is_empty();
+        say(if is_silent { String::new() } else { format!("{}: {}", field.name, field.about) }, Role::Dim);
+    }
+    for fault in form.others.iter().skip(1).take(if is_low { 0 } else { 4 }) {
+        say(format!("{} {fault}", glyphs.fail), Role::Fail);
+    }
+    match &form.check {
+        Err(problem) => say(format!("{} {problem}", glyphs.fail), Role::Fail),
+        Ok(_) if !form.knows_tool() => {
+            say(format!("{} valid JSON; what this tool takes is not known", glyphs.ok), Role::Ok);
+        }
+        Ok(_) => {
+            let required =
+                form.mode == Mode::Fields && form.fields.iter().any(|field| field.need == Need::Required);
+            let legend = if required { "  (* must be there)" } else { "" };
+            say(format!("{} fits the tool{legend}", glyphs.ok), Role::Ok);
+        }
+    }
+    if let Some(advice) = &card.advice {
+        say(format!("! {advice}"), Role::Waiting);
+    }
+    // What comes last says whether it can be sent; the fields need their room too.
+    let most = (sheet.frame.rows / 2).max(1);
+    lines.split_off(lines.len().saturating_sub(most))
+}
+
+/// An editor's rows, the cursor in one of them.
+fn text(editor: &Editor, width: usize) -> Vec<Row> {
+    let rows = Rows::of(editor, width);
+    (0..rows.height())
+        .map(|row| Row {
+            line: rows.line(editor, row),
+            cursor: (row == rows.cursor.row).then_some(rows.cursor.column),
+        })
+        .collect()
+}
+
+fn fields(sheet: &Sheet<'_>, form: &Form) -> Vec<Row> {
+    let columns = Columns::of(form, sheet.inner);
+    let most = (sheet.frame.rows / 2).max(UNFOCUSED);
+    let mut rows = Vec::new();
+    for (at, field) in form.fields.iter().enumerate() {
+        let is_at = at == form.at;
+        let value = if is_at { focused(field, columns.value, most) } else { resting(field, columns.value) };
+        let hint = hint(field);
+        for (index, row) in value.into_iter().enumerate() {
+            let head = if index == 0 { name(sheet, field, is_at, &columns) } else { columns.blank() };
+            let start = head.width();
+            let mut line = head.joined(row.line);
+            if index == 0 && columns.hint > 0 {
+                line.pad_to(start + columns.value + 2);
+                line = line.joined(hint.clone().cut(columns.hint));
+            }
+            rows.push(Row { line, cursor: row.cursor.map(|column| start + column) });
+        }
+        if columns.hint == 0 && (is_at || field.is_changed()) {
+            rows.push(Row { line: columns.blank().joined(hint), cursor: None });
+        }
+        for fault in &field.faults {
+            let line = columns.blank().with(format!("{} {fault}", sheet.frame.look.glyphs.fail), Role::Fail);
+            rows.push(Row { line, cursor: None });
+        }
+    }
+    rows
+}
+
+impl Columns {
+    fn of(form: &Form, inner: usize) -> Self {
+        let longest = form.fields.iter().map(|field| Line::of(&field.name, Role::Text).width() + 1).max();
+        let name = longest.unwrap_or(0).min((inner / 4).max(6));
+        let hint = if inner >= HINTED { (inner / 3).min(30) } else { 0 };
+        let taken = 2 + name + 1 + hint + if hint > 0 { 2 } else { 0 };
+        Self { name, value: inner.saturating_sub(taken).max(4), hint }
+    }
+
+    fn blank(&self) -> Line {
+        Line::of(" ".repeat(2 + self.name + 1), Role::Text)
+    }
+}
+
+/// A mark and the field's name.
+fn name(sheet: &Sheet<'_>, field: &Field, is_at: bool, columns: &Columns) -> Line {
+    let (mark, role) = match (is_at, field.is_changed()) {
+        (true, _) => (sheet.frame.look.glyphs.folded, Role::Key),
+        (false, true) => ("~", Role::Waiting),
+        (false, false) => (" ", Role::Text),
+    };
+    let need = match field.need {
+        Need::Required => "*",
+        Need::Optional => "",
+    };
+    let name = Line::of(&field.name, if is_at { Role::Key } else { Role::Dim });
+    let name = name.cut(columns.name.saturating_sub(need.len())).with(need, Role::Dim);
+    let mut line = Line::of(mark, role).with(" ", Role::Text).joined(name);
+    line.pad_to(2 + columns.name + 1);
+    line
+}
+
+/// What was, once it is changed; else what may be written.
+fn hint(field: &Field) -> Line {
+    if field.is_changed() {
+        Line::of(format!("was {}", one_line_summary(&field.was(), 80)), Role::Waiting)
+    } else {
+        Line::of(&field.hint, Role::Dim)
+    }
+}
+
+/// The field with the cursor: a window of its rows around it.
+fn focused(field: &Field, width: usize, most: usize) -> Vec<Row> {
+    match &field.entry {
+        Entry::Text(editor) => {
+            let rows = text(editor, width);
+            let cursor = rows.iter().position(|row| row.cursor.is_some()).unwrap_or(0);
+            let from = (cursor + 1).saturating_sub(most);
+            rows.into_iter().skip(from).take(most).collect()
+        }
+        Entry::Pick { .. } | Entry::Long(_) => {
+            vec![Row { line: single(field, "< ", " >").cut(width), cursor: Some(0) }]
+        }
+    }
+}
+
+fn resting(field: &Field, width: usize) -> Vec<Row> {
+    let Entry::Text(editor) = &field.entry else {
+        return vec![Row { line: single(field, "", "").cut(width), cursor: None }];
+    };
+    let rows = Rows::of(editor, width);
+    let shown = if rows.height() > UNFOCUSED { UNFOCUSED - 1 } else { rows.height() };
+    let mut lines: Vec<Line> = (0..shown).map(|row| rows.line(editor, row)).collect();
+    if rows.height() > shown {
+        lines.push(Line::of(format!("… {} more lines", rows.height() - shown), Role::Dim).cut(width));
+    }
+    lines.into_iter().map(|line| Row { line, cursor: None }).collect()
+}
+
+/// A value that is not written but chosen.
+fn single(field: &Field, before: &str, after: &str) -> Line {
+    match &field.entry {
+        Entry::Pick { choices, at } => {
+            let chosen = choices.get(*at).and_then(Option::as_ref);
+            let (text, role) =
+                chosen.map_or(("left out".to_owned(), Role::Dim), |choice| (word(choice), Role::Text));
+            Line::of(before, Role::Key).with(text, role).with(after, Role::Key)
+        }
+        Entry::Long(bytes) => {
+            Line::of(format!("{} kB: Ctrl+G edits it in $EDITOR", bytes.div_ceil(1_000)), Role::Dim)
+        }
+        Entry::Text(_) => Line::new(),
+    }
+}
+
+/// The pane beside the form: what was asked, and what would run.
+fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> Vec<Line> {
+    let mut sheet = Sheet::new(frame, frame.columns - width(frame.columns));
+    let counts = counts(&form.changes);
+    let badge = Line::of(format!("+{}", counts.added), Role::Added)
+        .with(format!(" -{}", counts.removed), Role::Removed);
+    sheet.border(&Line::of("what changes", Role::Heading), &badge, 0);
+    let half = (sheet.inner.saturating_sub(3)) / 2;
+    let mut lines = Vec::new();
+    if form.check.is_err() {
+        lines.push(Line::of("shown as soon as it fits the tool", Role::Dim));
+    } else if form.changes.is_empty() {
+        lines.push(Line::of("nothing: it would run as the model asked", Role::Dim));
+    } else {
+        let mut head = Line::of("  model asked", Role::Dim);
+        head.pad_to(half + 3);
+        lines.push(head.with("  you will run", Role::Dim));
+        lines.push(Line::new());
+        let hunks = Hunks::default();
+        let layout = Layout { width: sheet.inner, hunks: &hunks, glyphs: frame.look.glyphs };
+        lines.extend(split::bare(&form.changes, &layout));
+    }
+    let room = frame.rows.saturating_sub(2).max(1);
+    let cut = lines.len() > room;
+    let hidden = lines.len().saturating_sub(room);
+    for line in lines.into_iter().take(room) {
+        sheet.put(line);
+    }
+    while sheet.drawn.lines.len() + 1 < height {
+        sheet.put(Line::new());
+    }
+    let more = if cut { Line::of(format!("{hidden} more lines"), Role::Waiting) } else { Line::new() };
+    sheet.border(&Line::new(), &more, 2);
+    sheet.drawn.lines
+}

@@ -1,0 +1,106 @@
+//! A change with the old text at the left and the new one at the right, line by line, both wrapped.
+//!
+//! Called by `diff` for cards that are wide enough, and by the form for what an edit changes.
+
+use super::diff::{Layout, Page, Piece, Row, compared, digits, pieces, roles, whole};
+use crate::tool::DiffLine;
+use crate::tui::line::Line;
+use crate::tui::theme::Role;
+
+/// A space, the rule and a space between the sides.
+const BETWEEN: usize = 3;
+
+/// Whether lines carry their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// So many cells of them.
+    Shown(usize),
+    Hidden,
+}
+
+pub fn page(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
+    both(diff, layout, Numbers::Shown(digits(diff)))
+}
+
+/// The same without line numbers and heads.
+pub fn bare(diff: &[DiffLine], layout: &Layout<'_>) -> Vec<Line> {
+    both(diff, layout, Numbers::Hidden).lines
+}
+
+fn both(diff: &[DiffLine], layout: &Layout<'_>, numbers: Numbers) -> Page {
+    let digits = match numbers {
+        Numbers::Shown(digits) => digits,
+        Numbers::Hidden => 0,
+    };
+    let left = (layout.width.saturating_sub(BETWEEN)) / 2;
+    let right = layout.width.saturating_sub(BETWEEN + left);
+    let mut page = Page::default();
+    let put = |old: Option<Row>, new: Option<Row>, page: &mut Page| {
+        let old = old.map_or(Vec::new(), |row| row.lines(left, digits));
+        let new = new.map_or(Vec::new(), |row| row.lines(right, digits));
+        for at in 0..old.len().max(new.len()) {
+            let mut line = old.get(at).cloned().unwrap_or_default();
+            line.pad_to(left);
+            let line = line.with(format!(" {} ", layout.glyphs.side), Role::Dim);
+            page.lines.push(line.joined(new.get(at).cloned().unwrap_or_default()));
+        }
+    };
+    for piece in pieces(diff) {
+        match piece {
+            Piece::Head { hunk, line } => match numbers {
+                Numbers::Shown(_) => page.head(hunk, line, layout),
+                Numbers::Hidden if line.number > 1 => page.lines.push(Line::of("  …", Role::Dim)),
+                Numbers::Hidden => {}
+            },
+            Piece::Same { line, old_number } => {
+                let row = |number| Row { number, sign: " ", role: Role::Text, words: whole(line) };
+                put(Some(row(old_number)), Some(row(line.number)), &mut page);
+            }
+            Piece::Changed { hunk, old, new } => {
+                let [removed, added] = roles(layout.hunks, hunk);
+                let (old_words, new_words) = compared(&old, &new);
+                let mut new_rows = new.iter().zip(new_words).map(|(line, words)| Row {
+                    number: line.number,
+                    sign: "+",
+                    role: added,
+                    words,
+                });
+                for (line, words) in old.iter().zip(old_words) {
+                    let row = Row { number: line.number, sign: "-", role: removed, words };
+                    put(Some(row), new_rows.next(), &mut page);
+                }
+                for row in new_rows {
+                    put(None, Some(row), &mut page);
+                }
+            }
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::diff::diff;
+    use crate::tui::hunks::Hunks;
+    use crate::tui::theme::Glyphs;
+
+    #[test]
+    fn old_and_new_stand_beside_each_other() {
+        let lines = diff("a\nb\nc\nd\n", "a\nB and more\nx\nd\ne\n");
+        let hunks = Hunks::default();
+        let layout = Layout { width: 29, hunks: &hunks, glyphs: &Glyphs::UNICODE };
+        let text: Vec<String> = page(&lines, &layout).lines.iter().map(Line::text).collect();
+        let expected = [
+            "@@ -1,4 +1,5",
+            "  1   a       │   1   a",
+            "  2 - b       │   2 + B and m",
+            "              │       ore",
+            "  3 - c       │   3 + x",
+            "  4   d       │   4   d",
+            "              │   5 + e",
+        ];
+        assert_eq!(text, expected);
+        assert!(bare(&lines, &layout).iter().all(|line| line.width() <= 29));
+    }
+}

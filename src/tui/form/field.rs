@@ -1,0 +1,336 @@
+//! One field of a form: which kind of value it takes, what is written in it, and the value that follows from that.
+//!
+//! What is not changed keeps its value to the byte, whatever the text of it looks like.
+
+use serde_json::Value;
+
+use super::LONGEST;
+use crate::tool::schema::{kind_word, resolved};
+use crate::tui::composer::Editor;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    pub name: String,
+    pub need: Need,
+    /// What may be written, in few words.
+    pub hint: String,
+    /// What the tool says the field is for.
+    pub about: String,
+    pub entry: Entry,
+    /// What is wrong with it.
+    pub faults: Vec<String>,
+    shape: Shape,
+    /// As the model asked; `None` where it left the field out.
+    asked: Option<Value>,
+    /// With what the field was made.
+    first: Option<Value>,
+    /// The text of `first`.
+    first_text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    Required,
+    Optional,
+}
+
+/// What is in a field.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Entry {
+    Text(Editor),
+    /// One of the choices; `None` among them leaves the field out.
+    Pick {
+        choices: Vec<Option<Value>>,
+        at: usize,
+    },
+    /// Too long to be edited here; holds the bytes.
+    Long(usize),
+}
+
+/// How text becomes a value.
+#[derive(Debug, Clone, PartialEq)]
+enum Shape {
+    Text,
+    Whole,
+    Number,
+    /// A list of texts, one a line.
+    Lines,
+    Json,
+    Pick(Vec<Value>),
+}
+
+/// Which way a choice goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    Next,
+    Previous,
+}
+
+impl Field {
+    /// A field of `name`; `root` is the schema in which `schema` lies.
+    pub fn new(name: &str, rules: Rules<'_>, asked: Option<&Value>, now: Option<&Value>) -> Self {
+        let schema = plain(rules.root, rules.schema);
+        let mut shape = shape(rules.root, schema);
+        if ![asked, now].into_iter().flatten().all(|value| shape.holds(value)) {
+            shape = Shape::Json;
+        }
+        let mut field = Self {
+            name: name.to_owned(),
+            need: rules.need,
+            hint: hint(schema, &shape),
+            about: about(rules.schema, schema),
+            entry: Entry::Long(0),
+            faults: Vec::new(),
+            shape,
+            asked: asked.cloned(),
+            first: now.cloned(),
+            first_text: String::new(),
+        };
+        field.fill(now.cloned());
+        field
+    }
+
+    /// Puts a value into the field.
+    fn fill(&mut self, value: Option<Value>) {
+        let text = self.shape.text(value.as_ref());
+        self.entry = match &self.shape {
+            Shape::Pick(choices) => {
+                let mut choices: Vec<Option<Value>> = choices.iter().cloned().map(Some).collect();
+                if self.need == Need::Optional || value.is_none() {
+                    choices.push(None);
+                }
+                let at = choices.iter().position(|choice| *choice == value).unwrap_or(0);
+                Entry::Pick { choices, at }
+            }
+            Shape::Text | Shape::Whole | Shape::Number | Shape::Lines | Shape::Json => {
+                if text.len() > LONGEST {
+                    Entry::Long(text.len())
+                } else {
+                    let mut editor = Editor::plain(&text);
+                    editor.line_end();
+                    Entry::Text(editor)
+                }
+            }
+        };
+        (self.first, self.first_text) = (value, text);
+    }
+
+    /// As the model asked for it.
+    pub fn reset(&mut self) {
+        self.fill(self.asked.clone());
+    }
+
+    /// The value, `None` to leave the field out, or what is wanted.
+    pub fn value(&self) -> Result<Option<Value>, String> {
+        match &self.entry {
+            Entry::Long(_) => Ok(self.first.clone()),
+            Entry::Pick { choices, at } => Ok(choices.get(*at).cloned().flatten()),
+            Entry::Text(editor) => {
+                let text = editor.text();
+                if text == self.first_text {
+                    return Ok(self.first.clone());
+                }
+                if self.asked.is_some() && text == self.shape.text(self.asked.as_ref()) {
+                    return Ok(self.asked.clone());
+                }
+                self.shape.value(&text, self.need)
+            }
+        }
+    }
+
+    pub fn is_changed(&self) -> bool {
+        self.value().as_ref() != Ok(&self.asked)
+    }
+
+    /// What was asked, in words.
+    pub fn was(&self) -> String {
+        match &self.asked {
+            None => "left out".to_owned(),
+            Some(Value::String(text)) if text.is_empty() => "empty".to_owned(),
+            Some(asked) => self.shape.text(Some(asked)),
+        }
+    }
+
+    /// What is written, where that gives no value yet.
+    pub fn written(&self) -> String {
+        match &self.entry {
+            Entry::Text(editor) => editor.text(),
+            Entry::Pick { .. } | Entry::Long(_) => String::new(),
+        }
+    }
+
+    /// Whether Enter is a line break in it.
+    pub fn has_lines(&self) -> bool {
+        match (&self.shape, &self.entry) {
+            (Shape::Lines | Shape::Json, Entry::Text(_)) => true,
+            (Shape::Text, Entry::Text(editor)) => {
+                editor.items().iter().any(|item| item.text().contains('\n'))
+            }
+            (Shape::Text | Shape::Whole | Shape::Number | Shape::Pick(_) | Shape::Lines | Shape::Json, _) => {
+                false
+            }
+        }
+    }
+
+    /// Goes to another choice, around at the ends; whether the field has choices.
+    pub fn turn(&mut self, turn: Turn) -> bool {
+        let Entry::Pick { choices, at } = &mut self.entry else { return false };
+        *at = match turn {
+            Turn::Next => (*at + 1) % choices.len(),
+            Turn::Previous => at.checked_sub(1).unwrap_or(choices.len() - 1),
+        };
+        true
+    }
+}
+
+/// What the schema says of one field.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    pub root: &'a Value,
+    pub schema: &'a Value,
+    pub need: Need,
+}
+
+/// The schema behind references, single `allOf`s and "this or nothing".
+fn plain<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let mut at = resolved(root, schema);
+    for key in ["allOf", "anyOf", "oneOf", "allOf"] {
+        let Some(list) = at.get(key).and_then(Value::as_array) else { continue };
+        let mut real = list.iter().filter(|schema| schema.get("type").is_none_or(|kind| kind != "null"));
+        if let (Some(only), None) = (real.next(), real.next()) {
+            at = resolved(root, only);
+        }
+    }
+    at
+}
+
+/// The one kind of value, nothing aside.
+fn kind(schema: &Value) -> Option<&str> {
+    match schema.get("type")? {
+        Value::String(kind) => Some(kind),
+        Value::Array(kinds) => {
+            let mut kinds = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
+            kinds.next().filter(|_| kinds.next().is_none())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+fn shape(root: &Value, schema: &Value) -> Shape {
+    let list = |key: &str| schema.get(key).and_then(Value::as_array);
+    if let Some(choices) = list("enum") {
+        return Shape::Pick(choices.iter().filter(|choice| !choice.is_null()).cloned().collect());
+    }
+    if let Some(only) = schema.get("const") {
+        return Shape::Pick(vec![only.clone()]);
+    }
+    // Choices that are described each for itself.
+    if let Some(forms) = list("oneOf").or_else(|| list("anyOf")) {
+        let choices: Option<Vec<Value>> = forms.iter().map(|form| form.get("const").cloned()).collect();
+        return choices.map_or(Shape::Json, Shape::Pick);
+    }
+    match kind(schema) {
+        Some("string") => Shape::Text,
+        Some("integer") => Shape::Whole,
+        Some("number") => Shape::Number,
+        Some("boolean") => Shape::Pick(vec![Value::Bool(true), Value::Bool(false)]),
+        Some("array") => {
+            let items = schema.get("items").map(|items| plain(root, items));
+            match items.map(|items| shape(root, items)) {
+                Some(Shape::Text) => Shape::Lines,
+                Some(_) | None => Shape::Json,
+            }
+        }
+        Some(_) | None => Shape::Json,
+    }
+}
+
+impl Shape {
+    /// Whether a value can be written in this shape and read back the same.
+    fn holds(&self, value: &Value) -> bool {
+        match self {
+            Self::Text => value.is_string(),
+            Self::Whole => value.is_i64() || value.is_u64(),
+            Self::Number => value.is_number(),
+            Self::Lines => value.as_array().is_some_and(|items| {
+                items.iter().all(|item| item.as_str().is_some_and(|text| !text.contains('\n')))
+            }),
+            Self::Json => true,
+            Self::Pick(choices) => choices.contains(value),
+        }
+    }
+
+    fn text(&self, value: Option<&Value>) -> String {
+        let Some(value) = value else { return String::new() };
+        match self {
+            Self::Text => value.as_str().unwrap_or_default().to_owned(),
+            Self::Whole | Self::Number => value.to_string(),
+            Self::Lines => {
+                let items = value.as_array().map_or(&[][..], Vec::as_slice);
+                items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+            }
+            Self::Json => serde_json::to_string_pretty(value).unwrap_or_default(),
+            Self::Pick(_) => word(value),
+        }
+    }
+
+    fn value(&self, text: &str, need: Need) -> Result<Option<Value>, String> {
+        let number = |text: &str| serde_json::from_str::<Value>(text).ok().filter(Value::is_number);
+        if need == Need::Optional && text.is_empty() {
+            return Ok(None);
+        }
+        let value = match self {
+            Self::Text => Value::from(text),
+            Self::Lines if text.is_empty() => Value::Array(Vec::new()),
+            Self::Lines => text.split('\n').map(Value::from).collect(),
+            Self::Whole => number(text.trim())
+                .filter(|value| value.is_i64() || value.is_u64())
+                .ok_or("must be a whole number")?,
+            Self::Number => number(text.trim()).ok_or("must be a number")?,
+            Self::Json | Self::Pick(_) => {
+                serde_json::from_str(text).map_err(|error| format!("is no JSON: {}", super::told(&error)))?
+            }
+        };
+        Ok(Some(value))
+    }
+}
+
+/// A choice as it is shown.
+pub fn word(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            value.to_string()
+        }
+    }
+}
+
+fn about(outer: &Value, inner: &Value) -> String {
+    let text = [outer, inner].into_iter().find_map(|schema| schema.get("description")?.as_str());
+    text.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn hint(schema: &Value, shape: &Shape) -> String {
+    let number = |key: &str| schema.get(key).filter(|value| value.is_number());
+    let bounds = |least: &str, most: &str| match (number(least), number(most)) {
+        (Some(least), Some(most)) => format!(" {least}-{most}"),
+        (Some(least), None) => format!(" from {least}"),
+        (None, Some(most)) => format!(" up to {most}"),
+        (None, None) => String::new(),
+    };
+    match shape {
+        Shape::Text => match bounds("minLength", "maxLength") {
+            bounds if bounds.is_empty() => "text".to_owned(),
+            bounds => format!("text,{bounds} characters"),
+        },
+        Shape::Whole => format!("whole number{}", bounds("minimum", "maximum")),
+        Shape::Number => format!("number{}", bounds("minimum", "maximum")),
+        Shape::Lines => match bounds("minItems", "maxItems") {
+            bounds if bounds.is_empty() => "list, one a line".to_owned(),
+            bounds => format!("list, one a line,{bounds}"),
+        },
+        Shape::Pick(choices) if choices.iter().all(Value::is_boolean) => "Space turns it".to_owned(),
+        Shape::Pick(choices) => choices.iter().map(word).collect::<Vec<_>>().join(", "),
+        Shape::Json => kind(schema).map_or("JSON".to_owned(), |kind| format!("{} as JSON", kind_word(kind))),
+    }
+}
