@@ -36,6 +36,13 @@ impl Opened {
             Self::Guest { id, .. } => id,
         }
     }
+
+    pub fn history(&self) -> &History {
+        match self {
+            Self::Owned(owned) => owned.0.history(),
+            Self::Guest { history, .. } => history,
+        }
+    }
 }
 
 impl Opening {

@@ -31,6 +31,9 @@ pub(super) struct Shared {
     /// Show the model's thinking
     #[arg(long, short, global = true)]
     verbose: bool,
+    /// Talk in lines of text, for screen readers, dumb terminals and logs, instead of the full screen
+    #[arg(long, global = true)]
+    plain: bool,
     /// Any setting, e.g. `--set max_requests=10`; `co config` lists them
     #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -205,6 +208,9 @@ impl Shared {
         flags.extend(named.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))));
         if self.verbose {
             flags.push(("--verbose".to_owned(), "true".to_owned()));
+        }
+        if self.plain {
+            flags.push(("--plain".to_owned(), "true".to_owned()));
         }
         for pair in self.set {
             let Some((key, value)) = pair.split_once('=') else {

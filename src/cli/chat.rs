@@ -1,51 +1,121 @@
-//! `co`: the full screen. It is drawn first; store, session and models are built beside it.
+//! `co`: a conversation, on the full screen or in lines of text. The face is there first; store, session and models are
+//! built beside it.
 
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use super::console::Console;
 use super::error::{CliError, Kind};
+use super::input::Terminals;
 use crate::app::conductor::{Interactive, interactive};
 use crate::app::{AppError, Models, Opening, Pace, World, load_settings};
-use crate::config::ThemeChoice as Wanted;
+use crate::config::{Loaded, Notify, Settings, ThemeChoice as Wanted};
+use crate::frontend::plain::{self, Echo, PlainError, PlainOptions, Setup, Source, ThinkingShown};
 use crate::tui::keys::Keymap;
-use crate::tui::{self, Fold, Motion, Surroundings, ThemeChoice, TuiError, TuiLink, TuiOptions};
+use crate::tui::{
+    self, Call, Fold, Glyphs, Host, Motion, MouseMode, Surroundings, ThemeChoice, TuiError, TuiLink,
+    TuiOptions,
+};
 
-/// Words between the screen and the session's owner that may wait.
+/// Words between the face and the session's owner that may wait.
 const LINK: usize = 64;
 
+/// How a conversation is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    Screen,
+    Plain,
+    /// Lines, because the terminal cannot draw a screen.
+    PlainOnly,
+}
+
+impl Shape {
+    /// What the person wants, or needs; `at` says where the program's ends are.
+    pub fn of(settings: &Settings, world: &World, at: Terminals) -> Self {
+        let accessible = world.env.get("ACCESSIBLE").is_some_and(|value| !matches!(value.as_str(), "" | "0"));
+        let dumb = world.env.get("TERM").is_some_and(|term| term == "dumb");
+        if settings.plain || accessible {
+            Self::Plain
+        } else if dumb && at.interactive() {
+            Self::PlainOnly
+        } else {
+            Self::Screen
+        }
+    }
+}
+
+/// The settings, and how a conversation is shown with them.
+pub(super) fn prepare(
+    world: &World,
+    flags: Vec<(String, String)>,
+    at: Terminals,
+) -> Result<(Loaded, Shape), CliError> {
+    let loaded = load_settings(world, flags)?;
+    let shape = Shape::of(&loaded.settings, world, at);
+    Ok((loaded, shape))
+}
+
+/// Talks in lines of text.
+pub(super) async fn plain(
+    world: World,
+    loaded: Loaded,
+    opening: Opening,
+    shape: Shape,
+    at: Terminals,
+) -> Result<(), CliError> {
+    let setup = Setup {
+        source: if at.stdin { Source::Terminal } else { Source::Pipe },
+        echo: if at.interactive() { Echo::Seen } else { Echo::Unseen },
+        thinking: if loaded.settings.verbose { ThinkingShown::Whole } else { ThinkingShown::Told },
+    };
+    let preface = match shape {
+        Shape::PlainOnly => Some("This terminal (TERM=dumb) has no screen, so co talks in lines.".to_owned()),
+        Shape::Plain | Shape::Screen => None,
+    };
+    let models = models(&world, &loaded)?;
+    let (asks, heard) = mpsc::channel(LINK);
+    let (face, updates) = mpsc::channel(LINK);
+    let owner = tokio::spawn(interactive(Interactive { world, loaded, models, opening, asks: heard, face }));
+    let shown = plain::run(PlainOptions { updates, asks, setup, preface }).await;
+    let owned = outcome(owner).await;
+    match shown {
+        // The owner's own reason says more.
+        Err(PlainError::OwnerGone) if owned.is_err() => owned,
+        Err(error) => Err(CliError::new(Kind::Error, error)),
+        Ok(()) => owned,
+    }
+}
+
+fn models(world: &World, loaded: &Loaded) -> Result<Arc<Models>, CliError> {
+    let models = Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Reading);
+    Ok(Arc::new(models.map_err(AppError::from)?))
+}
+
+/// How the owner of the session ended.
+async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<(), CliError> {
+    match owner.await {
+        Ok(owned) => owned.map_err(CliError::from),
+        Err(error) => Err(CliError::from(AppError::Broken { detail: error.to_string() })),
+    }
+}
+
+/// Talks on the full screen.
 pub(super) async fn run(
     world: World,
-    flags: Vec<(String, String)>,
+    loaded: Loaded,
     opening: Opening,
     console: &mut Console,
 ) -> Result<(), CliError> {
-    let loaded = load_settings(&world, flags)?;
-    let models = Arc::new(
-        Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Reading).map_err(AppError::from)?,
-    );
-    let options = TuiOptions {
-        theme: match loaded.settings.theme {
-            Wanted::Auto => ThemeChoice::Auto,
-            Wanted::Dark => ThemeChoice::Dark,
-            Wanted::Light => ThemeChoice::Light,
-        },
-        surroundings: Surroundings::from_lookup(|name| world.env.get(name).cloned()),
-        motion: Motion::default(),
-        // What is wrong with them the owner tells, with its other advice.
-        keymap: Keymap::with(&loaded.settings.keys).0,
-        thinking: if loaded.settings.verbose { Fold::Open } else { Fold::Folded },
-    };
+    let models = models(&world, &loaded)?;
+    let options = options(&world, &loaded.settings);
     let (ask, asks) = mpsc::channel(LINK);
     let (face, updates) = mpsc::channel(LINK);
     let owner = tokio::spawn(interactive(Interactive { world, loaded, models, opening, asks, face }));
     let screen = tui::run(TuiLink { updates, asks: ask }, options).await;
     // The screen is gone, and with it its end of the link: the owner ends what runs and saves.
-    let owned = match owner.await {
-        Ok(owned) => owned.map_err(CliError::from),
-        Err(error) => Err(CliError::from(AppError::Broken { detail: error.to_string() })),
-    };
+    let owned = outcome(owner).await;
     match screen {
         Ok(lines) => console.out(&lines.text())?,
         // The owner's own reason says more.
@@ -53,4 +123,32 @@ pub(super) async fn run(
         Err(error) => return Err(CliError::new(Kind::Error, error)),
     }
     owned
+}
+
+/// How the screen is to be, from the settings and the terminal's surroundings.
+fn options(world: &World, settings: &Settings) -> TuiOptions {
+    let lookup = |name: &str| world.env.get(name).cloned();
+    let surroundings = Surroundings::from_lookup(lookup);
+    let known = Host::from_lookup(lookup);
+    let call = match settings.notify {
+        Notify::Auto => known.call,
+        Notify::Bell => Call::Bell,
+        Notify::Off => Call::Never,
+    };
+    TuiOptions {
+        theme: match settings.theme {
+            Wanted::Auto => ThemeChoice::Auto,
+            Wanted::Dark => ThemeChoice::Dark,
+            Wanted::Light => ThemeChoice::Light,
+        },
+        glyphs: if settings.ascii { &Glyphs::ASCII } else { surroundings.glyphs() },
+        surroundings,
+        motion: if settings.reduced_motion { Motion::Reduced } else { Motion::Full },
+        thinking: if settings.verbose { Fold::Open } else { Fold::Folded },
+        // What is wrong with them the owner tells, with its other advice.
+        keymap: Keymap::with(&settings.keys).0,
+        mouse: if settings.mouse { MouseMode::Ours } else { MouseMode::Terminals },
+        host: Host { call, ..known },
+        editor: ["VISUAL", "EDITOR"].into_iter().filter_map(lookup).find(|words| !words.trim().is_empty()),
+    }
 }

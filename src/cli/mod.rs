@@ -28,6 +28,7 @@ use std::time::Duration;
 use clap::Parser as _;
 
 use self::args::{Args, Sub};
+use self::chat::Shape;
 use self::console::Console;
 use self::error::{CliError, Kind};
 use self::input::Terminals;
@@ -80,11 +81,18 @@ async fn dispatch(args: Args, console: &mut Console) -> Result<(), CliError> {
         }
         Some(Sub::Resume(resume)) => {
             let opening = resume.id.map_or(Opening::ResumeLatest, Opening::Resume);
-            if resume.print || !at.interactive() {
+            if resume.print {
                 let output = resume.output.unwrap_or(run.output);
-                print::resume(world, flags, opening, output, console).await
-            } else {
-                chat::run(world, flags, opening, console).await
+                return print::resume(world, flags, opening, output, console).await;
+            }
+            let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
+            match (shape, at.interactive()) {
+                (Shape::Screen, true) => chat::run(world, loaded, opening, console).await,
+                (Shape::Screen, false) => {
+                    let output = resume.output.unwrap_or(run.output);
+                    print::resume(world, flags, opening, output, console).await
+                }
+                (Shape::Plain | Shape::PlainOnly, _) => chat::plain(world, loaded, opening, shape, at).await,
             }
         }
         Some(Sub::Approvals(what)) => approvals::run(what, &world, flags, console).await,
@@ -96,7 +104,7 @@ async fn dispatch(args: Args, console: &mut Console) -> Result<(), CliError> {
     }
 }
 
-/// A conversation: on the screen, or one prompt where there is no screen or none is wanted.
+/// A conversation: on the screen or in lines, or one prompt where there is no screen or none is wanted.
 async fn talk(
     run: args::Run,
     world: World,
@@ -105,22 +113,27 @@ async fn talk(
     console: &mut Console,
 ) -> Result<(), CliError> {
     let opening = if run.go_on { Opening::Latest } else { Opening::New };
-    match (run.print, at) {
-        (Some(words), at) => {
-            let prompt = input::prompt(&words, at)?;
-            print::prompt(world, flags, opening, prompt, run.output, console).await
-        }
-        (None, Terminals { stdin: false, .. }) => {
+    if let Some(words) = run.print {
+        let prompt = input::prompt(&words, at)?;
+        return print::prompt(world, flags, opening, prompt, run.output, console).await;
+    }
+    let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
+    match (shape, at) {
+        (Shape::Plain | Shape::PlainOnly, at) => chat::plain(world, loaded, opening, shape, at).await,
+        (Shape::Screen, Terminals { stdin: false, .. }) => {
             let prompt = input::prompt("", at)?;
             print::prompt(world, flags, opening, prompt, run.output, console).await
         }
-        (None, Terminals { stdin: true, stdout: false }) => {
+        (Shape::Screen, Terminals { stdin: true, stdout: false }) => {
             let error = CliError::message(
                 Kind::Usage,
                 "standard output is no terminal, so there is no screen to draw on",
             );
-            Err(error.hint("`co -p \"your prompt\"` prints the answer, here or into a pipe"))
+            let error = error.hint("`co -p \"your prompt\"` prints the answer, here or into a pipe");
+            Err(error.hint("`co --plain` talks in lines of text, wherever they go"))
         }
-        (None, Terminals { stdin: true, stdout: true }) => chat::run(world, flags, opening, console).await,
+        (Shape::Screen, Terminals { stdin: true, stdout: true }) => {
+            chat::run(world, loaded, opening, console).await
+        }
     }
 }

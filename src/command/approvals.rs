@@ -16,7 +16,9 @@ fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffec
         "Nothing waits in this session.\n".to_owned()
     } else {
         let rows: String = view.waiting.iter().map(row).collect();
-        format!("{rows}\nTab or Alt+A goes to the card; `co approvals` decides in any terminal.\n")
+        format!(
+            "{rows}\nDecide here (Tab or Alt+A; in plain mode `/decide`), or with `co approvals` in any terminal.\n"
+        )
     };
     if view.waiting_elsewhere > 0 {
         let others = count(view.waiting_elsewhere, "request");

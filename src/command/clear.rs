@@ -16,7 +16,7 @@ fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffec
     match view.activity {
         Activity::Idle => CommandEffect::Clear,
         Activity::Running => {
-            let text = "A turn is running. Stop it with Esc first, then `/clear`.";
+            let text = "A turn is running. Stop it with Ctrl+C first, then `/clear`.";
             CommandEffect::Say(Say::warning("clear", text))
         }
     }

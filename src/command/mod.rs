@@ -15,6 +15,7 @@ mod history;
 mod keys;
 mod model;
 mod quit;
+mod resume;
 mod status;
 mod tools;
 mod yolo;
@@ -41,6 +42,14 @@ pub struct Command {
     pub decide: fn(&str, &Commands, &CommandView) -> CommandEffect,
 }
 
+impl Command {
+    /// The words that may follow it, where its usage names them all, as in `[on|off]`.
+    pub fn choices(&self) -> impl Iterator<Item = &'static str> {
+        let inner = self.usage.strip_prefix('[').and_then(|usage| usage.strip_suffix(']'));
+        inner.filter(|words| words.contains('|')).into_iter().flat_map(|words| words.split('|'))
+    }
+}
+
 /// The commands of this process, a value built by `app`.
 #[derive(Clone)]
 pub struct Commands {
@@ -62,6 +71,8 @@ impl Commands {
                 model::COMMAND,
                 yolo::COMMAND,
                 approvals::COMMAND,
+                resume::COMMAND,
+                resume::SESSIONS,
                 quit::COMMAND,
             ],
         }

@@ -93,6 +93,7 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::Stand(standing, say) => format!("{standing:?} {:?} {}", say.tone, say.title),
         CommandEffect::ShowKeys(filter) => format!("keys {filter:?}"),
         CommandEffect::SwitchModel(name) => format!("switch to {name}"),
+        CommandEffect::PickSession { query } => format!("pick a session like {query:?}"),
         CommandEffect::Quit => "quit".to_owned(),
     }
 }
@@ -104,13 +105,22 @@ fn commands_decide() {
     let guest = CommandView { read_only: Some("process 7".to_owned()), ..view() };
     for (view, line, expected) in [
         (&idle, "/clear", "clear"),
-        (&running, "/clear", "Warning clear: A turn is running. Stop it with Esc first, then `/clear`."),
+        (&running, "/clear", "Warning clear: A turn is running. Stop it with Ctrl+C first, then `/clear`."),
         (&guest, "/clear", "Warning clear: Only process 7 can clear this session."),
         (&idle, "/QUIT", "quit"),
         (&running, "/keys", "keys \"\""),
         (&idle, "/keys  fold  all", "keys \"fold  all\""),
         (&idle, "/yolo", "Yolo Warning yolo is on"),
         (&running, "/yolo", "Asking Plain yolo is off"),
+        (&running, "/yolo on", "Yolo Warning yolo is on"),
+        (&idle, "/yolo off", "Asking Plain yolo is off"),
+        (
+            &idle,
+            "/yolo maybe",
+            "Warning yolo: `/yolo on` and `/yolo off`, or `/yolo` alone to turn it over. Nothing was changed.",
+        ),
+        (&idle, "/resume", "pick a session like \"\""),
+        (&running, "/sessions dana", "pick a session like \"dana\""),
         (&idle, "/model anthropic/x ", "switch to anthropic/x"),
         (&idle, "/status", "Plain status: - folder: ``/tmp/a`b``"),
         (&idle, "/tools", "Plain tools: - `list_dir` (low risk, only looks): Lists a folder."),
@@ -128,7 +138,7 @@ fn commands_decide() {
 fn commands_name_what_there_is() {
     let view = view();
     for (line, parts) in [
-        ("/help", vec!["`/model [provider/model]`: list", "`/yolo`", "`!!`"]),
+        ("/help", vec!["`/model [provider/model]`: list", "`/yolo [on|off]`", "`!!`"]),
         ("/model", vec!["`offline/tour` **(in use)**: built in", "switches at once"]),
         (
             "/approvals",
@@ -150,9 +160,23 @@ fn commands_name_what_there_is() {
             assert!(said.contains(part), "{line}: {part:?} is missing in {said:?}");
         }
     }
-    let names: Vec<&str> = Commands::builtin().iter().map(|command| command.name).collect();
-    assert_eq!(
-        names,
-        ["help", "keys", "clear", "status", "tools", "history", "model", "yolo", "approvals", "quit"]
-    );
+    let builtin = Commands::builtin();
+    let names: Vec<&str> = builtin.iter().map(|command| command.name).collect();
+    let expected = [
+        "help",
+        "keys",
+        "clear",
+        "status",
+        "tools",
+        "history",
+        "model",
+        "yolo",
+        "approvals",
+        "resume",
+        "sessions",
+        "quit",
+    ];
+    assert_eq!(names, expected);
+    let choices: Vec<_> = builtin.iter().flat_map(Command::choices).collect();
+    assert_eq!(choices, ["on", "off"]);
 }

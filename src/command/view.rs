@@ -68,6 +68,10 @@ pub enum CommandEffect {
     ShowKeys(String),
     /// Switch to this model at once.
     SwitchModel(String),
+    /// Let the person pick another session; `query` is what to look for first.
+    PickSession {
+        query: String,
+    },
     Quit,
 }
 

@@ -1,23 +1,31 @@
-//! `/yolo`: approve by itself what may be approved by itself, for as long as this program runs.
+//! `/yolo`: approve by itself what may be approved by itself, until one leaves the session.
 
 use super::{Command, CommandEffect, CommandView, Commands, Say};
 use crate::approval::Standing;
 
 pub(super) const COMMAND: Command = Command {
     name: "yolo",
-    usage: "",
+    usage: "[on|off]",
     about: "approve what is neither a command nor HIGH nor denied by itself, until you type it again or leave",
     decide,
 };
 
-fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    match view.standing {
-        Standing::Asking => {
+fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    let wanted = match (args, view.standing) {
+        ("on", _) | ("", Standing::Asking) => Standing::Yolo,
+        ("off", _) | ("", Standing::Yolo) => Standing::Asking,
+        _ => {
+            let text = "`/yolo on` and `/yolo off`, or `/yolo` alone to turn it over. Nothing was changed.";
+            return CommandEffect::Say(Say::warning("yolo", text));
+        }
+    };
+    match wanted {
+        Standing::Yolo => {
             let text = "Calls now run without asking. Never covered while commands run unsandboxed: \
-                        `shell` and what is HIGH; and never what a rule denies. It ends with this program and is not stored; `/yolo` again turns it off.";
+                        `shell` and what is HIGH; and never what a rule denies. It ends when you leave this session and is not stored; `/yolo` again turns it off.";
             CommandEffect::Stand(Standing::Yolo, Say::warning("yolo is on", text))
         }
-        Standing::Yolo => {
+        Standing::Asking => {
             CommandEffect::Stand(Standing::Asking, Say::plain("yolo is off", "Calls ask again."))
         }
     }

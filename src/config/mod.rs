@@ -26,7 +26,7 @@ pub use load::{FolderTrust, Loaded, SourceFile, Sources, ValueWithSource, load, 
 pub use problem::{ConfigError, ConfigWarning, Source, Wrong};
 pub use read::read_sources;
 pub use settings::{Kind, LaterChoice, ProjectTrust, SETTINGS, SettingRow, Status};
-pub use typed::{Endpoint, ProviderChoice, Secret, Settings, ShellSettings, ThemeChoice, Thinking};
+pub use typed::{Endpoint, Notify, ProviderChoice, Secret, Settings, ShellSettings, ThemeChoice, Thinking};
 pub use value::{TableEntry, Value};
 
 #[cfg(test)]

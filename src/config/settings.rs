@@ -3,7 +3,7 @@
 //! Seed 004's settings are all here, under our names with theirs as aliases; those whose feature is not built yet are
 //! rows too, so that setting one is answered and never passed over.
 
-use super::typed::{ProviderChoice, Settings, ThemeChoice, Thinking};
+use super::typed::{Notify, ProviderChoice, Settings, ThemeChoice, Thinking};
 use super::value::Value;
 
 /// One setting.
@@ -243,6 +243,21 @@ pub static SETTINGS: &[SettingRow] = &[
     built("keys", &[], Kind::Table,
         "Keys of the screen, as `context.action = [\"Ctrl+X\", …]`; `co keys` lists the names, `[]` takes a key away",
         |s, v| s.keys = v.table()),
+    built("mouse", &["CO_MOUSE"], Kind::Bool,
+        "Wheel, clicks and marking by mouse are ours; `false`: the terminal keeps its mouse (Alt+M changes it)",
+        |s, v| s.mouse = v.bool()).default("true").project(ProjectTrust::Always),
+    built("notify", &["CO_NOTIFY"], choice(Notify::NAMES),
+        "How you are called when the window has no focus and a request waits or a turn ended",
+        |s, v| s.notify = v.choice(Notify::named)).default("auto").project(ProjectTrust::Always),
+    built("reduced_motion", &["CO_REDUCED_MOTION"], Kind::Bool,
+        "Nothing moves: no spinner, and times change once a second at most",
+        |s, v| s.reduced_motion = v.bool()).default("false").project(ProjectTrust::Always),
+    built("ascii", &["CO_ASCII"], Kind::Bool,
+        "Draw signs and lines with ASCII, for fonts and terminals that draw the others two cells wide",
+        |s, v| s.ascii = v.bool()).default("false").project(ProjectTrust::Always),
+    built("plain", &["CO_PLAIN"], Kind::Bool,
+        "Talk in lines of text, for screen readers and logs, instead of the full screen",
+        |s, v| s.plain = v.bool()).default("false").flag("--plain").project(ProjectTrust::Never),
     // --- the turn
     built("max_requests", &["CO_MAX_REQUESTS", "CO_CLI_MAX_REQUEST_LIMIT"], int(0, 100_000),
         "Most model requests in one turn; 0: no limit",

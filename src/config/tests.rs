@@ -114,7 +114,13 @@ fn fields_hold_what_was_set() {
     let user = "model = 'anthropic/x'\nprovider = 'OpenAI-compatible'\nmax_requests = 0\ntool_retries = 0\n\
                 openai.api_key = ' sk-1 '\ndiscover_local = false\nthinking = 'high'\ncontext_tokens = 8_000\n\
                 shell = { timeout = 900, max_timeout = 60, env = ['A'] }\ntrusted_folders = ['~/a', '/b']";
-    let settings = sources().user(user).env("CO_VERBOSE", "yes").env("CO_MODEL", "").loaded().settings;
+    let settings = sources()
+        .user(user)
+        .env("CO_VERBOSE", "yes")
+        .env("CO_PLAIN", "1")
+        .env("CO_MODEL", "")
+        .loaded()
+        .settings;
     let minute = Duration::from_secs(60);
     let expected = Settings {
         model: Some("anthropic/x".to_owned()),
@@ -128,6 +134,7 @@ fn fields_hold_what_was_set() {
         shell: ShellSettings { timeout: minute, max_timeout: minute, env: vec!["A".to_owned()] },
         trusted_folders: vec![PathBuf::from("/home/u/a"), PathBuf::from("/b")],
         verbose: true,
+        plain: true,
         data_dir: "/home/u/.local/share/co".into(),
         ..Settings::default()
     };

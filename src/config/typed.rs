@@ -32,6 +32,14 @@ pub struct Settings {
     pub verbose: bool,
     /// Keys of the screen that the person set; what they mean is for the screen to say.
     pub keys: Vec<TableEntry>,
+    /// Whether mouse reports are asked for.
+    pub mouse: bool,
+    pub notify: Notify,
+    pub reduced_motion: bool,
+    /// Whether signs are drawn with ASCII in any case.
+    pub ascii: bool,
+    /// Whether a conversation is lines of text in place of the full screen.
+    pub plain: bool,
     /// Model requests in one turn. `None`: no limit.
     pub max_requests: Option<NonZeroU32>,
     /// Retries of one failed model request.
@@ -140,6 +148,16 @@ choice! {
     }
 }
 
+choice! {
+    /// How the person is called while looking elsewhere.
+    Notify {
+        /// In the way the terminal is known to understand, else by its bell.
+        Auto = "auto",
+        Bell = "bell",
+        Off = "off",
+    }
+}
+
 impl Settings {
     /// Fields without a meaning, for the rows to write over.
     pub(super) fn unwritten() -> Self {
@@ -156,6 +174,11 @@ impl Settings {
             theme: ThemeChoice::Auto,
             verbose: false,
             keys: Vec::new(),
+            mouse: true,
+            notify: Notify::Auto,
+            reduced_motion: false,
+            ascii: false,
+            plain: false,
             max_requests: None,
             http_retries: 0,
             tool_retries: 0,

@@ -26,7 +26,12 @@ pub enum Ask {
     Files,
     /// The sessions that can be opened; answered with [`Notice::Sessions`].
     Sessions,
-    /// Go on in another session; the one at hand is saved and left.
+    /// Lines entered in all sessions; answered with [`Notice::Earlier`].
+    Earlier,
+    /// The end of a session's conversation; answered with [`Notice::Preview`].
+    Preview { session: SessionId },
+    /// Go on in another session; the one at hand is saved and left. [`Notice::Entered`] follows where that can be
+    /// done, words where it cannot.
     Open { session: SessionId },
     /// Stop the running `!cmd`.
     StopShell,
@@ -59,7 +64,13 @@ pub enum Notice {
     Inputs {
         lines: Vec<String>,
     },
-    /// What can be typed behind `/`, and the tools of this process; told once, first.
+    /// Another session follows: what was shown of the one before is over.
+    Entered,
+    /// Lines entered in all sessions, the newest first, each once.
+    Earlier {
+        lines: Vec<EarlierLine>,
+    },
+    /// What can be typed behind `/`, and the tools of this process; told first, and anew when there is more.
     Known {
         commands: Vec<CommandLine>,
         tools: Vec<ToolSpec>,
@@ -68,9 +79,18 @@ pub enum Notice {
     Files {
         paths: Vec<String>,
     },
-    /// Sessions that can be opened, the latest first.
+    /// Sessions that can be opened, the latest first; the one at hand is not among them.
     Sessions {
         sessions: Vec<SessionLine>,
+    },
+    /// The person wants to pick one of the sessions just told; `query` is what to look for first.
+    PickSession {
+        query: String,
+    },
+    /// The last messages of a session, long texts shortened; none for one that cannot be read.
+    Preview {
+        session: SessionId,
+        messages: Vec<Message>,
     },
     /// A turn began (a prompt, a resume).
     TurnBegan,
@@ -117,6 +137,16 @@ pub struct CommandLine {
     pub about: String,
     /// Where it comes from: `built-in`.
     pub source: String,
+    /// The words that may follow it, where they are known.
+    pub args: Vec<String>,
+}
+
+/// A line that was entered before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierLine {
+    pub text: String,
+    /// Whether it was entered in this folder.
+    pub here: bool,
 }
 
 /// One session, for the list of them.
@@ -127,14 +157,12 @@ pub struct SessionLine {
     pub workspace: PathBuf,
     /// Whether it was held in this folder.
     pub here: bool,
-    /// When something was last stored in it: ready to be read, e.g. `today 14:02`.
+    /// When something was last stored in it: ready to be read, e.g. `2 h ago`.
     pub when: String,
     /// Turns started.
     pub turns: u32,
     /// Requests that wait in it.
     pub waiting: usize,
-    /// The beginning of what was said last.
-    pub last: String,
 }
 
 /// Facts of the header and the status line.

@@ -1,8 +1,9 @@
-//! Front ends without a screen, and the link between any interactive face and the session's owner.
+//! Front ends without a screen (print, JSON, the plain face, the recorder), and the link between any interactive face and the session's owner.
 
 pub mod channel;
 pub mod json;
 pub mod link;
+pub mod plain;
 pub mod print;
 pub mod recording;
 

@@ -53,6 +53,13 @@ pub enum InputScope {
     Folder(PathBuf),
 }
 
+/// A line that was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedLine {
+    pub text: String,
+    pub workspace: PathBuf,
+}
+
 impl Store {
     /// Sessions, the latest used first, at most `limit`.
     pub async fn sessions(
@@ -102,6 +109,12 @@ impl Store {
 
     /// Typed lines, the latest first, at most `limit`.
     pub async fn inputs(&self, scope: InputScope, limit: usize) -> Result<Vec<String>, StoreError> {
+        let lines = self.typed(scope, limit).await?;
+        Ok(lines.into_iter().map(|line| line.text).collect())
+    }
+
+    /// As [`Store::inputs`], with the folder of each.
+    pub async fn typed(&self, scope: InputScope, limit: usize) -> Result<Vec<TypedLine>, StoreError> {
         let folder = match scope {
             InputScope::All => None,
             InputScope::Folder(folder) => Some(folder.to_string_lossy().into_owned()),
@@ -110,10 +123,15 @@ impl Store {
             let mut select = reader
                 .connection
                 .prepare_cached(
-                    "SELECT text FROM input_history WHERE ?1 IS NULL OR workspace = ?1 ORDER BY no DESC LIMIT ?2",
+                    "SELECT text, workspace FROM input_history WHERE ?1 IS NULL OR workspace = ?1 ORDER BY no DESC LIMIT ?2",
                 )
                 .sql()?;
-                        let rows = select.query_map(params![folder, Num::of(limit)], |row| row.get(0)).sql()?;
+            let rows = select
+                .query_map(params![folder, Num::of(limit)], |row| {
+                    let workspace = row.get::<_, String>(1)?.into();
+                    Ok(TypedLine { text: row.get(0)?, workspace })
+                })
+                .sql()?;
             rows.collect::<rusqlite::Result<_>>().sql()
         })
         .await

@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub use self::decide::DecideOutcome;
 pub use self::error::{Listed, StoreError};
 pub use self::inbox::{Attachment, RequestFilter, RequestState, StoredRequest};
-pub use self::index::{InputScope, SessionFilter, SessionSummary};
+pub use self::index::{InputScope, SessionFilter, SessionSummary, TypedLine};
 pub use self::redact::MARK;
 pub use self::wake::Wakeups;
 

@@ -1,15 +1,299 @@
-//! The popup that completes slash commands and file mentions while the person writes.
+//! The popup that completes slash commands, their arguments and file mentions while the person writes.
+//!
+//! What is completed is the word before the cursor; what is offered comes from what the owner told. Nothing here
+//! changes the text. Changed by `update::complete`, drawn by `view::popup`.
+
+mod word;
+
+pub use self::word::{Place, Word, word};
+use super::fuzzy::{Like, Query};
+use crate::frontend::link::CommandLine;
+
+/// What is kept ready to be scrolled through.
+const MOST_ROWS: usize = 200;
 
 /// What is offered, and which of it is chosen.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Completion;
+pub struct Completion {
+    pub popup: Option<Popup>,
+    pub files: Files,
+    /// The word at which it was closed; it stays closed until the word is another.
+    dismissed: Option<Word>,
+    /// Which state of the composer's text it was last looked up for.
+    pub seen: u64,
+}
+
+/// The popup while it is open.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Popup {
+    pub word: Word,
+    /// Best first, at most [`MOST_ROWS`].
+    pub rows: Vec<Row>,
+    /// How many match in all.
+    pub found: usize,
+    pub chosen: usize,
+    pub choice: Choice,
+    pub wait: Wait,
+}
+
+/// Whose choice the chosen row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// The first of the list.
+    Ours,
+    /// The person went there.
+    Persons,
+}
+
+/// Whether there may soon be more to offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    Nothing,
+    Looking,
+}
+
+/// One thing that is offered.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Row {
+    /// As it is shown and matched.
+    pub label: String,
+    pub marks: Vec<usize>,
+    pub usage: String,
+    pub about: String,
+    pub source: String,
+    pub enter: Enter,
+}
+
+/// What Enter does with a row that is a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Enter {
+    /// It waits for the words that may follow; so `/y` and Enter turns nothing on.
+    #[default]
+    Completes,
+    /// Nothing has to follow it, and nothing is known that could.
+    Runs,
+}
+
+/// The files of the workspace as the owner told them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Files {
+    pub paths: Vec<String>,
+    pub state: FilesState,
+    /// When they were asked for last.
+    pub asked_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FilesState {
+    #[default]
+    Unasked,
+    /// Asked for; `paths` may be there from the last time.
+    Asked,
+    Told,
+}
 
 impl Completion {
     /// Whether it stands on the screen and has the first say on keys.
     pub fn is_open(&self) -> bool {
-        false
+        self.popup.is_some()
     }
 
     /// Closes it until something else is typed.
-    pub fn dismiss(&mut self) {}
+    pub fn dismiss(&mut self) {
+        self.dismissed = self.popup.take().map(|popup| popup.word);
+    }
+
+    /// Keeps it closed at this very word.
+    pub fn dismiss_at(&mut self, word: Word) {
+        self.popup = None;
+        self.dismissed = Some(word);
+    }
+
+    /// Closes it and forgets all about it.
+    pub fn close(&mut self) {
+        self.popup = None;
+        self.dismissed = None;
+    }
+
+    pub fn is_dismissed(&self, word: &Word) -> bool {
+        self.dismissed.as_ref() == Some(word)
+    }
+
+    /// Looks up what is offered for `word`; the popup closes where that is nothing.
+    pub fn look_up(&mut self, word: Word, commands: &[CommandLine]) {
+        self.dismissed = None;
+        let (rows, found) = match &word.place {
+            Place::Command => command_rows(&word.text, commands),
+            Place::Argument { command } => argument_rows(&word.text, command, commands),
+            Place::Mention | Place::ShellWord => file_rows(&word.text, &self.files.paths),
+        };
+        let wait = match (&word.place, self.files.state) {
+            (Place::Mention | Place::ShellWord, FilesState::Asked) if self.files.paths.is_empty() => {
+                Wait::Looking
+            }
+            (Place::Command | Place::Argument { .. } | Place::Mention | Place::ShellWord, _) => Wait::Nothing,
+        };
+        if rows.is_empty() && wait == Wait::Nothing {
+            self.popup = None;
+            return;
+        }
+        // The same word with more to offer keeps what the person chose.
+        let kept = self
+            .popup
+            .take()
+            .filter(|popup| popup.word == word && popup.choice == Choice::Persons)
+            .and_then(|popup| popup.rows.into_iter().nth(popup.chosen))
+            .and_then(|chosen| rows.iter().position(|row| row.label == chosen.label));
+        let choice = if kept.is_some() { Choice::Persons } else { Choice::Ours };
+        self.popup = Some(Popup { word, rows, found, chosen: kept.unwrap_or(0), choice, wait });
+    }
+}
+
+impl Popup {
+    pub fn chosen(&self) -> Option<&Row> {
+        self.rows.get(self.chosen)
+    }
+
+    /// Goes to the row before, or around to the last.
+    pub fn up(&mut self) {
+        self.choice = Choice::Persons;
+        self.chosen = self.chosen.checked_sub(1).unwrap_or(self.rows.len().saturating_sub(1));
+    }
+
+    /// Goes to the row after, or around to the first.
+    pub fn down(&mut self) {
+        self.choice = Choice::Persons;
+        self.chosen = if self.chosen + 1 < self.rows.len() { self.chosen + 1 } else { 0 };
+    }
+
+    /// Whether the word is complete as it stands: Enter means the line then.
+    pub fn is_complete(&self) -> bool {
+        match &self.word.place {
+            Place::Command => {
+                let typed = format!("/{}", self.word.text.to_lowercase());
+                self.rows.iter().any(|row| row.label == typed)
+            }
+            Place::Argument { .. } | Place::Mention | Place::ShellWord => {
+                self.rows.iter().any(|row| row.label == self.word.text)
+            }
+        }
+    }
+}
+
+fn command_rows(typed: &str, commands: &[CommandLine]) -> (Vec<Row>, usize) {
+    // Commands are understood in capitals too.
+    let lower = typed.to_lowercase();
+    let mut query = Query::new(&lower, Like::Name);
+    let mut found = query.best(commands.iter().map(|command| command.name.as_str()));
+    // What begins so is meant before what merely holds the letters.
+    found.sort_by_key(|at| !commands[*at].name.starts_with(&lower));
+    let row = |at: &usize| {
+        let command = &commands[*at];
+        Row {
+            label: format!("/{}", command.name),
+            marks: query.marks(&command.name).into_iter().map(|mark| mark + 1).collect(),
+            usage: command.usage.clone(),
+            about: command.about.clone(),
+            source: command.source.clone(),
+            enter: match command.usage.starts_with('<') || !command.args.is_empty() {
+                true => Enter::Completes,
+                false => Enter::Runs,
+            },
+        }
+    };
+    let rows: Vec<Row> = found.iter().take(MOST_ROWS).map(row).collect();
+    (rows, found.len())
+}
+
+fn argument_rows(typed: &str, command: &str, commands: &[CommandLine]) -> (Vec<Row>, usize) {
+    let args = commands.iter().find(|one| one.name == command).map_or(&[][..], |one| &one.args);
+    let mut query = Query::new(typed, Like::Path);
+    let found = query.best(args.iter().map(String::as_str));
+    let rows = found.iter().take(MOST_ROWS).map(|at| plain_row(&args[*at], &mut query, 0));
+    (rows.collect(), found.len())
+}
+
+/// Files for a word; a folder that is written out is looked into first.
+fn file_rows(typed: &str, paths: &[String]) -> (Vec<Row>, usize) {
+    let wants_hidden = typed.split('/').any(|part| part.starts_with('.'));
+    let is_hidden = |path: &str| path.split('/').any(|part| part.starts_with('.'));
+    let folder = typed.rfind('/').map_or("", |at| typed.split_at(at + 1).0);
+    let inside = !folder.is_empty() && paths.iter().any(|path| path == folder);
+    let skip = if inside { folder.len() } else { 0 };
+    let candidates: Vec<&str> = paths
+        .iter()
+        .map(String::as_str)
+        .filter(|path| wants_hidden || !is_hidden(path))
+        .filter(|path| !inside || (path.starts_with(folder) && path.len() > folder.len()))
+        .collect();
+    let rest = typed.split_at(skip).1;
+    let mut query = Query::new(rest, Like::Path);
+    let found = query.best(candidates.iter().map(|path| path.split_at(skip).1));
+    let rows = found.iter().take(MOST_ROWS).map(|at| plain_row(candidates[*at], &mut query, skip));
+    (rows.collect(), found.len())
+}
+
+/// A row without words beside it; its first `skip` bytes take no part in the match.
+fn plain_row(label: &str, query: &mut Query, skip: usize) -> Row {
+    use unicode_segmentation::UnicodeSegmentation as _;
+    let (before, rest) = label.split_at(skip);
+    let before = before.graphemes(true).count();
+    let marks = query.marks(rest).into_iter().map(|mark| mark + before).collect();
+    Row { label: label.to_owned(), marks, ..Row::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(name: &str, args: &[&str]) -> CommandLine {
+        CommandLine {
+            name: name.to_owned(),
+            usage: String::new(),
+            about: String::new(),
+            source: "built-in".to_owned(),
+            args: args.iter().map(|&arg| arg.to_owned()).collect(),
+        }
+    }
+
+    fn labels(place: Place, text: &str) -> Vec<String> {
+        let commands = [command("help", &[]), command("history", &[]), command("model", &["a/x", "b/y"])];
+        let paths = [".env", "docs/", "main.md", "src/", ".git2/x", "docs/src.md", "src/main.rs", "src/tui/"];
+        let paths = paths.map(str::to_owned).to_vec();
+        let mut completion = Completion {
+            files: Files { paths, state: FilesState::Told, asked_ms: None },
+            ..Completion::default()
+        };
+        completion.look_up(Word { place, from: 0, to: 0, text: text.to_owned() }, &commands);
+        completion
+            .popup
+            .map(|popup| popup.rows)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|row| row.label)
+            .collect()
+    }
+
+    #[test]
+    fn what_is_offered_for_a_word() {
+        let model = || Place::Argument { command: "model".to_owned() };
+        let cases: &[(Place, &str, &[&str])] = &[
+            (Place::Command, "", &["/help", "/history", "/model"]),
+            (Place::Command, "he", &["/help"]),
+            (Place::Command, "HI", &["/history"]),
+            (Place::Command, "x", &[]),
+            (model(), "", &["a/x", "b/y"]),
+            (model(), "y", &["b/y"]),
+            (Place::Argument { command: "help".to_owned() }, "", &[]),
+            (Place::Mention, "", &["docs/", "main.md", "src/", "docs/src.md", "src/main.rs", "src/tui/"]),
+            (Place::Mention, "src/", &["src/main.rs", "src/tui/"]),
+            (Place::Mention, "src/m", &["src/main.rs"]),
+            (Place::Mention, "main", &["main.md", "src/main.rs"]),
+            (Place::Mention, ".e", &[".env"]),
+            (Place::ShellWord, "tui", &["src/tui/"]),
+        ];
+        for (place, text, expected) in cases {
+            assert_eq!(labels(place.clone(), text), *expected, "{place:?} {text:?}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! What stands on the normal screen after the full screen is gone.
 
 use super::line::{Line, Margin};
-use super::markdown::{Page, render};
+use super::markdown::{Languages, Page, render};
 use super::model::Model;
 use super::theme::Role;
 use crate::stdx::text::sanitize_line;
@@ -34,7 +34,8 @@ fn answer(model: &Model) -> Vec<String> {
     let Some(source) = &model.last_answer else { return Vec::new() };
     let first = Line::of(model.glyphs.answer, Role::Answer).with(" ", Role::Text);
     let margin = Margin::new(first, Line::of("  ", Role::Text));
-    let page = Page { width: model.look().width.max(12), margin, glyphs: model.glyphs };
+    let page =
+        Page { width: model.look().width.max(12), margin, glyphs: model.glyphs, languages: Languages::NONE };
     let lines: Vec<String> =
         render(source, &page).iter().map(|line| line.text().trim_end().to_owned()).collect();
     let hidden = lines.len().saturating_sub(MOST_LINES);

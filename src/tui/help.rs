@@ -22,8 +22,12 @@ const WORDS: usize = 24;
 const LONGEST_FILTER: usize = 40;
 
 /// What a line may begin with; these are text, not keys, and cannot be rebound.
-const STARTS: [(&str, &str); 3] =
-    [("/", "a command"), ("!", "run a command yourself"), ("!!", "the same, in private")];
+const STARTS: [(&str, &str); 4] = [
+    ("/", "a command"),
+    ("@", "mention a file"),
+    ("!", "run a command yourself"),
+    ("!!", "the same, in private"),
+];
 
 /// What no key table says.
 const NOTE: &str = "Letters are keys only where nothing is written. A card takes no key in its first half second, and \

@@ -5,9 +5,10 @@
 
 use std::ops::Range;
 
-use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_segmentation::{GraphemeIndices, UnicodeSegmentation as _};
 
 use super::copied::{Copied, Join};
+use super::link::Link;
 use super::theme::Role;
 use crate::stdx::text::{Token, sanitize_line, tokens, width};
 
@@ -39,6 +40,8 @@ impl Ink {
 pub struct Span {
     text: String,
     pub ink: Ink,
+    /// Where it leads.
+    link: Option<Link>,
 }
 
 impl Span {
@@ -48,12 +51,63 @@ impl Span {
     }
 
     pub fn inked(text: impl AsRef<str>, ink: Ink) -> Self {
-        Self { text: sanitize_line(text.as_ref()).into_owned(), ink }
+        Self { text: sanitize_line(text.as_ref()).into_owned(), ink, link: None }
+    }
+
+    /// The same text, leading to `link`.
+    #[must_use]
+    pub fn leading_to(self, link: Option<Link>) -> Self {
+        Self { link, ..self }
     }
 
     /// A forced line break among spans that are to be wrapped.
     pub fn line_break() -> Self {
-        Self { text: "\n".to_owned(), ink: Ink::default() }
+        Self::harmless("\n", Ink::default())
+    }
+
+    /// Text that is known to be harmless.
+    fn harmless(text: impl Into<String>, ink: Ink) -> Self {
+        Self { text: text.into(), ink, link: None }
+    }
+
+    /// The pieces between `cuts`, each with its own ink: byte offsets where a piece ends, in order; what comes after
+    /// the last keeps the ink of the whole. A cut within a grapheme moves to its start, so that no width changes.
+    pub fn in_pieces(&self, cuts: &[(usize, Ink)]) -> Vec<Self> {
+        let mut starts = Starts::of(&self.text);
+        let mut pieces = Vec::new();
+        let mut from = 0;
+        let last = (self.text.len(), self.ink);
+        for (end, ink) in cuts.iter().chain([&last]) {
+            let end = starts.at_or_before(*end);
+            if let Some(text) = self.text.get(from..end).filter(|text| !text.is_empty()) {
+                pieces.push(Self { text: text.to_owned(), ink: *ink, link: self.link.clone() });
+                from = end;
+            }
+        }
+        pieces
+    }
+
+    /// Whether `other` is drawn in the same way and leads to the same place.
+    fn continues_as(&self, other: &Self) -> bool {
+        self.ink == other.ink && self.link == other.link
+    }
+
+    /// Appends what is drawn in the same way; gives back what is not.
+    pub fn absorb(&mut self, other: Self) -> Option<Self> {
+        if self.is_break() || other.is_break() || !self.continues_as(&other) {
+            return Some(other);
+        }
+        self.text.push_str(&other.text);
+        None
+    }
+
+    pub fn link(&self) -> Option<&Link> {
+        self.link.as_ref()
+    }
+
+    /// Another piece of text, drawn as this one.
+    fn alike(&self, text: impl Into<String>) -> Self {
+        Self { text: text.into(), ink: self.ink, link: self.link.clone() }
     }
 
     pub fn text(&self) -> &str {
@@ -103,7 +157,7 @@ impl Line {
             return;
         }
         match self.spans.last_mut() {
-            Some(last) if last.ink == span.ink => last.text.push_str(&span.text),
+            Some(last) if last.continues_as(&span) => last.text.push_str(&span.text),
             Some(_) | None => self.spans.push(span),
         }
     }
@@ -121,7 +175,7 @@ impl Line {
     pub fn pad_to(&mut self, width: usize) {
         let missing = width.saturating_sub(self.width());
         if missing > 0 {
-            self.push(Span { text: " ".repeat(missing), ink: Ink::default() });
+            self.push(Span::harmless(" ".repeat(missing), Ink::default()));
         }
     }
 
@@ -142,9 +196,9 @@ impl Line {
                 continue;
             }
             let kept = take(&span.text, room.saturating_sub(1));
-            out.push(Span { text: kept, ink: span.ink });
+            out.push(span.alike(kept));
             if room > 0 {
-                out.push(Span { text: "…".to_owned(), ink: span.ink });
+                out.push(span.alike("…"));
             }
             break;
         }
@@ -234,6 +288,44 @@ pub fn cells(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { width(text) }
 }
 
+/// The starts of a text's graphemes, looked up from left to right in one pass.
+#[expect(clippy::large_enum_variant, reason = "there is one, on the stack")]
+enum Starts<'a> {
+    /// Every byte is one.
+    Ascii {
+        end: usize,
+    },
+    Wide {
+        rest: std::iter::Peekable<GraphemeIndices<'a>>,
+        last: usize,
+        end: usize,
+    },
+}
+
+impl<'a> Starts<'a> {
+    fn of(text: &'a str) -> Self {
+        let end = text.len();
+        if text.is_ascii() {
+            return Self::Ascii { end };
+        }
+        Self::Wide { rest: text.grapheme_indices(true).peekable(), last: 0, end }
+    }
+
+    /// The last start up to `at`, but none before those already found; the end for what lies beyond.
+    fn at_or_before(&mut self, at: usize) -> usize {
+        match self {
+            Self::Ascii { end } => at.min(*end),
+            Self::Wide { end, .. } if at >= *end => *end,
+            Self::Wide { rest, last, .. } => {
+                while let Some((start, _)) = rest.next_if(|(start, _)| *start <= at) {
+                    *last = start;
+                }
+                *last
+            }
+        }
+    }
+}
+
 fn take(text: &str, room: usize) -> String {
     let mut used = 0;
     text.graphemes(true)
@@ -277,7 +369,7 @@ pub fn wrap_spans(spans: &[Span], width: usize, margin: &Margin) -> Vec<Line> {
             continue;
         }
         for token in tokens(&span.text) {
-            wrapper.take(token, span.ink);
+            wrapper.take(token, span);
         }
     }
     wrapper.end_word();
@@ -287,13 +379,13 @@ pub fn wrap_spans(spans: &[Span], width: usize, margin: &Margin) -> Vec<Line> {
 
 /// Breaks one line of text that keeps its spaces, such as code, cutting it where it is too long.
 pub fn wrap_exact(span: &Span, width: usize, margin: &Margin) -> Vec<Line> {
-    wrap_exact_spans(std::slice::from_ref(span), width, margin)
+    wrap_pieces(vec![span.clone()], width, margin)
 }
 
-/// [`wrap_exact`] for a line in several inks.
-pub fn wrap_exact_spans(spans: &[Span], width: usize, margin: &Margin) -> Vec<Line> {
+/// As [`wrap_exact`], for a line in several pieces; it breaks where the same text in one piece would.
+pub fn wrap_pieces(pieces: Vec<Span>, width: usize, margin: &Margin) -> Vec<Line> {
     let mut wrapper = Wrapper::new(width, margin);
-    wrapper.word.extend(spans.iter().map(|span| (span.text.clone(), span.ink)));
+    wrapper.word = pieces;
     wrapper.end_word();
     wrapper.end_line(Join::Start);
     wrapper.lines
@@ -307,8 +399,8 @@ struct Wrapper<'a> {
     used: usize,
     /// Whether the line holds more than its margin.
     begun: bool,
-    gap: Vec<(String, Ink)>,
-    word: Vec<(String, Ink)>,
+    gap: Vec<Span>,
+    word: Vec<Span>,
 }
 
 impl<'a> Wrapper<'a> {
@@ -328,16 +420,16 @@ impl<'a> Wrapper<'a> {
         }
     }
 
-    fn take(&mut self, token: Token<'_>, ink: Ink) {
+    fn take(&mut self, token: Token<'_>, span: &Span) {
         match token {
             Token::Space(text) => {
                 self.end_word();
-                self.gap.push((text.to_owned(), ink));
+                self.gap.push(span.alike(text));
             }
-            Token::Narrow(text) => self.word.push((text.to_owned(), ink)),
+            Token::Narrow(text) => self.word.push(span.alike(text)),
             Token::Wide(text) => {
                 self.end_word();
-                self.word.push((text.to_owned(), ink));
+                self.word.push(span.alike(text));
                 self.end_word();
             }
         }
@@ -352,30 +444,31 @@ impl<'a> Wrapper<'a> {
         let gap_cells = total(&gap);
         let word_cells = total(&word);
         if self.used + gap_cells + word_cells <= self.width {
-            for (text, ink) in gap.into_iter().chain(word) {
-                self.line.push(Span { text, ink });
+            for span in gap.into_iter().chain(word) {
+                self.line.push(span);
             }
             self.used += gap_cells + word_cells;
             self.begun = true;
             return;
         }
         if self.begun {
-            let dropped = gap.into_iter().map(|(text, _)| text).collect();
+            let dropped = gap.into_iter().map(|span| span.text).collect();
             self.end_line(Join::Gap(dropped));
         }
         self.push_cut(word);
     }
 
     /// A word at the start of a line, cut where it is longer than that.
-    fn push_cut(&mut self, word: Vec<(String, Ink)>) {
-        for (text, ink) in word {
-            if self.used + cells(&text) <= self.width {
-                self.used += cells(&text);
+    fn push_cut(&mut self, word: Vec<Span>) {
+        for span in word {
+            let needed = span.width();
+            if self.used + needed <= self.width {
+                self.used += needed;
                 self.begun = true;
-                self.line.push(Span { text, ink });
+                self.line.push(span);
                 continue;
             }
-            for grapheme in text.graphemes(true) {
+            for grapheme in span.text.graphemes(true) {
                 let fits = self.used + cells(grapheme) <= self.width;
                 if !fits && self.begun {
                     self.end_line(Join::Gap(String::new()));
@@ -383,7 +476,7 @@ impl<'a> Wrapper<'a> {
                 let grapheme = if self.used + cells(grapheme) > self.width { "…" } else { grapheme };
                 self.used += cells(grapheme);
                 self.begun = true;
-                self.line.push(Span { text: grapheme.to_owned(), ink });
+                self.line.push(span.alike(grapheme));
             }
         }
     }
@@ -399,8 +492,8 @@ impl<'a> Wrapper<'a> {
     }
 }
 
-fn total(pieces: &[(String, Ink)]) -> usize {
-    pieces.iter().map(|(text, _)| cells(text)).sum()
+fn total(pieces: &[Span]) -> usize {
+    pieces.iter().map(Span::width).sum()
 }
 
 #[cfg(test)]
@@ -442,6 +535,33 @@ mod tests {
         for (width, expected) in [(10, "abcdef  R1"), (8, "abcd… R1"), (3, " R1"), (2, "R1"), (1, "…")] {
             assert_eq!(spread(width), expected, "in {width}");
         }
+    }
+
+    #[test]
+    fn pieces_keep_the_text_and_its_graphemes() {
+        let dim = Ink::of(Role::Dim);
+        let span = Span::new("ab👩\u{200d}👩c", Role::Text);
+        for cut in 0..20 {
+            let pieces = span.in_pieces(&[(cut, dim)]);
+            let text: String = pieces.iter().map(Span::text).collect();
+            assert_eq!(text, span.text(), "{cut}");
+            assert_eq!(pieces.iter().map(Span::width).sum::<usize>(), span.width(), "{cut}");
+        }
+        let pieces = span.in_pieces(&[(1, dim), (1, dim), (0, dim)]);
+        assert_eq!(pieces.iter().map(Span::text).collect::<Vec<_>>(), ["a", "b👩\u{200d}👩c"]);
+    }
+
+    #[test]
+    fn a_link_survives_wrapping_and_cutting() {
+        let link = Link::to("https://a.example");
+        let spans =
+            [Span::new("see ", Role::Text), Span::new("two words", Role::Link).leading_to(link.clone())];
+        let lines = wrap_spans(&spans, 8, &Margin::default());
+        let linked = |line: &Line| -> Vec<String> {
+            line.spans.iter().filter(|s| s.link() == link.as_ref()).map(|s| s.text().to_owned()).collect()
+        };
+        assert_eq!(lines.iter().map(linked).collect::<Vec<_>>(), [vec!["two"], vec!["words"]]);
+        assert_eq!(linked(&lines[1].clone().cut(3)), ["wo…"]);
     }
 
     proptest! {

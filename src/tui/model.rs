@@ -12,12 +12,13 @@ use super::composer::Composer;
 use super::find::Find;
 use super::help::Help;
 use super::keys::Keymap;
-use super::msg::{MouseMode, Window};
+use super::markdown::Languages;
+use super::msg::{Alert, MouseMode, Window};
 use super::pick::Pick;
 use super::selection::Selection;
 use super::theme::Glyphs;
 use super::transcript::Transcript;
-use crate::frontend::link::{CommandLine, Header};
+use crate::frontend::link::{CommandLine, Header, SessionLine};
 use crate::provider::ErrorClass;
 use crate::tool::ToolSpec;
 
@@ -36,12 +37,12 @@ pub const PANEL: usize = 39;
 /// How long Ctrl+C remembers that it was pressed.
 pub const ARMED_MS: u64 = 2_000;
 
+/// How long the status line says what became of something.
+pub const WORD_MS: u64 = 5_000;
+
 /// How long the owner may take to save and say goodbye, after the person quit and after a hangup.
 pub const GOODBYE_MS: u64 = 3_000;
 pub const HANGUP_MS: u64 = 800;
-
-/// The text being written is handed over to be kept when it rested this long.
-pub const DRAFT_MS: u64 = 1_000;
 
 /// How the screen starts.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +64,8 @@ pub struct Model {
     pub motion: Motion,
     pub now_ms: u64,
     pub window: Window,
+    /// What the person was called for since the window lost the focus.
+    pub called: Vec<Alert>,
     pub header: Option<Header>,
     pub transcript: Transcript,
     pub cards: Cards,
@@ -70,6 +73,7 @@ pub struct Model {
     pub composer: Composer,
     pub focus: Focus,
     pub keymap: Keymap,
+    pub chord: Chord,
     pub overlay: Overlay,
     pub completion: Completion,
     /// The search in the transcript, while it is open.
@@ -80,6 +84,7 @@ pub struct Model {
     pub mouse: MouseMode,
     /// What can be completed and edited; told by the owner once.
     pub known: Known,
+    pub code: Code,
     pub details: Fold,
     pub thinking: Fold,
     pub turn: Option<Turn>,
@@ -106,6 +111,14 @@ pub enum Focus {
     Transcript,
 }
 
+/// Whether the first key of a chord was the last one pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Chord {
+    #[default]
+    None,
+    Begun,
+}
+
 /// Whether the side panel is wanted, where there is room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Panel {
@@ -119,13 +132,24 @@ pub enum Panel {
 pub struct Known {
     pub commands: Vec<CommandLine>,
     pub tools: Vec<ToolSpec>,
+    /// Other sessions, the latest first, as last told.
+    pub sessions: Vec<SessionLine>,
+}
+
+/// The languages whose code can be drawn in colours.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Code {
+    /// Those that the shell was told to load.
+    pub asked: Languages,
+    /// Those that it has loaded.
+    pub ready: Languages,
 }
 
 /// What lies over the transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Overlay {
     None,
-    Pick(Pick),
+    Pick(Box<Pick>),
     /// The list of keys.
     Help(Help),
 }
@@ -251,6 +275,7 @@ impl Model {
             motion: setup.motion,
             now_ms: 0,
             window: Window::Focused,
+            called: Vec::new(),
             header: None,
             transcript: Transcript::default(),
             cards: Cards::default(),
@@ -258,6 +283,7 @@ impl Model {
             composer: Composer::default(),
             focus: Focus::Composer,
             keymap: setup.keymap,
+            chord: Chord::default(),
             overlay: Overlay::None,
             completion: Completion::default(),
             find: None,
@@ -266,6 +292,7 @@ impl Model {
             panel: Panel::default(),
             mouse: MouseMode::default(),
             known: Known::default(),
+            code: Code::default(),
             details: Fold::Folded,
             thinking: setup.thinking,
             turn: None,
@@ -316,6 +343,11 @@ impl Model {
         usize::from(self.columns.max(LEAST_COLUMNS)) - panel
     }
 
+    /// Cells of the preview beside the list of sessions; 0 where there is no room for it.
+    pub fn preview_columns(&self) -> usize {
+        if self.columns < 120 { 0 } else { usize::from(self.columns) / 2 - 4 }
+    }
+
     pub fn look(&self) -> Look {
         // Beside a panel a blank cell stays before its edge.
         let beside = usize::from(self.pane_columns() < usize::from(self.columns));
@@ -326,6 +358,7 @@ impl Model {
             thinking: self.thinking,
             now_ms: self.now_ms,
             motion: self.motion,
+            languages: self.code.ready,
         }
     }
 
@@ -382,7 +415,7 @@ impl Model {
             moves.then(|| (self.now_ms / frame + 1) * frame),
             self.armed_until,
             self.flash.as_ref().map(|(_, until)| *until),
-            self.composer.unsaved_since.map(|since| since + DRAFT_MS),
+            self.composer.draft_due(),
             closing,
         ]
         .into_iter()

@@ -1,6 +1,7 @@
 //! What happens to the model, and what it wants done: the two ends of `update`.
 
 use super::key::Key;
+use super::markdown::Languages;
 use crate::approval::RequestId;
 use crate::frontend::link::{Ask, Update};
 
@@ -35,10 +36,16 @@ pub enum Input {
     Window(Window),
     /// A moment the model asked for has come.
     Tick,
+    /// Code in these can be drawn in colours from now on.
+    Loaded(Languages),
     /// The screen is about to be drawn: lay out what is visible.
     Frame,
     /// The terminal is gone or the program is told to end.
     Hangup,
+    /// What became of something the shell was told to do; shown for a moment.
+    Word {
+        text: String,
+    },
     /// Something went wrong outside of the screen; to be shown.
     Trouble {
         text: String,
@@ -108,7 +115,7 @@ pub enum MouseMode {
 }
 
 /// Why the person is called while looking elsewhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Alert {
     NeedsYou,
     TurnEnded,
@@ -127,11 +134,13 @@ pub enum Cmd {
         text: String,
         target: Target,
     },
-    /// Give this text to the terminal's clipboard.
+    /// Give this text to the terminal's clipboard; the shell says what became of it ([`Input::Word`]).
     Copy {
         text: String,
     },
     Mouse(MouseMode),
+    /// Load these, slowly and elsewhere; the answer is [`Input::Loaded`].
+    Load(Languages),
     /// Call the person; the shell does so in the way this terminal knows.
     Alert(Alert),
     /// Leave the screen.

@@ -1,37 +1,55 @@
-//! The shell around the model: terminal, signals, channels, clock. The only file that names crossterm.
+//! The shell around the model: terminal, signals, channels, clock. This file and its folder alone name crossterm.
 //!
 //! It draws when something changed: a key at once, streamed text at most thirty times a second; with nothing to do
 //! it sleeps without a timer. The terminal is restored on every way out: return, error, panic, hangup, suspension.
+//! While the person's own editor has the terminal, the loop goes on blind: the session is heard, nothing is drawn.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, Write as _};
 use std::time::Duration;
 
-use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use futures::StreamExt as _;
-use ratatui::backend::{Backend as _, ClearType, CrosstermBackend};
+use ratatui::backend::{Backend as _, ClearType};
 use ratatui::layout::Rect;
-use ratatui::{Terminal, TerminalOptions, Viewport};
-use rustix::process::Signal;
-use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use self::ears::{Ears, Said};
 use self::hangup::Line;
-use self::screen::{Out, Screen};
+pub use self::host::Host;
+use self::links::{LinkTable, LinkingBackend, Links};
+use self::loader::Loader;
+pub use self::osc::Call;
+use self::out::Out;
+use self::outside::Outside;
+use self::screen::Screen;
+use self::signals::Heard;
 use self::watch::PanicWatch;
 use super::exit::ExitLines;
-use super::key::{Code, Key, Mods};
 use super::keys::Keymap;
 use super::model::{Life, Model, Setup};
-use super::msg::{Cmd, Input, Msg, Window};
-use super::theme::{Surroundings, Theme, ThemeChoice};
-use super::{Fold, Motion, update, view};
+use super::msg::{Input, MouseMode, Msg};
+use super::theme::{Glyphs, Surroundings, Theme, ThemeChoice};
+use super::view::view_linked;
+use super::{Fold, Motion, update};
 use crate::frontend::link::{Ask, Update};
 
+mod answer;
+mod away;
+mod carry;
+mod ears;
 mod hangup;
+mod host;
+mod input;
+mod links;
+mod loader;
+mod osc;
+mod out;
+mod outside;
 mod screen;
+mod signals;
 mod watch;
+mod words;
 
 /// Streamed text is drawn at most this often.
 const FRAME: Duration = Duration::from_millis(33);
@@ -51,11 +69,16 @@ pub struct TuiLink {
 pub struct TuiOptions {
     pub theme: ThemeChoice,
     pub surroundings: Surroundings,
+    pub glyphs: &'static Glyphs,
     pub motion: Motion,
     /// [`Fold::Open`] shows thinking whole from the start (`--verbose`).
     pub thinking: Fold,
     /// The keys as this person has them.
     pub keymap: Keymap,
+    pub mouse: MouseMode,
+    pub host: Host,
+    /// The person's own editor, as words for a shell; `None` where none is named.
+    pub editor: Option<String>,
 }
 
 /// Why the full screen ended badly.
@@ -82,21 +105,29 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
     let setup = Setup {
         columns,
         rows,
-        glyphs: options.surroundings.glyphs(),
+        glyphs: options.glyphs,
         motion: options.motion,
         thinking: options.thinking,
-        keymap: options.keymap,
+        keymap: options.keymap.clone(),
     };
-    let screen = Screen::enter(options.surroundings.is_modern())?;
+    let screen = Screen::enter(options.surroundings.is_modern(), options.mouse)?;
     let watch = PanicWatch::install(&screen);
     let out = Out::default();
+    let told = if options.surroundings.is_modern() { Links::Told } else { Links::Untold };
+    let links = LinkTable::new(told);
     let mut shell = Shell {
-        terminal: canvas(&out, columns, rows)?,
+        terminal: canvas(&out, &links, columns, rows)?,
         out,
+        links,
+        loader: Loader::new(),
         screen,
         watch,
         theme: Theme::choose(options.theme, &options.surroundings),
-        model: Model::new(setup),
+        model: Model { mouse: options.mouse, ..Model::new(setup) },
+        options,
+        ears: Ears::default(),
+        outside: None,
+        titled: None,
         started: Instant::now(),
         dirty: Dirty::Now,
         drawn: None,
@@ -125,6 +156,9 @@ enum Dirty {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
     Seeing,
+    /// The person's own editor has it.
+    Away,
+    /// It is gone.
     Blind,
 }
 
@@ -142,41 +176,20 @@ enum Flow {
     Exit,
 }
 
-/// The signals that mean something.
-struct Heard {
-    ends: [Signals; 4],
-    stop: Signals,
-    cont: Signals,
-}
-
-impl Heard {
-    fn listen() -> io::Result<Self> {
-        let on = |kind: Signal| signal(SignalKind::from_raw(kind.as_raw()));
-        Ok(Self {
-            ends: [on(Signal::TERM)?, on(Signal::HUP)?, on(Signal::INT)?, on(Signal::QUIT)?],
-            stop: on(Signal::TSTP)?,
-            cont: on(Signal::CONT)?,
-        })
-    }
-
-    async fn ended(ends: &mut [Signals; 4]) {
-        let [term, hup, int, quit] = ends;
-        tokio::select! {
-            _ = term.recv() => {}
-            _ = hup.recv() => {}
-            _ = int.recv() => {}
-            _ = quit.recv() => {}
-        }
-    }
-}
-
 struct Shell {
     terminal: Canvas,
     out: Out,
+    links: LinkTable,
+    loader: Loader,
     screen: Screen,
     watch: PanicWatch,
     theme: Theme,
     model: Model,
+    options: TuiOptions,
+    ears: Ears,
+    outside: Option<Outside>,
+    /// The window's title as it was last set.
+    titled: Option<String>,
     started: Instant,
     dirty: Dirty,
     drawn: Option<Instant>,
@@ -187,21 +200,34 @@ struct Shell {
 }
 
 impl Shell {
-    async fn live(&mut self, link: TuiLink, mut heard: Heard) -> Result<(), TuiError> {
+    async fn live(&mut self, link: TuiLink, heard: Heard) -> Result<(), TuiError> {
+        self.ears.open();
+        self.ask_background();
+        let ended = self.listen(link, heard).await;
+        if let Some(outside) = self.outside.take() {
+            outside.end().await;
+        }
+        self.ears.settle().await;
+        ended
+    }
+
+    async fn listen(&mut self, link: TuiLink, mut heard: Heard) -> Result<(), TuiError> {
         let TuiLink { mut updates, asks } = link;
-        let mut events = EventStream::new();
         let line = Line::open();
         loop {
             let wake = self.wake();
             let mut flow = Flow::On;
             tokio::select! {
                 biased;
-                () = Heard::ended(&mut heard.ends) => flow = self.take(Input::Hangup, Dirty::Now),
-                () = line.lost(), if self.sight == Sight::Seeing => flow = self.lost(),
+                () = Heard::either(&mut heard.terms) => flow = self.take(Input::Hangup, Dirty::Now),
+                () = Heard::either(&mut heard.keys) => flow = self.told_to_end(),
+                () = line.lost(), if self.sight != Sight::Blind => flow = self.lost(),
                 _ = heard.stop.recv() => flow = self.suspend(),
                 _ = heard.cont.recv() => flow = self.resumed(),
+                _ = heard.resized.recv() => flow = self.resized(),
+                ended = away::ended(&mut self.outside), if self.outside.is_some() => flow = self.came_back(ended),
                 // A terminal that is gone would be heard of without end.
-                event = events.next(), if self.sight == Sight::Seeing => flow = self.heard(event),
+                said = self.ears.next(self.model.mouse), if self.sight == Sight::Seeing => flow = self.heard(said),
                 permit = asks.reserve(), if !self.outbox.is_empty() => match permit {
                     Ok(permit) => if let Some(ask) = self.outbox.pop_front() { permit.send(ask); },
                     Err(_) => return self.abandoned(),
@@ -211,6 +237,7 @@ impl Shell {
                     flow = self.take_updates(update, &mut updates);
                 }
                 text = self.watch.trouble() => flow = self.take(Input::Trouble { text }, Dirty::Now),
+                languages = self.loader.loaded() => flow = self.take(Input::Loaded(languages), Dirty::Soon),
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {
                     flow = self.take(Input::Tick, Dirty::Soon);
                 }
@@ -218,6 +245,15 @@ impl Shell {
             if flow == Flow::Exit || self.draw_if_due() == Flow::Exit {
                 return Ok(());
             }
+        }
+    }
+
+    /// Asks for the background, where the colours depend on it. The first frame is on the screen by now; the answer
+    /// comes among the keys, if ever.
+    fn ask_background(&mut self) {
+        let depends = Theme::depends_on_background(self.options.theme, &self.options.surroundings);
+        if depends && let Err(error) = self.ears.ask_background() {
+            tracing::debug!(%error, "the terminal's background could not be asked for");
         }
     }
 
@@ -270,13 +306,35 @@ impl Shell {
         flow
     }
 
-    fn heard(&mut self, event: Option<io::Result<Event>>) -> Flow {
-        match event {
-            Some(Ok(event)) => match input(event) {
-                Some(input) => self.take(input, Dirty::Now),
-                None => Flow::On,
-            },
-            Some(Err(_)) | None => self.lost(),
+    fn heard(&mut self, said: Said) -> Flow {
+        match said {
+            Said::Input(input) => self.take(input, Dirty::Now),
+            Said::Background(background) => {
+                self.options.surroundings.background = Some(background);
+                self.theme = Theme::choose(self.options.theme, &self.options.surroundings);
+                self.dirty = Dirty::Now;
+                Flow::On
+            }
+            Said::Gone => self.lost(),
+        }
+    }
+
+    /// The window has another size. The terminal library says so too, but with sizes that may be out of date, and not
+    /// always when a key comes at the same moment.
+    fn resized(&mut self) -> Flow {
+        let known = (self.model.columns, self.model.rows);
+        let (columns, rows) = screen::size().unwrap_or(known);
+        if self.sight != Sight::Seeing || (columns, rows) == known {
+            return Flow::On;
+        }
+        self.take(Input::Resize { columns, rows }, Dirty::Now)
+    }
+
+    /// SIGINT or SIGQUIT: they end the program, but those that a key of an editor's terminal sent are the editor's.
+    fn told_to_end(&mut self) -> Flow {
+        match self.sight {
+            Sight::Away => Flow::On,
+            Sight::Seeing | Sight::Blind => self.take(Input::Hangup, Dirty::Now),
         }
     }
 
@@ -284,23 +342,6 @@ impl Shell {
     fn lost(&mut self) -> Flow {
         self.sight = Sight::Blind;
         self.take(Input::Hangup, Dirty::No)
-    }
-
-    fn carry_out(&mut self, cmds: Vec<Cmd>) -> Flow {
-        for cmd in cmds {
-            match cmd {
-                Cmd::Send(ask) => self.outbox.push_back(ask),
-                Cmd::Suspend => return self.suspend(),
-                Cmd::Redraw => {
-                    if self.forget_screen().is_err() {
-                        return self.lost();
-                    }
-                }
-                Cmd::Edit { .. } | Cmd::Copy { .. } | Cmd::Mouse(_) | Cmd::Alert(_) => {}
-                Cmd::Exit => return Flow::Exit,
-            }
-        }
-        Flow::On
     }
 
     fn draw_if_due(&mut self) -> Flow {
@@ -314,118 +355,51 @@ impl Shell {
     /// One frame. A terminal that does not take it is gone: the session is told, and saved.
     fn draw(&mut self) -> Flow {
         self.dirty = Dirty::No;
-        if self.sight == Sight::Blind {
+        if self.sight != Sight::Seeing {
             return Flow::On;
+        }
+        if self.links.is_full() {
+            self.links.forget();
+            if self.forget_screen().is_err() {
+                return self.lost();
+            }
         }
         let msg = Msg::new(self.now_ms(), Input::Frame);
         let cmds = self.watch.guarding(|| update(&mut self.model, msg));
-        let drawn = self
-            .watch
-            .guarding(|| self.terminal.draw(|frame| view(&self.model, &self.theme, frame)).map(drop));
-        let sent = drawn.and_then(|()| self.out.send());
+        let paint = |frame: &mut Frame<'_>| {
+            let linked = view_linked(&self.model, &self.theme, frame);
+            self.links.mark(frame.buffer_mut(), &linked);
+        };
+        let drawn = self.watch.guarding(|| self.terminal.draw(paint).map(drop));
+        let sent = drawn.and_then(|()| self.name_window()).and_then(|()| self.out.send());
         self.drawn = Some(Instant::now());
         let flow = self.carry_out(cmds);
         if sent.is_err() { self.lost() } else { flow }
     }
 
+    /// Names the window, with the frame, where its name changed.
+    fn name_window(&mut self) -> io::Result<()> {
+        let title = words::title(&self.model);
+        if self.titled.as_ref() == Some(&title) || !self.options.surroundings.is_modern() {
+            return Ok(());
+        }
+        self.out.write_all(&osc::title(&title))?;
+        self.titled = Some(title);
+        Ok(())
+    }
+
     /// The next frame draws every cell. (The library's own `clear` would ask the terminal for the cursor and wait.)
     fn forget_screen(&mut self) -> io::Result<()> {
-        self.terminal = canvas(&self.out, self.model.columns, self.model.rows)?;
+        self.terminal = canvas(&self.out, &self.links, self.model.columns, self.model.rows)?;
         self.terminal.backend_mut().clear_region(ClearType::All)
-    }
-
-    /// Gives the terminal back and stops, as Ctrl+Z does; goes on here when continued.
-    fn suspend(&mut self) -> Flow {
-        self.screen.leave();
-        self.continues = Continues::Own;
-        // The whole group, as the terminal would: a parent that waits for us must stop too.
-        match rustix::process::kill_current_process_group(Signal::STOP) {
-            Ok(()) => self.come_back(),
-            Err(_) => self.lost(),
-        }
-    }
-
-    /// Somebody else stopped and continued us.
-    fn resumed(&mut self) -> Flow {
-        if std::mem::replace(&mut self.continues, Continues::Unasked) == Continues::Own {
-            return Flow::On;
-        }
-        self.screen.leave();
-        self.come_back()
-    }
-
-    fn come_back(&mut self) -> Flow {
-        if self.screen.enter_again().is_err() {
-            return self.lost();
-        }
-        let (columns, rows) = screen::size().unwrap_or((self.model.columns, self.model.rows));
-        self.take(Input::Resize { columns, rows }, Dirty::Now)
     }
 }
 
 /// A terminal of a fixed size: the library would ask for it before every frame, and start a program where the
 /// terminal is gone.
-fn canvas(out: &Out, columns: u16, rows: u16) -> io::Result<Canvas> {
+fn canvas(out: &Out, links: &LinkTable, columns: u16, rows: u16) -> io::Result<Canvas> {
     let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
-    Terminal::with_options(CrosstermBackend::new(out.clone()), TerminalOptions { viewport })
+    Terminal::with_options(LinkingBackend::new(out, links), TerminalOptions { viewport })
 }
 
-type Canvas = Terminal<CrosstermBackend<Out>>;
-
-/// What the terminal sent, in our words; `None` for what means nothing here.
-fn input(event: Event) -> Option<Input> {
-    match event {
-        Event::Key(event) => key(event).map(Input::Key),
-        Event::Paste(text) => Some(Input::Paste(text)),
-        Event::Resize(columns, rows) => Some(Input::Resize { columns, rows }),
-        Event::FocusGained => Some(Input::Window(Window::Focused)),
-        Event::FocusLost => Some(Input::Window(Window::Unfocused)),
-        Event::Mouse(_) => None,
-    }
-}
-
-fn key(event: KeyEvent) -> Option<Key> {
-    if event.kind == KeyEventKind::Release
-        || event.modifiers.intersects(KeyModifiers::SUPER | KeyModifiers::HYPER | KeyModifiers::META)
-    {
-        return None;
-    }
-    let mut mods = Mods::NONE;
-    for (held, ours) in [
-        (KeyModifiers::CONTROL, Mods::CTRL),
-        (KeyModifiers::ALT, Mods::ALT),
-        (KeyModifiers::SHIFT, Mods::SHIFT),
-    ] {
-        if event.modifiers.contains(held) {
-            mods = mods.with(ours);
-        }
-    }
-    let code = match event.code {
-        KeyCode::Char(c) => {
-            // The character says it all; a held Ctrl takes the small letter.
-            mods = mods.without(Mods::SHIFT);
-            let c = if mods.has(Mods::CTRL) { c.to_ascii_lowercase() } else { c };
-            Code::Char(c)
-        }
-        KeyCode::Enter => Code::Enter,
-        KeyCode::Tab => Code::Tab,
-        KeyCode::BackTab => {
-            mods = mods.with(Mods::SHIFT);
-            Code::Tab
-        }
-        KeyCode::Esc => Code::Esc,
-        KeyCode::Backspace => Code::Backspace,
-        KeyCode::Delete => Code::Delete,
-        KeyCode::Home => Code::Home,
-        KeyCode::End => Code::End,
-        KeyCode::Up => Code::Up,
-        KeyCode::Down => Code::Down,
-        KeyCode::Left => Code::Left,
-        KeyCode::Right => Code::Right,
-        KeyCode::PageUp => Code::PageUp,
-        KeyCode::PageDown => Code::PageDown,
-        KeyCode::F(number) => Code::F(number),
-        _ => return None,
-    };
-    Some(Key { code, mods })
-}
+type Canvas = Terminal<LinkingBackend>;

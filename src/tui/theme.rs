@@ -28,7 +28,17 @@ pub enum Role {
     High,
     Heading,
     Link,
+    /// Code within prose.
     Code,
+    /// A block of code, and what highlighting finds in it.
+    CodeText,
+    CodeKeyword,
+    CodeString,
+    CodeComment,
+    CodeNumber,
+    CodeFunction,
+    /// Types, and the names of fields in data.
+    CodeType,
     Quote,
     Added,
     Removed,
@@ -54,6 +64,15 @@ pub struct Surroundings {
     pub colorterm: Option<String>,
     pub colorfgbg: Option<String>,
     pub no_color: Option<String>,
+    /// What the terminal itself answered; counts before `COLORFGBG`.
+    pub background: Option<Background>,
+}
+
+/// What the terminal's text stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Background {
+    Dark,
+    Light,
 }
 
 impl Surroundings {
@@ -64,6 +83,7 @@ impl Surroundings {
             colorterm: lookup("COLORTERM"),
             colorfgbg: lookup("COLORFGBG"),
             no_color: lookup("NO_COLOR"),
+            background: None,
         }
     }
 
@@ -87,6 +107,9 @@ impl Surroundings {
 
     /// `COLORFGBG` is `foreground;background` in ANSI numbers; 7 and 15 are the light backgrounds.
     fn is_light(&self) -> bool {
+        if let Some(background) = self.background {
+            return background == Background::Light;
+        }
         self.colorfgbg
             .as_deref()
             .and_then(|value| value.rsplit(';').next())
@@ -126,6 +149,13 @@ impl Theme {
         Self { palette }
     }
 
+    /// Whether another background would give other colours.
+    pub fn depends_on_background(choice: ThemeChoice, around: &Surroundings) -> bool {
+        let on = |background| Surroundings { background: Some(background), ..around.clone() };
+        around.is_modern()
+            && Self::choose(choice, &on(Background::Dark)) != Self::choose(choice, &on(Background::Light))
+    }
+
     /// How `ink` is drawn.
     pub fn style(&self, ink: Ink) -> Style {
         let mut style = match self.palette {
@@ -152,7 +182,8 @@ impl Theme {
     /// What marks a role beside its colour, or in its place.
     fn weight(self, role: Role) -> Modifier {
         match role {
-            Role::Dim if self.palette == Palette::Plain => Modifier::DIM,
+            Role::Dim | Role::CodeComment if self.palette == Palette::Plain => Modifier::DIM,
+            Role::CodeKeyword if self.palette == Palette::Plain => Modifier::BOLD,
             Role::Heading | Role::High | Role::Key => Modifier::BOLD,
             Role::Link => Modifier::UNDERLINED,
             Role::Thinking | Role::Quote => Modifier::ITALIC,
@@ -165,6 +196,13 @@ impl Theme {
             | Role::Ok
             | Role::Fail
             | Role::Code
+            | Role::CodeText
+            | Role::CodeKeyword
+            | Role::CodeString
+            | Role::CodeComment
+            | Role::CodeNumber
+            | Role::CodeFunction
+            | Role::CodeType
             | Role::Added
             | Role::Removed => Modifier::empty(),
         }
@@ -182,7 +220,7 @@ fn coloured(colour: Option<Color>) -> Style {
 fn column(role: Role) -> (Option<Color>, Option<Color>, Option<Color>) {
     let of = |dark, light, ansi| (Some(Color::Indexed(dark)), Some(Color::Indexed(light)), Some(ansi));
     match role {
-        Role::Text => (None, None, None),
+        Role::Text | Role::CodeText => (None, None, None),
         Role::Dim => of(245, 243, Color::DarkGray),
         Role::User => of(117, 25, Color::Cyan),
         Role::Answer => of(114, 28, Color::Green),
@@ -195,6 +233,12 @@ fn column(role: Role) -> (Option<Color>, Option<Color>, Option<Color>) {
         Role::Heading => of(153, 18, Color::Cyan),
         Role::Link => of(75, 26, Color::Blue),
         Role::Code => of(180, 94, Color::Yellow),
+        Role::CodeKeyword => of(176, 90, Color::Magenta),
+        Role::CodeString => of(150, 22, Color::Green),
+        Role::CodeComment => of(245, 243, Color::DarkGray),
+        Role::CodeNumber => of(215, 130, Color::Yellow),
+        Role::CodeFunction => of(117, 25, Color::Cyan),
+        Role::CodeType => of(222, 58, Color::Blue),
         Role::Quote => of(247, 240, Color::DarkGray),
         Role::Added => of(114, 28, Color::Green),
         Role::Removed => of(203, 124, Color::Red),
@@ -312,6 +356,7 @@ mod tests {
                 colorterm: None,
                 colorfgbg: some(fgbg),
                 no_color: some(no_color),
+                background: None,
             }
         };
         let cases = [
@@ -325,6 +370,12 @@ mod tests {
         for (choice, around, palette) in cases {
             assert_eq!(Theme::choose(choice, &around), Theme { palette }, "{around:?}");
         }
+        let mut answered = around("xterm-256color", "15;0", "");
+        answered.background = Some(Background::Light);
+        assert_eq!(Theme::choose(ThemeChoice::Auto, &answered), Theme { palette: Palette::Light });
+        assert!(Theme::depends_on_background(ThemeChoice::Auto, &answered));
+        assert!(!Theme::depends_on_background(ThemeChoice::Dark, &answered));
+        assert!(!Theme::depends_on_background(ThemeChoice::Auto, &around("xterm-256color", "", "1")));
         assert_eq!(around("linux", "", "").glyphs(), &Glyphs::ASCII);
         assert_eq!(around("xterm", "", "").glyphs(), &Glyphs::UNICODE);
     }

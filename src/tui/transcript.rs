@@ -10,6 +10,7 @@ mod turn;
 pub use self::place::{Bookmark, Hit, Spot, columns};
 use super::cells::{Cell, Look};
 use super::line::Line;
+use super::markdown::Languages;
 
 /// Cells on either side of the screen whose lines are kept.
 const KEPT_AROUND: usize = 40;
@@ -92,6 +93,12 @@ impl Transcript {
     /// Whether anything on the screen looks different at another moment.
     pub fn moves(&self) -> bool {
         self.visible.iter().any(|visible| self.cells.get(visible.block).is_some_and(Cell::moves))
+    }
+
+    /// The languages of the code on the screen.
+    pub fn named_languages(&self) -> Languages {
+        let shown = self.visible.iter().filter_map(|visible| self.cells.get(visible.block));
+        shown.fold(Languages::NONE, |all, cell| all | cell.named_languages())
     }
 
     /// Finds what `rows` rows show, with `card` after the last cell.
@@ -297,6 +304,7 @@ mod tests {
             thinking: Fold::Folded,
             now_ms: 0,
             motion: Motion::Full,
+            languages: Languages::NONE,
         }
     }
 

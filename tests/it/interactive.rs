@@ -24,10 +24,10 @@ use crate::co::{Co, Service, Wire};
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A face without a screen.
-struct Face {
+pub struct Face {
     asks: mpsc::Sender<Ask>,
     updates: mpsc::Receiver<Update>,
-    seen: Vec<Update>,
+    pub seen: Vec<Update>,
     owner: JoinHandle<Result<(), co::app::AppError>>,
 }
 
@@ -45,7 +45,7 @@ fn models(co: &Co) -> Models {
     Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Instant).unwrap()
 }
 
-fn open(co: &Co, opening: Opening) -> Face {
+pub fn open(co: &Co, opening: Opening) -> Face {
     open_with(co, opening, models(co))
 }
 
@@ -59,20 +59,20 @@ fn open_with(co: &Co, opening: Opening, models: Models) -> Face {
 }
 
 impl Face {
-    async fn ask(&self, ask: Ask) {
+    pub async fn ask(&self, ask: Ask) {
         self.asks.send(ask).await.unwrap();
     }
 
-    async fn line(&self, text: &str) {
+    pub async fn line(&self, text: &str) {
         self.ask(Ask::Line { text: text.to_owned() }).await;
     }
 
-    async fn decide(&self, request: &RequestId, approval: Approval) {
+    pub async fn decide(&self, request: &RequestId, approval: Approval) {
         self.ask(Ask::Op(Op::Decide { request: request.clone(), approval })).await;
     }
 
     /// The next update that `wanted` makes something of; those before it are kept in `seen`.
-    async fn until<T>(&mut self, what: &str, wanted: impl Fn(&Update) -> Option<T>) -> T {
+    pub async fn until<T>(&mut self, what: &str, wanted: impl Fn(&Update) -> Option<T>) -> T {
         loop {
             let next = tokio::time::timeout(DEADLINE, self.updates.recv()).await;
             let Ok(Some(update)) = next else { panic!("no {what} came after {:#?}", self.seen) };
@@ -84,12 +84,12 @@ impl Face {
         }
     }
 
-    async fn idle(&mut self) {
+    pub async fn idle(&mut self) {
         self.until("Idle", |update| (*update == Update::Notice(Notice::Idle)).then_some(())).await;
     }
 
     /// Waits for the text of a whole reply.
-    async fn reply(&mut self) -> String {
+    pub async fn reply(&mut self) -> String {
         self.until("reply", |update| match update {
             Update::Event(Event::TextCommitted { text }) => Some(text.clone()),
             Update::Event(_) | Update::Notice(_) => None,
@@ -97,7 +97,7 @@ impl Face {
         .await
     }
 
-    async fn end(&mut self) -> TurnEnd {
+    pub async fn end(&mut self) -> TurnEnd {
         self.until("end of the turn", |update| match update {
             Update::Event(Event::TurnEnded { end }) => Some(end.clone()),
             Update::Event(_) | Update::Notice(_) => None,
@@ -105,7 +105,7 @@ impl Face {
         .await
     }
 
-    async fn asked(&mut self) -> RequestId {
+    pub async fn asked(&mut self) -> RequestId {
         self.until("request", |update| match update {
             Update::Event(Event::ApprovalNeeded { request }) => Some(request.id.clone()),
             Update::Event(_) | Update::Notice(_) => None,
@@ -113,7 +113,7 @@ impl Face {
         .await
     }
 
-    async fn local(&mut self) -> (String, String, Tone) {
+    pub async fn local(&mut self) -> (String, String, Tone) {
         self.until("local words", |update| match update {
             Update::Notice(Notice::Local { title, text, tone }) => Some((title.clone(), text.clone(), *tone)),
             Update::Event(_) | Update::Notice(_) => None,
@@ -121,7 +121,7 @@ impl Face {
         .await
     }
 
-    async fn header(&mut self, right: impl Fn(&Header) -> bool) -> Header {
+    pub async fn header(&mut self, right: impl Fn(&Header) -> bool) -> Header {
         self.until("header", |update| match update {
             Update::Notice(Notice::Header(header)) if right(header) => Some(header.clone()),
             Update::Event(_) | Update::Notice(_) => None,
@@ -130,7 +130,7 @@ impl Face {
     }
 
     /// How many requests wait, as last told.
-    async fn waiting(&mut self, count: usize) {
+    pub async fn waiting(&mut self, count: usize) {
         self.until("list of what waits", |update| match update {
             Update::Notice(Notice::Waiting { requests }) if requests.len() == count => Some(()),
             Update::Event(_) | Update::Notice(_) => None,
@@ -139,7 +139,7 @@ impl Face {
     }
 
     /// Closes, and gives the words for the normal screen.
-    async fn close(mut self) -> Vec<String> {
+    pub async fn close(mut self) -> Vec<String> {
         self.ask(Ask::Close).await;
         let lines = self
             .until("goodbye", |update| match update {
@@ -159,19 +159,19 @@ async fn elsewhere(co: &Co) -> Store {
     open_store(&world, &loaded.settings).await.unwrap()
 }
 
-fn with(script: &str) -> (Co, Service) {
+pub fn with(script: &str) -> (Co, Service) {
     let service = Service::new(script);
     let co = Co::new().with(&service, Wire::Anthropic);
     (co, service)
 }
 
 /// Drives the test on the service's own runtime, which must not be dropped inside of another one.
-fn run(service: &Service, test: impl Future<Output = ()>) {
+pub fn run(service: &Service, test: impl Future<Output = ()>) {
     service.runtime.block_on(test);
     service.is_content();
 }
 
-const WRITES: &str = "reply\n  text I write.\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"} | id=w1\nreply\n  text Done.";
+pub const WRITES: &str = "reply\n  text I write.\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"} | id=w1\nreply\n  text Done.";
 
 #[test]
 fn a_prompt_is_answered_saved_and_gone_on_with() {

@@ -313,7 +313,8 @@ fn pty_size(columns: u16, rows: u16) -> PtySize {
 }
 
 fn cells(count: u16) -> NonZero<u16> {
-    NonZero::new(count).unwrap()
+    // The emulated screen has a cell in any case; the terminal itself may have none.
+    NonZero::new(count.max(1)).unwrap()
 }
 
 fn shown(state: &State) -> String {

@@ -6,7 +6,7 @@ use co::history::TurnEnd;
 use co::message::{ReturnStatus, UserPart};
 use co::tool::{Progress, Risk};
 use co::tui::model::{Focus, Overlay};
-use co::tui::msg::{Cmd, MouseMode, MouseWhat};
+use co::tui::msg::{Cmd, Input, MouseMode, MouseWhat};
 use co::tui::transcript::Spot;
 use proptest::prelude::*;
 use serde_json::json;
@@ -178,11 +178,15 @@ fn the_keys_go_round() {
 }
 
 #[test]
-fn nothing_claims_that_it_was_copied() {
+fn what_became_of_a_copy_is_said_by_the_shell_alone() {
     let mut screen = tools(Screen::open(80, 24)).keys("<tab>y");
+    assert_eq!(screen.copies().len(), 1);
     let shot = screen.shot();
-    assert!(shot.contains("sent to the terminal's clipboard  10 B"), "{shot}");
-    assert!(!shot.contains("copied"), "{shot}");
+    assert!(!shot.contains("copied") && !shot.contains("clipboard"), "{shot}");
+    let word = "sent to the terminal's clipboard (10 B)".to_owned();
+    screen.feed(Input::Word { text: word.clone() });
+    let shot = screen.shot();
+    assert!(shot.contains(&word), "{shot}");
 }
 
 #[test]

@@ -2,11 +2,13 @@
 //!
 //! It never touches the session; what only its owner may do comes back as [`Heard`].
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc, watch};
 
+use super::files::Files;
 use super::shell::{Shell, ShellEvent};
 use super::{named, view};
 use crate::agent::port::{Closed, Event, Frontend, Op};
@@ -36,6 +38,9 @@ pub(super) struct Desk {
     /// The composer's text, where the session was not free to keep it.
     pub(super) draft: Option<String>,
     pub(super) session: SessionId,
+    /// The session's folder, which need not be the one `co` was started in.
+    pub(super) folder: PathBuf,
+    files: Files,
     /// Why this process only looks at the session.
     pub(super) read_only: Option<String>,
     commands: Commands,
@@ -71,16 +76,13 @@ pub(super) enum Heard {
     Op(Op),
     Draft(String),
     Clear,
+    /// Go on in another session.
+    Open(SessionId),
     Close,
 }
 
 impl Desk {
-    pub(super) fn new(
-        app: Arc<App>,
-        updates: Updates,
-        asks: mpsc::Receiver<Ask>,
-        session: SessionId,
-    ) -> Self {
+    pub(super) fn new(app: Arc<App>, updates: Updates, asks: mpsc::Receiver<Ask>) -> Self {
         let model = app.models.choices();
         Self {
             app,
@@ -89,7 +91,9 @@ impl Desk {
             shell: Shell::default(),
             notes: Vec::new(),
             draft: None,
-            session,
+            session: SessionId(String::new()),
+            folder: PathBuf::new(),
+            files: Files::default(),
             read_only: None,
             commands: Commands::builtin(),
             told: Activity::Running,
@@ -97,6 +101,16 @@ impl Desk {
             told_server: None,
             spent: Arc::default(),
         }
+    }
+
+    /// Another session is at hand from now on.
+    pub(super) fn enter(&mut self, session: SessionId, folder: PathBuf) {
+        self.session = session;
+        self.folder = folder;
+        self.read_only = None;
+        self.draft = None;
+        self.told = Activity::Running;
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner).last_input = None;
     }
 
     /// Tells the face. A face that is gone is noticed by its silence: its asks end.
@@ -135,7 +149,24 @@ impl Desk {
             }
             Ask::Op(op) => Heard::Op(op),
             Ask::Draft { text } => Heard::Draft(text),
-            Ask::Files | Ask::Sessions | Ask::Open { .. } => Heard::Answered,
+            Ask::Open { session } => Heard::Open(session),
+            Ask::Files => {
+                let kind = self.app.world.kind_of(&self.folder);
+                self.files.tell(&self.folder, kind, &self.updates).await;
+                Heard::Answered
+            }
+            Ask::Sessions => {
+                self.sessions().await;
+                Heard::Answered
+            }
+            Ask::Earlier => {
+                self.earlier().await;
+                Heard::Answered
+            }
+            Ask::Preview { session } => {
+                self.preview(session);
+                Heard::Answered
+            }
             Ask::StopShell => {
                 self.shell.stop();
                 Heard::Answered
@@ -192,6 +223,10 @@ impl Desk {
             }
             CommandEffect::ShowKeys(filter) => self.tell(Notice::Keys { filter }).await,
             CommandEffect::SwitchModel(name) => self.switch(&name).await,
+            CommandEffect::PickSession { query } => {
+                self.sessions().await;
+                self.tell(Notice::PickSession { query }).await;
+            }
             CommandEffect::Quit => return Heard::Close,
         }
         Heard::Answered
@@ -244,7 +279,7 @@ impl Desk {
             self.say(Say::warning("shell", text)).await;
         } else {
             self.tell(Notice::ShellBegan { command: command.clone() }).await;
-            self.shell.start(&self.app, &self.session, command, privacy);
+            self.shell.start(&self.app, &self.session, &self.folder, command, privacy);
         }
     }
 
@@ -318,6 +353,10 @@ impl Desk {
             usage: command.usage.to_owned(),
             about: command.about.to_owned(),
             source: "built-in".to_owned(),
+            args: match command.name {
+                "model" => self.app.models.lines().into_iter().map(|line| line.name).collect(),
+                _ => command.choices().map(str::to_owned).collect(),
+            },
         };
         let commands = self.commands.iter().map(line).collect();
         let tools = self.app.registry.specs().cloned().collect();

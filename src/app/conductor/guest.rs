@@ -1,7 +1,7 @@
 //! A session that another process owns: it can be read, and its requests decided; nothing else.
 
-use super::AppError;
 use super::desk::{self, Desk, Heard, Known};
+use super::{AppError, Left};
 use crate::agent::port::Op;
 use crate::approval::Decider;
 use crate::command::Say;
@@ -12,22 +12,26 @@ use crate::session::Session;
 use crate::store::DecideOutcome;
 
 /// Until the face closes.
-pub(super) async fn run(mut desk: Desk, history: History, holder: String) -> Result<Vec<String>, AppError> {
+pub(super) async fn run(desk: &mut Desk, history: History, holder: String) -> Result<Left, AppError> {
     desk.read_only = Some(holder.clone());
     let mut history = history;
-    desk.offer().await;
-    show(&desk, &history).await;
+    show(desk, &history).await;
     let text =
         format!("This session is open in another co ({holder}). You can read it and decide its requests.");
     desk.say(Say::warning("read only", text)).await;
     let mut wakeups = desk.app.store.wakeups();
-    loop {
+    let left = loop {
         desk.tell_idle().await;
         tokio::select! {
             ask = desk.asks.recv() => {
                 let heard = desk.hear(ask.unwrap_or(Ask::Close), Known::Here(&history)).await;
                 match heard {
-                    Heard::Close | Heard::Op(Op::Close) => break,
+                    Heard::Close | Heard::Op(Op::Close) => break Left::Closed(Vec::new()),
+                    Heard::Open(session) => {
+                        if let Some(opened) = desk.get(&session).await {
+                            break Left::For(Box::new(opened));
+                        }
+                    }
                     Heard::Op(Op::Decide { request, approval }) => {
                         let outcome = desk.app.store.decide(&request, approval, Decider::Tui).await?;
                         if outcome != DecideOutcome::Recorded {
@@ -58,13 +62,15 @@ pub(super) async fn run(mut desk: Desk, history: History, holder: String) -> Res
             }
             () = wakeups.changed() => {
                 history = Session::read(&desk.app.store, &desk.session).await?;
-                show(&desk, &history).await;
+                show(desk, &history).await;
             }
             event = desk.shell.next() => desk.on_shell(event).await,
         }
-    }
+    };
     desk.stop_shell().await;
-    Ok(Vec::new())
+    // Only the owner could store them.
+    desk.notes.clear();
+    Ok(left)
 }
 
 async fn show(desk: &Desk, history: &History) {

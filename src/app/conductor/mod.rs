@@ -1,14 +1,16 @@
-//! The owner of an interactive session: one loop over what the person says, what other processes decide, and what runs.
+//! The owner of interactive sessions, one after the other: one loop over what the person says, what other processes decide, and what runs.
 //!
 //! It holds the session for as long as the face is open, starts turns, and carries out what slash commands want. The
 //! face gets [`Update`]s and knows nothing of sessions; nothing here draws. [`interactive`] is the whole life of one.
 //!
-//! `desk` is what answers at any time, `turn` what happens while a turn runs, `guest` a session that another process
-//! owns, `shell` the person's own commands.
+//! `desk` is what answers at any time, `lists` and `files` what it lists, `turn` what happens while a turn runs, `guest`
+//! a session that another process owns, `shell` the person's own commands.
 
 mod desk;
+mod files;
 mod goodbye;
 mod guest;
+mod lists;
 mod shell;
 mod turn;
 mod view;
@@ -21,7 +23,7 @@ use self::desk::{Desk, Heard, Known};
 use super::{App, AppError, ModelChoice, Opened, Opening, World, advice, left_behind};
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op, Settled};
-use crate::approval::{Approval, Decider, RequestId};
+use crate::approval::{Approval, Decider, RequestId, Standing};
 use crate::command::{Say, Tone};
 use crate::config::Loaded;
 use crate::frontend::channel::updates;
@@ -47,24 +49,13 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     let Interactive { world, loaded, models, opening, asks, face } = run;
     let (updates, pump) = updates(face);
     let pump = tokio::spawn(pump);
-    let warnings = advice(&world, &loaded);
-    let life = async {
+    let lines = async {
+        let warnings = advice(&world, &loaded);
         let app = Arc::new(App::open(world, loaded, models).await?);
-        let opened = opening.open(&app, Decider::Tui).await?;
-        let desk = Desk::new(Arc::clone(&app), updates.clone(), asks, opened.id().clone());
-        for warning in warnings {
-            desk.say(Say { title: "settings".to_owned(), text: warning, tone: Tone::Warning }).await;
-        }
-        match opened {
-            Opened::Owned(owned) => {
-                let (session, env) = *owned;
-                let resumes = opening.resumes();
-                Conductor::new(desk, session, env).run(resumes).await
-            }
-            Opened::Guest { history, holder, .. } => guest::run(desk, *history, holder).await,
-        }
+        let mut desk = Desk::new(app, updates.clone(), asks);
+        live(&mut desk, opening, warnings).await
     };
-    let lines = life.await;
+    let lines = lines.await;
     let goodbye = lines.as_ref().cloned().unwrap_or_default();
     // The face may be gone; then nobody wants the lines.
     let _ = updates.notice(Notice::Goodbye { lines: goodbye }).await;
@@ -73,9 +64,52 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     lines.map(drop)
 }
 
+/// One session after the other, until the face closes; then the lines for the normal screen.
+async fn live(desk: &mut Desk, opening: Opening, warnings: Vec<String>) -> Result<Vec<String>, AppError> {
+    let mut opened = opening.open(&desk.app, Decider::Tui).await?;
+    let mut start = if opening.resumes() { Start::GoesOn } else { Start::Rests };
+    desk.offer().await;
+    desk.recall().await;
+    for warning in warnings {
+        desk.say(Say { title: "settings".to_owned(), text: warning, tone: Tone::Warning }).await;
+    }
+    loop {
+        desk.enter(opened.id().clone(), opened.history().workspace().to_owned());
+        let left = match opened {
+            Opened::Owned(owned) => {
+                let (session, env) = *owned;
+                Conductor::new(desk, session, env).run(start).await?
+            }
+            Opened::Guest { history, holder, .. } => guest::run(desk, *history, holder).await?,
+        };
+        match left {
+            Left::Closed(lines) => return Ok(lines),
+            Left::For(next) => opened = *next,
+        }
+        start = Start::Rests;
+        // What was allowed was allowed for the session that is left.
+        desk.app.stand(Standing::Asking);
+        desk.tell(Notice::Entered).await;
+    }
+}
+
+/// Why a session was left.
+enum Left {
+    /// The face closes; lines for the normal screen.
+    Closed(Vec<String>),
+    For(Box<Opened>),
+}
+
+/// Whether an open turn of the session goes on by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    GoesOn,
+    Rests,
+}
+
 /// The owner at work.
-struct Conductor {
-    desk: Desk,
+struct Conductor<'a> {
+    desk: &'a mut Desk,
     session: Session,
     env: AgentEnv,
     wakeups: Wakeups,
@@ -98,27 +132,27 @@ enum Work {
 }
 
 /// Whether the loop goes on.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Going {
     On,
     Closing,
+    To(Box<Opened>),
 }
 
-impl Conductor {
-    fn new(desk: Desk, session: Session, env: AgentEnv) -> Self {
+impl<'a> Conductor<'a> {
+    fn new(desk: &'a mut Desk, session: Session, env: AgentEnv) -> Self {
         let wakeups = session.store().wakeups();
         Self { desk, session, env, wakeups, queue: Queue::Runs }
     }
 
-    /// Until the face closes; then the lines for the normal screen.
-    async fn run(mut self, resumes: bool) -> Result<Vec<String>, AppError> {
+    /// Until the face closes or another session is wanted.
+    async fn run(mut self, start: Start) -> Result<Left, AppError> {
         self.greet().await;
         self.session.consume_decisions().await?;
-        if resumes
+        if start == Start::GoesOn
             && self.session.history().running().is_some()
-            && self.turn(Work::Resume).await? == Going::Closing
+            && let Going::Closing = self.turn(Work::Resume).await?
         {
-            return self.close().await;
+            return self.close().await.map(Left::Closed);
         }
         self.desk.discover();
         loop {
@@ -131,14 +165,16 @@ impl Conductor {
             };
             match going {
                 Going::On => {}
-                Going::Closing => return self.close().await,
+                Going::Closing => return self.close().await.map(Left::Closed),
+                Going::To(next) => {
+                    self.close().await?;
+                    return Ok(Left::For(next));
+                }
             }
         }
     }
 
     async fn greet(&mut self) {
-        self.desk.offer().await;
-        self.desk.recall().await;
         let history = self.session.history();
         self.desk.header(history).await;
         let messages: Vec<_> = history.messages().cloned().collect();
@@ -157,6 +193,9 @@ impl Conductor {
             self.desk.say(Say::warning("left behind", text)).await;
         }
         self.desk.waiting().await;
+        if self.session.history().turns() == 0 {
+            self.desk.recent().await;
+        }
     }
 
     /// What runs next by itself: late approvals, then a deferred turn whose answers are all here, then the queue.
@@ -199,6 +238,7 @@ impl Conductor {
             }
             choice = desk::changed(&mut self.desk.model) => {
                 self.desk.model_is(&choice).await;
+                self.desk.offer().await;
                 self.desk.header(self.session.history()).await;
                 Ok(Going::On)
             }
@@ -220,6 +260,9 @@ impl Conductor {
             Heard::Clear => {
                 self.clear().await?;
                 Ok(Going::On)
+            }
+            Heard::Open(session) => {
+                Ok(self.desk.get(&session).await.map_or(Going::On, |opened| Going::To(Box::new(opened))))
             }
             Heard::Close => Ok(Going::Closing),
             Heard::Op(op) => self.op(op).await,
@@ -261,7 +304,7 @@ impl Conductor {
                 let queued = self.session.history().queued();
                 let prompts = queued.iter().cloned().chain([parts]).collect();
                 self.session.commit(&[Record::Queued { prompts }], Durability::Written).await?;
-            } else if Box::pin(self.op(op)).await? == Going::Closing {
+            } else if let Going::Closing = Box::pin(self.op(op)).await? {
                 going = Going::Closing;
             }
         }

@@ -3,6 +3,7 @@
 //! One at a time, beside a turn or between turns. No model and no approval take part; what the model is told is a note
 //! that the next prompt carries, and of a private command nothing.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -53,14 +54,21 @@ pub(super) enum ShellEvent {
 
 impl Shell {
     /// Starts a command. One that runs is dropped, which ends it.
-    pub(super) fn start(&mut self, app: &App, session: &SessionId, command: String, privacy: Privacy) {
+    pub(super) fn start(
+        &mut self,
+        app: &App,
+        session: &SessionId,
+        folder: &Path,
+        command: String,
+        privacy: Privacy,
+    ) {
         let cancel = CancellationToken::new();
         let mut env = app.child_env.clone();
         self.count += 1;
         env.push((MARKER.to_owned(), own_mark(session, self.count)));
         let spawned = Command {
             script: command.clone(),
-            cwd: app.world.workspace.clone(),
+            cwd: folder.to_owned(),
             env,
             timeout: app.settings.shell.max_timeout,
         };

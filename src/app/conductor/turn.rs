@@ -19,7 +19,7 @@ use crate::store::StoreError;
 /// Words of the person that a turn has not heard yet; it hears each within an event.
 const OPS: usize = 64;
 
-impl Conductor {
+impl Conductor<'_> {
     /// Runs what is ready, answering the person meanwhile.
     pub(super) async fn turn(&mut self, work: Work) -> Result<Going, AppError> {
         self.keep_notes().await?;
@@ -41,7 +41,7 @@ impl Conductor {
                     result = &mut turn => break Some(result?),
                     ask = self.desk.asks.recv() => {
                         let heard = self.desk.hear(ask.unwrap_or(Ask::Close), Known::InTheStore).await;
-                        if self.desk.pass_on(heard, &words).await == Going::Closing {
+                        if let Going::Closing = self.desk.pass_on(heard, &words).await {
                             going = Going::Closing;
                             cancel.cancel();
                             break closed(&mut turn).await?;
@@ -61,7 +61,7 @@ impl Conductor {
         }
         let mut unheard = ran.unheard;
         unheard.extend(frontend.unheard());
-        if self.take_unheard(unheard).await? == Going::Closing {
+        if let Going::Closing = self.take_unheard(unheard).await? {
             going = Going::Closing;
         }
         self.after_turn().await?;
@@ -138,8 +138,16 @@ impl Desk {
                 return Going::On;
             }
             Heard::Clear => {
-                self.say(Say::warning("clear", "A turn is running. Stop it with Esc first, then `/clear`."))
-                    .await;
+                self.say(Say::warning(
+                    "clear",
+                    "A turn is running. Stop it with Ctrl+C first, then `/clear`.",
+                ))
+                .await;
+                return Going::On;
+            }
+            Heard::Open(_) => {
+                let text = "A turn is running. Stop it with Ctrl+C first. Nothing was changed.";
+                self.say(Say::warning("resume", text)).await;
                 return Going::On;
             }
             Heard::Close | Heard::Op(Op::Close) => return Going::Closing,

@@ -4,19 +4,21 @@ use std::borrow::Cow;
 
 use super::Look;
 use crate::tui::line::Line;
-use crate::tui::markdown::{Page, StreamMarkdown, render};
+use crate::tui::markdown::{Languages, Page, StreamMarkdown, render};
 use crate::tui::theme::Role;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     text: Text,
+    /// The languages that its fences name, as of the last layout.
+    named: Languages,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Text {
     /// Streaming; it has a page from its first refresh on.
     Live {
-        stream: Option<StreamMarkdown>,
+        stream: Option<Box<StreamMarkdown>>,
         unread: String,
     },
     Whole {
@@ -31,11 +33,11 @@ enum Text {
 
 impl Answer {
     pub fn live() -> Self {
-        Self { text: Text::Live { stream: None, unread: String::new() } }
+        Self { text: Text::Live { stream: None, unread: String::new() }, named: Languages::NONE }
     }
 
     pub fn committed(source: String) -> Self {
-        Self { text: Text::Committed { source } }
+        Self { text: Text::Committed { source }, named: Languages::NONE }
     }
 
     pub fn push(&mut self, piece: &str) {
@@ -76,16 +78,20 @@ impl Answer {
     pub fn source(&self) -> Cow<'_, str> {
         match &self.text {
             Text::Live { stream, unread } => {
-                let read = stream.as_ref().map_or("", StreamMarkdown::source);
+                let read = stream.as_ref().map_or("", |stream| stream.source());
                 if unread.is_empty() { Cow::Borrowed(read) } else { Cow::Owned(format!("{read}{unread}")) }
             }
             Text::Whole { source, .. } | Text::Committed { source } => Cow::Borrowed(source),
         }
     }
 
+    pub fn named_languages(&self) -> Languages {
+        self.named
+    }
+
     pub fn stream(&self) -> Option<&StreamMarkdown> {
         match &self.text {
-            Text::Live { stream, .. } => stream.as_ref(),
+            Text::Live { stream, .. } => stream.as_deref(),
             Text::Whole { .. } | Text::Committed { .. } => None,
         }
     }
@@ -99,10 +105,11 @@ impl Answer {
                 stream.turn_page(page);
                 stream
             }
-            None => stream.insert(StreamMarkdown::new(page)),
+            None => stream.insert(Box::new(StreamMarkdown::new(page))),
         };
         stream.push(&std::mem::take(unread));
         stream.advance();
+        self.named = stream.named_languages();
         Some(stream.height())
     }
 
@@ -116,7 +123,10 @@ impl Answer {
                 self.text = Text::Committed { source: std::mem::take(source) };
                 lines
             }
-            Text::Whole { source, .. } | Text::Committed { source } => render(source, &wanted),
+            Text::Whole { source, .. } | Text::Committed { source } => {
+                self.named = Languages::named_in(source);
+                render(source, &wanted)
+            }
             Text::Live { .. } => Vec::new(),
         }
     }

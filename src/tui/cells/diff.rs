@@ -9,7 +9,7 @@ use super::split;
 use crate::stdx::text::expand_tabs;
 use crate::tool::{DiffKind, DiffLine};
 use crate::tui::hunks::{Hunks, Sides};
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_exact_spans};
+use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_pieces};
 use crate::tui::theme::{Glyphs, Role};
 
 /// From this width on old and new stand side by side by themselves, and below the other one never.
@@ -174,7 +174,7 @@ impl Row {
         let rest = Line::of(" ".repeat(number.len() + 2), Role::Text);
         let ink = |word: &Word| Ink { bold: word.differs, underline: word.differs, ..Ink::of(self.role) };
         let spans: Vec<Span> = self.words.iter().map(|word| Span::inked(&word.text, ink(word))).collect();
-        wrap_exact_spans(&spans, width, &Margin::new(first, rest))
+        wrap_pieces(spans, width, &Margin::new(first, rest))
     }
 }
 

@@ -22,7 +22,7 @@ pub use self::reading::Words;
 pub use self::shell::ShellCell;
 pub use self::thinking::Thinking;
 use super::line::{Line, Margin};
-use super::markdown::Page;
+use super::markdown::{Languages, Page};
 use super::theme::{Glyphs, Role};
 use crate::frontend::link::Tone;
 
@@ -37,6 +37,8 @@ pub struct Look {
     pub thinking: Fold,
     pub now_ms: u64,
     pub motion: Motion,
+    /// The languages whose code is drawn in colours.
+    pub languages: Languages,
 }
 
 /// Whether secondary text is shown whole.
@@ -78,7 +80,12 @@ impl Look {
     pub fn page(&self, mark: &str, role: Role) -> Page {
         let first = Line::of(" ", Role::Text).with(mark, role).with(" ", Role::Text);
         let rest = Line::of("   ", Role::Text);
-        Page { width: self.width, margin: Margin::new(first, rest), glyphs: self.glyphs }
+        Page {
+            width: self.width,
+            margin: Margin::new(first, rest),
+            glyphs: self.glyphs,
+            languages: self.languages,
+        }
     }
 
     /// A margin that carries `mark` before every line.
@@ -106,7 +113,7 @@ pub enum Standing {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Cached {
-    look: (usize, Fold, Fold),
+    look: (usize, Fold, Fold, Languages),
     lines: Vec<Line>,
 }
 
@@ -185,7 +192,7 @@ impl Cell {
         {
             return height;
         }
-        let key = (look.width, look.details, look.thinking);
+        let key = (look.width, look.details, look.thinking, look.languages);
         let fresh = self.cache.as_ref().is_some_and(|cached| cached.look == key) && !self.moves();
         if !fresh {
             let lines = self.render(look);
@@ -205,6 +212,11 @@ impl Cell {
             Some(cached) => Box::new(cached.lines.iter().skip(from)),
             None => Box::new(std::iter::empty()),
         }
+    }
+
+    /// The languages that its code is in.
+    pub fn named_languages(&self) -> Languages {
+        if let CellKind::Answer(answer) = &self.kind { answer.named_languages() } else { Languages::NONE }
     }
 
     /// Frees the lines of a cell that is far from the screen.

@@ -3,52 +3,14 @@
 //! It keeps what was typed byte for byte (NULs excepted) and shows it harmless. It never holds a large paste as
 //! single characters, so no key gets slow. Called by the composer and by the card's argument editor.
 
-use std::sync::Arc;
+use std::ops::Range;
 
+use super::item::{Chip, Item, LONGEST_SHOWN, clean, graphemes, pasted, written};
+use super::undo::Undo;
 use unicode_segmentation::UnicodeSegmentation as _;
-
-/// A paste of more lines or bytes than this becomes one atomic chip.
-const CHIP_LINES: usize = 8;
-const CHIP_BYTES: usize = 1_000;
-
-/// States one can go back to.
-const DEEPEST_UNDO: usize = 100;
 
 /// Killed texts that can be yanked.
 const LONGEST_RING: usize = 16;
-
-/// One place of the text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Item {
-    /// One grapheme; a line break is `"\n"`.
-    Grapheme(Box<str>),
-    /// A large paste.
-    Chip(Arc<str>),
-}
-
-impl Item {
-    pub fn text(&self) -> &str {
-        match self {
-            Self::Grapheme(text) => text,
-            Self::Chip(text) => text,
-        }
-    }
-
-    pub fn is_break(&self) -> bool {
-        matches!(self, Self::Grapheme(text) if &**text == "\n")
-    }
-
-    fn is_space(&self) -> bool {
-        matches!(self, Self::Grapheme(text) if text.chars().all(char::is_whitespace))
-    }
-
-    fn is_word(&self) -> bool {
-        match self {
-            Self::Grapheme(text) => text.chars().any(|c| c.is_alphanumeric() || c == '_'),
-            Self::Chip(_) => true,
-        }
-    }
-}
 
 /// What the last change was, so that a run of typing is undone as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,10 +23,13 @@ enum Change {
     Yanked,
 }
 
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Snapshot {
-    items: Vec<Item>,
-    cursor: usize,
+/// What became of a wish to see a pasted block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expanded {
+    Yes,
+    /// There is none right before the cursor.
+    NoChip,
+    TooLarge,
 }
 
 /// Which way a kill goes; successive kills of one kind join.
@@ -81,8 +46,7 @@ pub struct Editor {
     cursor: usize,
     /// The column that vertical moves try to keep, in cells.
     pub(super) goal: Option<usize>,
-    undo: Vec<Snapshot>,
-    redo: Vec<Snapshot>,
+    undo: Undo,
     ring: Vec<Vec<Item>>,
     /// Which killed text a yank just put in, and how long it is.
     yanked: Option<(usize, usize)>,
@@ -115,15 +79,61 @@ impl Editor {
     /// Takes the text out; the editor is empty then, its killed texts stay.
     pub fn take(&mut self) -> String {
         let text = self.text();
-        *self = Self { ring: std::mem::take(&mut self.ring), ..Self::default() };
+        self.take_items();
         text
+    }
+
+    /// The same, with its blocks as they are.
+    pub fn take_items(&mut self) -> Vec<Item> {
+        let ring = std::mem::take(&mut self.ring);
+        std::mem::replace(self, Self { ring, ..Self::default() }).items
     }
 
     /// Another text in place of this one, the cursor at its end; can be undone.
     pub fn replace(&mut self, text: &str) {
+        self.replace_items(written(&clean(text)));
+    }
+
+    pub fn replace_items(&mut self, items: Vec<Item>) {
         self.save(Change::None);
-        self.items = content(text);
+        self.change(0..self.items.len(), items);
         self.cursor = self.items.len();
+    }
+
+    /// `text` in place of the items `from..to`, the cursor behind it; can be undone.
+    pub fn put(&mut self, from: usize, to: usize, text: &str) {
+        self.save(Change::None);
+        let to = to.min(self.items.len());
+        self.cursor = from.min(to);
+        self.change(self.cursor..to, Vec::new());
+        self.splice(graphemes(text));
+    }
+
+    /// The pasted block right before the cursor.
+    pub fn chip_before(&self) -> Option<&Chip> {
+        match self.items.get(self.cursor.checked_sub(1)?)? {
+            Item::Chip(chip) => Some(chip),
+            Item::Grapheme(_) => None,
+        }
+    }
+
+    /// Whether a pasted block has more bytes than that.
+    pub fn has_block_of(&self, bytes: usize) -> bool {
+        self.items.iter().any(|item| matches!(item, Item::Chip(chip) if chip.text().len() > bytes))
+    }
+
+    /// Puts the text of the block right before the cursor in its place.
+    pub fn expand(&mut self) -> Expanded {
+        let Some(chip) = self.chip_before() else { return Expanded::NoChip };
+        if chip.text().len() > LONGEST_SHOWN {
+            return Expanded::TooLarge;
+        }
+        let items = graphemes(chip.text());
+        let end = self.cursor - 1 + items.len();
+        self.save(Change::None);
+        self.change(self.cursor - 1..self.cursor, items);
+        self.cursor = end;
+        Expanded::Yes
     }
 
     /// Typed text.
@@ -140,7 +150,7 @@ impl Editor {
     /// Pasted text: line ends unified, NULs dropped; a large one becomes a chip.
     pub fn paste(&mut self, text: &str) {
         self.save(Change::None);
-        self.splice(content(&clean(text)));
+        self.splice(pasted(&clean(text)));
     }
 
     /// Pasted text that stays editable whatever its size.
@@ -156,7 +166,7 @@ impl Editor {
             return false;
         }
         self.save(Change::None);
-        self.items[self.cursor - 1] = Item::Grapheme("\n".into());
+        self.change(self.cursor - 1..self.cursor, graphemes("\n"));
         true
     }
 
@@ -164,14 +174,14 @@ impl Editor {
         if self.cursor > 0 {
             self.save_unless(Change::Deleted);
             self.cursor -= 1;
-            self.items.remove(self.cursor);
+            self.change(self.cursor..self.cursor + 1, Vec::new());
         }
     }
 
     pub fn delete(&mut self) {
         if self.cursor < self.items.len() {
             self.save_unless(Change::Deleted);
-            self.items.remove(self.cursor);
+            self.change(self.cursor..self.cursor + 1, Vec::new());
         }
     }
 
@@ -255,7 +265,7 @@ impl Editor {
     pub fn yank_older(&mut self) {
         let Some((at, length)) = self.yanked.filter(|_| self.last == Change::Yanked) else { return };
         let start = self.cursor.saturating_sub(length);
-        self.items.drain(start..self.cursor);
+        self.change(start..self.cursor, Vec::new());
         self.cursor = start;
         self.put_from_ring(at.checked_sub(1).unwrap_or(self.ring.len() - 1));
     }
@@ -263,33 +273,31 @@ impl Editor {
     fn put_from_ring(&mut self, at: usize) {
         let killed = self.ring[at].clone();
         let length = killed.len();
-        self.items.splice(self.cursor..self.cursor, killed);
+        self.change(self.cursor..self.cursor, killed);
         self.cursor += length;
         self.yanked = Some((at, length));
         self.last = Change::Yanked;
     }
 
     pub fn undo(&mut self) {
-        if let Some(before) = self.undo.pop() {
-            let now = self.restore(before);
-            self.redo.push(now);
-        }
+        let before = self.undo.undo(&mut self.items, self.cursor);
+        self.went_to(before);
     }
 
     pub fn redo(&mut self) {
-        if let Some(after) = self.redo.pop() {
-            let now = self.restore(after);
-            self.undo.push(now);
-        }
+        let after = self.undo.redo(&mut self.items, self.cursor);
+        self.went_to(after);
     }
 
-    fn restore(&mut self, to: Snapshot) -> Snapshot {
+    fn went_to(&mut self, cursor: Option<usize>) {
         self.forget_goal();
         self.last = Change::None;
-        Snapshot {
-            items: std::mem::replace(&mut self.items, to.items),
-            cursor: std::mem::replace(&mut self.cursor, to.cursor),
-        }
+        self.cursor = cursor.unwrap_or(self.cursor);
+    }
+
+    /// The one way in which the text changes.
+    fn change(&mut self, range: Range<usize>, new: Vec<Item>) -> Vec<Item> {
+        self.undo.change(&mut self.items, range, new)
     }
 
     fn forget_goal(&mut self) {
@@ -306,11 +314,7 @@ impl Editor {
     }
 
     fn save(&mut self, change: Change) {
-        self.undo.push(Snapshot { items: self.items.clone(), cursor: self.cursor });
-        if self.undo.len() > DEEPEST_UNDO {
-            self.undo.remove(0);
-        }
-        self.redo.clear();
+        self.undo.begin(self.cursor);
         self.forget_goal();
         self.last = change;
     }
@@ -321,7 +325,7 @@ impl Editor {
         }
         let joins = self.last == Change::Killed;
         self.save(Change::Killed);
-        let killed: Vec<Item> = self.items.drain(from..to).collect();
+        let killed = self.change(from..to, Vec::new());
         self.cursor = from;
         match (self.ring.last_mut().filter(|_| joins), side) {
             (Some(last), Side::After) => last.extend(killed),
@@ -336,7 +340,7 @@ impl Editor {
     }
 
     /// Puts items in at the cursor; a combining character joins the grapheme before it.
-    fn splice(&mut self, new: Vec<Item>) {
+    fn splice(&mut self, mut new: Vec<Item>) {
         let joined = match (self.cursor.checked_sub(1).and_then(|at| self.items.get(at)), new.first()) {
             (Some(Item::Grapheme(before)), Some(Item::Grapheme(first))) => {
                 let both = format!("{before}{first}");
@@ -344,14 +348,15 @@ impl Editor {
             }
             _ => None,
         };
-        let mut new = new.into_iter();
-        if let Some(both) = joined {
-            new.next();
-            self.items[self.cursor - 1] = Item::Grapheme(both.into());
-        }
-        let before = self.items.len();
-        self.items.splice(self.cursor..self.cursor, new);
-        self.cursor += self.items.len() - before;
+        let (from, length) = match joined {
+            Some(both) => {
+                new[0] = Item::Grapheme(both.into());
+                (self.cursor - 1, new.len())
+            }
+            None => (self.cursor, new.len()),
+        };
+        self.change(from..self.cursor, new);
+        self.cursor = from + length;
     }
 
     fn start_of_line(&self) -> usize {
@@ -386,17 +391,4 @@ impl Editor {
         }
         at
     }
-}
-
-fn graphemes(text: &str) -> Vec<Item> {
-    text.graphemes(true).map(|grapheme| Item::Grapheme(grapheme.into())).collect()
-}
-
-fn content(text: &str) -> Vec<Item> {
-    let large = text.len() > CHIP_BYTES || text.lines().nth(CHIP_LINES).is_some();
-    if large { vec![Item::Chip(text.into())] } else { graphemes(text) }
-}
-
-fn clean(text: &str) -> String {
-    text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "")
 }

@@ -3,12 +3,22 @@
 //! Plain data; it sends nothing itself. Called by `update`, drawn by `view::composer`.
 
 pub mod editor;
+mod item;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod undo;
 
-pub use self::editor::Editor;
+pub use self::editor::{Editor, Expanded};
+pub use self::item::{Item, size};
 pub use self::rows::{Moved, Position, Rows};
+
+/// The text being written is handed over to be kept this long after a change: so much a kill may lose.
+const DRAFT_MS: u64 = 1_000;
+
+/// The same for a text with a block this large in it, in bytes: each time all of it is written to the store.
+const LARGE: usize = 256 * 1024;
+const LARGE_DRAFT_MS: u64 = 10_000;
 
 /// Lines kept to go back to.
 const LONGEST_HISTORY: usize = 500;
@@ -17,11 +27,26 @@ const LONGEST_HISTORY: usize = 500;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Composer {
     pub editor: Editor,
+    /// A text that was put aside, until it is brought back.
+    stash: Option<Vec<Item>>,
     /// Oldest first.
     history: Vec<String>,
     browsing: Option<Browsing>,
-    /// When the text was last changed, until it has been handed over to be kept.
+    /// Changes of the text by hand.
+    revision: u64,
+    /// When the first change was made that has not been handed over to be kept.
     pub unsaved_since: Option<u64>,
+}
+
+/// What became of a wish to put the text aside or to bring one back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stashed {
+    Aside,
+    Back,
+    /// The text and the one put aside changed places.
+    Swapped,
+    /// There was neither.
+    Nothing,
 }
 
 /// Going through the history: where, and what was being written.
@@ -42,6 +67,43 @@ impl Composer {
         self.browsing = None;
         self.remember(&text);
         text
+    }
+
+    /// Another session follows, and the draft is kept with the one before: all texts join the history, none stays.
+    pub fn leave(&mut self) {
+        let aside: String = self.stash.take().iter().flatten().map(Item::text).collect();
+        self.remember(&aside);
+        self.take();
+        self.unsaved_since = None;
+    }
+
+    pub fn has_stash(&self) -> bool {
+        self.stash.is_some()
+    }
+
+    /// Puts the text aside, brings back what was, or both.
+    pub fn stash(&mut self) -> Stashed {
+        self.browsing = None;
+        let text = Some(self.editor.take_items()).filter(|items| !items.is_empty());
+        let back = std::mem::replace(&mut self.stash, text);
+        let did = match (&back, &self.stash) {
+            (None, None) => Stashed::Nothing,
+            (None, Some(_)) => Stashed::Aside,
+            (Some(_), None) => Stashed::Back,
+            (Some(_), Some(_)) => Stashed::Swapped,
+        };
+        if let Some(items) = back {
+            self.editor.replace_items(items);
+        }
+        did
+    }
+
+    /// What is to outlive the program: a text put aside stands before the one being written, for there is one place
+    /// to keep a draft; after a restart they are one text.
+    pub fn draft(&self) -> String {
+        let aside: String = self.stash.iter().flatten().map(Item::text).collect();
+        let text = self.editor.text();
+        if aside.is_empty() || text.is_empty() { aside + &text } else { format!("{aside}\n\n{text}") }
     }
 
     /// Puts lines of earlier sessions, the oldest first, before what was entered in this one.
@@ -97,9 +159,31 @@ impl Composer {
         self.editor.replace(&text);
     }
 
+    /// What was entered, the newest first.
+    pub fn entered(&self) -> impl Iterator<Item = &str> {
+        self.history.iter().rev().map(String::as_str)
+    }
+
+    /// Whether an entry of the history stands in place of what was written.
+    pub fn is_browsing(&self) -> bool {
+        self.browsing.is_some()
+    }
+
+    /// Grows with every change by hand.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// When the text is to be handed over to be kept.
+    pub fn draft_due(&self) -> Option<u64> {
+        let since = self.unsaved_since?;
+        Some(since + if self.editor.has_block_of(LARGE) { LARGE_DRAFT_MS } else { DRAFT_MS })
+    }
+
     /// The text was changed by hand: the history is left.
     pub fn touched(&mut self, now_ms: u64) {
+        self.revision += 1;
         self.browsing = None;
-        self.unsaved_since = Some(now_ms);
+        self.unsaved_since.get_or_insert(now_ms);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Text is shown harmless here and only here. Called by `update` (moves) and `view` (drawing).
 
-use super::editor::{Editor, Item};
+use super::editor::Editor;
+use super::item::Item;
 use crate::stdx::text::{sanitize_line, truncate};
 use crate::tui::line::{Line, Span, cells};
 use crate::tui::theme::Role;
@@ -145,13 +146,6 @@ fn item_cells(item: &Item) -> usize {
 fn shown(item: &Item) -> Span {
     match item {
         Item::Grapheme(text) => Span::new(truncate(&sanitize_line(text), WIDEST), Role::Text),
-        Item::Chip(text) => Span::new(chip_label(text), Role::Tool),
-    }
-}
-
-fn chip_label(text: &str) -> String {
-    match text.lines().count() {
-        0 | 1 => format!("[pasted {} characters]", text.chars().count()),
-        lines => format!("[pasted {lines} lines]"),
+        Item::Chip(chip) => Span::new(chip.label(), Role::Tool),
     }
 }

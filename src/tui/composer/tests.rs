@@ -151,7 +151,7 @@ fn a_large_paste_is_one_chip_and_comes_out_whole() {
     editor.paste(&big);
     editor.insert("!");
     let rows = Rows::of(&editor, 60);
-    assert_eq!(rows.line(&editor, 0).text(), "see [pasted 2000001 lines]!");
+    assert_eq!(rows.line(&editor, 0).text(), "see [pasted 2,000,001 lines, 10 MB]!");
     editor.left();
     editor.backspace();
     assert_eq!(editor.text(), "see !");

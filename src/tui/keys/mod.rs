@@ -39,6 +39,8 @@ pub enum Context {
     /// Wherever text is written.
     Text,
     Composer,
+    /// The first key of a chord was pressed just now; before the context it was pressed in.
+    Chord,
     /// A card has the keys and asks.
     Card,
     /// The reason of a no is being written.
@@ -97,6 +99,8 @@ pub enum Action {
     Stash,
     /// Opens the text with the keys in the person's own editor.
     EditOutside,
+    /// Waits for the second key of a chord.
+    Chord,
     TogglePanel,
     ToggleMouse,
 }
@@ -202,6 +206,8 @@ pub enum CompleteKey {
 pub enum PickKey {
     Previous,
     Next,
+    /// Between this folder and everything.
+    Narrow,
     Accept,
 }
 

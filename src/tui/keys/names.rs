@@ -38,13 +38,16 @@ pub const LAYERS: &[&[Context]] = &[
     &[Context::Found, Context::Global],
     &[Context::Pick, Context::Text, Context::Global],
     &[Context::Help, Context::Global],
+    // Asked before what the first key was pressed in, which then is asked as ever.
+    &[Context::Chord, Context::Global],
 ];
 
 impl Context {
     /// All of them, in the order in which lists show them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Composer,
         Self::Text,
+        Self::Chord,
         Self::Completion,
         Self::Global,
         Self::Card,
@@ -78,6 +81,7 @@ impl Context {
             Self::Global => ("global", "everywhere", AreText),
             Self::Text => ("text", "wherever text is written", AreText),
             Self::Composer => ("composer", "in the composer", AreText),
+            Self::Chord => ("chord", "right after the first key of a chord", AreKeys),
             Self::Card => ("card", "at a card that has the keys", AreKeys),
             Self::Reason => ("reason", "in the reason of a no", AreText),
             Self::Arguments => ("arguments", "in arguments edited as text", AreText),
@@ -134,6 +138,7 @@ impl Action {
             Self::Complete(CompleteKey::Enter) => "enter",
             Self::Pick(PickKey::Previous) => "previous",
             Self::Pick(PickKey::Next) => "next",
+            Self::Pick(PickKey::Narrow) => "narrow",
             Self::Pick(PickKey::Accept) => "accept",
             Self::Find(FindKey::Open) => "find-open",
             Self::Find(FindKey::Previous) => "previous",
@@ -154,6 +159,7 @@ impl Action {
             Self::SearchHistory => "search-history",
             Self::Stash => "stash",
             Self::EditOutside => "edit-outside",
+            Self::Chord => "chord",
             Self::TogglePanel => "toggle-panel",
             Self::ToggleMouse => "toggle-mouse",
         };

@@ -35,4 +35,6 @@ pub(super) const ROWS: &[Binding] = &[
     on(Context::Composer, Group::Write, Action::Stash, &[Key::ctrl('s')], "put aside, bring back"),
     on(Context::Composer, Group::Write, Action::SearchHistory, &[Key::ctrl('r')], "search what you sent"),
     on(Context::Text, Group::Write, Action::EditOutside, &[Key::ctrl('g')], "write it in $EDITOR"),
+    on(Context::Text, Group::Write, Action::Chord, &[Key::ctrl('x')], ""),
+    on(Context::Chord, Group::Write, Action::EditOutside, &[Key::ctrl('e')], ""),
 ];

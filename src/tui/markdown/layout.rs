@@ -4,40 +4,53 @@
 //! it is and the text goes on. Called by the whole and the streaming renderer, which rely on a block's lines being
 //! the same wherever it stands.
 
-use super::parse::{Block, Item, List, Spacing, Task};
+use super::highlight::Highlighter;
+use super::languages::Language;
+use super::parse::{Block, Child, Code, Gap, Item, List, Task};
 use super::{Page, table};
 use crate::stdx::text::expand_tabs;
 use crate::tui::copied::{Exact, exactly};
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_spans};
-use crate::tui::theme::{Glyphs, Role};
+use crate::tui::line::{Ink, Line, Margin, Span, wrap_pieces, wrap_spans};
+use crate::tui::theme::Role;
 
 /// Cells that must remain for text beside an indent.
 const LEAST_ROOM: usize = 6;
 
+/// Cells that code stands further in.
+const CODE_INDENT: &str = "  ";
+
 /// Blocks one after another, as the page says.
-pub fn lines(blocks: &[Block], page: &Page) -> Vec<Line> {
-    let mut out = Layout { width: page.width, glyphs: page.glyphs, lines: Vec::new() };
-    out.blocks(blocks, page.margin.clone(), Spacing::Loose, 0);
+pub fn lines(blocks: &[Child], page: &Page) -> Vec<Line> {
+    let mut out = Layout { page, lines: Vec::new() };
+    out.blocks(blocks, page.margin.clone(), 0);
     out.lines
 }
 
-/// The lines of a code block's text.
-pub fn code_lines(text: &str, page: &Page) -> Vec<Line> {
-    let mut out = Layout { width: page.width, glyphs: page.glyphs, lines: Vec::new() };
-    out.verbatim(text, Role::Code, &page.margin);
+/// The line over a block of code that says what is inside, if its fence does.
+pub fn code_head(word: &str, page: &Page) -> Vec<Line> {
+    let mut out = Layout { page, lines: Vec::new() };
+    let margin = out.code_margin(&page.margin);
+    out.code_head(word, &margin);
     out.lines
 }
 
-struct Layout {
-    width: usize,
-    glyphs: &'static Glyphs,
+/// The lines of a piece of a code block: whole lines, and maybe the beginning of one.
+pub fn code_lines(text: &str, code: &mut Highlighter, page: &Page) -> Vec<Line> {
+    let mut out = Layout { page, lines: Vec::new() };
+    let margin = out.code_margin(&page.margin);
+    out.code_lines(text, code, margin);
+    out.lines
+}
+
+struct Layout<'a> {
+    page: &'a Page,
     lines: Vec<Line>,
 }
 
-impl Layout {
-    fn blocks(&mut self, blocks: &[Block], mut margin: Margin, spacing: Spacing, depth: usize) {
-        for (index, block) in blocks.iter().enumerate() {
-            if index > 0 && spacing == Spacing::Loose {
+impl Layout<'_> {
+    fn blocks(&mut self, blocks: &[Child], mut margin: Margin, depth: usize) {
+        for (index, Child { gap, block }) in blocks.iter().enumerate() {
+            if index > 0 && *gap == Gap::BlankLine {
                 self.lines.push(margin.rest.clone());
             }
             self.block(block, &margin, depth);
@@ -47,80 +60,117 @@ impl Layout {
 
     fn block(&mut self, block: &Block, margin: &Margin, depth: usize) {
         match block {
-            Block::Paragraph(spans) | Block::Heading { spans, .. } => {
-                self.lines.extend(wrap_spans(spans, self.width, margin));
+            Block::Paragraph(spans) | Block::Heading { spans } => {
+                self.lines.extend(wrap_spans(spans, self.page.width, margin));
             }
-            Block::Code { text } => self.verbatim(text, Role::Code, margin),
-            Block::Html { text } => self.verbatim(text, Role::Dim, margin),
+            Block::Code(code) => self.code(code, margin),
+            Block::Html { text } => self.html(text, margin),
             Block::Quote(blocks) => {
-                let mut bar = Line::of(self.glyphs.side, Role::Quote).with(" ", Role::Quote);
+                let mut bar = Line::of(self.page.glyphs.side, Role::Quote).with(" ", Role::Quote);
                 "> ".clone_into(&mut bar.copied.lead);
                 let inner = self.nest(margin, &bar, &bar);
-                if blocks.is_empty() {
-                    self.lines.push(inner.first);
-                } else {
-                    self.blocks(blocks, inner, Spacing::Loose, depth + 1);
-                }
+                self.nested(blocks, inner, depth);
+            }
+            Block::Footnote { label, blocks } => {
+                let mut mark = Line::of(format!("[{label}] "), Role::Dim);
+                mark.copied.lead = format!("[^{label}]: ");
+                let inner = self.nest(margin, &mark, &hang_of(&mark));
+                self.nested(blocks, inner, depth);
             }
             Block::List(list) => self.list(list, margin, depth),
             Block::Table(table) => {
-                self.lines.extend(table::lines(table, self.width, margin, self.glyphs));
+                self.lines.extend(table::lines(table, self.page.width, margin, self.page.glyphs));
             }
             Block::Rule => {
-                let room = self.width.saturating_sub(margin.first.width()).max(1);
+                let room = self.page.width.saturating_sub(margin.first.width()).max(1);
                 let mut line = margin.first.clone();
-                line.push(Span::new(self.glyphs.rule.repeat(room), Role::Dim));
+                line.push(Span::new(self.page.glyphs.rule.repeat(room), Role::Dim));
                 line.copied.exact = Some(Exact::whole("---"));
                 self.lines.push(line);
             }
         }
     }
 
-    /// Text that keeps its spaces, two cells in.
-    fn verbatim(&mut self, text: &str, role: Role, margin: &Margin) {
-        let indent = Line::of("  ", Role::Text);
-        let mut margin = self.nest(margin, &indent, &indent);
+    /// What stands in a container, `depth` lists deep; its mark is drawn even before nothing.
+    fn nested(&mut self, blocks: &[Child], margin: Margin, depth: usize) {
+        if blocks.is_empty() {
+            self.lines.push(margin.first);
+        } else {
+            self.blocks(blocks, margin, depth);
+        }
+    }
+
+    fn code(&mut self, code: &Code, margin: &Margin) {
+        let mut margin = self.code_margin(margin);
+        if self.code_head(&code.word, &margin) == Head::Drawn {
+            margin = Margin::even(margin.rest);
+        }
+        let mut highlighter = Highlighter::new(Language::named(&code.word), self.page.languages);
+        self.code_lines(&code.text, &mut highlighter, margin);
+    }
+
+    fn code_margin(&self, margin: &Margin) -> Margin {
+        let indent = Line::of(CODE_INDENT, Role::Text);
+        self.nest(margin, &indent, &indent)
+    }
+
+    fn code_head(&mut self, word: &str, margin: &Margin) -> Head {
+        if word.is_empty() {
+            return Head::None;
+        }
+        let head = wrap_pieces(vec![Span::new(word, Role::Dim)], self.page.width, margin);
+        self.lines.extend(head.into_iter().map(Line::ours));
+        Head::Drawn
+    }
+
+    fn code_lines(&mut self, text: &str, code: &mut Highlighter, mut margin: Margin) {
         for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
             let line = line.strip_suffix('\r').unwrap_or(line);
-            let span = Span::inked(expand_tabs(line), Ink::of(role));
-            self.lines.extend(exactly(wrap_exact(&span, self.width, &margin), line));
+            let span = Span::inked(expand_tabs(line), Ink::of(Role::CodeText));
+            let inked = |(end, role)| (end, Ink::of(role));
+            let cuts: Vec<(usize, Ink)> = code.line(span.text()).into_iter().map(inked).collect();
+            self.lines.extend(exactly(wrap_pieces(span.in_pieces(&cuts), self.page.width, &margin), line));
+            margin = Margin::even(margin.rest);
+        }
+    }
+
+    /// As it came, two cells in.
+    fn html(&mut self, text: &str, margin: &Margin) {
+        let mut margin = self.code_margin(margin);
+        for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+            let span = Span::new(expand_tabs(line), Role::Dim);
+            self.lines.extend(exactly(wrap_pieces(vec![span], self.page.width, &margin), line));
             margin = Margin::even(margin.rest);
         }
     }
 
     fn list(&mut self, list: &List, margin: &Margin, depth: usize) {
-        let last = list.first.map(|first| first.saturating_add(list.items.len() as u64));
         let mut outer = margin.clone();
         for (index, item) in list.items.iter().enumerate() {
-            if index > 0 && list.spacing == Spacing::Loose {
+            if index > 0 && item.gap == Gap::BlankLine {
                 self.lines.push(outer.rest.clone());
             }
-            let marker = match (list.first, last) {
-                (Some(first), Some(last)) => {
-                    let digits = last.saturating_sub(1).to_string().len();
-                    format!("{:>digits$}. ", first.saturating_add(index as u64))
-                }
-                _ => format!("{} ", self.bullet(item, depth)),
+            let marker = match list.first {
+                Some(first) => format!("{}. ", first.saturating_add(index as u64)),
+                None => format!("{} ", self.bullet(item, depth)),
             };
-            let mut hang = Line::of(" ".repeat(marker.chars().count()), Role::Text);
-            let mut bullet = Line::of(&marker, Role::Dim);
-            bullet.copied.lead = source_of(item, list, marker);
-            hang.copied.lead = " ".repeat(bullet.copied.lead.len());
-            let inner = self.nest(&outer, &bullet, &hang);
-            if item.blocks.is_empty() {
-                self.lines.push(inner.first);
-            } else {
-                self.blocks(&item.blocks, inner, list.spacing, depth + 1);
+            let mut mark = Line::of(&marker, Role::Dim);
+            if list.first.is_some() && item.task.is_some() {
+                mark = mark.with(self.bullet(item, depth), Role::Dim).with(" ", Role::Dim);
             }
+            mark.copied.lead = source_of(item, list, marker);
+            let inner = self.nest(&outer, &mark, &hang_of(&mark));
+            self.nested(&item.blocks, inner, depth + 1);
             outer = Margin::even(outer.rest);
         }
     }
 
     fn bullet(&self, item: &Item, depth: usize) -> &'static str {
+        let glyphs = self.page.glyphs;
         match item.task {
-            Some(Task::Open) => self.glyphs.boxes[0],
-            Some(Task::Done) => self.glyphs.boxes[1],
-            None => self.glyphs.bullets[depth.min(self.glyphs.bullets.len() - 1)],
+            Some(Task::Open) => glyphs.boxes[0],
+            Some(Task::Done) => glyphs.boxes[1],
+            None => glyphs.bullets[depth.min(glyphs.bullets.len() - 1)],
         }
     }
 
@@ -133,16 +183,30 @@ impl Layout {
         };
         let margin = Margin::new(joined(&outer.first, first), joined(&outer.rest, rest));
         let indent = margin.first.width().max(margin.rest.width());
-        if indent + LEAST_ROOM <= self.width { margin } else { outer.clone() }
+        if indent + LEAST_ROOM <= self.page.width { margin } else { outer.clone() }
     }
+}
+
+/// What stands below a mark, on the screen and in the source.
+fn hang_of(mark: &Line) -> Line {
+    let mut hang = Line::of(" ".repeat(mark.width()), Role::Text);
+    hang.copied.lead = " ".repeat(mark.copied.lead.len());
+    hang
 }
 
 /// What stood in the source where the marker of an item stands on the screen.
 fn source_of(item: &Item, list: &List, marker: String) -> String {
-    match (list.first, item.task) {
-        (_, Some(Task::Open)) => "- [ ] ".to_owned(),
-        (_, Some(Task::Done)) => "- [x] ".to_owned(),
-        (Some(_), None) => marker,
-        (None, None) => "- ".to_owned(),
+    let marker = if list.first.is_some() { marker } else { "- ".to_owned() };
+    match item.task {
+        Some(Task::Open) => format!("{marker}[ ] "),
+        Some(Task::Done) => format!("{marker}[x] "),
+        None => marker,
     }
+}
+
+/// Whether a block of code says what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Head {
+    Drawn,
+    None,
 }

@@ -3,15 +3,15 @@
 //! The tree knows no width. Containers nested deeper than [`DEEPEST`] are flattened, so that no input makes the
 //! layout recurse without bound. Called by the whole renderer and, a few blocks at a time, by the streaming one.
 
-use std::ops::Range;
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
-
-use crate::stdx::text::truncate;
+use super::languages::word;
+use crate::stdx::text::{sanitize_line, truncate};
 use crate::tui::line::{Ink, Span};
+use crate::tui::link::{Link, bare_addresses};
 use crate::tui::theme::Role;
 
-/// How many quotes and lists may stand in each other.
+/// How many quotes, lists and footnotes may stand in each other.
 const DEEPEST: usize = 12;
 
 /// Cells of an address that are shown beside its link; the rest says nothing to a reader.
@@ -21,41 +21,59 @@ const LONGEST_ADDRESS: usize = 200;
 pub enum Block {
     Paragraph(Vec<Span>),
     Heading {
-        level: u8,
         spans: Vec<Span>,
     },
-    /// Whole lines, each with its line end.
-    Code {
-        text: String,
-    },
+    Code(Code),
     Html {
         text: String,
     },
-    Quote(Vec<Block>),
+    Quote(Vec<Child>),
     List(List),
+    /// What a footnote's mark stands for.
+    Footnote {
+        label: String,
+        blocks: Vec<Child>,
+    },
     Table(Table),
     Rule,
+}
+
+/// A block in its container.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Child {
+    pub gap: Gap,
+    pub block: Block,
+}
+
+/// What stands before a block that is not the first of its container.
+///
+/// In lists it is what the source has there, and no later item changes it: what was drawn never moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gap {
+    None,
+    BlankLine,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Code {
+    /// What the fence says is inside; may be empty.
+    pub word: String,
+    /// Whole lines, each with its line end.
+    pub text: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct List {
     /// The number of the first item; `None` for bullets.
     pub first: Option<u64>,
-    pub spacing: Spacing,
     pub items: Vec<Item>,
-}
-
-/// Whether blank lines stand between the items of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spacing {
-    Tight,
-    Loose,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
+    pub gap: Gap,
     pub task: Option<Task>,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<Child>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,52 +92,91 @@ pub struct Table {
 /// What a piece of source holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
-    pub blocks: Vec<Block>,
-    /// Link definitions: a text rendered piece by piece must be rendered once more as a whole.
+    pub blocks: Vec<Child>,
+    /// Definitions of links or footnotes: a text rendered piece by piece must be rendered once more as a whole.
     pub defines_references: bool,
 }
 
 fn options() -> Options {
-    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_GFM
+    Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_GFM
+        | Options::ENABLE_FOOTNOTES
 }
 
 pub fn blocks(source: &str) -> Parsed {
+    #[cfg(test)]
+    super::count::parsed(source.len());
     let parser = Parser::new_ext(source, options());
-    let defines_references = parser.reference_definitions().iter().next().is_some();
-    let mut builder = Builder::default();
-    for event in parser {
-        builder.take(event);
+    let defines_links = parser.reference_definitions().iter().next().is_some();
+    let mut builder = Builder { source, ..Builder::default() };
+    for (event, range) in parser.into_offset_iter() {
+        builder.take(event, range.start);
     }
     builder.flush();
-    Parsed { blocks: builder.root, defines_references }
+    Parsed { blocks: builder.root, defines_references: defines_links || builder.defines_footnotes }
 }
 
-/// The byte ranges of the top-level blocks of `source`, in order.
-pub fn top_level(source: &str) -> Vec<Range<usize>> {
+/// Where the top-level blocks of a piece of source begin.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Outline {
+    /// Byte offsets, which may leave out an indent.
+    pub blocks: Vec<usize>,
+    /// Of the last block, if it is a list: the number of its first item, and where its items begin.
+    pub last_list: Option<(Option<u64>, Vec<usize>)>,
+}
+
+pub fn outline(source: &str) -> Outline {
+    #[cfg(test)]
+    super::count::parsed(source.len());
     let mut depth = 0_usize;
-    let mut found = Vec::new();
+    let mut found = Outline::default();
     for (event, range) in Parser::new_ext(source, options()).into_offset_iter() {
+        if depth == 0 && !matches!(event, Event::End(_)) {
+            found.blocks.push(range.start);
+            found.last_list = match &event {
+                Event::Start(Tag::List(first)) => Some((*first, Vec::new())),
+                _ => None,
+            };
+        }
         match event {
-            Event::Start(_) => {
-                if depth == 0 {
-                    found.push(range);
+            Event::Start(tag) => {
+                if let (1, Tag::Item, Some((_, items))) = (depth, tag, &mut found.last_list) {
+                    items.push(range.start);
                 }
                 depth += 1;
             }
             Event::End(_) => depth = depth.saturating_sub(1),
-            _ if depth == 0 => found.push(range),
             _ => {}
         }
     }
     found
 }
 
+/// The info of the fence that this line opens.
+pub fn fence_word(line: &str) -> String {
+    match Parser::new_ext(line, options()).next() {
+        Some(Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info)))) => word(&info).to_owned(),
+        Some(_) | None => String::new(),
+    }
+}
+
+/// What the source has before the line that `at` lies in.
+pub fn gap_before(source: &str, at: usize) -> Gap {
+    let before = source.split_at(at).0;
+    let Some((lines, _)) = before.rsplit_once('\n') else { return Gap::None };
+    let last = lines.rsplit_once('\n').map_or(lines, |(_, last)| last);
+    if last.trim_matches([' ', '\t', '>']).is_empty() { Gap::BlankLine } else { Gap::None }
+}
+
 /// A container that is open.
 #[derive(Debug)]
 enum Open {
-    Quote(Vec<Block>),
+    Quote(Vec<Child>),
     List(List),
     Item(Item),
+    Footnote { label: String, blocks: Vec<Child> },
 }
 
 /// The block that takes text at the moment.
@@ -127,76 +184,98 @@ enum Open {
 enum Leaf {
     #[default]
     Inline,
-    Code(String),
+    Code(Code),
     Html(String),
 }
 
+/// A link that is open.
+struct OpenLink {
+    address: String,
+    link: Option<Link>,
+    /// The first of its spans.
+    first: usize,
+}
+
 #[derive(Default)]
-struct Builder {
-    root: Vec<Block>,
+struct Builder<'a> {
+    source: &'a str,
+    /// Where the present event begins.
+    at: usize,
+    root: Vec<Child>,
     stack: Vec<Open>,
     /// Containers that are open but flattened.
     flattened: usize,
+    /// The gaps before the open containers.
+    opened: Vec<Gap>,
     leaf: Leaf,
+    /// What stands before the block that was begun last.
+    gap: Option<Gap>,
     spans: Vec<Span>,
     inks: Vec<Ink>,
-    /// Address and first span of the open links.
-    links: Vec<(String, usize)>,
+    links: Vec<OpenLink>,
     table: Option<Table>,
+    defines_footnotes: bool,
 }
 
-impl Builder {
-    fn take(&mut self, event: Event<'_>) {
+impl Builder<'_> {
+    fn take(&mut self, event: Event<'_>, at: usize) {
+        self.at = at;
         match event {
-            Event::Start(tag) => self.start(tag),
+            Event::Start(tag) => self.start(tag, at),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => self.text(&text),
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 let ink = Ink { role: Role::Code, ..self.ink() };
-                self.spans.push(Span::inked(text, ink));
+                self.add(Span::inked(text, ink));
             }
             Event::Html(text) => self.text(&text),
             Event::InlineHtml(text) => {
                 let ink = Ink { role: Role::Dim, ..self.ink() };
-                self.spans.push(Span::inked(text, ink));
+                self.add(Span::inked(text, ink));
             }
-            Event::FootnoteReference(label) => self.text(&format!("[{label}]")),
-            Event::SoftBreak => self.spans.push(Span::inked(" ", self.ink())),
-            Event::HardBreak => self.spans.push(Span::line_break()),
+            Event::FootnoteReference(label) => {
+                let ink = Ink { role: Role::Link, ..self.ink() };
+                self.add(Span::inked(format!("[{label}]"), ink));
+            }
+            Event::SoftBreak => self.add(Span::inked(" ", self.ink())),
+            Event::HardBreak => self.add(Span::line_break()),
             Event::Rule => {
-                self.flush();
+                self.begin(at);
                 self.push(Block::Rule);
             }
             Event::TaskListMarker(done) => self.task(if done { Task::Done } else { Task::Open }),
         }
     }
 
-    fn start(&mut self, tag: Tag<'_>) {
+    fn start(&mut self, tag: Tag<'_>, at: usize) {
         match tag {
-            Tag::Paragraph => {
-                self.flush();
-                self.loosen();
-            }
+            Tag::Paragraph => self.begin(at),
             Tag::Heading { level, .. } => {
-                self.flush();
+                self.begin(at);
                 let underline = level == HeadingLevel::H1;
                 self.inks.push(Ink { underline, ..Ink::of(Role::Heading).bold() });
             }
-            Tag::CodeBlock(CodeBlockKind::Indented | CodeBlockKind::Fenced(_)) => {
-                self.flush();
-                self.leaf = Leaf::Code(String::new());
+            Tag::CodeBlock(kind) => {
+                self.begin(at);
+                let word = match &kind {
+                    CodeBlockKind::Fenced(info) => word(info).to_owned(),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.leaf = Leaf::Code(Code { word, text: String::new() });
             }
             Tag::HtmlBlock => {
-                self.flush();
+                self.begin(at);
                 self.leaf = Leaf::Html(String::new());
             }
-            Tag::BlockQuote(_) => self.open(Open::Quote(Vec::new())),
-            Tag::List(first) => {
-                self.open(Open::List(List { first, spacing: Spacing::Tight, items: Vec::new() }));
+            Tag::BlockQuote(_) => self.open(Open::Quote(Vec::new()), at),
+            Tag::List(first) => self.open(Open::List(List { first, items: Vec::new() }), at),
+            Tag::Item => self.open(Open::Item(Item { gap: Gap::None, task: None, blocks: Vec::new() }), at),
+            Tag::FootnoteDefinition(label) => {
+                self.defines_footnotes = true;
+                self.open(Open::Footnote { label: label.into_string(), blocks: Vec::new() }, at);
             }
-            Tag::Item => self.open(Open::Item(Item { task: None, blocks: Vec::new() })),
             Tag::Table(alignments) => {
-                self.flush();
+                self.begin(at);
                 self.table = Some(Table { alignments, head: Vec::new(), rows: Vec::new() });
             }
             Tag::TableRow => {
@@ -207,14 +286,11 @@ impl Builder {
             Tag::Emphasis => self.inks.push(Ink { italic: true, ..self.ink() }),
             Tag::Strong => self.inks.push(Ink { bold: true, ..self.ink() }),
             Tag::Strikethrough => self.inks.push(Ink { strike: true, ..self.ink() }),
-            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                self.links.push((dest_url.into_string(), self.spans.len()));
-                self.inks.push(Ink { role: Role::Link, ..self.ink() });
-            }
+            Tag::Link { link_type: LinkType::Email, dest_url, .. } => self.link(format!("mailto:{dest_url}")),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => self.link(dest_url.into_string()),
             // Not enabled, or marks that carry no text of their own.
             Tag::TableHead
             | Tag::TableCell
-            | Tag::FootnoteDefinition(_)
             | Tag::DefinitionList
             | Tag::DefinitionListTitle
             | Tag::DefinitionListDefinition
@@ -227,17 +303,19 @@ impl Builder {
     fn end(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Paragraph => self.flush(),
-            TagEnd::Heading(level) => {
+            TagEnd::Heading(_) => {
                 self.inks.pop();
-                let spans = std::mem::take(&mut self.spans);
-                self.push(Block::Heading { level: level as u8, spans });
+                let spans = self.take_spans();
+                self.push(Block::Heading { spans });
             }
             TagEnd::CodeBlock | TagEnd::HtmlBlock => match std::mem::take(&mut self.leaf) {
-                Leaf::Code(text) => self.push(Block::Code { text }),
+                Leaf::Code(code) => self.push(Block::Code(code)),
                 Leaf::Html(text) => self.push(Block::Html { text }),
                 Leaf::Inline => {}
             },
-            TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item => self.close(),
+            TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item | TagEnd::FootnoteDefinition => {
+                self.close();
+            }
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
                     self.push(Block::Table(table));
@@ -253,7 +331,6 @@ impl Builder {
             }
             TagEnd::TableHead
             | TagEnd::TableRow
-            | TagEnd::FootnoteDefinition
             | TagEnd::DefinitionList
             | TagEnd::DefinitionListTitle
             | TagEnd::DefinitionListDefinition
@@ -267,41 +344,75 @@ impl Builder {
         self.inks.last().copied().unwrap_or_default()
     }
 
+    /// Appends to the inline text; what is drawn alike becomes one span, but never across the start of a link.
+    fn add(&mut self, span: Span) {
+        // The text of a tight item has no event of its own; looked up once a block, never once a table cell.
+        if self.spans.is_empty() && self.gap.is_none() && self.table.is_none() {
+            self.gap = Some(gap_before(self.source, self.at));
+        }
+        let link = self.links.last().and_then(|open| open.link.clone());
+        let span = if span.is_break() { span } else { span.leading_to(link) };
+        let first = self.links.last().map_or(0, |open| open.first);
+        let left = match self.spans.get_mut(first..).and_then(<[Span]>::last_mut) {
+            Some(last) => last.absorb(span),
+            None => Some(span),
+        };
+        self.spans.extend(left);
+    }
+
     fn text(&mut self, text: &str) {
         match &mut self.leaf {
-            Leaf::Code(code) | Leaf::Html(code) => code.push_str(text),
-            Leaf::Inline => {
-                let ink = self.inks.last().copied().unwrap_or_default();
-                self.spans.push(Span::inked(text, ink));
-            }
+            Leaf::Code(Code { text: block, .. }) | Leaf::Html(block) => block.push_str(text),
+            Leaf::Inline => self.add(Span::inked(text, self.ink())),
         }
+    }
+
+    /// A block begins at this offset of the source.
+    fn begin(&mut self, at: usize) {
+        self.flush();
+        self.gap = Some(gap_before(self.source, at));
     }
 
     /// Ends the text of a tight item or a paragraph.
     fn flush(&mut self) {
         if !self.spans.is_empty() {
-            let spans = std::mem::take(&mut self.spans);
+            let spans = self.take_spans();
             self.push(Block::Paragraph(spans));
         }
     }
 
+    /// The inline text, with what is an address without marks made a link.
+    fn take_spans(&mut self) -> Vec<Span> {
+        std::mem::take(&mut self.spans).into_iter().flat_map(with_bare_links).collect()
+    }
+
     fn push(&mut self, block: Block) {
+        let gap = self.gap.take().unwrap_or(Gap::None);
         for open in self.stack.iter_mut().rev() {
             match open {
-                Open::Quote(blocks) | Open::Item(Item { blocks, .. }) => return blocks.push(block),
+                Open::Item(Item { blocks, .. }) => return blocks.push(Child { gap, block }),
+                Open::Quote(blocks) | Open::Footnote { blocks, .. } => {
+                    return blocks.push(Child { gap: Gap::BlankLine, block });
+                }
                 Open::List(_) => {}
             }
         }
-        self.root.push(block);
+        self.root.push(Child { gap: Gap::BlankLine, block });
     }
 
-    fn open(&mut self, open: Open) {
+    fn open(&mut self, mut open: Open, at: usize) {
         self.flush();
         if self.flattened > 0 || self.stack.len() >= DEEPEST * 2 {
             self.flattened += 1;
-        } else {
-            self.stack.push(open);
+            return;
         }
+        let gap = gap_before(self.source, at);
+        if let Open::Item(item) = &mut open {
+            item.gap = gap;
+        }
+        self.opened.push(gap);
+        self.stack.push(open);
+        self.gap = None;
     }
 
     fn close(&mut self) {
@@ -310,27 +421,23 @@ impl Builder {
             self.flattened -= 1;
             return;
         }
-        match self.stack.pop() {
-            Some(Open::Quote(blocks)) => self.push(Block::Quote(blocks)),
-            Some(Open::List(list)) => self.push(Block::List(list)),
-            Some(Open::Item(item)) => match self.stack.last_mut() {
+        let Some(open) = self.stack.pop() else { return };
+        self.gap = self.opened.pop();
+        match open {
+            Open::Quote(blocks) => self.push(Block::Quote(blocks)),
+            Open::Footnote { label, blocks } => self.push(Block::Footnote { label, blocks }),
+            Open::List(list) => self.push(Block::List(list)),
+            Open::Item(item) => match self.stack.last_mut() {
                 Some(Open::List(list)) => list.items.push(item),
-                Some(Open::Quote(_) | Open::Item(_)) | None => {
-                    item.blocks.into_iter().for_each(|block| self.push(block));
+                Some(Open::Quote(_) | Open::Item(_) | Open::Footnote { .. }) | None => {
+                    for child in item.blocks {
+                        self.gap = Some(child.gap);
+                        self.push(child.block);
+                    }
                 }
             },
-            None => {}
         }
-    }
-
-    /// A paragraph directly in an item means that its list is loose.
-    fn loosen(&mut self) {
-        if self.flattened > 0 {
-            return;
-        }
-        if let [.., Open::List(list), Open::Item(_)] = self.stack.as_mut_slice() {
-            list.spacing = Spacing::Loose;
-        }
+        self.gap = None;
     }
 
     fn task(&mut self, task: Task) {
@@ -340,7 +447,7 @@ impl Builder {
     }
 
     fn end_table_cell(&mut self) {
-        let spans = std::mem::take(&mut self.spans);
+        let spans = self.take_spans();
         let Some(table) = &mut self.table else { return };
         match table.rows.last_mut() {
             Some(row) => row.push(spans),
@@ -348,16 +455,41 @@ impl Builder {
         }
     }
 
+    fn link(&mut self, address: String) {
+        let link = Link::to(&address);
+        self.links.push(OpenLink { address, link, first: self.spans.len() });
+        self.inks.push(Ink { role: Role::Link, ..self.ink() });
+    }
+
+    /// The address stands beside the text, unless it is the text: nobody opens what was not shown.
     fn end_link(&mut self) {
-        let Some((address, first)) = self.links.pop() else { return };
+        let Some(OpenLink { address, link, first }) = self.links.pop() else { return };
         let ink = Ink { role: Role::Dim, ..self.ink() };
         let shown: String = self.spans.iter().skip(first).map(Span::text).collect();
         let bare = address.strip_prefix("mailto:").unwrap_or(&address);
         if bare.is_empty() || shown == bare || shown == address {
             return;
         }
-        let address = truncate(&crate::stdx::text::sanitize_line(&address), LONGEST_ADDRESS);
-        self.spans.push(Span::inked(if shown.is_empty() { "" } else { " " }, ink));
-        self.spans.push(Span::inked(format!("({address})"), ink));
+        let address = truncate(&sanitize_line(&address), LONGEST_ADDRESS);
+        let space = if shown.is_empty() { "" } else { " " };
+        self.spans.push(Span::inked(format!("{space}({address})"), ink).leading_to(link));
     }
+}
+
+/// Cuts a span where addresses stand in it, which become links.
+fn with_bare_links(span: Span) -> Vec<Span> {
+    let plain = span.link().is_none() && span.ink.role != Role::Code && span.ink.role != Role::Dim;
+    if !plain || !span.text().contains("://") {
+        return vec![span];
+    }
+    let ink = Ink { role: Role::Link, ..span.ink };
+    let cuts: Vec<(usize, Ink)> = bare_addresses(span.text())
+        .into_iter()
+        .flat_map(|found| [(found.start, span.ink), (found.end, ink)])
+        .collect();
+    let links = |piece: Span| {
+        let link = if piece.ink == ink { Link::to(piece.text()) } else { None };
+        piece.leading_to(link)
+    };
+    span.in_pieces(&cuts).into_iter().map(links).collect()
 }

@@ -1,19 +1,30 @@
 //! Markdown that streams in: finished blocks are rendered once, only the open block is parsed again.
 //!
 //! Linear in the text: CommonMark closes blocks line by line and never reopens one, so everything before the last
-//! top-level block is final; the open block is looked at again only when it has grown by a quarter, and in an open
-//! fence every line is final at once. The result equals the whole rendering (a property test); where link
-//! definitions make that impossible, the whole is rendered once at the end. Called by the live answer cell, which
-//! pushes at will and calls [`StreamMarkdown::advance`] once a frame.
+//! top-level block is final, and so are all items but the last of an open list; the rest is looked at again only when
+//! it has grown by a quarter. In an open fence every line is final at once. The result equals the whole rendering (a
+//! property test); where link or footnote definitions make that impossible, the whole is rendered once at the end.
+//! Called by the live answer cell, which pushes at will and calls [`StreamMarkdown::advance`] once a frame.
 
 use std::borrow::Cow;
 
-use super::{Page, layout, parse, render};
+use super::fence::Fence;
+use super::highlight::Highlighter;
+use super::languages::{Language, Languages};
+use super::parse::{self, Block, Gap, gap_before};
+use super::raw::RawTail;
+use super::{Page, layout, render};
 use crate::tui::line::{Line, Margin};
 
-/// An open block longer than this many bytes is drawn in full only when it has grown by a sixteenth; in between,
-/// its newest text is shown as it came.
+/// An open block longer than this many bytes is drawn in full only when it has grown by an eighth; in between, its
+/// newest text is shown as it came.
 const BIG_BLOCK: usize = 16 * 1024;
+
+/// An open block longer than this many bytes has plain code, unless it is the code itself, until it is final.
+const COLOURED: usize = 4 * 1024;
+
+/// An unfinished line of code longer than this many bytes is shown as it came.
+const LONG_LINE: usize = 1024;
 
 /// A growing Markdown text and its lines.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,13 +41,15 @@ pub struct StreamMarkdown {
     whole_lines: usize,
     /// No look for finished blocks before there are this many whole-line bytes.
     next_look: usize,
-    fence: Option<Fence>,
+    tail: Tail,
     references: References,
+    /// The languages that fences have named.
+    named: Languages,
     live: Vec<Line>,
     /// Bytes of `source` the live lines were made from.
-    live_to: usize,
-    /// Raw lines of what came after `live_to`.
-    raw: Vec<Line>,
+    live_span: (usize, usize),
+    /// What came after those.
+    raw: RawTail,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,11 +64,21 @@ enum References {
     Defined,
 }
 
-/// An open code fence at the top level.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Fence {
-    mark: char,
-    length: usize,
+/// What the text after the frozen part begins with.
+#[derive(Debug, Clone, PartialEq)]
+enum Tail {
+    /// A block.
+    Block,
+    /// The next item of a list whose other items are frozen: its number, and what stands before it.
+    Item { number: Option<u64>, gap: Gap },
+    /// A line of an open top-level fence.
+    Fence(OpenFence),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct OpenFence {
+    fence: Fence,
+    code: Highlighter,
     /// Lines shown so far.
     lines: usize,
 }
@@ -70,11 +93,12 @@ impl StreamMarkdown {
             frozen_to: 0,
             whole_lines: 0,
             next_look: 0,
-            fence: None,
+            tail: Tail::Block,
             references: References::None,
+            named: Languages::NONE,
             live: Vec::new(),
-            live_to: 0,
-            raw: Vec::new(),
+            live_span: (0, 0),
+            raw: RawTail::default(),
         }
     }
 
@@ -86,24 +110,34 @@ impl StreamMarkdown {
         &self.page
     }
 
+    /// The languages that its fences have named so far.
+    pub fn named_languages(&self) -> Languages {
+        self.named
+    }
+
     /// Takes the next piece of text; O(length of the piece).
     pub fn push(&mut self, piece: &str) {
         let mut piece = piece;
         if self.carriage == Carriage::Held && !piece.is_empty() {
             self.carriage = Carriage::None;
-            self.source.push('\n');
-            self.whole_lines = self.source.len();
+            self.append("\n");
             piece = piece.strip_prefix('\n').unwrap_or(piece);
         }
         if let Some(before) = piece.strip_suffix('\r') {
             self.carriage = Carriage::Held;
             piece = before;
         }
+        self.append(&normal(piece));
+    }
+
+    fn append(&mut self, piece: &str) {
         let from = self.source.len();
-        self.source.push_str(&normal(piece));
-        if let Some(at) = self.source.split_at(from).1.rfind('\n') {
-            self.whole_lines = from + at + 1;
-        }
+        self.source.push_str(piece);
+        let Some(at) = piece.rfind('\n') else { return };
+        let (_, whole) = self.source.split_at(self.whole_lines);
+        let (whole, _) = whole.split_at(from + at + 1 - self.whole_lines);
+        self.named = self.named | Languages::named_in(whole);
+        self.whole_lines = from + at + 1;
     }
 
     /// Brings the lines up to date.
@@ -126,14 +160,14 @@ impl StreamMarkdown {
     }
 
     pub fn height(&self) -> usize {
-        self.frozen.len() + self.live.len() + self.raw.len()
+        self.frozen.len() + self.live.len() + self.raw.height()
     }
 
     /// The lines from `from` on.
     pub fn lines_from(&self, from: usize) -> impl Iterator<Item = &Line> {
         let in_frozen = from.min(self.frozen.len());
         let skipped = from - in_frozen;
-        self.frozen[in_frozen..].iter().chain(self.live.iter().chain(&self.raw).skip(skipped))
+        self.frozen[in_frozen..].iter().chain(self.live.iter().chain(self.raw.lines()).skip(skipped))
     }
 
     /// The text is whole: its final lines, equal to those of [`render`].
@@ -141,20 +175,22 @@ impl StreamMarkdown {
         if self.carriage == Carriage::Held {
             // No `\n` followed: the `\r` was a line end of its own.
             self.carriage = Carriage::None;
-            self.source.push('\n');
-            self.whole_lines = self.source.len();
+            self.append("\n");
         }
         while self.freeze_more() == Progress::Made {}
         let rest = self.source.split_off(self.frozen_to);
-        match self.fence {
-            Some(fence) => {
-                if !rest.is_empty() && !fence.closes(&rest) {
-                    self.code_line(&rest);
-                } else if fence.lines == 0 {
-                    self.code_line("");
+        match std::mem::replace(&mut self.tail, Tail::Block) {
+            Tail::Fence(mut open) => {
+                if !rest.is_empty() && !open.fence.closes(&rest) {
+                    self.code_line(&rest, &mut open);
+                } else if open.lines == 0 {
+                    self.code_line("", &mut open);
                 }
             }
-            None => self.freeze(&rest),
+            tail @ (Tail::Block | Tail::Item { .. }) => {
+                self.tail = tail;
+                self.freeze(&rest);
+            }
         }
         self.source.push_str(&rest);
         if self.references == References::Defined {
@@ -164,79 +200,130 @@ impl StreamMarkdown {
     }
 
     fn freeze_more(&mut self) -> Progress {
-        match self.fence {
-            Some(fence) => self.freeze_fence(fence),
-            None if self.whole_lines >= self.next_look && self.whole_lines > self.frozen_to => {
-                self.freeze_blocks()
-            }
-            None => Progress::None,
+        match std::mem::replace(&mut self.tail, Tail::Block) {
+            Tail::Fence(open) => return self.freeze_fence(open),
+            tail @ (Tail::Block | Tail::Item { .. }) => self.tail = tail,
         }
+        if self.whole_lines >= self.next_look && self.whole_lines > self.frozen_to {
+            return self.freeze_blocks();
+        }
+        Progress::None
     }
 
-    /// Looks at the whole lines of the tail and makes final what comes before its last block.
+    /// The whole lines that are not frozen.
+    fn whole_tail(&self) -> &str {
+        let (whole, _) = self.source.split_at(self.whole_lines);
+        whole.split_at(self.frozen_to).1
+    }
+
+    /// Looks at the whole lines of the tail and makes final what comes before its last block, and of a list what
+    /// comes before its last item.
     fn freeze_blocks(&mut self) -> Progress {
-        let (_, tail) = self.source.split_at(self.frozen_to);
-        let (tail, _) = tail.split_at(self.whole_lines - self.frozen_to);
-        let blocks = parse::top_level(tail);
-        self.next_look = self.whole_lines + (tail.len() / 4).max(1);
-        let Some(last) = blocks.last() else { return Progress::None };
-        let cut = tail.split_at(last.start).0.rfind('\n').map_or(0, |at| at + 1);
-        let (done, open) = tail.split_at(cut);
+        let tail = self.whole_tail().to_owned();
+        let outline = parse::outline(&tail);
+        self.look_again();
+        let Some(last) = outline.blocks.last() else { return Progress::None };
+        let (done, open) = tail.split_at(line_start(&tail, *last));
         let first_line = open.split_inclusive('\n').next().unwrap_or("");
         let fence = Fence::opened_by(first_line);
-        if blocks.len() < 2 && fence.is_none() {
-            return Progress::None;
+        let (first, items) = outline.last_list.unwrap_or_default();
+        if outline.blocks.len() > 1 || items.len() > 1 || fence.is_some() {
+            self.freeze(done);
+            self.frozen_to += done.len();
         }
-        let done = done.to_owned();
-        self.frozen_to += cut + if fence.is_some() { first_line.len() } else { 0 };
-        self.freeze(&done);
+        if let Some(fence) = fence {
+            self.frozen_to += first_line.len();
+            self.open_fence(fence, first_line);
+            return Progress::Made;
+        }
+        if let [others @ .., last] = items.as_slice()
+            && !others.is_empty()
+        {
+            let (items, _) = open.split_at(line_start(&tail, *last) - done.len());
+            self.freeze_items(items, first, others.len() as u64);
+        }
+        self.look_again();
+        Progress::None
+    }
+
+    /// The next look is due when the tail has grown by a quarter.
+    fn look_again(&mut self) {
         self.next_look = self.whole_lines + ((self.whole_lines - self.frozen_to) / 4).max(1);
-        if fence.is_none() {
-            return Progress::None;
-        }
-        self.fence = fence;
+    }
+
+    fn open_fence(&mut self, fence: Fence, line: &str) {
+        let word = parse::fence_word(line);
+        let code = Highlighter::new(Language::named(&word), self.page.languages);
         self.separate();
-        Progress::Made
+        let head = layout::code_head(&word, &self.continued());
+        self.frozen.extend(head);
+        self.tail = Tail::Fence(OpenFence { fence, code, lines: 0 });
+    }
+
+    /// Makes items final that others follow; `first` is the number of the first, where they have numbers.
+    fn freeze_items(&mut self, items: &str, first: Option<u64>, count: u64) {
+        let first = match self.tail {
+            Tail::Item { number, .. } => number,
+            Tail::Block | Tail::Fence(_) => first,
+        };
+        self.freeze(items);
+        self.frozen_to += items.len();
+        let number = first.map(|first| first.saturating_add(count));
+        self.tail = Tail::Item { number, gap: gap_before(&self.source, self.frozen_to) };
     }
 
     /// Whole lines of an open fence are final as they come.
-    fn freeze_fence(&mut self, mut fence: Fence) -> Progress {
-        let (_, tail) = self.source.split_at(self.frozen_to);
-        let (tail, _) = tail.split_at(self.whole_lines - self.frozen_to);
-        let tail = tail.to_owned();
+    fn freeze_fence(&mut self, mut open: OpenFence) -> Progress {
+        let tail = self.whole_tail().to_owned();
         for line in tail.split_inclusive('\n') {
             self.frozen_to += line.len();
-            if fence.closes(line) {
-                if fence.lines == 0 {
-                    self.code_line("");
+            if open.fence.closes(line) {
+                if open.lines == 0 {
+                    self.code_line("", &mut open);
                 }
-                self.fence = None;
+                self.tail = Tail::Block;
                 self.next_look = 0;
                 return Progress::Made;
             }
-            self.code_line(line);
-            fence.lines += 1;
+            self.code_line(line, &mut open);
         }
-        self.fence = Some(fence);
+        self.tail = Tail::Fence(open);
         Progress::None
     }
 
     fn freeze(&mut self, piece: &str) {
-        let parsed = parse::blocks(piece);
-        if parsed.defines_references {
+        let (lines, references) = self.laid_out(piece, &self.continued());
+        if references == References::Defined {
             self.references = References::Defined;
         }
-        if parsed.blocks.is_empty() {
-            return;
+        if !lines.is_empty() {
+            self.frozen.extend(lines);
+            self.tail = Tail::Block;
         }
-        self.separate();
-        let lines = layout::lines(&parsed.blocks, &self.continued());
-        self.frozen.extend(lines);
     }
 
-    fn code_line(&mut self, line: &str) {
-        let lines = layout::code_lines(line, &self.continued());
+    fn code_line(&mut self, line: &str, open: &mut OpenFence) {
+        let lines = layout::code_lines(line, &mut open.code, &self.continued());
         self.frozen.extend(lines);
+        open.lines += 1;
+    }
+
+    /// The lines of what follows the frozen part, with what stands between.
+    fn laid_out(&self, piece: &str, page: &Page) -> (Vec<Line>, References) {
+        let mut parsed = parse::blocks(piece);
+        let references = if parsed.defines_references { References::Defined } else { References::None };
+        let mut gap = Gap::BlankLine;
+        if let Tail::Item { number, gap: before } = self.tail
+            && let Some(Block::List(list)) = parsed.blocks.first_mut().map(|child| &mut child.block)
+        {
+            list.first = number;
+            gap = before;
+        }
+        let mut lines = layout::lines(&parsed.blocks, page);
+        if !lines.is_empty() && !self.frozen.is_empty() && gap == Gap::BlankLine {
+            lines.insert(0, self.page.margin.rest.clone());
+        }
+        (lines, references)
     }
 
     /// The blank line before a block that is not the first.
@@ -256,29 +343,30 @@ impl StreamMarkdown {
 
     fn draw_live(&mut self) {
         let (_, open) = self.source.split_at(self.frozen_to);
-        let grown = self.source.len().saturating_sub(self.live_to.max(self.frozen_to));
-        if self.fence.is_none()
-            && open.len() > BIG_BLOCK
-            && grown < open.len() / 16
-            && self.live_to > self.frozen_to
+        let (live_from, live_to) = self.live_span;
+        let page = self.continued();
+        if let Tail::Fence(fence) = &self.tail {
+            self.live = match open.len() {
+                0 => Vec::new(),
+                // Too long to be wrapped again with every frame.
+                LONG_LINE.. => {
+                    self.live.clear();
+                    return self.raw.show(&self.source, self.frozen_to, &page);
+                }
+                _ if fence.fence.may_close(open) => Vec::new(),
+                _ => layout::code_lines(open, &mut fence.code.clone(), &page),
+            };
+        } else if open.len() > BIG_BLOCK
+            && live_from == self.frozen_to
+            && self.source.len() - live_to < open.len() / 8
         {
-            let (_, fresh) = self.source.split_at(self.live_to);
-            self.raw = layout::code_lines(fresh, &self.continued());
-            return;
+            return self.raw.show(&self.source, live_to, &page);
+        } else {
+            let languages = if open.len() > COLOURED { Languages::NONE } else { page.languages };
+            self.live = self.laid_out(open, &Page { languages, ..page }).0;
         }
         self.raw.clear();
-        self.live_to = self.source.len();
-        self.live = match self.fence {
-            Some(fence) if open.is_empty() || fence.may_close(open) => Vec::new(),
-            Some(_) => layout::code_lines(open, &self.continued()),
-            None => {
-                let mut lines = layout::lines(&parse::blocks(open).blocks, &self.continued());
-                if !lines.is_empty() && !self.frozen.is_empty() {
-                    lines.insert(0, self.page.margin.rest.clone());
-                }
-                lines
-            }
-        };
+        self.live_span = (self.frozen_to, self.source.len());
     }
 }
 
@@ -288,29 +376,9 @@ enum Progress {
     None,
 }
 
-impl Fence {
-    /// The fence that this line opens. Indented fences are left to the parser, which unindents their lines.
-    fn opened_by(line: &str) -> Option<Self> {
-        let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
-        let length = line.chars().take_while(|c| *c == mark).count();
-        let info = line.trim_start_matches(mark);
-        let fences = length >= 3 && !(mark == '`' && info.contains('`'));
-        fences.then_some(Self { mark, length, lines: 0 })
-    }
-
-    fn closes(&self, line: &str) -> bool {
-        let bare = line.trim_start_matches(' ');
-        let marks = bare.chars().take_while(|c| *c == self.mark).count();
-        line.len() - bare.len() <= 3
-            && marks >= self.length
-            && bare.trim_start_matches(self.mark).trim_matches([' ', '\t', '\n']).is_empty()
-    }
-
-    /// Whether a line that is not whole yet may still become the closing one.
-    fn may_close(&self, start: &str) -> bool {
-        let bare = start.trim_start_matches(' ');
-        start.len() - bare.len() <= 3 && !bare.is_empty() && bare.trim_start_matches(self.mark).is_empty()
-    }
+/// The start of the line that `at` lies in.
+fn line_start(text: &str, at: usize) -> usize {
+    text.split_at(at).0.rfind('\n').map_or(0, |end| end + 1)
 }
 
 /// Line ends as `\n`, and no NUL, which Markdown itself replaces.

@@ -1,16 +1,18 @@
-use proptest::prelude::*;
-
 use super::*;
-use crate::tui::line::{Ink, cells};
+use crate::tui::line::Ink;
 use crate::tui::theme::Role;
+
+mod cost;
+mod streaming;
 
 fn page(width: usize) -> Page {
     let margin = Margin::new(Line::of("> ", Role::Answer), Line::of("  ", Role::Text));
-    Page { width, margin, glyphs: &Glyphs::UNICODE }
+    Page { width, margin, glyphs: &Glyphs::UNICODE, languages: Languages::NONE }
 }
 
 fn drawn(source: &str, width: usize) -> String {
-    let page = Page { width, margin: Margin::default(), glyphs: &Glyphs::UNICODE };
+    let page =
+        Page { width, margin: Margin::default(), glyphs: &Glyphs::UNICODE, languages: Languages::NONE };
     let lines: Vec<String> =
         render(source, &page).iter().map(|line| line.text().trim_end().to_owned()).collect();
     lines.join("\n")
@@ -29,11 +31,11 @@ fn blocks_are_laid_out() {
             "• one two\n  three\n• b\n  ◦ deep\n    ▪ deeper",
         ),
         ("- a\n\n- b", 20, "• a\n\n• b"),
-        ("9. nine\n10. ten", 20, " 9. nine\n10. ten"),
+        ("9. nine\n10. ten", 20, "9. nine\n10. ten"),
         ("- [ ] open\n- [x] done", 20, "☐ open\n☑ done"),
         ("-", 20, "•"),
         ("> quoted words here\n>\n> > deep", 14, "│ quoted words\n│ here\n│\n│ │ deep"),
-        ("```rust\nfn a() {\n\tb\n}\n```", 20, "  fn a() {\n      b\n  }"),
+        ("```rust\nfn a() {\n\tb\n}\n```", 20, "  rust\n  fn a() {\n      b\n  }"),
         ("```\n\n```", 20, ""),
         ("```\nabcdefghijklmnop\n```", 14, "  abcdefghijkl\n  mnop"),
         ("    indented", 20, "  indented"),
@@ -58,6 +60,24 @@ fn blocks_are_laid_out() {
         ),
         ("---\n## Section\n\n**text**\n\n---", 12, "────────────\n\nSection\n\ntext\n\n────────────"),
         ("- a\n\n  second\n\n  ```\n  code\n  ```", 20, "• a\n\n  second\n\n    code"),
+        // What later items have before them does not move the earlier ones.
+        ("- a\n- b\n\n- c\n  - d\n\n  - e", 20, "• a\n• b\n\n• c\n  ◦ d\n\n  ◦ e"),
+        (
+            "1. one\n   ```sh\n   ls\n   ```\n   after\n2. two",
+            20,
+            "1. one\n     sh\n     ls\n   after\n2. two",
+        ),
+        ("1. [x] done", 20, "1. ☑ done"),
+        ("> - a\n>   > b\n>\n> c", 20, "│ • a\n│   │ b\n│\n│ c"),
+        ("see [^1] and [^x]\n\n[^1]: the note\n    goes on", 40, "see [1] and [^x]\n\n[1] the note goes on"),
+        ("[a]\n\n[a]: http://x", 40, "a (http://x)"),
+        ("```rust,ignore\nx\n```", 20, "  rust\n  x"),
+        ("```{.python}\nx\n```", 20, "  python\n  x"),
+        ("one\\\ntwo", 20, "one\ntwo"),
+        ("| a |\n|---|\n| `x|y` **b** |", 30, "│ a  │\n├────┤\n│ `x │"),
+        ("| a\n| b", 20, "| a | b"),
+        ("Head\n====\nsub\n---", 20, "Head\n\nsub"),
+        ("#nohead\n# ", 20, "#nohead\n\n"),
     ];
     for (source, width, expected) in cases {
         assert_eq!(drawn(source, *width), *expected, "{source:?} in {width}");
@@ -67,7 +87,15 @@ fn blocks_are_laid_out() {
 #[test]
 fn ink_follows_the_marks() {
     let spans = |source: &str| {
-        let lines = render(source, &Page { width: 40, margin: Margin::default(), glyphs: &Glyphs::UNICODE });
+        let lines = render(
+            source,
+            &Page {
+                width: 40,
+                margin: Margin::default(),
+                glyphs: &Glyphs::UNICODE,
+                languages: Languages::NONE,
+            },
+        );
         lines[0].spans.iter().map(|span| (span.text().to_owned(), span.ink)).collect::<Vec<_>>()
     };
     let text = Ink::of(Role::Text);
@@ -104,109 +132,52 @@ fn nesting_without_end_ends_well() {
     }
 }
 
-fn stream(pieces: &[&str], page: &Page) -> StreamMarkdown {
-    let mut stream = StreamMarkdown::new(page.clone());
-    for piece in pieces {
-        stream.push(piece);
-        stream.advance();
-    }
-    stream
-}
-
 #[test]
-fn the_open_block_is_drawn_live() {
-    let cases: &[(&[&str], &[&str])] = &[
-        (&["para"], &["> para"]),
-        (&["para\n\n", "- a"], &["> para", "  ", "  • a"]),
-        (&["```\n", "one\ntw"], &[">   one", "    tw"]),
-        (&["```\none\n", "``"], &[">   one"]),
-        (&["a\r", "\nb"], &["> a b"]),
-        (&["```\n", "x\n", "```\n", "after"], &[">   x", "  ", "  after"]),
+fn links_lead_where_they_say() {
+    let linked = |source: &str| -> Vec<(String, String)> {
+        let page = Page {
+            width: 60,
+            margin: Margin::default(),
+            glyphs: &Glyphs::UNICODE,
+            languages: Languages::NONE,
+        };
+        let spans = render(source, &page).into_iter().flat_map(|line| line.spans);
+        let link = |span: &crate::tui::line::Span| span.link().map(|link| link.address().to_owned());
+        spans.filter_map(|span| Some((span.text().to_owned(), link(&span)?))).collect()
+    };
+    let cases: &[(&str, &[(&str, &str)])] = &[
+        (
+            "[a *b*](https://x.y)",
+            &[("a ", "https://x.y"), ("b", "https://x.y"), (" (https://x.y)", "https://x.y")],
+        ),
+        ("<https://x.y>", &[("https://x.y", "https://x.y")]),
+        ("go to https://x.y/a_b_c.", &[("https://x.y/a_b_c", "https://x.y/a_b_c")]),
+        ("<a@b.example>", &[("a@b.example", "mailto:a@b.example")]),
+        ("[a](javascript:x)[b](ssh://y)", &[]),
+        ("`https://x.y`", &[]),
+        (
+            "[a](http://x)[b](http://y)",
+            &[("a", "http://x"), (" (http://x)", "http://x"), ("b", "http://y"), (" (http://y)", "http://y")],
+        ),
     ];
-    for (pieces, expected) in cases {
-        let stream = stream(pieces, &page(40));
-        let lines: Vec<String> = stream.lines_from(0).map(Line::text).collect();
-        assert_eq!(lines, *expected, "{pieces:?}");
-        assert_eq!(stream.height(), expected.len());
-        let skipped: Vec<String> = stream.lines_from(1).map(Line::text).collect();
-        assert_eq!(skipped, expected[1..], "{pieces:?} from 1");
+    for (source, expected) in cases {
+        let expected: Vec<(String, String)> =
+            expected.iter().map(|(text, link)| ((*text).to_owned(), (*link).to_owned())).collect();
+        assert_eq!(linked(source), expected, "{source:?}");
     }
 }
 
 #[test]
-fn definitions_at_the_end_reach_the_beginning() {
-    let source = "see [a] and [b]\n\nmore\n\n[a]: http://a.example\n[b]: http://b.example\n";
-    let (_, lines) = stream(&[source], &page(60)).finish();
-    assert_eq!(lines[0].text(), "> see a (http://a.example) and b (http://b.example)");
-}
-
-#[test]
-fn a_long_reply_is_parsed_in_linear_time() {
-    // Counted, not timed: bytes laid out again and again would show as live lines that grow with the reply.
-    let mut stream = StreamMarkdown::new(page(80));
-    for index in 0..5_000 {
-        stream.push(&format!("paragraph {index} with some **words**\n\n"));
-        if index % 10 == 0 {
-            stream.advance();
-            assert!(stream.source().len() - stream.frozen_to() < 8_192, "the open part stays small");
-        }
-    }
-    let (source, lines) = stream.finish();
-    assert_eq!(lines, render(&source, &page(80)));
-}
-
-/// Lines whose mixes reach every kind of block and the ways in which one ends another.
-fn markdown_line() -> impl Strategy<Value = String> {
-    prop_oneof![
-        3 => "[a-z]{1,6}( [a-z*_`]{1,6}){0,4}",
-        2 => Just(String::new()),
-        1 => "#{1,3} [a-z]{1,5}",
-        2 => " {0,4}[-*+] [a-z]{0,6}",
-        1 => " {0,3}[0-9]{1,2}[.)] [a-z]{1,6}",
-        1 => "> {0,1}[a-z]{0,6}",
-        1 => "(```|~~~|````)[a-z]{0,3}",
-        1 => Just("---".to_owned()),
-        1 => Just("===".to_owned()),
-        1 => "\\| [a-z]{1,4} \\| [a-z]{1,4} \\|",
-        1 => Just("|---|:-:|".to_owned()),
-        1 => " {1,5}[a-z]{1,6}",
-        1 => "<[a-z]{1,3}>[a-z]{0,4}",
-        1 => "\\[[a-c]\\]: http://[a-c]",
-        1 => "see \\[[a-c]\\] ok",
-        1 => "- \\[[ x]\\] [a-z]{1,5}",
-        1 => "\\PC{0,6}",
-        1 => "[\t\u{0}\u{1b}a&#;27日👩\u{200d}\r]{0,8}",
-    ]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
-
-    #[test]
-    fn streaming_equals_the_whole(
-        lines in proptest::collection::vec(markdown_line(), 0..24),
-        cuts in proptest::collection::vec(1usize..30, 1..8),
-        width in 12usize..60,
-    ) {
-        let source = lines.join("\n");
-        let mut stream = StreamMarkdown::new(page(width));
-        let mut rest = source.as_str();
-        for cut in cuts.iter().cycle() {
-            if rest.is_empty() { break; }
-            let end = rest.ceil_char_boundary((*cut).min(rest.len()));
-            let (piece, after) = rest.split_at(end);
-            stream.push(piece);
-            stream.advance();
-            prop_assert_eq!(stream.lines_from(0).count(), stream.height());
-            rest = after;
-        }
-        let (_, lines) = stream.finish();
-        let whole = render(&source, &page(width));
-        prop_assert_eq!(&lines, &whole, "{:?}", source);
-        for line in &whole {
-            prop_assert!(line.width() <= width, "{:?} in {width}", line.text());
-            prop_assert!(!line.text().contains(char::is_control));
-            prop_assert_eq!(cells(&line.text()), line.width());
-        }
-    }
+fn code_in_a_ready_language_is_coloured_and_other_code_is_not() {
+    let rust = Languages::of(Language::named("rust").expect("is in the table"));
+    let roles = |source: &str, languages: Languages| -> Vec<Role> {
+        let page = Page { languages, ..page(40) };
+        render(source, &page).into_iter().flat_map(|line| line.spans).map(|span| span.ink.role).collect()
+    };
+    let keyword = |source: &str, ready| roles(source, ready).contains(&Role::CodeKeyword);
+    assert!(keyword("```rust\nfn a() {}\n```", rust));
+    assert!(keyword("- x\n  ```rs\n  fn a() {}\n  ```", rust));
+    assert!(!keyword("```rust\nfn a() {}\n```", Languages::NONE));
+    assert!(!keyword("```\nfn a() {}\n```", rust));
+    assert!(!keyword("```python\nimport x\n```", rust));
 }

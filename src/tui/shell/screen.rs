@@ -1,8 +1,11 @@
 //! The terminal's state: taken over on entry, given back exactly once however the program leaves.
+//!
+//! A return, an error, a panic, a signal that can be heard: all of them give it back. SIGKILL, SIGSEGV and an abort
+//! cannot be caught by safe code; after those `reset` is the person's to type.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use crossterm::cursor::Show;
 use crossterm::event::{
@@ -11,6 +14,22 @@ use crossterm::event::{
 };
 use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+
+use super::out::write;
+use crate::tui::msg::MouseMode;
+
+/// The window's title is put on the terminal's stack, and taken from it.
+const PUSH_TITLE: &[u8] = b"\x1b[22;2t";
+const POP_TITLE: &[u8] = b"\x1b[23;2t";
+
+/// Presses, releases and moves with a button held, in numbers of any size. Moves without a button are not asked
+/// for: they would wake the program for nothing.
+///
+/// Alternate scroll (1007), by which a terminal that keeps its mouse sends arrows for the wheel, is left as it is:
+/// nearly all that know it have it on, and a change could not be undone, for the answer to "was it on?" would reach
+/// the terminal library, which takes it for the start of a key. What then arrives is told apart in `ears`.
+const MOUSE_ON: &[u8] = b"\x1b[?1002h\x1b[?1006h";
+const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l";
 
 pub fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
@@ -22,19 +41,22 @@ pub fn size() -> io::Result<(u16, u16)> {
     Ok(if size.ws_col == 0 || size.ws_row == 0 { (80, 24) } else { (size.ws_col, size.ws_row) })
 }
 
-/// The screen while it is ours. Mouse reports stay off, so that the terminal's own selection works.
+/// The screen while it is ours.
 #[derive(Debug, Clone)]
 pub struct Screen {
     modern: bool,
     /// Whether there is something to give back; shared with the panic hook.
     taken: Arc<AtomicBool>,
+    /// Whether mouse reports are wanted while the screen is ours.
+    mouse: Arc<AtomicBool>,
 }
 
 impl Screen {
-    /// Takes the terminal over. `modern` terminals are asked for paste marks, focus reports and unambiguous keys;
-    /// one that does not know a request ignores it, so nothing waits for an answer.
-    pub fn enter(modern: bool) -> io::Result<Self> {
-        let screen = Self { modern, taken: Arc::new(AtomicBool::new(false)) };
+    /// Takes the terminal over. `modern` terminals are asked for paste marks, focus reports, unambiguous keys and the
+    /// mouse; one that does not know a request ignores it, so nothing waits for an answer.
+    pub fn enter(modern: bool, mouse: MouseMode) -> io::Result<Self> {
+        let mouse = Arc::new(AtomicBool::new(mouse == MouseMode::Ours));
+        let screen = Self { modern, taken: Arc::new(AtomicBool::new(false)), mouse };
         screen.enter_again()?;
         Ok(screen)
     }
@@ -43,12 +65,28 @@ impl Screen {
         enable_raw_mode()?;
         self.taken.store(true, Ordering::SeqCst);
         let mut out = io::stdout();
+        if self.modern {
+            write(PUSH_TITLE)?;
+        }
         execute!(out, EnterAlternateScreen)?;
         if self.modern {
             let keys = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
             execute!(out, EnableBracketedPaste, EnableFocusChange, PushKeyboardEnhancementFlags(keys))?;
+            if self.mouse.load(Ordering::SeqCst) {
+                write(MOUSE_ON)?;
+            }
         }
         Ok(())
+    }
+
+    /// Who hears of the mouse from now on, and whenever the screen is entered again.
+    pub fn set_mouse(&self, mode: MouseMode) -> io::Result<()> {
+        let wanted = mode == MouseMode::Ours;
+        let was = self.mouse.swap(wanted, Ordering::SeqCst);
+        if was == wanted || !self.modern || !self.taken.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        write(if wanted { MOUSE_ON } else { MOUSE_OFF })
     }
 
     /// Gives the terminal back, if it was not yet. A terminal that is gone cannot be restored, and need not.
@@ -56,63 +94,27 @@ impl Screen {
         if !self.taken.swap(false, Ordering::SeqCst) {
             return;
         }
-        let mut out = io::stdout();
-        let modern = || {
-            let mut out = io::stdout();
-            execute!(out, PopKeyboardEnhancementFlags, DisableFocusChange, DisableBracketedPaste)
-        };
-        let asked = if self.modern { modern() } else { Ok(()) };
-        let left = execute!(out, LeaveAlternateScreen, Show);
+        let asked = if self.modern { self.ask_no_more() } else { Ok(()) };
+        let left = execute!(io::stdout(), LeaveAlternateScreen, Show);
+        let title = if self.modern { write(POP_TITLE) } else { Ok(()) };
         let cooked = disable_raw_mode();
-        for outcome in [asked, left, cooked] {
+        for outcome in [asked, left, title, cooked] {
             if let Err(error) = outcome {
                 tracing::debug!(%error, "the terminal could not be restored");
             }
         }
+    }
+
+    fn ask_no_more(&self) -> io::Result<()> {
+        if self.mouse.load(Ordering::SeqCst) {
+            write(MOUSE_OFF)?;
+        }
+        execute!(io::stdout(), PopKeyboardEnhancementFlags, DisableFocusChange, DisableBracketedPaste)
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
         self.leave();
-    }
-}
-
-/// Collects a frame and sends it in one write, between the marks of a synchronized update.
-///
-/// Copies share the frame: one is the drawing library's, the other sends.
-#[derive(Debug, Clone, Default)]
-pub struct Out {
-    frame: Arc<Mutex<Vec<u8>>>,
-}
-
-/// CSI 2026: terminals that know it show the frame at once; others ignore it.
-const BEGIN: &[u8] = b"\x1b[?2026h";
-const END: &[u8] = b"\x1b[?2026l";
-
-impl Write for Out {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.frame.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    /// Nothing leaves before the frame is whole.
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Out {
-    /// Sends what was drawn since the last time, if anything was.
-    pub fn send(&self) -> io::Result<()> {
-        let mut frame = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
-        if frame.is_empty() {
-            return Ok(());
-        }
-        let whole = [BEGIN, &frame, END].concat();
-        frame.clear();
-        let mut out = io::stdout().lock();
-        out.write_all(&whole)?;
-        out.flush()
     }
 }

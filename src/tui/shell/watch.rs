@@ -92,3 +92,55 @@ impl Drop for PanicWatch {
         std::panic::set_hook(Box::new(move |info| former(info)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+
+    use super::*;
+    use crate::tui::msg::MouseMode;
+
+    /// Set for the child that panics on a terminal of its own.
+    const CHILD: &str = "CO_TEST_PANICS";
+
+    /// Does nothing but in the child of the test below.
+    #[test]
+    fn panics_on_its_terminal() {
+        if std::env::var_os(CHILD).is_none() {
+            return;
+        }
+        let screen = Screen::enter(true, MouseMode::Ours).unwrap();
+        let watch = PanicWatch::install(&screen);
+        watch.guarding(|| panic!("on purpose"));
+    }
+
+    #[test]
+    fn a_panic_of_ours_gives_the_terminal_back_before_it_is_printed() {
+        let pair = native_pty_system().openpty(PtySize::default()).unwrap();
+        let mut command = CommandBuilder::new("/bin/sh");
+        let child = "\"$0\" --exact tui::shell::watch::tests::panics_on_its_terminal --nocapture; stty -a";
+        command.args(["-c", child]);
+        command.arg(std::env::current_exe().unwrap());
+        command.env(CHILD, "1");
+        let mut running = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let mut bytes = Vec::new();
+        // A terminal whose last program is gone answers with an error instead of the end.
+        let _ = pair.master.try_clone_reader().unwrap().read_to_end(&mut bytes);
+        running.wait().unwrap();
+        let said = String::from_utf8_lossy(&bytes);
+        let at = |mark: &str| said.find(mark).unwrap_or_else(|| panic!("no {mark:?} in {said:?}"));
+        for (on, off) in [
+            ("\x1b[?1049h", "\x1b[?1049l"),
+            ("\x1b[?1002h", "\x1b[?1002l"),
+            ("\x1b[?2004h", "\x1b[?2004l"),
+            ("\x1b[>1u", "\x1b[<1u"),
+            ("\x1b[22;2t", "\x1b[23;2t"),
+        ] {
+            assert!(at(on) < at(off) && at(off) < at("on purpose"), "{on:?} in {said:?}");
+        }
+        assert!(said.contains(" icanon") && said.contains(" echo "), "{said:?}");
+    }
+}

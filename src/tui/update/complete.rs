@@ -1,7 +1,211 @@
 //! The keys of the completion popup, and what opens it.
+//!
+//! It opens by writing, never by moving through a text; Enter is taken only where it plainly means the popup. Called
+//! for keys, and after everything that may have changed the composer.
 
+use super::key;
+use crate::frontend::link::Ask;
+use crate::tui::completion::{self, Choice, FilesState, Place, Popup, Word, word};
 use crate::tui::keys::CompleteKey;
-use crate::tui::model::Model;
+use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::msg::Cmd;
 
-pub fn act(_model: &mut Model, _key: CompleteKey, _cmds: &mut Vec<Cmd>) {}
+/// How long a list of files is good enough, in milliseconds.
+const FILES_GOOD_MS: u64 = 3_000;
+
+pub fn act(model: &mut Model, key: CompleteKey, cmds: &mut Vec<Cmd>) {
+    match key {
+        CompleteKey::Previous => {
+            if let Some(popup) = &mut model.completion.popup {
+                popup.up();
+            }
+        }
+        CompleteKey::Next => {
+            if let Some(popup) = &mut model.completion.popup {
+                popup.down();
+            }
+        }
+        CompleteKey::Accept => accept(model, Then::Write),
+        CompleteKey::Enter => enter(model, cmds),
+    }
+}
+
+/// What Enter means while the popup is open.
+enum Enter {
+    /// The line as it is written.
+    Send,
+    Accept,
+    AcceptAndSend,
+}
+
+fn enter(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let length = model.composer.editor.items().len();
+    let meant = model.completion.popup.as_ref().map_or(Enter::Send, |popup| meant(popup, length));
+    match meant {
+        Enter::Send => key::send(model, cmds),
+        Enter::Accept => accept(model, Then::Write),
+        Enter::AcceptAndSend => {
+            accept(model, Then::Send);
+            key::send(model, cmds);
+        }
+    }
+}
+
+fn meant(popup: &Popup, length: usize) -> Enter {
+    let Some(row) = popup.chosen().filter(|_| !popup.is_complete()) else { return Enter::Send };
+    match (&popup.word.place, popup.choice) {
+        (Place::Command, _) if row.enter == completion::Enter::Runs && popup.word.to == length => {
+            Enter::AcceptAndSend
+        }
+        (Place::Command, _) => Enter::Accept,
+        (Place::Argument { .. }, Choice::Persons) => Enter::AcceptAndSend,
+        (Place::Mention | Place::ShellWord, Choice::Persons) => Enter::Accept,
+        (Place::Mention, Choice::Ours) if !popup.word.text.is_empty() => Enter::Accept,
+        // Any words may stand here: only a choice of the person's own replaces what is written.
+        (Place::Argument { .. } | Place::Mention | Place::ShellWord, Choice::Ours) => Enter::Send,
+    }
+}
+
+/// What comes after a row was taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// The person writes on, with a space behind what is whole.
+    Write,
+    Send,
+}
+
+/// Puts the chosen row in place of the word.
+fn accept(model: &mut Model, then: Then) {
+    let Some(popup) = model.completion.popup.take() else { return };
+    let Some(row) = popup.chosen() else {
+        model.completion.popup = Some(popup);
+        return;
+    };
+    let Word { place, from, to, .. } = &popup.word;
+    let is_folder = row.label.ends_with('/');
+    let mut text = match place {
+        Place::Command | Place::Argument { .. } => row.label.clone(),
+        Place::Mention => mention(&row.label),
+        Place::ShellWord => shell_word(&row.label),
+    };
+    let is_last = model.composer.editor.items().get(*to).is_none_or(|item| item.text() != " ");
+    let ends = match place {
+        Place::Command => true,
+        Place::Argument { .. } => false,
+        Place::Mention | Place::ShellWord => !is_folder,
+    };
+    if then == Then::Write && ends && is_last {
+        text.push(' ');
+    }
+    model.composer.editor.put(*from, *to, &text);
+    model.composer.touched(model.now_ms);
+    let Some(word) = word(&model.composer.editor) else { return };
+    match place {
+        // It goes on with what is in the folder.
+        Place::Mention | Place::ShellWord if is_folder => {
+            model.completion.look_up(word, &model.known.commands);
+            model.completion.seen = model.composer.revision();
+        }
+        Place::Argument { .. } => model.completion.dismiss_at(word),
+        Place::Command | Place::Mention | Place::ShellWord => {}
+    }
+}
+
+/// A path as it is mentioned; the quote of a folder stays open for what is in it.
+fn mention(path: &str) -> String {
+    match (path.contains(char::is_whitespace), path.ends_with('/')) {
+        (false, _) => format!("@{path}"),
+        (true, true) => format!("@\"{path}"),
+        (true, false) => format!("@\"{path}\""),
+    }
+}
+
+/// A path as one word of a shell.
+fn shell_word(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,=@%:".contains(c);
+    let mut word = String::new();
+    if path.starts_with('-') {
+        word.push_str("./");
+    }
+    for c in path.chars() {
+        if !is_plain(c) {
+            word.push('\\');
+        }
+        word.push(c);
+    }
+    word
+}
+
+/// Opens, renews or closes the popup after the composer may have changed.
+pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let revision = model.composer.revision();
+    let was_written = std::mem::replace(&mut model.completion.seen, revision) != revision;
+    let Some(word) = completable(model) else { return model.completion.close() };
+    let is_open = model.completion.is_open();
+    if model.completion.is_dismissed(&word) || (!is_open && !was_written) {
+        return;
+    }
+    match &word.place {
+        // A command line is completed when Tab asks for it.
+        Place::ShellWord if !is_open => return,
+        Place::Mention | Place::ShellWord => ask_files(model, cmds),
+        Place::Command | Place::Argument { .. } => {}
+    }
+    if model.completion.popup.as_ref().is_none_or(|popup| popup.word != word) {
+        model.completion.look_up(word, &model.known.commands);
+    }
+}
+
+/// Tab in a `!` line: completes a file's name there. Says whether it did.
+pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> Offered {
+    let Some(word) = completable(model).filter(|word| word.place == Place::ShellWord) else {
+        return Offered::No;
+    };
+    ask_files(model, cmds);
+    model.completion.look_up(word, &model.known.commands);
+    if model.completion.popup.as_ref().is_some_and(|popup| popup.found == 1) {
+        accept(model, Then::Write);
+    }
+    Offered::Yes
+}
+
+/// Whether Tab was taken for completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offered {
+    Yes,
+    No,
+}
+
+/// The files have come.
+pub fn files(model: &mut Model, paths: Vec<String>) {
+    model.completion.files.paths = paths;
+    model.completion.files.state = FilesState::Told;
+    renew(model);
+}
+
+/// There may be more to offer for the same word.
+pub fn renew(model: &mut Model) {
+    if let Some(word) = model.completion.popup.as_ref().map(|popup| popup.word.clone()) {
+        model.completion.look_up(word, &model.known.commands);
+    }
+}
+
+/// The word to complete, where the composer has the keys and is written in.
+fn completable(model: &Model) -> Option<Word> {
+    let writes = model.focus == Focus::Composer
+        && model.overlay == Overlay::None
+        && model.find.is_none()
+        && !model.composer.is_browsing();
+    if writes { word(&model.composer.editor) } else { None }
+}
+
+fn ask_files(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let files = &mut model.completion.files;
+    let is_old = files.asked_ms.is_none_or(|asked| model.now_ms >= asked + FILES_GOOD_MS);
+    if files.state == FilesState::Asked || !is_old {
+        return;
+    }
+    files.state = FilesState::Asked;
+    files.asked_ms = Some(model.now_ms);
+    cmds.push(Cmd::Send(Ask::Files));
+}

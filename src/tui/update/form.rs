@@ -98,33 +98,32 @@ pub fn open_outside(card: &Card, cmds: &mut Vec<Cmd>) {
 }
 
 /// Arguments came back from the person's own editor.
-pub fn take(model: &mut Model, id: &RequestId, text: Result<String, String>) {
+pub fn take(model: &mut Model, id: &RequestId, text: &str) {
     let Some(card) = model.cards.find_mut(id) else {
         return flash(model, "what was edited waits no more: it was decided meanwhile");
     };
-    match (text, &mut card.stage) {
-        (Ok(text), Stage::Editing(form)) => {
+    match &mut card.stage {
+        Stage::Editing(form) => {
             form.take(text.trim_end_matches('\n'));
             form.confirmed = None;
             card.advice = None;
         }
-        (Ok(_), Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_)) => {
+        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_) => {
             card.advice = Some("the form was closed meanwhile; what came back was not taken".to_owned());
         }
-        (Err(problem), _) => card.advice = Some(problem),
     }
 }
 
 /// The reason of a no came back from the person's own editor.
-pub fn take_reason(model: &mut Model, id: &RequestId, text: Result<String, String>) {
+pub fn take_reason(model: &mut Model, id: &RequestId, text: &str) {
     let Some(card) = model.cards.find_mut(id) else {
         return flash(model, "what was edited waits no more: it was decided meanwhile");
     };
-    match (text, &mut card.stage) {
-        (Ok(text), Stage::Reason(editor)) => editor.replace(text.trim_end_matches('\n')),
-        (Ok(text), Stage::Asking | Stage::Confirming(_) | Stage::Editing(_) | Stage::Deciding(_)) => {
-            card.reason.replace(text.trim_end_matches('\n'));
+    let text = text.trim_end_matches('\n');
+    match &mut card.stage {
+        Stage::Reason(editor) => editor.replace(text),
+        Stage::Asking | Stage::Confirming(_) | Stage::Editing(_) | Stage::Deciding(_) => {
+            card.reason.replace(text);
         }
-        (Err(problem), _) => card.advice = Some(problem),
     }
 }

@@ -1,6 +1,7 @@
 //! Keys and pastes: which context has them, and what they do there.
 
-use super::{batch, card, close, complete, find, flash, form, help, outside, pick, select};
+use super::complete::Offered;
+use super::{batch, card, close, complete, find, flash, form, help, outside, pick, say, select};
 use crate::agent::port::Op;
 use crate::command::{Entry, dispatch};
 use crate::frontend::link::Ask;
@@ -8,12 +9,12 @@ use crate::message::UserPart;
 use crate::tui::batch::Round;
 use crate::tui::cards::Stage;
 use crate::tui::cells::Cell;
-use crate::tui::composer::{Editor, Moved};
+use crate::tui::composer::{Editor, Expanded, Moved, Stashed};
 use crate::tui::form::{LONGEST, Mode};
 use crate::tui::key::{Key, Mods};
 use crate::tui::keys::{Action, Change, Context, FindKey, Move, Scroll};
 use crate::tui::model::{
-    ARMED_MS, Activity, Focus, GOODBYE_MS, Life, Model, Overlay, Panel, RetryState, Stop,
+    ARMED_MS, Activity, Chord, Focus, GOODBYE_MS, Life, Model, Overlay, Panel, RetryState, Stop,
 };
 use crate::tui::msg::{Cmd, MouseMode};
 
@@ -27,11 +28,16 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if model.is_too_small() {
         return blind(model, key, cmds);
     }
+    let chord = std::mem::take(&mut model.chord);
     let contexts = contexts(model);
     if card::is_guarded(model) {
         return guarded(model, key, cmds);
     }
-    let action = model.keymap.action(contexts, key);
+    let second = match chord {
+        Chord::Begun => model.keymap.action(&[Context::Chord], key),
+        Chord::None => None,
+    };
+    let action = second.or_else(|| model.keymap.action(contexts, key));
     select::before(model, action);
     match action {
         Some(action @ (Action::Help | Action::Find(FindKey::Open)))
@@ -40,7 +46,7 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
             with_text(model, action, key, cmds);
         }
         Some(action) => act(model, action, cmds),
-        None => typed(model, key),
+        None => typed(model, key, cmds),
     }
 }
 
@@ -48,7 +54,7 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
 fn with_text(model: &mut Model, action: Action, key: Key, cmds: &mut Vec<Cmd>) {
     match model.keymap.action(&[Context::Text], key) {
         Some(action) => act(model, action, cmds),
-        None if key.typed().is_some() => typed(model, key),
+        None if key.typed().is_some() => typed(model, key, cmds),
         None => act(model, action, cmds),
     }
 }
@@ -107,6 +113,10 @@ fn contexts(model: &Model) -> &'static [Context] {
 
 /// The text that keys and pastes go to, if any.
 fn editor(model: &mut Model) -> Option<&mut Editor> {
+    if let Overlay::Pick(_) = model.overlay {
+        let Overlay::Pick(pick) = &mut model.overlay else { return None };
+        return Some(&mut pick.query);
+    }
     if model.overlay != Overlay::None {
         return None;
     }
@@ -125,7 +135,7 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
     }
 }
 
-fn typed(model: &mut Model, key: Key) {
+fn typed(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     let Some(c) = key.typed() else { return };
     if let Overlay::Help(_) = model.overlay {
         return help::typed(model, c);
@@ -136,11 +146,11 @@ fn typed(model: &mut Model, key: Key) {
     if let Some(editor) = editor(model) {
         let mut buffer = [0; 4];
         editor.insert(c.encode_utf8(&mut buffer));
-        changed(model);
+        changed(model, cmds);
     }
 }
 
-pub fn paste(model: &mut Model, text: &str) {
+pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
     let in_card = model.focus == Focus::Card;
     if card::is_guarded(model) {
         return;
@@ -149,20 +159,25 @@ pub fn paste(model: &mut Model, text: &str) {
     if in_card && text.len() > LONGEST {
         return card::advise(model, "too long to be pasted here: Ctrl+G opens $EDITOR");
     }
-    let is_query = model.focus == Focus::Composer && model.find.is_some();
+    // What is searched for is one line.
+    let picks = matches!(model.overlay, Overlay::Pick(_));
+    let is_query = picks || (model.focus == Focus::Composer && model.find.is_some());
     let Some(editor) = editor(model) else { return };
     if is_query {
-        editor.insert(text.lines().next().unwrap_or(""));
+        editor.insert(text.lines().next().unwrap_or_default());
     } else if in_card {
         editor.paste_plain(text);
     } else {
         editor.paste(text);
     }
-    changed(model);
+    changed(model, cmds);
 }
 
 /// The text with the keys was changed.
-fn changed(model: &mut Model) {
+fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if let Overlay::Pick(_) = model.overlay {
+        return pick::changed(model, cmds);
+    }
     match model.focus {
         Focus::Composer if model.find.is_some() => find::changed(model),
         Focus::Composer => model.composer.touched(model.now_ms),
@@ -178,8 +193,10 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Suspend => cmds.push(Cmd::Suspend),
         Action::Redraw => cmds.push(Cmd::Redraw),
         Action::RetryNow => retry_now(model, cmds),
+        Action::ToggleFocus if complete::offer(model, cmds) == Offered::Yes => {}
         Action::ToggleFocus => card::toggle_focus(model),
         Action::FocusCard => card::focus(model),
+        Action::FoldDetails if expand(model) => {}
         Action::FoldDetails => {
             model.details = model.details.turned();
             model.transcript.fold_alike(|_| true);
@@ -189,15 +206,16 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
             model.transcript.fold_alike(Cell::is_thinking);
         }
         Action::Help => help::open(model, ""),
+        Action::Scroll(by) if matches!(model.overlay, Overlay::Pick(_)) => pick::scroll(model, by, cmds),
         Action::Scroll(scroll) => self::scroll(model, scroll),
         Action::Top => model.transcript.to_top(),
         Action::Bottom => model.transcript.follow(),
         Action::Send => send(model, cmds),
         Action::Unqueue => unqueue(model, cmds),
         Action::QuitOrDelete if model.composer.is_empty() => close(model, GOODBYE_MS, cmds),
-        Action::QuitOrDelete => change(model, Change::Delete),
+        Action::QuitOrDelete => change(model, Change::Delete, cmds),
         Action::Move(to) => go(model, to),
-        Action::Change(change) => self::change(model, change),
+        Action::Change(change) => self::change(model, change, cmds),
         Action::Card(key) => card::act(model, key, cmds),
         Action::Batch(key) => batch::act(model, key, cmds),
         Action::Form(key) => form::act(model, key, cmds),
@@ -206,9 +224,10 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Find(key) => find::act(model, key, cmds),
         Action::Select(key) => select::act(model, key, cmds),
         Action::InHelp(key) => help::act(model, key, cmds),
-        Action::SearchHistory => {}
-        Action::Stash => {}
+        Action::SearchHistory => pick::search(model, cmds),
+        Action::Stash => stash(model),
         Action::EditOutside => outside::open(model, cmds),
+        Action::Chord => model.chord = Chord::Begun,
         Action::TogglePanel => {
             model.panel = match model.panel {
                 Panel::Shown => Panel::Hidden,
@@ -220,7 +239,7 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
 }
 
 /// Changes the text with the keys.
-fn change(model: &mut Model, change: Change) {
+fn change(model: &mut Model, change: Change, cmds: &mut Vec<Cmd>) {
     let Some(editor) = editor(model) else { return };
     match change {
         Change::Newline => editor.insert("\n"),
@@ -236,7 +255,7 @@ fn change(model: &mut Model, change: Change) {
         Change::Undo => editor.undo(),
         Change::Redo => editor.redo(),
     }
-    changed(model);
+    changed(model, cmds);
 }
 
 /// Moves in the text with the keys; past its first and last row lies the history.
@@ -248,7 +267,7 @@ fn go(model: &mut Model, to: Move) {
         Focus::Composer | Focus::Transcript => model.composer_width(),
         Focus::Card => model.card_text_width(),
     };
-    let writes = model.focus == Focus::Composer && model.find.is_none();
+    let writes = model.focus == Focus::Composer && model.find.is_none() && model.overlay == Overlay::None;
     let Some(editor) = editor(model) else { return };
     match to {
         Move::Left => editor.left(),
@@ -270,7 +289,7 @@ fn go(model: &mut Model, to: Move) {
     }
 }
 
-fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
+pub fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.composer.editor.break_at_backslash() {
         return model.composer.touched(model.now_ms);
     }
@@ -296,6 +315,43 @@ fn toggle_mouse(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.mouse = mode;
     cmds.push(Cmd::Mouse(mode));
     flash(model, words);
+}
+
+/// Shows the pasted block right before the cursor as the text it is; tells whether there was one.
+fn expand(model: &mut Model) -> bool {
+    if model.focus != Focus::Composer || model.overlay != Overlay::None || model.find.is_some() {
+        return false;
+    }
+    match model.composer.editor.expand() {
+        Expanded::NoChip => return false,
+        Expanded::Yes => model.composer.touched(model.now_ms),
+        Expanded::TooLarge => {
+            let editor = key_and(model, Context::Text, Action::EditOutside, " opens it in your editor");
+            say(model, &format!("too large to be shown here{editor}"));
+        }
+    }
+    true
+}
+
+/// Two spaces, this person's key for an action, and the words behind it; nothing where no key does it.
+fn key_and(model: &Model, context: Context, action: Action, words: &str) -> String {
+    match model.keymap.shown(context, action) {
+        key if key.is_empty() => key,
+        key => format!("  {key}{words}"),
+    }
+}
+
+fn stash(model: &mut Model) {
+    match model.composer.stash() {
+        Stashed::Aside => {
+            let back = key_and(model, Context::Composer, Action::Stash, " on an empty line brings it back");
+            flash(model, &format!("put aside{back}"));
+        }
+        Stashed::Swapped => flash(model, "changed places with the text put aside"),
+        Stashed::Back => {}
+        Stashed::Nothing => return flash(model, "nothing to put aside"),
+    }
+    model.composer.touched(model.now_ms);
 }
 
 /// Takes the newest queued line back into the composer.

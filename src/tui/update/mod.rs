@@ -2,6 +2,7 @@
 //!
 //! Called by the shell, and by tests in its place.
 
+mod alert;
 mod batch;
 mod card;
 mod complete;
@@ -20,7 +21,7 @@ use super::batch::{Face, rows};
 use super::cells::batch::List;
 use super::cells::card::{Drawn, Frame, Holds, draw};
 use super::cells::{self, Cell, CellKind};
-use super::model::{ARMED_MS, DRAFT_MS};
+use super::model::{ARMED_MS, WORD_MS};
 use super::model::{CardView, Focus, GOODBYE_MS, HANGUP_MS, Life, Model, RetryState};
 use super::msg::{Cmd, Input, Msg};
 use crate::frontend::link::{Ask, Update};
@@ -30,33 +31,49 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let mut cmds = Vec::new();
     model.now_ms = model.now_ms.max(msg.now_ms);
     timers(model, &mut cmds);
+    let may_write = matches!(
+        msg.input,
+        Input::Key(_) | Input::Paste(_) | Input::Mouse(_) | Input::Edited(_) | Input::Update(_)
+    );
     match msg.input {
         Input::Key(key) => key::press(model, key, &mut cmds),
-        Input::Paste(text) => key::paste(model, &text),
+        Input::Paste(text) => key::paste(model, &text, &mut cmds),
         Input::Mouse(mouse) => mouse::take(model, mouse, &mut cmds),
         Input::Edited(edited) => outside::take(model, edited),
-        Input::Update(update) => match *update {
-            Update::Event(event) => event::take(model, event),
-            Update::Notice(notice) => notice::take(model, notice, &mut cmds),
-        },
+        Input::Update(update) => {
+            let alert = alert::of(model, &update);
+            match *update {
+                Update::Event(event) => event::take(model, event),
+                Update::Notice(notice) => notice::take(model, notice, &mut cmds),
+            }
+            if let Some(alert) = alert {
+                alert::call(model, alert, &mut cmds);
+            }
+        }
         Input::Resize { columns, rows } => {
             (model.columns, model.rows) = (columns, rows);
             model.cards.unsee_partly();
             select::drop_mark(model);
         }
-        Input::Window(window) => model.window = window,
+        Input::Window(window) => alert::focus(model, window),
         Input::Tick => {}
+        Input::Loaded(languages) => model.code.ready = model.code.ready | languages,
         Input::Frame => {
             find::refresh(model);
             lay_out(model);
+            load_languages(model, &mut cmds);
         }
         Input::Hangup => close(model, HANGUP_MS, &mut cmds),
+        Input::Word { text } => say(model, &text),
         Input::Trouble { text } => {
             let advice = "This is a fault of co; what was running may not have finished.".to_owned();
             model.transcript.push(Cell::new(CellKind::Failure { message: text, advice }));
         }
     }
     settle(model);
+    if may_write {
+        complete::follow(model, &mut cmds);
+    }
     cmds
 }
 
@@ -75,7 +92,7 @@ fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
     {
         retry.state = RetryState::Sent;
     }
-    if model.composer.unsaved_since.is_some_and(|since| since + DRAFT_MS <= now) {
+    if model.composer.draft_due().is_some_and(|due| due <= now) {
         save_draft(model, cmds);
     }
     match model.life {
@@ -95,6 +112,7 @@ fn settle(model: &mut Model) {
 
 /// Lays out what the screen will show, and notes what of the card stands on it.
 fn lay_out(model: &mut Model) {
+    pick::lay_out(model);
     let look = model.look();
     let pane = model.areas().pane;
     let holds = match model.focus {
@@ -136,13 +154,27 @@ fn lay_out(model: &mut Model) {
     }
 }
 
+/// Has the languages of the code on the screen loaded, each once.
+fn load_languages(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let wanted = model.transcript.named_languages().without(model.code.asked);
+    if !wanted.is_empty() {
+        model.code.asked = model.code.asked | wanted;
+        cmds.push(Cmd::Load(wanted));
+    }
+}
+
 fn flash(model: &mut Model, text: &str) {
     model.flash = Some((text.to_owned(), model.now_ms + ARMED_MS));
 }
 
+/// The same for what takes longer to read.
+fn say(model: &mut Model, text: &str) {
+    model.flash = Some((text.to_owned(), model.now_ms + WORD_MS));
+}
+
 fn save_draft(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.composer.unsaved_since.take().is_some() {
-        cmds.push(Cmd::Send(Ask::Draft { text: model.composer.editor.text() }));
+        cmds.push(Cmd::Send(Ask::Draft { text: model.composer.draft() }));
     }
 }
 

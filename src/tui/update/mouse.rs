@@ -22,7 +22,10 @@ const DOUBLE_MS: u64 = 400;
 const ABOVE: usize = 2;
 
 pub fn take(model: &mut Model, mouse: Mouse, cmds: &mut Vec<Cmd>) {
-    if model.life != Life::Open || model.is_too_small() || model.mouse == MouseMode::Terminals {
+    // A terminal that keeps its mouse sends arrows for the wheel, which the shell tells from keys.
+    let is_wheel = matches!(mouse.what, MouseWhat::WheelUp | MouseWhat::WheelDown);
+    let is_heard = is_wheel || model.mouse == MouseMode::Ours;
+    if model.life != Life::Open || model.is_too_small() || !is_heard {
         return;
     }
     match mouse.what {
@@ -53,7 +56,9 @@ fn place(model: &Model, mouse: Mouse) -> Place {
     let (row, column) = (usize::from(mouse.row), usize::from(mouse.column));
     let areas = model.areas();
     let composer = usize::from(model.rows).saturating_sub(areas.composer + 1);
-    if (ABOVE..ABOVE + areas.pane).contains(&row) && column < model.pane_columns() {
+    if (ABOVE..ABOVE + areas.pane).contains(&row)
+        && column < usize::from(model.columns) - model.panel_columns()
+    {
         Place::Pane(row - ABOVE)
     } else if (composer..composer + areas.composer).contains(&row) {
         Place::Composer(row - composer)

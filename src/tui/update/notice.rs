@@ -2,7 +2,7 @@
 
 use super::batch;
 use super::event::{begin_turn, end_turn, user_cells};
-use super::{help, leave};
+use super::{complete, help, leave, pick};
 use crate::frontend::link::Notice;
 use crate::message::{AssistantMessage, CallId, Message, PartKind, UserPart};
 use crate::tui::cells::{Answer, CallRow, Cell, CellKind, ShellCell, Thinking};
@@ -15,12 +15,21 @@ pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
         Notice::Transcript { messages } => transcript(model, &messages),
         Notice::Draft { text } => {
             if model.composer.is_empty() {
-                model.composer.editor.paste(&text);
+                model.composer.editor.replace(&text);
             }
         }
         Notice::Inputs { lines } => model.composer.recall(&lines),
-        Notice::Known { commands, tools } => model.known = Known { commands, tools },
-        Notice::Files { paths: _ } | Notice::Sessions { sessions: _ } => {}
+        Notice::Earlier { lines } => pick::tell_earlier(model, lines),
+        Notice::Known { commands, tools } => {
+            let sessions = std::mem::take(&mut model.known.sessions);
+            model.known = Known { commands, tools, sessions };
+            complete::renew(model);
+        }
+        Notice::Files { paths } => complete::files(model, paths),
+        Notice::Sessions { sessions } => pick::tell_sessions(model, sessions),
+        Notice::PickSession { query } => pick::sessions(model, &query, cmds),
+        Notice::Preview { session, messages } => pick::tell_preview(model, session, &messages, cmds),
+        Notice::Entered => pick::entered(model),
         Notice::TurnBegan => begin_turn(model),
         Notice::Idle => {
             end_turn(model);
@@ -64,18 +73,27 @@ fn running_shell(model: &mut Model) -> Option<&mut ShellCell> {
 }
 
 /// The conversation so far, in place of what is shown.
-fn transcript(model: &mut Model, messages: &[Message]) {
+pub fn transcript(model: &mut Model, messages: &[Message]) {
+    for message in messages {
+        if let Message::User { parts } = message {
+            for part in parts {
+                if let UserPart::Text { text } = part {
+                    model.composer.remember(text);
+                }
+            }
+        }
+    }
+    model.transcript.replace(cells_of(messages));
+    batch::name(model);
+    model.last_answer = None;
+}
+
+/// Messages as they stand in a transcript.
+pub fn cells_of(messages: &[Message]) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for message in messages {
         match message {
-            Message::User { parts } => {
-                for part in parts {
-                    if let UserPart::Text { text } = part {
-                        model.composer.remember(text);
-                    }
-                }
-                cells.extend(user_cells(parts));
-            }
+            Message::User { parts } => cells.extend(user_cells(parts)),
             Message::Assistant(reply) => cells.extend(reply_cells(reply)),
             Message::ToolReturns { returns } => {
                 for returned in returns {
@@ -87,9 +105,7 @@ fn transcript(model: &mut Model, messages: &[Message]) {
             }
         }
     }
-    model.transcript.replace(cells);
-    batch::name(model);
-    model.last_answer = None;
+    cells
 }
 
 fn row_of<'a>(cell: &'a mut Cell, call: &CallId) -> Option<&'a mut CallRow> {

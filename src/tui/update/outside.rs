@@ -1,24 +1,40 @@
-//! Text that is written in the person's own editor, and comes back.
+//! Text that is written in the person's own editor, and comes back. Nothing that goes wrong there loses a text.
 
-use super::form;
-use crate::tui::model::{Focus, Model};
+use super::{form, say};
+use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::msg::{Cmd, Edited, Target};
 
-pub fn open(model: &mut Model, cmds: &mut Vec<Cmd>) {
+/// Hands the text with the keys to the person's own editor.
+pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
+    if model.overlay != Overlay::None || model.find.is_some() {
+        return;
+    }
     match model.focus {
+        Focus::Composer => {
+            cmds.push(Cmd::Edit { text: model.composer.editor.text(), target: Target::Composer });
+        }
         Focus::Card => {
             if let Some(card) = model.cards.current() {
                 form::open_outside(card, cmds);
             }
         }
-        Focus::Composer | Focus::Transcript => {}
+        Focus::Transcript => {}
     }
 }
 
+/// Takes what came back. It counts where it belongs only: a card that is settled by now takes nothing.
 pub fn take(model: &mut Model, edited: Edited) {
+    let text = match edited.text {
+        Ok(text) => text,
+        Err(reason) => return say(model, &format!("{reason}  the text is as it was")),
+    };
     match edited.target {
-        Target::Composer => {}
-        Target::Arguments(id) => form::take(model, &id, edited.text),
-        Target::Reason(id) => form::take_reason(model, &id, edited.text),
+        Target::Composer if model.composer.editor.text() == text => say(model, "nothing was changed"),
+        Target::Composer => {
+            model.composer.editor.replace(&text);
+            model.composer.touched(model.now_ms);
+        }
+        Target::Arguments(id) => form::take(model, &id, &text),
+        Target::Reason(id) => form::take_reason(model, &id, &text),
     }
 }

@@ -1,11 +1,10 @@
 //! Marking and copying in the transcript, by keys.
 //!
-//! What is copied is source text, and goes to the terminal, which says nothing back: so nothing here says "copied".
+//! What is copied is source text. The shell gives it to the terminal, and says what became of it.
 
 use super::flash;
 use crate::stdx::text::sanitize;
 use crate::tui::cells::Cell;
-use crate::tui::cells::call::size;
 use crate::tui::keys::{Action, SelectKey};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
@@ -160,8 +159,5 @@ fn send(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
     if text.is_empty() {
         return flash(model, "no text here to copy");
     }
-    let lines = text.lines().count();
-    let extent = if lines > 1 { format!("{lines} lines, {}", size(text.len())) } else { size(text.len()) };
-    flash(model, &format!("sent to the terminal's clipboard  {extent}"));
     cmds.push(Cmd::Copy { text });
 }

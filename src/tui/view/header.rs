@@ -6,7 +6,7 @@ use crate::stdx::text::one_line_summary;
 use crate::tui::batch::Round;
 use crate::tui::cards::Stage;
 use crate::tui::line::Line;
-use crate::tui::model::{Focus, Model};
+use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::theme::Role;
 
 /// Session and workspace at the left; isolation, yolo, provider and model at the right, where they never give way.
@@ -77,6 +77,9 @@ pub fn rule(model: &Model) -> Line {
 }
 
 fn mode(model: &Model) -> (&'static str, Role) {
+    if let Overlay::Pick(pick) = &model.overlay {
+        return (super::pick::mode(pick), Role::Waiting);
+    }
     if model.focus == Focus::Card && model.is_list() {
         return match model.batch.round {
             Round::Reason { .. } => ("saying no", Role::Waiting),

@@ -1,7 +1,7 @@
 //! What stands on the screen before anything was said: where one is, who answers, how to begin. Only what exists.
 
 use super::header::place;
-use crate::tui::keys::{Action, Context};
+use crate::tui::keys::{Action, CompleteKey, Context};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
@@ -24,7 +24,8 @@ pub fn lines(model: &Model) -> Vec<Line> {
     };
     if let Some(header) = &model.header {
         let isolation = match header.isolation {
-            "unsandboxed" => "  unsandboxed: every command asks first",
+            // On a narrow screen the header alone says it.
+            "unsandboxed" if width >= 60 => "  unsandboxed: every command asks first",
             _ => "",
         };
         fact("Workspace", vec![Span::new(place(header), Role::Text), Span::new(isolation, Role::Waiting)]);
@@ -44,11 +45,18 @@ pub fn lines(model: &Model) -> Vec<Line> {
         }
     }
     gap(&mut lines);
+    if roomy {
+        recent(model, width, &mut lines);
+    }
     let help = model.keymap.shown(Context::Composer, Action::Help);
     let help = if help.is_empty() { "/keys".to_owned() } else { help };
+    let completes = model.keymap.shown(Context::Completion, Action::Complete(CompleteKey::Accept));
+    let completes = if completes.is_empty() { completes } else { format!("; {completes} completes them") };
+    let commands = format!("the commands{completes}");
     let starts = [
         ("Write", "what you want done, then Enter"),
-        ("/help", "the commands"),
+        ("/help", commands.as_str()),
+        ("@", "mentions a file of this folder"),
         ("!ls", "runs a command yourself, no model involved"),
         (help.as_str(), "the keys"),
     ];
@@ -64,4 +72,36 @@ pub fn lines(model: &Model) -> Vec<Line> {
         lines.extend(wrap_spans(&[Span::new(text, Role::Waiting)], width.min(76), &margin));
     }
     lines
+}
+
+/// The sessions of this folder that were used last.
+fn recent(model: &Model, width: usize, lines: &mut Vec<Line>) {
+    let most = if model.rows >= 30 { 6 } else { 3 };
+    let here = model.known.sessions.iter().filter(|session| session.here);
+    let before = lines.len();
+    for one in here.take(most) {
+        let name = if lines.len() == before { "Recent" } else { "" };
+        let head = Line::of(format!("    {name:<11}"), Role::Dim);
+        let mut right = Line::of(&one.when, Role::Dim);
+        right.pad_to(16);
+        if width >= 90 {
+            let turns = if one.turns == 1 { "turn" } else { "turns" };
+            right = right.with(format!("{:>4} {turns:<7}", one.turns), Role::Dim);
+        }
+        if one.waiting > 0 {
+            right = right.with(format!("{} {} waiting", model.glyphs.waiting, one.waiting), Role::Waiting);
+        }
+        let tail = if width >= 90 { 40 } else { 28 };
+        right.pad_to(tail);
+        let room = width.saturating_sub(15 + tail);
+        let mut title = Line::of(&one.title, Role::Text).cut(room.saturating_sub(2));
+        title.pad_to(room);
+        lines.push(head.joined(title).joined(right).cut(width));
+    }
+    if lines.len() > before {
+        lines.push(
+            Line::of(" ".repeat(15), Role::Text).with("/resume", Role::Key).with(" opens one", Role::Dim),
+        );
+        lines.push(Line::new());
+    }
 }

@@ -4,6 +4,7 @@
 //! `update` has laid the pane out.
 
 mod banner;
+mod boxed;
 mod composer;
 mod find;
 mod header;
@@ -15,6 +16,8 @@ mod pick;
 mod popup;
 mod status;
 
+use std::ops::Range;
+
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
@@ -23,19 +26,38 @@ use self::marks::Marks;
 use super::cells::CellKind;
 use super::keys::{Action, Context};
 use super::line::Line;
+use super::link::{Link, LinkedCells};
 use super::model::{Focus, LEAST_COLUMNS, LEAST_ROWS, Life, Model, Overlay};
 use super::theme::{Role, Theme};
 use super::transcript::Row;
 
 /// Draws the whole screen.
 pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
-    let area = frame.area();
-    let mut paint = Paint { buffer: frame.buffer_mut(), theme, columns: usize::from(area.width) };
+    view_linked(model, theme, frame);
+}
+
+/// Draws the whole screen; gives the cells that lead somewhere.
+pub fn view_linked(model: &Model, theme: &Theme, frame: &mut Frame<'_>) -> Vec<LinkedCells> {
+    let columns = usize::from(frame.area().width);
+    let mut paint = Paint { buffer: frame.buffer_mut(), theme, columns, linked: Vec::new() };
+    let cursor = draw(&mut paint, model);
+    let linked = paint.linked;
+    if let Some((row, column)) = cursor {
+        let column = column.min(columns.saturating_sub(1));
+        frame.set_cursor_position(Position { x: cell(column), y: cell(row) });
+    }
+    linked
+}
+
+/// Draws all parts of the screen; gives the cursor's place.
+fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
+    let area = paint.buffer.area;
     let rows = usize::from(area.height);
     if area.width < LEAST_COLUMNS || area.height < LEAST_ROWS {
         let key = model.keymap.shown(Context::Global, Action::Interrupt);
         let text = format!("too small, {key} quits ({LEAST_COLUMNS}x{LEAST_ROWS} needed)");
-        return paint.line(0, 0, &Line::of(text, Role::Text));
+        paint.line(0, 0, &Line::of(text, Role::Text));
+        return None;
     }
     let areas = model.areas();
     // The terminal may have changed its size a moment before the model hears of it.
@@ -43,7 +65,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     let pane = rows.saturating_sub(2 + below);
     paint.line(0, 0, &header::line(model));
     paint.line(1, 0, &Line::of(model.glyphs.rule.repeat(paint.columns), Role::Dim));
-    let mut cursor = self::pane(&mut paint, model, pane);
+    let mut cursor = self::pane(paint, model, pane);
     let panel = panel::lines(model, pane);
     let edge = model.pane_columns();
     for (at, line) in panel.iter().enumerate() {
@@ -77,21 +99,16 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         paint.line(1, edge, &Line::of(above, Role::Dim));
         paint.line(row, edge, &Line::of(below, Role::Dim));
     }
-    let place = composer::draw(&mut paint, model, row + 1, areas.composer);
+    let place = composer::draw(paint, model, row + 1, areas.composer);
     paint.line(rows - 1, 0, &status::line(model));
-    if model.focus == Focus::Composer {
+    if model.focus == Focus::Composer && model.overlay == Overlay::None {
         cursor = match &model.find {
             Some(find) => find::cursor(model, find).map(|column| (row, column)),
             None => Some(place),
         };
     }
-    if model.overlay == Overlay::None
-        && model.life == Life::Open
-        && let Some((row, column)) = cursor
-    {
-        let column = column.min(paint.columns.saturating_sub(1));
-        frame.set_cursor_position(Position { x: cell(column), y: cell(row) });
-    }
+    let shown = !matches!(model.overlay, Overlay::Help(_)) && model.life == Life::Open;
+    cursor.filter(|_| shown)
 }
 
 /// The transcript or what stands in its place; gives the cursor's place, if it is in there.
@@ -105,7 +122,13 @@ fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usi
         for (row, line) in lines.iter().enumerate() {
             paint.line(2 + row, 0, line);
         }
-        return None;
+        return match &model.overlay {
+            Overlay::Pick(pick) => {
+                let (row, column) = pick::cursor(model, pick);
+                Some((2 + row, column))
+            }
+            Overlay::Help { .. } | Overlay::None => None,
+        };
     }
     if model.transcript.is_empty() && model.cards.current().is_none() {
         for (row, line) in home::lines(model).iter().take(rows).enumerate() {
@@ -169,6 +192,7 @@ struct Paint<'a> {
     buffer: &'a mut Buffer,
     theme: &'a Theme,
     columns: usize,
+    linked: Vec<LinkedCells>,
 }
 
 impl Paint<'_> {
@@ -185,9 +209,34 @@ impl Paint<'_> {
             }
             let style = self.theme.style(span.ink);
             let (x, _) = self.buffer.set_stringn(cell(at), cell(row), span.text(), room, style);
+            self.lead(row, at, usize::from(x), span.link());
             at = usize::from(x);
         }
     }
+
+    /// Cells lead to what was drawn in them last, and only there.
+    fn lead(&mut self, row: usize, from: usize, to: usize, link: Option<&Link>) {
+        let (row, columns) = (cell(row), cell(from)..cell(to));
+        let under = |cells: &LinkedCells| {
+            cells.row == row && cells.columns.start < columns.end && columns.start < cells.columns.end
+        };
+        while let Some(at) = self.linked.iter().position(under) {
+            let old = self.linked.swap_remove(at);
+            let left = outside(&old.columns, &columns).into_iter().filter(|range| !range.is_empty());
+            let left = left.map(|columns| LinkedCells { columns, ..old.clone() });
+            self.linked.extend(left);
+        }
+        if let Some(link) = link
+            && !columns.is_empty()
+        {
+            self.linked.push(LinkedCells { row, columns, link: link.clone() });
+        }
+    }
+}
+
+/// The two parts of a range outside of another.
+fn outside(range: &Range<u16>, other: &Range<u16>) -> [Range<u16>; 2] {
+    [range.start..range.end.min(other.start), range.start.max(other.end)..range.end]
 }
 
 /// A coordinate as the terminal counts it.

@@ -1,9 +1,262 @@
 //! The lists to pick from.
 
-use crate::tui::line::Line;
+use super::boxed::{Boxed, column, window};
+use crate::frontend::link::SessionLine;
+use crate::stdx::text::{one_line_summary, sanitize_line};
+use crate::tui::composer::Rows;
+use crate::tui::fuzzy::{Like, Query, marked};
+use crate::tui::keys::{Action, Context, PickKey};
+use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
 use crate::tui::model::Model;
-use crate::tui::pick::Pick;
+use crate::tui::pick::{List, Pick, Preview, Scope, Wait};
+use crate::tui::theme::{Glyphs, Role};
 
-pub fn lines(_model: &Model, pick: &Pick, _rows: usize) -> Vec<Line> {
-    match *pick {}
+/// Below this many rows there is nothing but the list.
+const ROOMY: usize = 12;
+
+/// Lines of a long entry that are shown below the list.
+const SHOWN_WHOLE: usize = 6;
+
+/// Characters of an id that tell two sessions apart.
+const SHORT_ID: usize = 13;
+
+/// Characters of an entry that are looked at for its line.
+const LONGEST_ENTRY: usize = 400;
+
+/// Before the query: the edge, a space, a slash, a space.
+const PROMPT: usize = 4;
+
+pub fn lines(model: &Model, pick: &Pick, rows: usize) -> Vec<Line> {
+    let width = usize::from(model.columns);
+    let mut boxed = Boxed::new(model, width, Line::of(title(pick), Role::Heading), count(pick));
+    boxed.push(Line::of("/ ", Role::Key).joined(query(model, pick)));
+    let foot = foot(model, pick, boxed.room(), rows);
+    let gap = usize::from(rows >= ROOMY);
+    for _ in 0..gap {
+        boxed.push(Line::new());
+    }
+    let room = rows.saturating_sub(3 + gap + foot.len()).max(1);
+    let beside = model.preview_columns();
+    let preview = match &pick.list {
+        List::Sessions { preview, .. } if beside > 0 => Some(preview),
+        List::Sessions { .. } | List::Earlier(_) => None,
+    };
+    let list_room = boxed.room() - preview.map_or(0, |_| beside + 3);
+    let mut left = entries(model, pick, list_room, room);
+    left.truncate(room);
+    left.resize(room, Line::new());
+    match preview {
+        None => left.into_iter().for_each(|line| boxed.push(line)),
+        Some(preview) => {
+            let right = beside_lines(pick, preview, beside, room);
+            let side = Line::of(format!(" {} ", model.glyphs.side), Role::Dim);
+            for (line, shown) in left.into_iter().zip(right) {
+                boxed.push(column(line, list_room).joined(side.clone()).joined(shown));
+            }
+        }
+    }
+    for line in foot {
+        boxed.push(line);
+    }
+    boxed.end(Line::of(keys(model, pick), Role::Dim), Line::new())
+}
+
+/// Where the query's cursor stands, from the pane's corner.
+pub fn cursor(model: &Model, pick: &Pick) -> (usize, usize) {
+    let shown = Rows::of(&pick.query, query_room(model));
+    (1, PROMPT + shown.cursor.column)
+}
+
+/// The words of the rule above the composer while a list is open.
+pub fn mode(pick: &Pick) -> &'static str {
+    match pick.list {
+        List::Earlier(_) => "earlier lines",
+        List::Sessions { .. } => "sessions",
+    }
+}
+
+fn keys(model: &Model, pick: &Pick) -> String {
+    let accept = model.keymap.shown(Context::Pick, Action::Pick(PickKey::Accept));
+    let escape = model.keymap.shown(Context::Global, Action::Escape);
+    match pick.list {
+        List::Earlier(_) => format!("{accept} takes it · {escape}"),
+        List::Sessions { .. } => format!("{accept} opens it · {escape}"),
+    }
+}
+
+fn title(pick: &Pick) -> &'static str {
+    match pick.list {
+        List::Earlier(_) => "what you entered",
+        List::Sessions { .. } => "resume",
+    }
+}
+
+fn count(pick: &Pick) -> Line {
+    let scope = match pick.scope {
+        Scope::All => "everywhere",
+        Scope::Here => "this folder",
+    };
+    let words = match pick.wait {
+        Wait::Looking => "looking…".to_owned(),
+        Wait::Nothing => format!("{} of {}", pick.found.len(), pick.total()),
+    };
+    Line::of(format!("{scope} · {words}"), Role::Dim)
+}
+
+fn query_room(model: &Model) -> usize {
+    usize::from(model.columns).saturating_sub(PROMPT + 4)
+}
+
+/// The row of the query in which the cursor is.
+fn query(model: &Model, pick: &Pick) -> Line {
+    let shown = Rows::of(&pick.query, query_room(model));
+    shown.line(&pick.query, shown.cursor.row)
+}
+
+fn entries(model: &Model, pick: &Pick, width: usize, room: usize) -> Vec<Line> {
+    if pick.found.is_empty() {
+        return vec![Line::of(nothing(model, pick), Role::Dim)];
+    }
+    let typed = pick.query.text();
+    let shown = window(pick.found.len(), pick.chosen, room);
+    let mut out = Vec::new();
+    for at in shown {
+        let is_chosen = at == pick.chosen;
+        let mark = if is_chosen { model.glyphs.folded } else { " " };
+        let ink = if is_chosen { Ink::of(Role::Text).bold() } else { Ink::of(Role::Text) };
+        let line = Line::of(mark, Role::User).with(" ", Role::Text);
+        let entry = match &pick.list {
+            List::Earlier(lines) => {
+                let mut like = Query::new(&typed, Like::Text);
+                let one = one_line(&lines[pick.found[at]].text, model.glyphs);
+                let marks = like.marks(&one);
+                marked(&one, &marks, ink).cut(width - 2)
+            }
+            List::Sessions { sessions, .. } => {
+                session(model, &sessions[pick.found[at]], &typed, ink, pick.scope, width - 2)
+            }
+        };
+        out.push(line.joined(entry));
+    }
+    out
+}
+
+fn nothing(model: &Model, pick: &Pick) -> String {
+    let words = match (&pick.list, pick.total(), pick.scope) {
+        (_, 0, _) if pick.wait == Wait::Looking => "looking…",
+        (List::Earlier(_), 0, _) => "Nothing was entered yet.",
+        (List::Sessions { .. }, 0, _) => "There is no other session yet.",
+        (_, _, Scope::All) => "Nothing matches.",
+        (_, _, Scope::Here) => {
+            let key = model.keymap.shown(Context::Pick, Action::Pick(PickKey::Narrow));
+            let elsewhere = if key.is_empty() { key } else { format!("; {key} looks everywhere") };
+            return format!("Nothing of this folder matches{elsewhere}.");
+        }
+    };
+    words.to_owned()
+}
+
+/// A text of many lines as one; where it breaks is marked.
+fn one_line(text: &str, glyphs: &Glyphs) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let joined = lines.collect::<Vec<_>>().join(&format!(" {} ", glyphs.side));
+    joined.chars().take(LONGEST_ENTRY).collect()
+}
+
+fn session(model: &Model, one: &SessionLine, typed: &str, ink: Ink, scope: Scope, width: usize) -> Line {
+    let marks = Query::new(typed, Like::Name).marks(&one.title);
+    let title = marked(&one.title, &marks, ink);
+    let mut right = Line::new();
+    if width >= 44 {
+        if scope == Scope::All && !one.here {
+            let folder = one.workspace.file_name().map(|name| name.to_string_lossy().into_owned());
+            right = right.with(one_line_summary(&folder.unwrap_or_else(|| "/".to_owned()), 16), Role::Dim);
+            right.push(Span::new("  ", Role::Text));
+        }
+        right = right.joined(column(Line::of(&one.when, Role::Dim), 16));
+        right = right.with(format!("{:>4} {}", one.turns, turns(one.turns)), Role::Dim);
+    } else {
+        right = right.with(format!(" {}", one.when), Role::Dim);
+    }
+    let waiting = match one.waiting {
+        0 => String::new(),
+        count => format!(" {} {count}", model.glyphs.waiting),
+    };
+    let right = right.joined(column(Line::of(waiting, Role::Waiting), 5));
+    Line::spread(title, right, width)
+}
+
+/// Padded, so that columns stand.
+fn turns(count: u32) -> &'static str {
+    if count == 1 { "turn " } else { "turns" }
+}
+
+/// What stands below the list: a long entry whole, or the facts of a session that has no preview beside it.
+fn foot(model: &Model, pick: &Pick, width: usize, rows: usize) -> Vec<Line> {
+    if rows < ROOMY {
+        return Vec::new();
+    }
+    match &pick.list {
+        List::Earlier(_) => {
+            let Some(line) = pick.line() else { return Vec::new() };
+            let long = line.text.lines().count() > 1
+                || one_line(&line.text, model.glyphs).chars().count() + 2 > width;
+            if !long {
+                return Vec::new();
+            }
+            let mut foot = vec![Line::of(model.glyphs.rule.repeat(width), Role::Dim)];
+            let mut spans = Vec::new();
+            for text in line.text.lines().take(SHOWN_WHOLE + 1) {
+                spans.push(Span::new(text, Role::Text));
+                spans.push(Span::line_break());
+            }
+            spans.pop();
+            let mut whole = wrap_spans(&spans, width, &Margin::default());
+            if whole.len() > SHOWN_WHOLE {
+                whole.truncate(SHOWN_WHOLE - 1);
+                whole.push(Line::of("…", Role::Dim));
+            }
+            foot.extend(whole);
+            foot
+        }
+        List::Sessions { preview, .. } if model.preview_columns() == 0 => {
+            let Some(one) = pick.session() else { return Vec::new() };
+            let id: String = one.id.0.chars().take(SHORT_ID).collect();
+            let place = one.workspace.display();
+            let facts = Line::of(format!("id {id} · {place}"), Role::Dim);
+            let last = match preview.told.as_ref() == Some(&one.id) {
+                true if !preview.last.is_empty() => {
+                    Line::of("last: ", Role::Dim).with(&preview.last, Role::Text)
+                }
+                true => Line::of("nothing was said yet", Role::Dim),
+                false => Line::of("looking…", Role::Dim),
+            };
+            vec![Line::new(), facts, last]
+        }
+        List::Sessions { .. } => Vec::new(),
+    }
+}
+
+/// The chosen session: its facts, and the end of its conversation.
+fn beside_lines(pick: &Pick, preview: &Preview, width: usize, room: usize) -> Vec<Line> {
+    let Some(one) = pick.session() else { return vec![Line::new(); room] };
+    let id: String = one.id.0.chars().take(SHORT_ID).collect();
+    let title = Line::of(sanitize_line(&one.title), Role::Heading);
+    let mut out = vec![
+        Line::spread(title, Line::of(id, Role::Dim), width),
+        Line::of(one_line_summary(&one.workspace.display().to_string(), width), Role::Dim),
+        Line::new(),
+    ];
+    let body = room.saturating_sub(out.len());
+    if preview.told.as_ref() != Some(&one.id) {
+        out.push(Line::of("looking…", Role::Dim));
+    } else if preview.lines.is_empty() {
+        out.push(Line::of("Nothing was said yet.", Role::Dim));
+    } else {
+        let from = preview.lines.len().saturating_sub(body);
+        out.extend(preview.lines[from..].iter().map(|line| line.clone().cut(width)));
+    }
+    out.truncate(room);
+    out.resize(room, Line::new());
+    out
 }

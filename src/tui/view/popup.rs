@@ -1,9 +1,118 @@
 //! The completion popup, drawn upward from the composer over the transcript.
 
-use crate::tui::line::Line;
-use crate::tui::model::Model;
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::boxed::{Boxed, column, window};
+use crate::tui::completion::{Place, Popup, Row, Wait};
+use crate::tui::fuzzy::marked;
+use crate::tui::line::{Ink, Line, cells};
+use crate::tui::model::{Focus, Model, Overlay};
+use crate::tui::theme::Role;
+
+/// Rows of a popup where there is room for them.
+const MOST: usize = 8;
+
+/// From this width on a command's usage stands in a column of its own.
+const ROOMY: usize = 100;
 
 /// Its lines, at most `rows`; none while it is closed.
-pub fn lines(_model: &Model, _rows: usize) -> Vec<Line> {
-    Vec::new()
+pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
+    let covered = model.overlay != Overlay::None || model.focus != Focus::Composer;
+    let Some(popup) = model.completion.popup.as_ref().filter(|_| !covered && rows >= 4) else {
+        return Vec::new();
+    };
+    let pane = model.pane_columns();
+    let width = pane.min(if pane >= ROOMY { ROOMY } else { 66 });
+    let room = rows.saturating_sub(3).clamp(1, MOST);
+    let shown = window(popup.rows.len(), popup.chosen, room);
+    let count = match popup.wait {
+        Wait::Looking => "looking…".to_owned(),
+        Wait::Nothing => format!("{}-{} of {}", shown.start + 1, shown.end, popup.found),
+    };
+    let title = Line::of(title(popup), Role::Heading);
+    let mut boxed = Boxed::new(model, width, title, Line::new());
+    let widths = Widths::of(&popup.rows[shown.clone()], boxed.room());
+    for at in shown {
+        boxed.push(row(model, popup, at, &widths));
+    }
+    if popup.wait == Wait::Looking {
+        boxed.push(Line::of("  looking…", Role::Dim));
+        return boxed.end(Line::new(), Line::new());
+    }
+    boxed.end(Line::new(), Line::of(count, Role::Dim))
+}
+
+/// The word as it is written.
+fn title(popup: &Popup) -> String {
+    let text = &popup.word.text;
+    match &popup.word.place {
+        Place::Command => format!("/{text}"),
+        Place::Argument { command } => format!("/{command} {text}"),
+        Place::Mention => format!("@{text}"),
+        Place::ShellWord if text.is_empty() => "files".to_owned(),
+        Place::ShellWord => text.clone(),
+    }
+}
+
+/// Cells of the columns.
+struct Widths {
+    label: usize,
+    usage: usize,
+    source: usize,
+    about: usize,
+}
+
+impl Widths {
+    fn of(rows: &[Row], room: usize) -> Self {
+        let widest = |of: fn(&Row) -> &str| rows.iter().map(|row| cells(of(row))).max().unwrap_or(0);
+        let room = room.saturating_sub(2);
+        let about = widest(|row| &row.about);
+        if about == 0 {
+            return Self { label: room, usage: 0, source: 0, about: 0 };
+        }
+        let label = (widest(|row| &row.label) + 2).min(room / 2);
+        let source = if room >= 50 { widest(|row| &row.source) } else { 0 };
+        let usage = if room + 6 >= ROOMY { (widest(|row| &row.usage) + 2).min(24) } else { 0 };
+        Self { label, usage, source, about: room.saturating_sub(label + usage + source + 2) }
+    }
+}
+
+fn row(model: &Model, popup: &Popup, at: usize, widths: &Widths) -> Line {
+    let row = &popup.rows[at];
+    let is_chosen = at == popup.chosen;
+    let mark = if is_chosen { model.glyphs.folded } else { " " };
+    let ink = if is_chosen { Ink::of(Role::Text).bold() } else { Ink::of(Role::Text) };
+    let label = match widths.about {
+        0 => end_of(&row.label, &row.marks, ink, widths.label),
+        _ => marked(&row.label, &row.marks, ink),
+    };
+    let line = Line::of(mark, Role::User).with(" ", Role::Text).joined(column(label, widths.label));
+    if widths.about == 0 {
+        return line;
+    }
+    let role = if is_chosen { Role::Text } else { Role::Dim };
+    line.joined(column(Line::of(&row.about, role), widths.about))
+        .with("  ", Role::Text)
+        .joined(column(Line::of(&row.usage, Role::Dim), widths.usage))
+        .joined(column(Line::of(&row.source, Role::Dim), widths.source))
+}
+
+/// The end of a long path: its name says more than where it begins.
+fn end_of(label: &str, marks: &[usize], ink: Ink, room: usize) -> Line {
+    let line = marked(label, marks, ink);
+    if line.width() <= room {
+        return line;
+    }
+    let graphemes: Vec<&str> = label.graphemes(true).collect();
+    let mut from = graphemes.len();
+    let mut used = 1;
+    while from > 0 {
+        used += Line::of(graphemes[from - 1], Role::Text).width();
+        if used > room {
+            break;
+        }
+        from -= 1;
+    }
+    let marks: Vec<usize> = marks.iter().filter_map(|mark| mark.checked_sub(from)).collect();
+    Line::of("…", Role::Dim).joined(marked(&graphemes[from..].concat(), &marks, ink))
 }

@@ -6,13 +6,15 @@ use crate::tui::batch::Round;
 use crate::tui::cards::Stage as CardStage;
 use crate::tui::cells::Fold;
 use crate::tui::cells::call::seconds;
+use crate::tui::completion::Place;
 use crate::tui::find::Stage;
 use crate::tui::form::Mode;
 use crate::tui::keys::{
-    Action, BatchKey, CardKey, Change, Context, FindKey, FormKey, HelpKey, Scroll, SelectKey,
+    Action, BatchKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, PickKey, Scroll, SelectKey,
 };
 use crate::tui::line::Line;
 use crate::tui::model::{Activity, Focus, Life, Model, Overlay, Phase, RetryState, Stop, Turn};
+use crate::tui::pick::List;
 use crate::tui::theme::Role;
 
 pub fn line(model: &Model) -> Line {
@@ -72,6 +74,35 @@ const THINKING_OPEN: &[Hint] = &[
     (Context::Global, &[Action::FoldThinking], " less thinking"),
     (Context::Composer, &[Action::Send], " queue"),
 ];
+const COMPLETING: &[Hint] = &[
+    (Context::Completion, &[Action::Complete(CompleteKey::Accept)], " complete"),
+    (
+        Context::Completion,
+        &[Action::Complete(CompleteKey::Previous), Action::Complete(CompleteKey::Next)],
+        " choose",
+    ),
+    (Context::Global, &[Action::Escape], " close"),
+];
+const COMPLETING_COMMAND: &[Hint] = &[
+    (Context::Completion, &[Action::Complete(CompleteKey::Accept)], " complete"),
+    (Context::Completion, &[Action::Complete(CompleteKey::Enter)], " run"),
+    (
+        Context::Completion,
+        &[Action::Complete(CompleteKey::Previous), Action::Complete(CompleteKey::Next)],
+        " choose",
+    ),
+    (Context::Global, &[Action::Escape], " close"),
+];
+const EARLIER: &[Hint] = &[
+    (Context::Pick, &[], "type to search"),
+    (Context::Pick, &[Action::Pick(PickKey::Narrow)], " this folder / all"),
+    (Context::Pick, &[Action::Pick(PickKey::Previous), Action::Pick(PickKey::Next)], " choose"),
+];
+const SESSIONS: &[Hint] = &[
+    (Context::Pick, &[], "type to search"),
+    (Context::Pick, &[Action::Pick(PickKey::Narrow)], " this folder / all"),
+    (Context::Pick, &[Action::Pick(PickKey::Accept)], " open"),
+];
 const SEARCHING: &[Hint] = &[
     (Context::Find, &[Action::Find(FindKey::Next)], " then n/N next, previous"),
     (Context::Global, &[Action::Escape], " close"),
@@ -111,6 +142,14 @@ const DIFF: &[Hint] = &[
     (Context::Card, &[Action::Card(CardKey::Sides)], " side by side or not"),
     SCROLL,
     (Context::Global, &[Action::ToggleFocus], " on to reading, then writing"),
+];
+const PASTED: &[Hint] = &[
+    (Context::Global, &[Action::FoldDetails], " shows the pasted text"),
+    (Context::Composer, &[Action::Send], " sends it whole"),
+];
+const STASHED: &[Hint] = &[
+    (Context::Composer, &[Action::Stash], " brings the text back"),
+    (Context::Composer, &[Action::Help], " keys"),
 ];
 const REASON: &[Hint] =
     &[(Context::Reason, &[Action::Card(CardKey::SendNo)], " sends the no, with or without a reason")];
@@ -155,8 +194,19 @@ fn hints(model: &Model) -> (String, Role) {
     }
     let text = if let Overlay::Help(help) = &model.overlay {
         hints_of(model, if help.is_filtered() { FILTERED } else { LISTED })
+    } else if let Overlay::Pick(pick) = &model.overlay {
+        hints_of(
+            model,
+            match pick.list {
+                List::Earlier(_) => EARLIER,
+                List::Sessions { .. } => SESSIONS,
+            },
+        )
     } else if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
         hints_of(model, if find.stage == Stage::Writing { SEARCHING } else { FOUND })
+    } else if let (Focus::Composer, Some(popup)) = (model.focus, &model.completion.popup) {
+        let runs = popup.word.place == Place::Command;
+        hints_of(model, if runs { COMPLETING_COMMAND } else { COMPLETING })
     } else if model.focus == Focus::Transcript {
         hints_of(model, if model.selection.mark.is_some() { MARKED } else { READING })
     } else if model.focus == Focus::Card {
@@ -173,6 +223,8 @@ fn hints(model: &Model) -> (String, Role) {
         format!("{}  (you are typing: keys go to the text)", hints_of(model, &WAITING[..1]))
     } else if model.cards.current().is_some() {
         hints_of(model, WAITING)
+    } else if model.composer.editor.chip_before().is_some() {
+        hints_of(model, PASTED)
     } else if model.turn.as_ref().is_some_and(|turn| turn.phase == Phase::Thinking) {
         hints_of(model, if model.look().thinking == Fold::Folded { THINKING } else { THINKING_OPEN })
     } else if model.turn.is_some() {
@@ -181,8 +233,13 @@ fn hints(model: &Model) -> (String, Role) {
         hints_of(model, &[(Context::Global, &[Action::Interrupt], " stops the command")])
     } else if let Some(owner) = model.header.as_ref().and_then(|header| header.read_only.as_ref()) {
         return (format!("read-only: {owner}"), Role::Waiting);
+    } else if model.composer.has_stash() && model.composer.is_empty() {
+        format!("{}  / commands", hints_of(model, STASHED))
     } else {
-        format!("{}  / commands  ! shell", hints_of(model, &[(Context::Composer, &[Action::Help], " keys")]))
+        format!(
+            "{}  / commands  @ mention  ! shell",
+            hints_of(model, &[(Context::Composer, &[Action::Help], " keys")])
+        )
     };
     (text, Role::Dim)
 }
@@ -227,6 +284,9 @@ fn activity(model: &Model) -> Line {
         line = turn_line(model, turn);
     } else if model.shell == Activity::Running {
         line = line.with(format!("{} command  ", model.look().spinner()), Role::Tool);
+    }
+    if model.composer.has_stash() && model.columns >= 60 {
+        line = line.with("stashed  ", Role::Dim);
     }
     let waiting = model.cards.count();
     let role = if waiting > 0 { Role::Waiting } else { Role::Dim };

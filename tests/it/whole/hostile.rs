@@ -20,7 +20,7 @@ fn evil(word: &str) -> String {
     format!("{word}{EVIL}{word}")
 }
 
-fn script() -> String {
+pub fn script() -> String {
     let file = format!("evil{EVIL}.txt");
     format!(
         "reply\n  thinking {thinking}\n  text {text}\n  call read_file {read}\n  call list_dir {{}}\n  \
@@ -47,7 +47,7 @@ fn script() -> String {
     )
 }
 
-fn person() -> Co {
+pub fn person() -> Co {
     let co = Co::new();
     let name = format!("evil{EVIL}.txt");
     std::fs::write(co.workspace().join(&name), evil("inside")).unwrap();

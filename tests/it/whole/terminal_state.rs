@@ -31,6 +31,7 @@ pub fn is_restored(terminal: &Terminal, tty: &Tty) {
     // A program that was stopped may be so before its last words are read.
     terminal.wait_raw("the alternate screen to be left", |raw| {
         count(raw, "\x1b[?1049h") == count(raw, "\x1b[?1049l")
+            && count(raw, "\x1b[22;2t") == count(raw, "\x1b[23;2t")
     });
     terminal.look(|screen| {
         assert!(!screen.alternate_screen(), "the alternate screen was left");
@@ -39,9 +40,14 @@ pub fn is_restored(terminal: &Terminal, tty: &Tty) {
     });
     assert!(tty.is_cooked(), "lines are edited by the terminal");
     let raw = terminal.raw();
-    for (on, off) in
-        [("\x1b[>1u", "\x1b[<1u"), ("\x1b[?1004h", "\x1b[?1004l"), ("\x1b[?2026h", "\x1b[?2026l")]
-    {
+    for (on, off) in [
+        ("\x1b[>1u", "\x1b[<1u"),
+        ("\x1b[?1004h", "\x1b[?1004l"),
+        ("\x1b[?1002h", "\x1b[?1002l"),
+        ("\x1b[?1006h", "\x1b[?1006l"),
+        ("\x1b[?2026h", "\x1b[?2026l"),
+        ("\x1b[22;2t", "\x1b[23;2t"),
+    ] {
         assert_eq!(count(&raw, on), count(&raw, off), "as many {on:?} as {off:?}");
     }
 }
@@ -78,6 +84,14 @@ fn harm(text: &str) -> Option<String> {
 
 /// What follows an allowed sequence, whose escape character is gone already.
 fn after_sequence(text: &str) -> Option<&str> {
+    // The question for the background, and the window's title: never what others wrote.
+    if let Some(rest) = text.strip_prefix("]11;?\u{1b}\\") {
+        return Some(rest);
+    }
+    if let Some(rest) = text.strip_prefix("]2;co") {
+        let (title, rest) = rest.split_once('\u{7}')?;
+        return title.chars().all(|c| c == ' ' || c == '◇' || c.is_ascii_digit()).then_some(rest);
+    }
     let text = text.strip_prefix('[')?;
     let end = text.find(|c: char| ('@'..='~').contains(&c))?;
     let (params, rest) = text.split_at(end);
@@ -86,8 +100,10 @@ fn after_sequence(text: &str) -> Option<&str> {
     let known = match last {
         // Colours and weights; the cursor's place; clearing.
         "m" | "H" | "J" | "K" => numbers,
-        // Modes: cursor shown, alternate screen, synchronized updates, marked pastes, focus reports.
-        "h" | "l" => ["?25", "?1049", "?2026", "?2004", "?1004"].contains(&params),
+        // Modes: cursor shown, alternate screen, synchronized updates, marked pastes, focus reports, the mouse.
+        "h" | "l" => ["?25", "?1049", "?2026", "?2004", "?1004", "?1002", "?1006"].contains(&params),
+        // The title of before, put aside and brought back.
+        "t" => ["22;2", "23;2"].contains(&params),
         // Unambiguous keys.
         "u" => [">1", "<1"].contains(&params),
         _ => false,

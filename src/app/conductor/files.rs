@@ -1,0 +1,178 @@
+//! The files of the workspace, for mentions: looked up beside everything else, kept for a few seconds.
+//!
+//! It never holds up a turn or the face, and is bounded in number and time. Called by the desk.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ignore::{DirEntry, WalkBuilder};
+use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::approval::WorkspaceKind;
+use crate::frontend::channel::Updates;
+use crate::frontend::link::Notice;
+
+/// Paths that are told.
+const TOLD: usize = 20_000;
+/// Paths that are looked at: a walk goes deep first, and the nearest ones are told.
+const LOOKED_AT: usize = 3 * TOLD;
+/// How long a walk may take; what was found by then is told.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+/// How long a list is told again without a new walk.
+const FRESH: Duration = Duration::from_secs(5);
+/// Levels below the home folder or `/` that are looked at.
+const SHALLOW: usize = 3;
+
+/// Looks up files, one walk at a time.
+pub(super) struct Files {
+    shared: Arc<Mutex<Shared>>,
+    /// Ends the walk when nobody is left to hear of it.
+    cancel: CancellationToken,
+    _ends: DropGuard,
+}
+
+#[derive(Default)]
+struct Shared {
+    walking: Option<PathBuf>,
+    found: Option<Found>,
+}
+
+#[derive(Clone)]
+struct Found {
+    root: PathBuf,
+    at: Instant,
+    paths: Vec<String>,
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        let cancel = CancellationToken::new();
+        Self { shared: Arc::default(), cancel: cancel.clone(), _ends: cancel.drop_guard() }
+    }
+}
+
+impl Files {
+    /// Sees to it that the files below `root` are told soon.
+    pub(super) async fn tell(&self, root: &Path, kind: WorkspaceKind, updates: &Updates) {
+        let fresh = {
+            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let fresh =
+                shared.found.as_ref().filter(|found| found.root == root && found.at.elapsed() < FRESH);
+            match fresh {
+                Some(found) => Some(found.paths.clone()),
+                None if shared.walking.as_deref() == Some(root) => return,
+                None => {
+                    shared.walking = Some(root.to_owned());
+                    None
+                }
+            }
+        };
+        match fresh {
+            // The face may be gone; then nobody wants the files.
+            Some(paths) => {
+                let _ = updates.notice(Notice::Files { paths }).await;
+            }
+            None => self.start(root.to_owned(), kind, updates.clone()),
+        }
+    }
+
+    fn start(&self, root: PathBuf, kind: WorkspaceKind, updates: Updates) {
+        let (shared, cancel) = (Arc::clone(&self.shared), self.cancel.clone());
+        let stop = cancel.clone();
+        let walked = root.clone();
+        let walk = tokio::task::spawn_blocking(move || walk(&walked, kind, &stop));
+        tokio::spawn(async move {
+            let paths = tokio::select! {
+                paths = walk => paths.unwrap_or_default(),
+                () = cancel.cancelled() => return,
+            };
+            {
+                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                if shared.walking.as_ref() != Some(&root) {
+                    // Another session was entered meanwhile; its files are on their way.
+                    return;
+                }
+                shared.walking = None;
+                shared.found = Some(Found { root, at: Instant::now(), paths: paths.clone() });
+            }
+            let _ = updates.notice(Notice::Files { paths }).await;
+        });
+    }
+}
+
+/// Paths relative to `root`, folders with `/` behind them, the nearest first.
+fn walk(root: &Path, kind: WorkspaceKind, cancel: &CancellationToken) -> Vec<String> {
+    let started = Instant::now();
+    let mut builder = WalkBuilder::new(root);
+    builder.hidden(false).require_git(false);
+    match kind {
+        WorkspaceKind::Project => builder.filter_entry(|entry| entry.file_name() != ".git"),
+        WorkspaceKind::HomeOrRoot => builder.max_depth(Some(SHALLOW)).filter_entry(is_plain),
+    };
+    let mut found = Vec::new();
+    for entry in builder.build().filter_map(Result::ok) {
+        if cancel.is_cancelled() || started.elapsed() > PATIENCE || found.len() >= LOOKED_AT {
+            break;
+        }
+        let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        // A name that is no text cannot be typed.
+        let typed = |path: &&str| !path.is_empty() && !path.contains(char::is_control);
+        let Some(path) = path.to_str().filter(typed) else { continue };
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        found.push(if is_folder { format!("{path}/") } else { path.to_owned() });
+    }
+    found.sort_by_cached_key(|path| (path.trim_end_matches('/').matches('/').count(), path.to_lowercase()));
+    found.truncate(TOLD);
+    found
+}
+
+/// Hidden folders of a home folder hold what programs keep there; nobody mentions that.
+fn is_plain(entry: &DirEntry) -> bool {
+    entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_files_come_first_and_ignored_ones_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        for path in [
+            ".git/config",
+            ".github/ci.yml",
+            ".gitignore",
+            "B.md",
+            "a.rs",
+            "src/x/y.rs",
+            "target/big",
+            "tmp/z",
+        ] {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        std::fs::write(dir.path().join(".gitignore"), "target\n").unwrap();
+        let cancel = CancellationToken::new();
+        let project = walk(dir.path(), WorkspaceKind::Project, &cancel);
+        let expected = [
+            ".github/",
+            ".gitignore",
+            "a.rs",
+            "B.md",
+            "src/",
+            "tmp/",
+            ".github/ci.yml",
+            "src/x/",
+            "tmp/z",
+            "src/x/y.rs",
+        ];
+        assert_eq!(project, expected);
+        let home = walk(dir.path(), WorkspaceKind::HomeOrRoot, &cancel);
+        assert_eq!(home, ["a.rs", "B.md", "src/", "tmp/", "src/x/", "tmp/z", "src/x/y.rs"]);
+        cancel.cancel();
+        assert!(walk(dir.path(), WorkspaceKind::Project, &cancel).is_empty());
+    }
+}

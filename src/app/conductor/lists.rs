@@ -1,0 +1,237 @@
+//! What a face lists: sessions, the end of one, and lines entered before.
+//!
+//! Everything is read from the store; the session at hand is not touched. Called by the desk.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::desk::Desk;
+use super::view::named_by;
+use crate::app::{App, Opened, Opening};
+use crate::approval::Decider;
+use crate::command::Say;
+use crate::frontend::link::{EarlierLine, Notice, SessionLine};
+use crate::history::SessionId;
+use crate::message::{AssistantMessage, Message, PartKind, UserPart};
+use crate::session::Session;
+use crate::stdx::text::one_line_summary;
+use crate::store::{InputScope, SessionFilter, SessionSummary, TypedLine};
+
+/// Sessions that are looked at for a list.
+const LISTED: usize = 200;
+/// Sessions of this folder that the first screen may show.
+const RECENT: usize = 12;
+/// Lines entered before that can be searched.
+const EARLIER: usize = 2_000;
+/// Messages of a preview, and characters of each of their texts.
+const PREVIEWED: usize = 8;
+const PREVIEW_TEXT: usize = 2_000;
+/// Cells of a title.
+const TITLE: usize = 60;
+
+impl Desk {
+    /// Tells the face the sessions of this folder that were used last.
+    pub(super) async fn recent(&self) {
+        let here = SessionFilter::Folder(self.app.world.workspace.clone());
+        self.list(&[(here, RECENT)]).await;
+    }
+
+    /// Tells the face every session that can be opened, as far as it can list them.
+    pub(super) async fn sessions(&self) {
+        let here = SessionFilter::Folder(self.app.world.workspace.clone());
+        self.list(&[(here, LISTED), (SessionFilter::All, LISTED)]).await;
+    }
+
+    async fn list(&self, filters: &[(SessionFilter, usize)]) {
+        let mut found: Vec<SessionSummary> = Vec::new();
+        for (filter, limit) in filters {
+            match self.app.store.sessions(filter.clone(), *limit).await {
+                Ok(sessions) => found.extend(sessions),
+                Err(error) => return self.say(Say::error("sessions", format!("{error}."))).await,
+            }
+        }
+        let mut seen = HashSet::from([self.session.clone()]);
+        found.retain(|one| seen.insert(one.id.clone()));
+        found.sort_by_key(|one| std::cmp::Reverse(one.updated));
+        let now = self.app.store.clock().now();
+        let mut sessions = Vec::new();
+        for one in found {
+            let Some(title) = title(&self.app, &one).await else { continue };
+            sessions.push(SessionLine {
+                title,
+                here: one.workspace == self.app.world.workspace,
+                when: when(one.updated, now, &TimeZone::system()),
+                id: one.id,
+                workspace: one.workspace,
+                turns: one.turns,
+                waiting: one.waiting,
+            });
+        }
+        self.tell(Notice::Sessions { sessions }).await;
+    }
+
+    /// Tells the face the end of a session's conversation, beside everything else.
+    pub(super) fn preview(&self, session: SessionId) {
+        let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
+        tokio::spawn(async move {
+            let messages = match Session::read(&app.store, &session).await {
+                Ok(history) => {
+                    let all: Vec<&Message> = history.messages().collect();
+                    all[all.len().saturating_sub(PREVIEWED)..].iter().map(|one| shortened(one)).collect()
+                }
+                Err(_) => Vec::new(),
+            };
+            // The face may be gone; then nobody wants to see it.
+            let _ = updates.notice(Notice::Preview { session, messages }).await;
+        });
+    }
+
+    /// Tells the face what was entered in all sessions.
+    pub(super) async fn earlier(&self) {
+        match self.app.store.typed(InputScope::All, EARLIER).await {
+            Ok(typed) => {
+                let lines = each_once(typed, &self.app.world.workspace);
+                self.tell(Notice::Earlier { lines }).await;
+            }
+            Err(error) => {
+                let text = format!("Earlier lines could not be read: {error}.");
+                self.say(Say::warning("history", text)).await;
+            }
+        }
+    }
+
+    /// Gets hold of another session; where that fails the person is told, and stays.
+    pub(super) async fn get(&self, session: &SessionId) -> Option<Opened> {
+        if *session == self.session {
+            return None;
+        }
+        match Opening::Resume(session.0.clone()).open(&self.app, Decider::Tui).await {
+            Ok(opened) => Some(opened),
+            Err(error) => {
+                self.say(Say::error("resume", format!("{error}."))).await;
+                None
+            }
+        }
+    }
+}
+
+/// Each line where it was entered last; one entered here at any time counts as entered here.
+fn each_once(typed: Vec<TypedLine>, here: &Path) -> Vec<EarlierLine> {
+    let mut lines: Vec<EarlierLine> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for line in typed {
+        let is_here = line.workspace == here;
+        if let Some(known) = places.get(&line.text).and_then(|at| lines.get_mut(*at)) {
+            known.here |= is_here;
+            continue;
+        }
+        places.insert(line.text.clone(), lines.len());
+        lines.push(EarlierLine { text: line.text, here: is_here });
+    }
+    lines
+}
+
+/// What a session is called in a list; `None` for one in which nothing was said, written or left open.
+async fn title(app: &App, one: &SessionSummary) -> Option<String> {
+    if let Some(title) = &one.title {
+        return Some(one_line_summary(title, TITLE));
+    }
+    if one.turns > 0 || one.waiting > 0 {
+        return Some("untitled".to_owned());
+    }
+    let history = Session::read(&app.store, &one.id).await.ok()?;
+    let queued = history.queued().first().and_then(|parts| named_by(parts));
+    let draft = (!history.draft().trim().is_empty())
+        .then(|| format!("draft: {}", one_line_summary(history.draft(), TITLE)));
+    queued.or(draft)
+}
+
+/// A message with no more text than a preview shows.
+fn shortened(message: &Message) -> Message {
+    match message {
+        Message::User { parts } => {
+            let texts = parts.iter().filter_map(|part| match part {
+                UserPart::Text { text } => Some(UserPart::Text { text: beginning(text) }),
+                UserPart::Image { .. } | UserPart::Note { .. } => None,
+            });
+            Message::User { parts: texts.collect() }
+        }
+        Message::Assistant(reply) => {
+            let mut short = AssistantMessage { parts: Vec::new(), ..reply.clone() };
+            for part in &reply.parts {
+                match &part.kind {
+                    PartKind::Text { text } => {
+                        let mut part = part.clone();
+                        part.kind = PartKind::Text { text: beginning(text) };
+                        short.parts.push(part);
+                    }
+                    PartKind::ToolCall(_) => short.parts.push(part.clone()),
+                    PartKind::Thinking { .. } | PartKind::Native => {}
+                }
+            }
+            Message::Assistant(short)
+        }
+        Message::ToolReturns { returns } => {
+            let mut returns = returns.clone();
+            for returned in &mut returns {
+                returned.content.clear();
+            }
+            Message::ToolReturns { returns }
+        }
+    }
+}
+
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(PREVIEW_TEXT) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}…", text.split_at(at).0),
+    }
+}
+
+/// A moment as a person would say it.
+fn when(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+    let seconds = now.as_second().saturating_sub(then.as_second());
+    match seconds {
+        ..60 => return "just now".to_owned(),
+        60..3_600 => return format!("{} min ago", seconds / 60),
+        3_600..21_600 => return format!("{} h ago", seconds / 3_600),
+        21_600.. => {}
+    }
+    let (then, now) = (then.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
+    let days = (now.date() - then.date()).get_days();
+    let format = match days {
+        ..=0 => "today %H:%M",
+        1 => "yesterday %H:%M",
+        2..=6 => "%a %H:%M",
+        7.. if then.year() == now.year() => "%-d %b",
+        7.. => "%-d %b %Y",
+    };
+    then.strftime(format).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_said_as_people_do() {
+        let now: Timestamp = "2026-11-21T20:11:00Z".parse().unwrap();
+        for (then, said) in [
+            ("2026-11-21T20:12:00Z", "just now"),
+            ("2026-11-21T20:10:30Z", "just now"),
+            ("2026-11-21T19:31:00Z", "40 min ago"),
+            ("2026-11-21T18:00:00Z", "2 h ago"),
+            ("2026-11-21T09:05:00Z", "today 09:05"),
+            ("2026-11-20T23:59:00Z", "yesterday 23:59"),
+            ("2026-11-19T12:00:00Z", "Thu 12:00"),
+            ("2026-11-12T12:00:00Z", "12 Nov"),
+            ("2025-10-03T12:00:00Z", "3 Oct 2025"),
+        ] {
+            assert_eq!(when(then.parse().unwrap(), now, &TimeZone::UTC), said, "{then}");
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! The person's lines: answers to the open question, commands of this face, and everything else, which is the owner's.
+//!
+//! Nothing is approved by an empty line, by a line that was there before the question, before all that the request would
+//! do was printed, or, where the risk is HIGH, by one line alone.
+
+use serde_json::Value;
+
+use super::approvals::{MOST_HASTY, Open, PAGE, Stage, State};
+use super::page::At;
+use super::state::{Activity, Awaiting, Echo, Plain, Source};
+use super::words;
+use crate::agent::port::Op;
+use crate::approval::{Approval, Remember};
+use crate::command::{Entry, dispatch};
+use crate::frontend::link::Ask;
+use crate::stdx::text::one_line_summary;
+
+const CHOICES: &str = "1 yes  2 no  3 edit  4 later  5 details. Choice: ";
+const CONFIRM: &str = "HIGH risk: type yes to approve: ";
+const REASON: &str = "Reason for the model, or an empty line for none: ";
+const ARGUMENTS: &str = "New arguments as one line of JSON, or an empty line to go back: ";
+
+const NO_CHOICE: &str =
+    "Type 1, 2, 3, 4 or 5. Anything else must wait: 4 puts this off, \"later all\" puts all of them off.";
+const TOO_SOON: &str = "That came too soon to be an answer: type it again.";
+const UNSEEN: &str = "Not approved: not all of it was printed yet. 5 prints it.";
+const CUT: &str = "A terminal gives no longer line than 4095 bytes, so the end of this one may be lost. It was not sent. \
+                   Put a long text into a file and name that.";
+
+/// Bytes of arguments that can be edited: an answer has to fit a terminal's line.
+const LONGEST_EDIT: usize = 3_000;
+
+/// What this face understands itself, for `/help`.
+const OWN_COMMANDS: &str = "/decide: go through the approvals that wait\n/stop: stop what runs, as Ctrl+C does\n/retry: \
+                            do not wait before the next try\n/open NUMBER: go on in a session that /resume \
+                            listed\nA line that ends in \\ goes on in the next one.";
+
+impl Plain {
+    /// A line of the person.
+    pub(super) fn hear(&mut self, text: &str) {
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        let written_at = self.page.at();
+        match self.setup.echo {
+            Echo::Seen => self.page.entered(),
+            Echo::Unseen => self.page.entered_unseen(text),
+        }
+        if self.is_cut(text) {
+            return self.page.line(CUT);
+        }
+        if self.approvals.open.is_some() {
+            return self.answer(text);
+        }
+        let Some(text) = self.joined(text) else { return };
+        if self.own_command(&text) {
+            return;
+        }
+        if self.approvals.asks() {
+            return self.keep(text);
+        }
+        if self.setup.echo == Echo::Seen
+            && written_at == At::Prompt
+            && let Entry::Prompt { text } = dispatch(&text)
+        {
+            self.echoed = Some(text);
+        }
+        self.say(text);
+    }
+
+    /// The line with those before it that ended in a backslash; `None` while it goes on.
+    fn joined(&mut self, text: &str) -> Option<String> {
+        if let Some(more) = text.strip_suffix('\\') {
+            self.begun.push_str(more);
+            self.begun.push('\n');
+            return None;
+        }
+        Some(std::mem::take(&mut self.begun) + text)
+    }
+
+    /// Keeps a line until no question is open.
+    fn keep(&mut self, text: String) {
+        if text.trim().is_empty() {
+            return;
+        }
+        if self.setup.source == Source::Terminal {
+            self.page
+                .line(&format!("Kept until the approvals are answered: {}", one_line_summary(&text, 300)));
+        }
+        self.ahead.push_back(text);
+    }
+
+    /// The question can be read now; these lines, and the beginning of one, were there before.
+    pub(super) fn typed_before(&mut self, before: Vec<String>, begun: &str) {
+        let now = self.now_ms;
+        if let Some(open) = &mut self.approvals.open {
+            open.since_ms.get_or_insert(now);
+        }
+        let mut before = before;
+        if self.ahead.is_empty() && self.begun.is_empty() {
+            let answers = before.iter().take_while(|line| is_choice(line)).count();
+            self.no_answers(&before.drain(..answers).collect::<Vec<_>>());
+        }
+        for line in before {
+            if let Some(line) = self.joined(&line) {
+                self.keep(line);
+            }
+        }
+        if !begun.is_empty() {
+            let begun = one_line_summary(begun, 300);
+            self.page.line(&format!("You were writing: {begun}"));
+            self.page.line("It was not sent; write it again after the question.");
+        }
+    }
+
+    /// Lines that would answer a question, were they not older than it: they are no prompts either.
+    fn no_answers(&mut self, lines: &[String]) {
+        match lines {
+            [] => {}
+            [line] => {
+                let line = line.trim();
+                self.page.line(&format!("\"{line}\" was there before the question and does not answer it."));
+            }
+            [line, more @ ..] => {
+                let (line, more) = (line.trim(), more.len());
+                let text = format!(
+                    "\"{line}\" and {more} more were there before the question and do not answer it."
+                );
+                self.page.line(&text);
+            }
+        }
+    }
+
+    /// What this face does itself; whether it was that.
+    fn own_command(&mut self, text: &str) -> bool {
+        let (command, args) = text.trim_end().split_once(' ').unwrap_or((text.trim_end(), ""));
+        if command == "/open" {
+            self.open_session(args);
+            return true;
+        }
+        match text.trim_end() {
+            "/decide" => {
+                if self.approvals.bring_back() == 0 && !self.approvals.asks() {
+                    self.page.line("Nothing waits for you.");
+                }
+            }
+            "/stop" => {
+                if self.stop() == Activity::Idle {
+                    self.page.line("Nothing runs.");
+                }
+            }
+            "/retry" => self.send(Ask::Op(Op::RetryNow)),
+            "/help" => {
+                self.page.line("commands of plain mode:");
+                self.page.block(OWN_COMMANDS, "  ");
+                return false;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Asks the next question.
+    pub(super) fn ask(&mut self) {
+        let of = self.approvals.round();
+        let Some(entry) = self.approvals.next() else { return };
+        let (request, number) = (entry.request.clone(), entry.number);
+        let mut rows = words::body(&request);
+        let body = rows.len();
+        rows.extend(words::facts(&request, self.header.as_ref()));
+        self.page.line(&words::question(&request, number, of));
+        let seen = if body <= PAGE {
+            self.page.block(&rows[..body].join("\n"), "    ");
+            body
+        } else {
+            self.page
+                .line(&format!("    It has {body} lines. 5 prints them; a yes counts after the last one."));
+            0
+        };
+        self.page.prompt(&format!("  {CHOICES}"));
+        let open = Open {
+            request,
+            number,
+            stage: Stage::Choice,
+            rows,
+            body,
+            seen,
+            since_ms: None,
+            hasty: 0,
+            repeated: 0,
+        };
+        self.approvals.open = Some(open);
+        self.asked = true;
+    }
+
+    /// The open question's own line once more, because something stands between it and the person.
+    pub(super) fn ask_again(&mut self) {
+        let Some(open) = &self.approvals.open else { return };
+        let number = open.number;
+        match &open.stage {
+            Stage::Choice => {
+                let of = self.approvals.round();
+                self.page.prompt(&format!("  Approval {number} of {of}: {CHOICES}"));
+            }
+            Stage::Confirm(_) => self.page.prompt(&format!("  {CONFIRM}")),
+            Stage::Reason => self.page.prompt(&format!("  {REASON}")),
+            Stage::Edit => self.page.prompt(&format!("  {ARGUMENTS}")),
+        }
+    }
+
+    /// A line while a question is open.
+    fn answer(&mut self, text: &str) {
+        let now = self.now_ms;
+        let Some(open) = &mut self.approvals.open else { return };
+        let asks_owner = open.stage == Stage::Choice && text.starts_with(['/', '!']);
+        if asks_owner {
+            if !self.own_command(text) {
+                self.say(text.to_owned());
+            }
+            return;
+        }
+        if !open.takes_answers(now) {
+            return self.hasty();
+        }
+        let word = text.trim().to_lowercase();
+        match open.stage.clone() {
+            Stage::Choice => self.choose(&word),
+            Stage::Confirm(approval) if word == "yes" => self.decide(approval),
+            Stage::Confirm(_) => {
+                open.stage = Stage::Choice;
+                self.page.line("Not approved.");
+            }
+            Stage::Reason => {
+                let reason = Some(text.trim().to_owned()).filter(|reason| !reason.is_empty());
+                self.decide(Approval::Deny { reason });
+            }
+            Stage::Edit => self.edited(text.trim()),
+        }
+    }
+
+    /// A line that came too soon: what follows it has to leave time again.
+    fn hasty(&mut self) {
+        let now = self.now_ms;
+        let Some(open) = &mut self.approvals.open else { return };
+        open.since_ms = open.since_ms.map(|_| now);
+        open.hasty += 1;
+        if open.hasty <= MOST_HASTY {
+            return self.page.line(TOO_SOON);
+        }
+        match self.setup.source {
+            Source::Terminal => self.all_later(),
+            Source::Pipe => self.flood(),
+        }
+    }
+
+    fn choose(&mut self, word: &str) {
+        match word {
+            "1" | "yes" => self.yes(Approval::yes()),
+            "2" | "no" => self.stage(Stage::Reason),
+            "3" | "edit" => self.edit(),
+            "4" | "later" => self.decide(Approval::Later),
+            "5" | "details" => {
+                if let Some(open) = &mut self.approvals.open {
+                    let page = open.page().join("\n");
+                    self.page.block(&page, "    ");
+                }
+            }
+            "later all" => self.all_later(),
+            "" => self.repeat(),
+            _ => self.page.line(NO_CHOICE),
+        }
+    }
+
+    fn stage(&mut self, stage: Stage) {
+        let Some(open) = &mut self.approvals.open else { return };
+        open.stage = stage;
+        self.ask_again();
+    }
+
+    /// What follows is a question of its own: nothing that is there already answers it.
+    fn stage_anew(&mut self, stage: Stage) {
+        if let Some(open) = &mut self.approvals.open {
+            open.since_ms = None;
+        }
+        self.stage(stage);
+        self.asked = true;
+    }
+
+    /// The question's sentence again, once; after that only its choices.
+    fn repeat(&mut self) {
+        let of = self.approvals.round();
+        let Some(open) = &mut self.approvals.open else { return };
+        open.repeated += 1;
+        if open.repeated == 1 {
+            let text = words::question(&open.request, open.number, of);
+            self.page.line(&text);
+        }
+    }
+
+    fn yes(&mut self, approval: Approval) {
+        let Some(open) = &self.approvals.open else { return };
+        if !open.is_seen() {
+            return self.page.line(UNSEEN);
+        }
+        if words::is_high(&open.request) {
+            return self.stage_anew(Stage::Confirm(approval));
+        }
+        self.decide(approval);
+    }
+
+    fn edit(&mut self) {
+        let Some(open) = &self.approvals.open else { return };
+        if !open.is_seen() {
+            return self.page.line(UNSEEN);
+        }
+        let json = open.request.args.to_string();
+        if json.len() > LONGEST_EDIT {
+            return self.page.line("Too long to edit here: 2 with a reason, and the model writes it anew.");
+        }
+        self.page.line("    The arguments now:");
+        self.page.block(&json, "    ");
+        self.stage_anew(Stage::Edit);
+    }
+
+    fn edited(&mut self, text: &str) {
+        let Some(open) = &mut self.approvals.open else { return };
+        if text.is_empty() {
+            open.stage = Stage::Choice;
+            return;
+        }
+        let args: Value = match serde_json::from_str(text) {
+            Ok(args @ Value::Object(_)) => args,
+            Ok(_) => return self.page.line("The arguments must be one JSON object: { … }."),
+            Err(error) => return self.page.line(&format!("That is no JSON: {error}.")),
+        };
+        if args == open.request.args {
+            return self.yes(Approval::yes());
+        }
+        let instead = Some((open.request.tool.clone(), args));
+        self.yes(Approval::Approve { instead, remember: Remember::Once });
+    }
+
+    /// Sends the decision on the open request.
+    fn decide(&mut self, approval: Approval) {
+        let Some(open) = self.approvals.open.take() else { return };
+        self.page.line(&format!("Approval {}: {}.", open.number, words::decision(&approval)));
+        let id = open.request.id;
+        match approval {
+            Approval::Later => {
+                self.approvals.mark(&id, State::Aside);
+                // Between turns it waits in the inbox already.
+                if self.turn == Activity::Idle {
+                    return;
+                }
+            }
+            Approval::Approve { .. } | Approval::Deny { .. } => {
+                self.approvals.mark(&id, State::Sent);
+                self.awaiting = self.awaits_decision();
+            }
+        }
+        self.send(Ask::Op(Op::Decide { request: id, approval }));
+    }
+
+    /// What follows from the decision that is on its way: with the last one, the turn that waited goes on by itself.
+    fn awaits_decision(&self) -> Awaiting {
+        let guest = self.header.as_ref().is_some_and(|header| header.read_only.is_some());
+        match self.turn {
+            Activity::Running => self.awaiting,
+            Activity::Idle if guest || self.approvals.asks() || self.approvals.count(State::Aside) > 0 => {
+                Awaiting::Answer
+            }
+            Activity::Idle => Awaiting::Idle,
+        }
+    }
+
+    fn all_later(&mut self) {
+        self.page.line("All approvals: later.");
+        self.approvals.put_all_off();
+        if self.turn == Activity::Running {
+            self.send(Ask::Op(Op::Defer));
+        }
+    }
+}
+
+/// Whether a line would answer a question.
+fn is_choice(line: &str) -> bool {
+    let line = line.trim().to_lowercase();
+    matches!(line.as_str(), "1" | "2" | "3" | "4" | "5" | "y" | "yes" | "no" | "edit" | "later" | "details")
+        || line == "later all"
+}

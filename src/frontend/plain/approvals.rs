@@ -1,0 +1,212 @@
+//! The requests that wait for the person, asked one after another, and where the open question stands.
+//!
+//! Plain data: it prints nothing and decides nothing. A request is never lost: one that is put off stays here, counted,
+//! until it is settled.
+
+use crate::approval::{Approval, Request, RequestId};
+
+/// Lines that may come too soon before the question is given up.
+pub(super) const MOST_HASTY: usize = 10;
+
+/// Rows of details that are printed at once; what is longer comes in pages of as many.
+pub(super) const PAGE: usize = 200;
+
+/// For this long after a question, and after a line that came too soon, nothing counts as an answer: nobody reads as
+/// fast, and lines that come without a pause are no answers at all.
+pub(super) const GUARD_MS: u64 = 500;
+
+#[derive(Debug, Default)]
+pub(super) struct Approvals {
+    list: Vec<Entry>,
+    pub(super) open: Option<Open>,
+    /// Questions of this round so far, answered ones included.
+    round: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) request: Request,
+    /// In its round, from 1.
+    pub(super) number: usize,
+    pub(super) state: State,
+}
+
+/// How far a request has been dealt with here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// To be asked.
+    New,
+    /// Put off: asked again when the person wants it.
+    Aside,
+    /// Answered; the owner says how it was settled.
+    Sent,
+}
+
+/// The question that is asked just now.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) request: Request,
+    pub(super) number: usize,
+    pub(super) stage: Stage,
+    /// What it would do, then everything else there is to know.
+    pub(super) rows: Vec<String>,
+    /// How many of the rows say what it would do.
+    pub(super) body: usize,
+    /// Rows printed so far, without a gap from the first.
+    pub(super) seen: usize,
+    /// Since when the question can be read; `None` until it is out.
+    pub(super) since_ms: Option<u64>,
+    /// Lines that came too soon to be answers.
+    pub(super) hasty: usize,
+    /// Empty lines that were answered.
+    pub(super) repeated: usize,
+}
+
+/// What the next line means.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Stage {
+    Choice,
+    /// HIGH: holds what a `yes` sends.
+    Confirm(Approval),
+    Reason,
+    Edit,
+}
+
+impl Open {
+    /// Whether everything it would do was printed.
+    pub(super) fn is_seen(&self) -> bool {
+        self.seen >= self.body
+    }
+
+    /// Whether a line that comes now may be an answer.
+    pub(super) fn takes_answers(&self, now_ms: u64) -> bool {
+        match self.stage {
+            // Only a no comes of it.
+            Stage::Reason => true,
+            Stage::Choice | Stage::Confirm(_) | Stage::Edit => {
+                self.since_ms.is_some_and(|since| now_ms >= since + GUARD_MS)
+            }
+        }
+    }
+
+    /// The rows of the next page, which count as printed; after the last one the first again.
+    pub(super) fn page(&mut self) -> Vec<String> {
+        let from = if self.seen >= self.rows.len() { 0 } else { self.seen };
+        // What stands there already is read again with the rest where it is short.
+        let from = if self.rows.len() <= PAGE { 0 } else { from };
+        let to = (from + PAGE).min(self.rows.len());
+        self.seen = self.seen.max(to);
+        let mut rows = self.rows[from..to].to_vec();
+        if self.rows.len() > PAGE {
+            let more = if to < self.rows.len() { "; 5 prints more" } else { "" };
+            rows.push(format!("(lines {} to {to} of {}{more})", from + 1, self.rows.len()));
+        }
+        rows
+    }
+}
+
+impl Approvals {
+    pub(super) fn get(&self, id: &RequestId) -> Option<&Entry> {
+        self.list.iter().find(|entry| entry.request.id == *id)
+    }
+
+    /// A request came, or came back, and is to be asked.
+    pub(super) fn add(&mut self, request: Request) {
+        self.list.retain(|entry| entry.request.id != request.id);
+        self.round += 1;
+        self.list.push(Entry { request, number: self.round, state: State::New });
+    }
+
+    /// Exactly these wait; gives the numbers of those that do not any more. New ones wait until they are asked for.
+    pub(super) fn replace(&mut self, requests: Vec<Request>) -> Vec<usize> {
+        let gone = |entry: &Entry| !requests.iter().any(|request| request.id == entry.request.id);
+        let asked = |entry: &&Entry| gone(entry) && entry.state == State::New;
+        let numbers = self.list.iter().filter(asked).map(|entry| entry.number).collect();
+        self.list.retain(|entry| !gone(entry));
+        if self.open.as_ref().is_some_and(|open| self.get(&open.request.id).is_none()) {
+            self.open = None;
+        }
+        for request in requests {
+            if self.get(&request.id).is_none() {
+                self.list.push(Entry { request, number: 0, state: State::Aside });
+            }
+        }
+        numbers
+    }
+
+    /// It is settled; gives what was known of it.
+    pub(super) fn remove(&mut self, id: &RequestId) -> Option<Entry> {
+        self.withdraw(id);
+        let at = self.list.iter().position(|entry| entry.request.id == *id)?;
+        Some(self.list.remove(at))
+    }
+
+    /// It still waits, but is not asked any more.
+    pub(super) fn put_off(&mut self, id: &RequestId) {
+        self.withdraw(id);
+        self.mark(id, State::Aside);
+    }
+
+    pub(super) fn put_all_off(&mut self) {
+        self.open = None;
+        for entry in &mut self.list {
+            entry.state = State::Aside;
+        }
+    }
+
+    pub(super) fn mark(&mut self, id: &RequestId, state: State) {
+        if let Some(entry) = self.list.iter_mut().find(|entry| entry.request.id == *id) {
+            entry.state = state;
+        }
+    }
+
+    fn withdraw(&mut self, id: &RequestId) {
+        if self.open.as_ref().is_some_and(|open| open.request.id == *id) {
+            self.open = None;
+        }
+    }
+
+    /// Starts a round with everything that was put off; how many those are.
+    pub(super) fn bring_back(&mut self) -> usize {
+        let mut count = 0;
+        for entry in self.list.iter_mut().filter(|entry| entry.state == State::Aside) {
+            count += 1;
+            self.round += 1;
+            (entry.state, entry.number) = (State::New, self.round);
+        }
+        count
+    }
+
+    /// What was sent and not settled is put off: the decision did not count. The numbers of those.
+    pub(super) fn undecide(&mut self) -> Vec<usize> {
+        let sent = self.list.iter_mut().filter(|entry| entry.state == State::Sent);
+        sent.map(|entry| {
+            entry.state = State::Aside;
+            entry.number
+        })
+        .collect()
+    }
+
+    /// The next request to ask, where none is open; with none left the round is over.
+    pub(super) fn next(&mut self) -> Option<&Entry> {
+        let at = self.list.iter().position(|entry| entry.state == State::New);
+        if at.is_none() && self.open.is_none() && self.count(State::Sent) == 0 {
+            self.round = 0;
+        }
+        at.map(|at| &self.list[at])
+    }
+
+    pub(super) fn count(&self, state: State) -> usize {
+        self.list.iter().filter(|entry| entry.state == state).count()
+    }
+
+    /// Questions of this round.
+    pub(super) fn round(&self) -> usize {
+        self.round
+    }
+
+    /// Whether something is asked or about to be.
+    pub(super) fn asks(&self) -> bool {
+        self.open.is_some() || self.count(State::New) > 0
+    }
+}

@@ -1,0 +1,195 @@
+//! Standard input as lines, and what of it is there already.
+//!
+//! It is read only when it has something, so that nothing blocks and no thread sits in a read. Lines of a terminal are
+//! the terminal's own work. Called by this front end's loop only.
+
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcgetpgrp, tcsetattr};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use super::state::Source;
+
+/// Bytes of the longest line.
+const LONGEST: usize = 8 * 1024 * 1024;
+
+/// Bytes that are kept of what was there before a question.
+const MOST_BEFORE: usize = 1024 * 1024;
+
+/// Bytes of one read.
+const PIECE: usize = 16 * 1024;
+
+pub(super) struct Stdin {
+    /// `None` for a file, which always has something.
+    watched: Option<AsyncFd<OwnedFd>>,
+    fd: OwnedFd,
+    source: Source,
+    buffer: Vec<u8>,
+    state: State,
+    /// The beginning of the buffer was there before the last question.
+    torn: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    Ended,
+    Lost,
+}
+
+/// The next thing that standard input says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Read {
+    Line(String),
+    /// A line that began before the last question.
+    Torn(String),
+    End,
+    /// A line is longer than can be kept.
+    Flood,
+    /// The terminal is gone.
+    Lost,
+}
+
+/// What was there already.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Drained {
+    pub(super) lines: Vec<String>,
+    /// The beginning of a line, on a terminal: it is gone from there.
+    pub(super) begun: String,
+    pub(super) flood: bool,
+}
+
+impl Stdin {
+    pub(super) fn open(source: Source) -> io::Result<Self> {
+        let fd = io::stdin().as_fd().try_clone_to_owned()?;
+        let watched = watch(fd.try_clone()?).ok();
+        Ok(Self { watched, fd, source, buffer: Vec::new(), state: State::Open, torn: false })
+    }
+
+    /// The next line, or the end. Cancel-safe: what was read of a line stays here.
+    pub(super) async fn next(&mut self) -> Read {
+        loop {
+            if let Some(line) = self.line() {
+                return if std::mem::take(&mut self.torn) { Read::Torn(line) } else { Read::Line(line) };
+            }
+            if self.buffer.len() > LONGEST {
+                return Read::Flood;
+            }
+            match self.state {
+                State::Open => {}
+                State::Ended if self.buffer.is_empty() => return Read::End,
+                // The last line of a file may have no end.
+                State::Ended => self.buffer.push(b'\n'),
+                State::Lost => return Read::Lost,
+            }
+            if self.state != State::Open {
+                continue;
+            }
+            if let Some(watched) = &self.watched {
+                let Ok(mut ready) = watched.readable().await else { return Read::Lost };
+                if !has_more(&self.fd) {
+                    ready.clear_ready();
+                    continue;
+                }
+            }
+            self.read();
+        }
+    }
+
+    fn line(&mut self) -> Option<String> {
+        let end = self.buffer.iter().position(|byte| *byte == b'\n')?;
+        let rest = self.buffer.split_off(end + 1);
+        let line = std::mem::replace(&mut self.buffer, rest);
+        Some(String::from_utf8_lossy(&line[..end]).into_owned())
+    }
+
+    /// All whole lines.
+    fn lines(&mut self) -> Vec<String> {
+        let end = self.buffer.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let rest = self.buffer.split_off(end);
+        let whole = std::mem::replace(&mut self.buffer, rest);
+        let text = String::from_utf8_lossy(&whole);
+        text.split_terminator('\n').map(str::to_owned).collect()
+    }
+
+    fn read(&mut self) {
+        let mut piece = [0; PIECE];
+        match rustix::io::read(&self.fd, &mut piece) {
+            Ok(0) => self.state = State::Ended,
+            Ok(length) => self.buffer.extend_from_slice(&piece[..length]),
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+            Err(_) => self.state = State::Lost,
+        }
+    }
+
+    /// Everything that is there already, without waiting.
+    pub(super) fn drain(&mut self) -> Drained {
+        let mut drained = Drained::default();
+        let mut bytes = self.buffer.len();
+        while self.state == State::Open && self.has_more() {
+            let before = self.buffer.len();
+            self.read();
+            bytes += self.buffer.len() - before;
+            if bytes > MOST_BEFORE {
+                return Drained { flood: true, ..Drained::default() };
+            }
+        }
+        drained.lines = self.lines();
+        match self.source {
+            Source::Terminal => {
+                self.unfinished();
+                drained.lines.extend(self.lines());
+                drained.begun = String::from_utf8_lossy(&std::mem::take(&mut self.buffer)).into_owned();
+            }
+            Source::Pipe => self.torn = !self.buffer.is_empty(),
+        }
+        drained
+    }
+
+    fn has_more(&self) -> bool {
+        self.watched.is_none() || has_more(&self.fd)
+    }
+
+    /// Takes the line that is being written on the terminal: it is there only in another mode, for a moment. A process
+    /// in the background leaves the terminal alone.
+    fn unfinished(&mut self) {
+        let ours = tcgetpgrp(&self.fd).is_ok_and(|group| group == rustix::process::getpgrp());
+        let (true, Ok(modes)) = (ours && self.state == State::Open, tcgetattr(&self.fd)) else { return };
+        if !modes.local_modes.contains(LocalModes::ICANON) {
+            return;
+        }
+        let mut raw = modes.clone();
+        raw.local_modes.remove(LocalModes::ICANON);
+        raw.special_codes[SpecialCodeIndex::VMIN] = 0;
+        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+        if tcsetattr(&self.fd, OptionalActions::Now, &raw).is_err() {
+            return;
+        }
+        let mut piece = [0; PIECE];
+        if let Ok(length) = rustix::io::read(&self.fd, &mut piece) {
+            self.buffer.extend_from_slice(&piece[..length]);
+        }
+        let restored = tcsetattr(&self.fd, OptionalActions::Now, &modes);
+        if let Err(error) = restored {
+            tracing::warn!(%error, "the terminal's line mode could not be restored");
+        }
+    }
+}
+
+fn has_more(fd: &OwnedFd) -> bool {
+    let mut asked = [PollFd::new(fd, PollFlags::IN)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let wanted = PollFlags::IN | PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    poll(&mut asked, Some(&at_once)).is_ok() && asked[0].revents().intersects(wanted)
+}
+
+#[expect(
+    deprecated,
+    reason = "the one safe constructor; what is watched is owned, so it stays open meanwhile"
+)]
+fn watch(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(fd, Interest::READABLE)
+}

@@ -1,0 +1,246 @@
+//! The loop around the plain face: standard input and output, signals, channels, clock.
+//!
+//! It sleeps without a timer until something happens. Nothing but text is written, so there is nothing to restore.
+
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncWriteExt as _, Stdout};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::input::{Drained, Read, Stdin};
+use super::state::{Input, Plain, Setup, Turned};
+use crate::frontend::link::{Ask, Update};
+
+/// Updates taken in one go before something is printed.
+const BATCH: usize = 256;
+
+/// How long a reader may take for what is on its way when the program is told to end.
+const STUCK: Duration = Duration::from_millis(200);
+
+/// The face's ends of the link to the session's owner, and how it starts.
+#[derive(Debug)]
+pub struct PlainOptions {
+    pub updates: mpsc::Receiver<Update>,
+    pub asks: mpsc::Sender<Ask>,
+    pub setup: Setup,
+    /// Printed first, e.g. why this face is shown.
+    pub preface: Option<String>,
+}
+
+/// Why the plain face ended badly.
+#[derive(Debug, thiserror::Error)]
+pub enum PlainError {
+    #[error("standard input cannot be used: {0}")]
+    Input(#[from] io::Error),
+    #[error("the session ended without a word; `co -c` opens it again")]
+    OwnerGone,
+}
+
+/// Runs the plain face until the person leaves, the input ends, or the owner says goodbye.
+pub async fn run(options: PlainOptions) -> Result<(), PlainError> {
+    let PlainOptions { updates, asks, setup, preface } = options;
+    let face = Face {
+        plain: Plain::new(setup),
+        stdin: Stdin::open(setup.source)?,
+        signals: Signals::listen()?,
+        out: tokio::io::stdout(),
+        sight: Sight::Read,
+        told: Told::Nothing,
+        started: Instant::now(),
+        outbox: VecDeque::new(),
+    };
+    face.live(updates, asks, preface).await
+}
+
+/// Whether what we print still goes anywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sight {
+    Read,
+    Gone,
+}
+
+/// The signals that mean something. Ctrl+Z is the system's.
+struct Signals {
+    interrupt: Signal,
+    ends: [Signal; 3],
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        let ends =
+            [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?, signal(SignalKind::quit())?];
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, ends })
+    }
+
+    async fn ended(ends: &mut [Signal; 3]) {
+        let [term, hup, quit] = ends;
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = hup.recv() => {}
+            _ = quit.recv() => {}
+        }
+    }
+}
+
+struct Face {
+    plain: Plain,
+    stdin: Stdin,
+    signals: Signals,
+    out: Stdout,
+    sight: Sight,
+    /// A word to end that came while a text was written.
+    told: Told,
+    started: Instant,
+    /// Asks that found the channel full.
+    outbox: VecDeque<Ask>,
+}
+
+impl Face {
+    async fn live(
+        mut self,
+        mut updates: mpsc::Receiver<Update>,
+        asks: mpsc::Sender<Ask>,
+        preface: Option<String>,
+    ) -> Result<(), PlainError> {
+        if let Some(preface) = preface {
+            self.print(&format!("{preface}\n")).await;
+        }
+        loop {
+            let wake = self.plain.wake_at().map(|at| self.started + Duration::from_millis(at));
+            let input = tokio::select! {
+                biased;
+                () = Signals::ended(&mut self.signals.ends) => Input::Hangup,
+                _ = self.signals.interrupt.recv() => Input::Interrupt,
+                permit = asks.reserve(), if !self.outbox.is_empty() => {
+                    let Ok(permit) = permit else { return self.abandoned() };
+                    if let Some(ask) = self.outbox.pop_front() {
+                        permit.send(ask);
+                    }
+                    continue;
+                }
+                read = self.stdin.next(), if self.plain.listens() => heard(read),
+                update = updates.recv() => {
+                    let Some(update) = update else { return self.abandoned() };
+                    self.take_all(update, &mut updates);
+                    Input::Tick
+                }
+                () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => Input::Tick,
+            };
+            self.take(input);
+            if self.turn().await == Going::Over {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The owner is gone: in order when we were closing, else an error.
+    fn abandoned(&self) -> Result<(), PlainError> {
+        if self.plain.is_closing() { Ok(()) } else { Err(PlainError::OwnerGone) }
+    }
+
+    fn take(&mut self, input: Input) {
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.plain.take(now, input);
+    }
+
+    fn take_all(&mut self, first: Update, more: &mut mpsc::Receiver<Update>) {
+        self.take(Input::Update(Box::new(first)));
+        for _ in 0..BATCH {
+            let Ok(update) = more.try_recv() else { return };
+            self.take(Input::Update(Box::new(update)));
+        }
+    }
+
+    /// Does what is to be done; a question is asked with nothing before it that could answer it.
+    async fn turn(&mut self) -> Going {
+        loop {
+            let Turned { text, asks, question, over } = self.plain.turned();
+            self.outbox.extend(asks);
+            let mut before = Drained::default();
+            if question {
+                before = self.stdin.drain();
+                if !before.begun.is_empty() {
+                    // It stands on the terminal's line still.
+                    self.print("\n").await;
+                }
+            }
+            self.print(&text).await;
+            if over {
+                return Going::Over;
+            }
+            if self.sight == Sight::Gone && !self.plain.is_closing() {
+                self.take(Input::Hangup);
+                continue;
+            }
+            if self.told == Told::End {
+                self.told = Told::Nothing;
+                self.take(Input::Hangup);
+                continue;
+            }
+            if !question {
+                return Going::On;
+            }
+            let after = self.stdin.drain();
+            before.lines.extend(after.lines);
+            self.take(Input::Asked { before: before.lines, begun: before.begun + &after.begun });
+            if before.flood || after.flood {
+                self.take(Input::Flood);
+            }
+        }
+    }
+
+    /// Writes a text out. A reader that is gone or does not read any more while we are told to end gets no more.
+    async fn print(&mut self, text: &str) {
+        if text.is_empty() || self.sight == Sight::Gone {
+            return;
+        }
+        let out = &mut self.out;
+        let written = async {
+            out.write_all(text.as_bytes()).await?;
+            out.flush().await
+        };
+        tokio::pin!(written);
+        let (whole, told) = tokio::select! {
+            biased;
+            written = &mut written => (written.is_ok(), Told::Nothing),
+            () = Signals::ended(&mut self.signals.ends) => {
+                let written = tokio::time::timeout(STUCK, &mut written).await;
+                (written.is_ok_and(|written| written.is_ok()), Told::End)
+            }
+        };
+        if !whole {
+            self.sight = Sight::Gone;
+        }
+        if told == Told::End {
+            self.told = told;
+        }
+    }
+}
+
+/// What was heard while a text was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    End,
+}
+
+/// Whether the loop goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Going {
+    On,
+    Over,
+}
+
+fn heard(read: Read) -> Input {
+    match read {
+        Read::Line(line) => Input::Line(line),
+        Read::Torn(line) => Input::Asked { before: vec![line], begun: String::new() },
+        Read::End => Input::End,
+        Read::Flood => Input::Flood,
+        Read::Lost => Input::Hangup,
+    }
+}

@@ -1,0 +1,786 @@
+//! The state of the plain face: what happens goes in, text to print and asks come out. No clock, no channel, no file.
+//!
+//! While a question is open the turn's events wait behind it, so that nothing comes between a question and its answer.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use super::approvals::{Approvals, State};
+use super::page::{At, Page};
+use super::words;
+use crate::agent::port::{Event, Op, Settled};
+use crate::approval::{Approval, Decider, RequestId};
+use crate::command::{Entry, dispatch};
+use crate::frontend::link::{Ask, Header, Notice, SessionLine, Tone, Update};
+use crate::history::TurnEnd;
+use crate::message::{CallId, Message, ToolCall, ToolReturn, UserPart};
+use crate::stdx::text::one_line_summary;
+
+/// How long Ctrl+C remembers that it was pressed.
+const ARMED_MS: u64 = 2_000;
+
+/// How long the owner may take to save and say goodbye, after the person quit and after a hangup.
+const GOODBYE_MS: u64 = 3_000;
+const HANGUP_MS: u64 = 800;
+
+/// Requests of one reply come one after another; the first question waits this long for the others to be counted.
+const GATHER_MS: u64 = 100;
+
+/// A terminal gives no longer line; what stood behind it is lost.
+const LONGEST_TYPED: usize = 4_095;
+
+/// Where the person's lines come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    Terminal,
+    /// A pipe or a file: a line is taken when nothing runs, so that lines mean the same however slow the model is.
+    Pipe,
+}
+
+/// Whether what the person types is to be seen beside what we print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Echo {
+    Seen,
+    Unseen,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThinkingShown {
+    /// That it thinks, and how long.
+    Told,
+    Whole,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setup {
+    pub source: Source,
+    pub echo: Echo,
+    pub thinking: ThinkingShown,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    Update(Box<Update>),
+    /// A line of the person, without its end.
+    Line(String),
+    /// The last question is out. These lines were there before it could be read, and the beginning of another.
+    Asked {
+        before: Vec<String>,
+        begun: String,
+    },
+    /// No more lines will come: Ctrl+D, or the end of the pipe.
+    End,
+    /// More came than can be kept; nothing more is read.
+    Flood,
+    /// Ctrl+C.
+    Interrupt,
+    /// The program is told to end, or the terminal is gone.
+    Hangup,
+    /// A moment that was asked for has come.
+    Tick,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Turned {
+    /// To be printed as it is.
+    pub text: String,
+    pub asks: Vec<Ask>,
+    /// The text ends with a question: once it is out, [`Input::Asked`] is due with what was typed before.
+    pub question: bool,
+    pub over: bool,
+}
+
+/// What the person's last line waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Awaiting {
+    Nothing,
+    /// Its turn, and whatever follows from it.
+    Idle,
+    /// A command's answer.
+    Answer,
+    Shell,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Activity {
+    Idle,
+    Running,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    Open,
+    Closing { until_ms: u64 },
+    Over,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lines {
+    Open,
+    Ended,
+}
+
+/// See the module's words.
+#[derive(Debug)]
+pub struct Plain {
+    pub(super) setup: Setup,
+    pub(super) now_ms: u64,
+    pub(super) page: Page,
+    asks: Vec<Ask>,
+    pub(super) asked: bool,
+    pub(super) approvals: Approvals,
+    /// Not before this moment is the next question asked.
+    ask_at: u64,
+    pub(super) header: Option<Header>,
+    /// Events that wait behind the open question, each with its moment.
+    held: VecDeque<(u64, Event)>,
+    pub(super) turn: Activity,
+    shell: Activity,
+    calls: HashMap<CallId, Known>,
+    thinking_since: Option<u64>,
+    /// The prompt that the person sees already, as they typed it.
+    pub(super) echoed: Option<String>,
+    /// Lines that ended in a backslash.
+    pub(super) begun: String,
+    /// Lines that wait until no question is open.
+    pub(super) ahead: VecDeque<String>,
+    pub(super) awaiting: Awaiting,
+    pub(super) lines: Lines,
+    armed_until: u64,
+    life: Life,
+    messages: usize,
+    told_waiting: usize,
+    /// Other sessions, as the owner told them last, and as they were printed last.
+    pub(super) sessions: Vec<SessionLine>,
+    pub(super) listed: Vec<SessionLine>,
+}
+
+/// What is known of a call.
+#[derive(Debug, Default)]
+struct Known {
+    summary: String,
+    /// The person was asked: that it starts answers them.
+    was_asked: bool,
+    started: bool,
+}
+
+impl Plain {
+    pub fn new(setup: Setup) -> Self {
+        Self {
+            setup,
+            now_ms: 0,
+            page: Page::default(),
+            asks: Vec::new(),
+            asked: false,
+            approvals: Approvals::default(),
+            ask_at: 0,
+            header: None,
+            held: VecDeque::new(),
+            // The owner opens the session; it says when it is idle.
+            turn: Activity::Running,
+            shell: Activity::Idle,
+            calls: HashMap::new(),
+            thinking_since: None,
+            echoed: None,
+            begun: String::new(),
+            ahead: VecDeque::new(),
+            awaiting: Awaiting::Nothing,
+            lines: Lines::Open,
+            armed_until: 0,
+            life: Life::Open,
+            messages: 0,
+            told_waiting: 0,
+            sessions: Vec::new(),
+            listed: Vec::new(),
+        }
+    }
+
+    /// Takes one thing that happened.
+    pub fn take(&mut self, now_ms: u64, input: Input) {
+        self.now_ms = self.now_ms.max(now_ms);
+        match input {
+            Input::Update(update) => match *update {
+                Update::Event(event) => self.event_or_hold(event),
+                Update::Notice(notice) => self.notice(notice),
+            },
+            Input::Line(_) | Input::Asked { .. } | Input::End | Input::Flood | Input::Interrupt
+                if self.life != Life::Open =>
+            {
+                if input == Input::Interrupt {
+                    self.life = Life::Over;
+                }
+            }
+            Input::Line(text) => self.hear(&text),
+            Input::Asked { before, begun } => self.typed_before(before, &begun),
+            Input::End => self.lines_ended(),
+            Input::Flood => self.flood(),
+            Input::Interrupt => self.interrupt(),
+            Input::Hangup => self.close(HANGUP_MS),
+            Input::Tick => {}
+        }
+    }
+
+    /// What is to be done now that everything at hand was taken.
+    pub fn turned(&mut self) -> Turned {
+        self.settle();
+        Turned {
+            text: self.page.take(),
+            asks: std::mem::take(&mut self.asks),
+            question: std::mem::take(&mut self.asked),
+            over: self.life == Life::Over,
+        }
+    }
+
+    /// When a [`Input::Tick`] is wanted; `None` for never.
+    pub fn wake_at(&self) -> Option<u64> {
+        match self.life {
+            Life::Closing { until_ms } => Some(until_ms),
+            Life::Open if self.approvals.open.is_none() && self.approvals.count(State::New) > 0 => {
+                Some(self.ask_at)
+            }
+            Life::Open | Life::Over => None,
+        }
+    }
+
+    /// Whether the person's next line is wanted now.
+    pub fn listens(&self) -> bool {
+        let open = self.lines == Lines::Open && self.life == Life::Open;
+        match self.setup.source {
+            Source::Terminal => open,
+            Source::Pipe => {
+                open && (self.approvals.open.is_some() || (self.is_free() && self.ahead.is_empty()))
+            }
+        }
+    }
+
+    /// Whether the owner said goodbye, or was told to.
+    pub fn is_closing(&self) -> bool {
+        self.life != Life::Open
+    }
+
+    /// Nothing runs, nothing is asked, and what was said is answered.
+    fn is_free(&self) -> bool {
+        self.turn == Activity::Idle
+            && self.shell == Activity::Idle
+            && self.awaiting == Awaiting::Nothing
+            && !self.approvals.asks()
+    }
+
+    pub(super) fn send(&mut self, ask: Ask) {
+        self.asks.push(ask);
+    }
+
+    /// What must hold once everything was taken.
+    fn settle(&mut self) {
+        match self.life {
+            Life::Closing { until_ms } if until_ms <= self.now_ms => self.life = Life::Over,
+            Life::Open => self.go_on(),
+            Life::Closing { .. } | Life::Over => {}
+        }
+        if self.life == Life::Over {
+            self.page.end_line();
+        }
+    }
+
+    fn go_on(&mut self) {
+        if self.approvals.open.is_none() {
+            self.release();
+        }
+        if self.lines == Lines::Ended && self.approvals.asks() {
+            self.nobody_answers();
+        }
+        if self.approvals.open.is_some() {
+            let answering = matches!(self.awaiting, Awaiting::Answer | Awaiting::Shell);
+            if self.page.at() != At::Prompt && self.shell == Activity::Idle && !answering {
+                self.ask_again();
+            }
+            return;
+        }
+        if self.approvals.next().is_some() {
+            if self.now_ms >= self.ask_at {
+                self.ask();
+            }
+            return;
+        }
+        self.say_ahead();
+        if !self.is_free() {
+            return;
+        }
+        if self.lines == Lines::Ended && self.ahead.is_empty() {
+            return self.close(GOODBYE_MS);
+        }
+        self.tell_idle();
+    }
+
+    /// Events that waited behind a question.
+    fn release(&mut self) {
+        let now = self.now_ms;
+        while self.approvals.open.is_none()
+            && let Some((at, event)) = self.held.pop_front()
+        {
+            self.now_ms = at;
+            self.event(event);
+        }
+        self.now_ms = now;
+    }
+
+    /// Nothing runs: says what waits, once, and where to write.
+    fn tell_idle(&mut self) {
+        let waiting = self.approvals.count(State::Aside);
+        if waiting != self.told_waiting && waiting > 0 {
+            let waiting = words::approvals(waiting);
+            self.page.line(&format!("{waiting}. Type /decide to decide here."));
+        }
+        self.told_waiting = waiting;
+        if self.setup.echo == Echo::Seen && self.begun.is_empty() && self.page.at() != At::Prompt {
+            self.page.prompt("You: ");
+        }
+    }
+
+    /// Lines that waited: all of them on a terminal, on a pipe one when nothing runs.
+    fn say_ahead(&mut self) {
+        while let Some(line) = self.ahead.front() {
+            if self.setup.source == Source::Pipe && !self.is_free() {
+                return;
+            }
+            let line = line.clone();
+            self.ahead.pop_front();
+            self.say(line);
+            if self.life != Life::Open || self.approvals.asks() {
+                return;
+            }
+        }
+    }
+
+    /// Hands a line to the owner, who understands it.
+    pub(super) fn say(&mut self, text: String) {
+        let entry = dispatch(&text);
+        let awaiting = match &entry {
+            Entry::Nothing => return,
+            Entry::Quit => return self.close(GOODBYE_MS),
+            Entry::Prompt { .. } => Awaiting::Idle,
+            Entry::Command { .. } => Awaiting::Answer,
+            Entry::Shell { .. } => Awaiting::Shell,
+        };
+        // A turn that is about to begin has not said so yet; nothing shorter may hide it.
+        if self.awaiting != Awaiting::Idle || self.turn == Activity::Running {
+            self.awaiting = awaiting;
+        }
+        match &entry {
+            Entry::Prompt { .. } if self.turn == Activity::Running && !self.is_closing() => {
+                if self.echoed.is_none() {
+                    self.page.line("Queued.");
+                }
+            }
+            Entry::Prompt { .. } | Entry::Quit | Entry::Nothing => {}
+            Entry::Shell { .. } | Entry::Command { .. } => self.echoed = None,
+        }
+        self.send(Ask::Line { text });
+    }
+
+    fn close(&mut self, within_ms: u64) {
+        let until_ms = self.now_ms + within_ms;
+        match self.life {
+            Life::Open => {
+                self.approvals.put_all_off();
+                self.page.end_line();
+                self.send(Ask::Close);
+                self.life = Life::Closing { until_ms };
+            }
+            Life::Closing { until_ms: before } => {
+                self.life = Life::Closing { until_ms: before.min(until_ms) };
+            }
+            Life::Over => {}
+        }
+    }
+
+    fn lines_ended(&mut self) {
+        self.lines = Lines::Ended;
+        if !self.begun.is_empty() {
+            let begun = std::mem::take(&mut self.begun);
+            self.ahead.push_back(begun);
+        }
+        match self.setup.source {
+            Source::Terminal => self.close(GOODBYE_MS),
+            Source::Pipe => {}
+        }
+    }
+
+    /// Lines that nobody can have meant: none of them is taken.
+    pub(super) fn flood(&mut self) {
+        self.page.line("More input came than can be meant; nothing more of it is read.");
+        self.ahead.clear();
+        self.begun.clear();
+        self.lines_ended();
+    }
+
+    fn nobody_answers(&mut self) {
+        self.page.line("The input is at its end, so nobody can answer: put off.");
+        if self.turn == Activity::Running {
+            self.send(Ask::Op(Op::Defer));
+        }
+        self.approvals.put_all_off();
+    }
+
+    fn interrupt(&mut self) {
+        // The terminal has thrown the line away that was being written.
+        self.begun.clear();
+        self.ahead.clear();
+        if self.now_ms < self.armed_until {
+            return self.close(GOODBYE_MS);
+        }
+        self.armed_until = self.now_ms + ARMED_MS;
+        let runs = self.stop();
+        match (runs, self.approvals.asks()) {
+            (Activity::Running, _) => {}
+            (Activity::Idle, true) => {
+                self.approvals.put_all_off();
+                self.page.line("Put off.");
+            }
+            (Activity::Idle, false) => {
+                self.page.line("Nothing runs. Ctrl+C again within 2 seconds leaves.");
+            }
+        }
+    }
+
+    /// Stops what runs, and says so.
+    pub(super) fn stop(&mut self) -> Activity {
+        let (turn, shell) = (self.turn, self.shell);
+        if turn == Activity::Running && self.header.is_some() {
+            self.approvals.put_all_off();
+            self.page.line("Stopping.");
+            self.send(Ask::Op(Op::Interrupt));
+        } else if shell == Activity::Running {
+            self.page.line("Stopping.");
+        }
+        if shell == Activity::Running {
+            self.send(Ask::StopShell);
+        }
+        match (turn, shell) {
+            (Activity::Idle, Activity::Idle) => Activity::Idle,
+            (Activity::Running, _) | (_, Activity::Running) => Activity::Running,
+        }
+    }
+
+    fn event_or_hold(&mut self, event: Event) {
+        let concerns_questions =
+            matches!(event, Event::ApprovalNeeded { .. } | Event::ApprovalSettled { .. });
+        if self.approvals.open.is_some() && !concerns_questions {
+            return self.held.push_back((self.now_ms, event));
+        }
+        self.event(event);
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Prompted { parts } => self.prompted(&parts),
+            Event::TextDelta { text } => {
+                self.end_thinking();
+                self.page.flow(&text);
+            }
+            Event::TextCommitted { .. } => {
+                self.end_thinking();
+                self.page.flow_end();
+            }
+            Event::ThinkingDelta { text } => self.thinking(&text),
+            Event::ThinkingCommitted { .. } => self.end_thinking(),
+            Event::ToolArgs { .. } | Event::ToolProgress { .. } | Event::Usage { .. } => {}
+            Event::ToolCall { call } => {
+                self.end_thinking();
+                self.calls.entry(call.id).or_default();
+            }
+            Event::ToolPlanned { call, plan } => {
+                self.calls.entry(call.id).or_default().summary = plan.summary;
+            }
+            Event::ToolRunning { call } => self.running(&call),
+            Event::ToolReturn { call, returned } => self.returned(&call, &returned),
+            Event::ApprovalNeeded { request } => {
+                self.end_thinking();
+                let known = self.calls.entry(request.call.clone()).or_default();
+                known.summary.clone_from(&request.plan.summary);
+                known.was_asked = true;
+                self.approvals.add(request);
+                self.ask_at = self.now_ms + GATHER_MS;
+            }
+            Event::ApprovalSettled { request, settled } => self.settled(&request, &settled),
+            Event::Retry { class, message, wait, attempt, of } => {
+                let provider = self.header.as_ref().map_or("the provider", |header| &header.provider);
+                let text = words::retry(class, &message, provider, wait, (attempt, of));
+                self.page.line(&text);
+            }
+            Event::PartialReset => {
+                self.page.flow_void();
+                self.thinking_since = None;
+                self.page.line("The reply broke off and starts again.");
+            }
+            Event::Compacted { dropped } => {
+                let text =
+                    format!("{dropped} older messages were left out, so that the rest fits the model.");
+                self.page.line(&text);
+            }
+            Event::Status { text } => self.page.line(&text),
+            Event::TurnEnded { end } => self.turn_ended(&end),
+        }
+    }
+
+    fn prompted(&mut self, parts: &[UserPart]) {
+        for part in parts {
+            match part {
+                UserPart::Text { text } if self.echoed.as_deref().map(str::trim) == Some(text.trim()) => {
+                    self.echoed = None;
+                }
+                UserPart::Text { text } => self.said(text),
+                UserPart::Image { media_type, .. } => self.page.line(&format!("An image ({media_type}).")),
+                UserPart::Note { kind, text } => self.page.line(&words::note(kind, text)),
+            }
+        }
+    }
+
+    /// What the person said, of one line or of several.
+    fn said(&mut self, text: &str) {
+        let mut lines = text.trim_end().split('\n');
+        self.page.line(&format!("You: {}", lines.next().unwrap_or_default()));
+        lines.for_each(|line| self.page.block(&format!("{line}\n"), "  "));
+    }
+
+    fn thinking(&mut self, text: &str) {
+        if self.thinking_since.is_none() {
+            self.thinking_since = Some(self.now_ms);
+            self.page.line("Thinking.");
+        }
+        if self.setup.thinking == ThinkingShown::Whole {
+            self.page.flow(text);
+        }
+    }
+
+    fn end_thinking(&mut self) {
+        if let Some(since) = self.thinking_since.take() {
+            let took = Duration::from_millis(self.now_ms.saturating_sub(since));
+            self.page.line(&format!("Thought for {}.", words::seconds(took)));
+        }
+    }
+
+    fn running(&mut self, call: &ToolCall) {
+        let known = self.calls.entry(call.id.clone()).or_default();
+        if known.was_asked && !known.started {
+            known.started = true;
+            let text = format!("{}, started.", words::tool_of(call.name.as_str(), &known.summary));
+            self.page.line(&text);
+        }
+    }
+
+    fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) {
+        let known = self.calls.remove(&call.id).unwrap_or_default();
+        let (line, tail) = words::returned(call.name.as_str(), &known.summary, returned);
+        self.page.line(&line);
+        if let Some(tail) = tail {
+            self.page.block(&tail, "  ");
+        }
+    }
+
+    fn settled(&mut self, id: &RequestId, settled: &Settled) {
+        let Some(entry) = self.approvals.get(id) else { return };
+        let (number, sent) = (entry.number, entry.state == State::Sent);
+        let was_open = self.approvals.open.as_ref().is_some_and(|open| open.request.id == *id);
+        let stays = match settled {
+            Settled::Decided { approval: Approval::Later, .. } | Settled::Detached => true,
+            Settled::Decided { approval: Approval::Approve { .. } | Approval::Deny { .. }, .. }
+            | Settled::Withdrawn
+            | Settled::Replaced => false,
+        };
+        let put_off_already = stays && entry.state == State::Aside;
+        if stays {
+            self.approvals.put_off(id);
+        } else {
+            self.approvals.remove(id);
+        }
+        let ours = sent && matches!(settled, Settled::Decided { by: Decider::Tui, .. });
+        if ours || put_off_already {
+            return;
+        }
+        if let Some(text) = words::settled(settled, number.max(1)) {
+            self.page.line(&text);
+        } else if was_open {
+            self.page.line(&format!("Approval {number} is asked again."));
+        }
+    }
+
+    fn turn_ended(&mut self, end: &TurnEnd) {
+        self.end_thinking();
+        self.page.flow_end();
+        self.calls.clear();
+        if *end == TurnEnd::Deferred {
+            // The words below say so.
+            self.told_waiting = self.approvals.count(State::Aside) + self.approvals.count(State::Sent);
+        }
+        let closes_pipe = self.lines == Lines::Ended && *end == TurnEnd::Deferred;
+        if closes_pipe {
+            self.page.line("The turn waits for its approvals: co approvals lists them, co resume goes on.");
+        } else if let Some(text) = words::turn_end(end) {
+            self.page.line(&text);
+        }
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        match notice {
+            Notice::Header(header) => self.header(header),
+            Notice::Transcript { messages } => self.transcript(&messages),
+            Notice::Draft { text } => {
+                self.answered();
+                self.awaiting = Awaiting::Nothing;
+                let text = one_line_summary(&text, 300);
+                self.page.line(&format!("Written before and not sent: {text}"));
+            }
+            // Nothing is completed, searched or shown beside a list here.
+            Notice::Inputs { .. }
+            | Notice::Earlier { .. }
+            | Notice::Known { .. }
+            | Notice::Files { .. }
+            | Notice::Preview { .. } => {}
+            Notice::Sessions { sessions } => self.sessions = sessions,
+            Notice::PickSession { query } => self.pick_session(&query),
+            Notice::Entered => self.entered(),
+            Notice::Keys { filter: _ } => {
+                self.answered();
+                self.said_by_co("keys of plain mode", words::KEYS);
+            }
+            Notice::TurnBegan => self.turn = Activity::Running,
+            Notice::Idle => self.idle(),
+            Notice::Local { title, text, tone } => {
+                self.answered();
+                self.local(&title, &text, tone);
+            }
+            Notice::ShellBegan { command } => {
+                self.shell = Activity::Running;
+                if self.setup.echo == Echo::Unseen {
+                    self.page.line(&format!("Command: {command}"));
+                }
+            }
+            Notice::ShellOutput { text } => self.page.flow(&text),
+            Notice::ShellEnded { outcome, took } => {
+                self.shell = Activity::Idle;
+                self.awaiting = Awaiting::Nothing;
+                self.page.line(&format!("Command ended: {outcome}, after {}.", words::seconds(took)));
+            }
+            Notice::Waiting { requests } => {
+                self.answered();
+                for number in self.approvals.replace(requests) {
+                    self.page.line(&format!("Approval {number} was decided elsewhere."));
+                }
+            }
+            Notice::Goodbye { lines } => {
+                self.page.end_line();
+                lines.iter().for_each(|line| self.page.line(&line.replace(" · ", ", ")));
+                self.life = Life::Over;
+            }
+        }
+    }
+
+    /// The turn and what it said are of a session that was left.
+    pub(super) fn forget_turn(&mut self) {
+        self.page.flow_end();
+        self.held.clear();
+        self.calls.clear();
+        self.thinking_since = None;
+        self.echoed = None;
+        (self.messages, self.told_waiting) = (0, 0);
+    }
+
+    /// The owner answered the line of a pipe that was no prompt.
+    pub(super) fn answered(&mut self) {
+        match self.awaiting {
+            Awaiting::Answer => self.awaiting = Awaiting::Nothing,
+            Awaiting::Shell if self.shell == Activity::Idle => self.awaiting = Awaiting::Nothing,
+            Awaiting::Nothing | Awaiting::Idle | Awaiting::Shell => {}
+        }
+    }
+
+    fn idle(&mut self) {
+        self.turn = Activity::Idle;
+        self.awaiting = Awaiting::Nothing;
+        self.echoed = None;
+        for number in self.approvals.undecide() {
+            self.page.line(&format!("The answer to approval {number} did not count; it still waits."));
+        }
+    }
+
+    fn header(&mut self, header: Header) {
+        self.answered();
+        if self.header.is_none() {
+            let Header { provider, model, workspace, isolation, .. } = &header;
+            let folder = workspace.display();
+            self.page.line(&format!("co, {provider} {model}, {isolation}, in {folder}."));
+            self.page.line("Type a prompt, or /help for commands. Ctrl+C stops what runs, Ctrl+D leaves.");
+        }
+        self.header = Some(header);
+    }
+
+    fn transcript(&mut self, messages: &[Message]) {
+        self.answered();
+        let before = std::mem::replace(&mut self.messages, messages.len());
+        match (before, messages.len()) {
+            (0, 0) => {}
+            (_, 0) => self.page.line("The conversation starts afresh."),
+            (before, now) if before < now => {
+                if before == 0 {
+                    self.page.line(&format!("The conversation so far has {now} messages. Its last ones:"));
+                }
+                let from = if before == 0 { last_exchange(messages) } else { before };
+                messages[from..].iter().for_each(|message| self.message(message));
+            }
+            (_, _) => {}
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        match message {
+            Message::User { parts } => self.prompted(parts),
+            Message::Assistant(reply) => {
+                self.page.flow(&reply.text());
+                self.page.flow_end();
+                for call in reply.calls() {
+                    self.page.line(&format!("{}.", words::tool_of(call.name.as_str(), "")));
+                }
+            }
+            Message::ToolReturns { .. } => {}
+        }
+    }
+
+    fn local(&mut self, title: &str, text: &str, tone: Tone) {
+        let text = text.trim_end();
+        let word = match tone {
+            Tone::Plain => return self.said_by_co(title, text),
+            Tone::Warning => "Warning",
+            Tone::Error => "Error",
+        };
+        // What was to follow from the last line does not.
+        if self.turn == Activity::Idle {
+            self.awaiting = Awaiting::Nothing;
+        }
+        self.said_by_co(&format!("{word}, {title}"), text);
+    }
+
+    fn said_by_co(&mut self, title: &str, text: &str) {
+        if text.contains('\n') {
+            self.page.line(&format!("{title}:"));
+            return self.page.block(text, "  ");
+        }
+        self.page.line(&format!("{title}: {text}"));
+    }
+
+    /// Whether a line of a terminal may have lost its end.
+    pub(super) fn is_cut(&self, text: &str) -> bool {
+        self.setup.source == Source::Terminal && text.len() >= LONGEST_TYPED
+    }
+}
+
+/// Where the last prompt stands among the messages.
+fn last_exchange(messages: &[Message]) -> usize {
+    let prompt = |message: &Message| match message {
+        Message::User { parts } => parts.iter().any(|part| matches!(part, UserPart::Text { .. })),
+        Message::Assistant(_) | Message::ToolReturns { .. } => false,
+    };
+    messages.iter().rposition(prompt).unwrap_or(0)
+}

@@ -1,0 +1,330 @@
+//! Sentences for what happens: requests, returns, waits, ends. Values in, plain text out.
+//!
+//! No glyphs, no columns, no colours. Words of others that are put into a sentence are made harmless by the page.
+
+use std::time::Duration;
+
+use crate::agent::port::Settled;
+use crate::approval::{Approval, Request};
+use crate::frontend::link::Header;
+use crate::history::{Limit, TurnEnd};
+use crate::message::{NoteKind, ReturnStatus, ToolReturn};
+use crate::provider::ErrorClass;
+use crate::stdx::text::{one_line_summary, sanitize};
+use crate::tool::{DiffKind, DiffLine, Preview, Risk, Undo};
+
+/// Cells of others' words in a sentence.
+const WIDTH: usize = 300;
+
+/// Characters of a row of details; longer lines go on in the next row.
+const ROW: usize = 1_000;
+
+/// Lines of a failed call's answer that are read out.
+const TAIL: usize = 3;
+
+/// What this face knows of keys; the terminal has the others.
+pub(super) const KEYS: &str = "Enter: send the line\nCtrl+C: stop what runs; twice within 2 seconds leaves\nCtrl+D: \
+                               leave\nThe terminal edits the line. `co keys` lists the keys of the full screen.";
+
+/// The sentence that asks for a decision.
+pub(super) fn question(request: &Request, number: usize, of: usize) -> String {
+    let undo = undo(request.plan.undo);
+    let risk = request.risk.word();
+    let tool = request.tool.as_str();
+    format!("Approval {number} of {of}, {risk} risk, {undo}: {tool}, {}.", ended(&request.plan.summary))
+}
+
+/// A sentence without its full stop; a folder's dot stays.
+fn ended(text: &str) -> String {
+    let text = text.trim();
+    match text.strip_suffix('.') {
+        Some(sentence) if sentence.ends_with(char::is_alphanumeric) => sentence.to_owned(),
+        Some(_) | None => text.to_owned(),
+    }
+}
+
+fn undo(undo: Undo) -> &'static str {
+    match undo {
+        Undo::Exact => "can be undone",
+        Undo::Compensating => "can be made up for, not undone",
+        Undo::Hold => "is held for a moment before it happens",
+        Undo::None => "cannot be undone",
+    }
+}
+
+/// What would happen, whole, in rows: nothing is approved before these were printed.
+pub(super) fn body(request: &Request) -> Vec<String> {
+    let mut rows = Vec::new();
+    if let Some(again) = &request.again {
+        put(&mut rows, "It is back: ", again);
+    }
+    match &request.plan.preview {
+        Preview::None => arguments(request, &mut rows),
+        Preview::Text { text } => put_lines(&mut rows, "", text),
+        Preview::Diff { path, lines } => {
+            put(&mut rows, "Change of ", path);
+            lines.iter().for_each(|line| diff(line, &mut rows));
+        }
+        Preview::Fields { fields } => {
+            for (name, value) in fields {
+                put(&mut rows, &format!("{}: ", one_line_summary(name, WIDTH)), value);
+            }
+        }
+    }
+    rows
+}
+
+/// Everything else there is to know of it.
+pub(super) fn facts(request: &Request, header: Option<&Header>) -> Vec<String> {
+    let mut rows = Vec::new();
+    if request.plan.preview != Preview::None {
+        arguments(request, &mut rows);
+    }
+    for why in &request.why {
+        put(&mut rows, "Asks because ", why);
+    }
+    for after in &request.after {
+        put(&mut rows, "Runs after ", after);
+    }
+    put(&mut rows, "It ", undo(request.plan.undo));
+    if let Some(header) = header {
+        put(&mut rows, "Folder: ", &header.workspace.display().to_string());
+        put(&mut rows, "Isolation: ", header.isolation);
+    }
+    put(&mut rows, "Request ", &request.id.0);
+    rows
+}
+
+fn arguments(request: &Request, rows: &mut Vec<String>) {
+    let Some(fields) = request.args.as_object() else {
+        return put(rows, "Arguments: ", &request.args.to_string());
+    };
+    for (name, value) in fields {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        put(rows, &format!("Argument {}: ", one_line_summary(name, WIDTH)), &text);
+    }
+}
+
+fn diff(line: &DiffLine, rows: &mut Vec<String>) {
+    let number = line.number;
+    let words = match line.kind {
+        // Its text repeats where it lies.
+        DiffKind::Hunk => return rows.push(format!("From line {number}:")),
+        DiffKind::Context => format!("Line {number}: "),
+        DiffKind::Added => format!("Added, line {number}: "),
+        DiffKind::Removed => format!("Removed, line {number}: "),
+    };
+    put(rows, &words, &line.text);
+}
+
+/// A name and its text; further lines of the text get rows of their own.
+fn put(rows: &mut Vec<String>, name: &str, text: &str) {
+    if text.contains('\n') {
+        rows.push(name.trim_end().to_owned());
+        return put_lines(rows, "  ", text);
+    }
+    put_row(rows, &format!("{name}{text}"));
+}
+
+fn put_lines(rows: &mut Vec<String>, indent: &str, text: &str) {
+    let whole = text.strip_suffix('\n').unwrap_or(text);
+    whole.split('\n').for_each(|line| put_row(rows, &format!("{indent}{line}")));
+}
+
+/// One line as rows of bounded length.
+fn put_row(rows: &mut Vec<String>, line: &str) {
+    let shown = sanitize(line);
+    let chars: Vec<char> = shown.chars().collect();
+    let mut pieces = chars.chunks(ROW).map(|piece| piece.iter().collect::<String>());
+    rows.push(pieces.next().unwrap_or_default());
+    rows.extend(pieces.map(|piece| format!("  (the same line) {piece}")));
+}
+
+/// What the person said, as the answer to an answer of theirs.
+pub(super) fn decision(approval: &Approval) -> &'static str {
+    match approval {
+        Approval::Approve { instead: Some(_), .. } => "yes, with other arguments",
+        Approval::Approve { instead: None, .. } => "yes",
+        Approval::Deny { .. } => "no",
+        Approval::Later => "later",
+    }
+}
+
+/// How a request came to its end without this person; `None` where there is nothing to say.
+pub(super) fn settled(settled: &Settled, number: usize) -> Option<String> {
+    match settled {
+        Settled::Decided { approval: Approval::Later, .. } => {
+            Some(format!("Approval {number} was put off elsewhere."))
+        }
+        Settled::Decided { approval, .. } => {
+            Some(format!("Approval {number} was decided elsewhere: {}.", decision(approval)))
+        }
+        Settled::Withdrawn => Some(format!("Approval {number} is withdrawn: the turn was stopped.")),
+        Settled::Detached => {
+            Some(format!("Approval {number} still waits; the conversation goes on without it."))
+        }
+        Settled::Replaced => None,
+    }
+}
+
+/// A call that came to its end, and what it said where that is bad news.
+pub(super) fn returned(tool: &str, summary: &str, returned: &ToolReturn) -> (String, Option<String>) {
+    let text = returned.text();
+    let how = match returned.status {
+        ReturnStatus::Ok => match extent(&text) {
+            Some(extent) => format!("done, {extent}"),
+            None => "done".to_owned(),
+        },
+        ReturnStatus::Failed => "failed".to_owned(),
+        ReturnStatus::Denied => "denied".to_owned(),
+        ReturnStatus::Undecided => "undecided".to_owned(),
+        ReturnStatus::Interrupted => "stopped".to_owned(),
+        ReturnStatus::Unknown => "outcome unknown".to_owned(),
+    };
+    let tail = match returned.status {
+        ReturnStatus::Failed | ReturnStatus::Unknown => {
+            Some(text.lines().take(TAIL).collect::<Vec<_>>().join("\n"))
+        }
+        ReturnStatus::Ok | ReturnStatus::Denied | ReturnStatus::Undecided | ReturnStatus::Interrupted => None,
+    };
+    (format!("{}, {how}.", tool_of(tool, summary)), tail.filter(|tail| !tail.is_empty()))
+}
+
+/// A call by its name and what it does.
+pub(super) fn tool_of(tool: &str, summary: &str) -> String {
+    let tool = one_line_summary(tool, WIDTH);
+    match one_line_summary(&ended(summary), WIDTH) {
+        summary if summary.is_empty() => format!("Tool {tool}"),
+        summary => format!("Tool {tool}, {summary}"),
+    }
+}
+
+fn extent(text: &str) -> Option<String> {
+    match text.lines().count() {
+        0 => None,
+        1 => Some("1 line".to_owned()),
+        lines => Some(format!("{lines} lines")),
+    }
+}
+
+/// A request that failed and is sent again.
+pub(super) fn retry(
+    class: ErrorClass,
+    message: &str,
+    provider: &str,
+    wait: Duration,
+    attempt: (u32, u32),
+) -> String {
+    let message = one_line_summary(message, WIDTH);
+    let what = match class {
+        ErrorClass::RateLimited => format!("Rate limited by {provider}"),
+        ErrorClass::Overloaded => format!("{provider} is overloaded"),
+        ErrorClass::Network => format!("No connection to {provider}: {message}"),
+        ErrorClass::Idle | ErrorClass::Truncated => format!("The reply of {provider} broke off: {message}"),
+        ErrorClass::Server
+        | ErrorClass::BadRequest
+        | ErrorClass::Auth
+        | ErrorClass::Billing
+        | ErrorClass::Permission
+        | ErrorClass::NotFound
+        | ErrorClass::Quota
+        | ErrorClass::ContextOverflow
+        | ErrorClass::Filtered
+        | ErrorClass::Malformed => format!("The request to {provider} failed: {message}"),
+    };
+    let (attempt, of) = attempt;
+    format!("{what}; trying again in {} ({attempt} of {of}).", seconds(wait))
+}
+
+/// A duration to be read out, in whole seconds.
+pub(super) fn seconds(took: Duration) -> String {
+    match (took.as_millis() + 500) / 1_000 {
+        0 => "less than a second".to_owned(),
+        1 => "1 second".to_owned(),
+        many => format!("{many} seconds"),
+    }
+}
+
+/// How a turn ended; `None` where its answer says it all.
+pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
+    let text = match end {
+        TurnEnd::Completed => return None,
+        TurnEnd::Deferred => {
+            "The turn waits for you. Type /decide to decide here, or use co approvals in any terminal."
+                .to_owned()
+        }
+        TurnEnd::Interrupted => "Stopped.".to_owned(),
+        TurnEnd::LimitReached { limit } => match limit {
+            Limit::Requests => "The turn used up its model requests; say \"go on\" to continue.",
+            Limit::Tokens => "The turn used up its tokens; say \"go on\" to continue.",
+            Limit::Output => "The model's output limit cut the reply off; say \"go on\" to continue.",
+        }
+        .to_owned(),
+        TurnEnd::Failed { error } => {
+            let advice = error.advice();
+            format!("Error: {}. {advice}", ended(&one_line_summary(&error.to_string(), 2 * WIDTH)))
+        }
+    };
+    Some(text)
+}
+
+/// What the program told the model in the person's place.
+pub(super) fn note(kind: &NoteKind, text: &str) -> String {
+    let label = match kind {
+        NoteKind::Reflection => "The model was told what was wrong",
+        NoteKind::CommandOutput => "The model was told what the command said",
+        NoteKind::Abort => "The model was told that the turn before was stopped",
+        NoteKind::LateOutcome { .. } => "The model was told how a late call ended",
+        NoteKind::Budget => "The model was told to come to an end",
+        NoteKind::Summary => "Older messages, in short",
+    };
+    format!("{label}: {}", one_line_summary(text, WIDTH))
+}
+
+/// `1 approval`, `3 approvals`.
+pub(super) fn approvals(count: usize) -> String {
+    match count {
+        1 => "1 approval waits".to_owned(),
+        many => format!("{many} approvals wait"),
+    }
+}
+
+/// Whether a yes to it has to be said twice.
+pub(super) fn is_high(request: &Request) -> bool {
+    match request.risk {
+        Risk::High => true,
+        Risk::Low | Risk::Medium => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_read_out() {
+        for (ms, words) in
+            [(200, "less than a second"), (600, "1 second"), (1_499, "1 second"), (14_100, "14 seconds")]
+        {
+            assert_eq!(seconds(Duration::from_millis(ms)), words);
+        }
+        let wait = Duration::from_secs(20);
+        assert_eq!(
+            retry(ErrorClass::RateLimited, "slow down", "anthropic", wait, (1, 2)),
+            "Rate limited by anthropic; trying again in 20 seconds (1 of 2)."
+        );
+        assert_eq!(
+            retry(ErrorClass::Network, "refused\nmore", "ollama", wait, (2, 2)),
+            "No connection to ollama: refused …; trying again in 20 seconds (2 of 2)."
+        );
+    }
+
+    #[test]
+    fn long_lines_are_whole() {
+        let mut rows = Vec::new();
+        put(&mut rows, "Argument note: ", &format!("{}\nend\u{1b}", "x".repeat(2_500)));
+        assert_eq!(rows.len(), 5);
+        assert_eq!(rows.iter().map(|row| row.matches('x').count()).sum::<usize>(), 2_500);
+        assert_eq!((rows[0].as_str(), rows[4].as_str()), ("Argument note:", "  end␛"));
+    }
+}

@@ -1,0 +1,136 @@
+//! What a text in an editor is made of: graphemes, and pasted blocks that count as one place.
+//!
+//! A block keeps its label, so that neither a key nor a frame looks at the block itself. Called by the editor and by
+//! who draws it.
+
+use std::sync::Arc;
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+/// A paste of more lines or bytes than this becomes one atomic chip.
+const CHIP_LINES: usize = 8;
+const CHIP_BYTES: usize = 1_000;
+
+/// The longest text that is held as single graphemes, in bytes: every frame walks over them.
+pub const LONGEST_SHOWN: usize = 64 * 1024;
+
+/// One place of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// One grapheme; a line break is `"\n"`.
+    Grapheme(Box<str>),
+    /// A large paste.
+    Chip(Arc<Chip>),
+}
+
+/// A block of text that is shown as its label.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Chip {
+    text: Box<str>,
+    label: String,
+}
+
+impl Chip {
+    fn new(text: &str) -> Self {
+        let lines = match text.lines().count() {
+            0 | 1 => String::new(),
+            lines => format!("{} lines, ", grouped(lines)),
+        };
+        Self { text: text.into(), label: format!("[pasted {lines}{}]", size(text.len())) }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+}
+
+impl Item {
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Grapheme(text) => text,
+            Self::Chip(chip) => chip.text(),
+        }
+    }
+
+    pub fn is_break(&self) -> bool {
+        matches!(self, Self::Grapheme(text) if &**text == "\n")
+    }
+
+    pub(super) fn is_space(&self) -> bool {
+        matches!(self, Self::Grapheme(text) if text.chars().all(char::is_whitespace))
+    }
+
+    pub(super) fn is_word(&self) -> bool {
+        match self {
+            Self::Grapheme(text) => text.chars().any(|c| c.is_alphanumeric() || c == '_'),
+            Self::Chip(_) => true,
+        }
+    }
+}
+
+pub(super) fn graphemes(text: &str) -> Vec<Item> {
+    text.graphemes(true).map(|grapheme| Item::Grapheme(grapheme.into())).collect()
+}
+
+/// A text that was pasted: in one piece where it is large.
+pub(super) fn pasted(text: &str) -> Vec<Item> {
+    let large = text.len() > CHIP_BYTES || text.lines().nth(CHIP_LINES).is_some();
+    if large { vec![Item::Chip(Arc::new(Chip::new(text)))] } else { graphemes(text) }
+}
+
+/// A text that was written by hand: in one piece only where it is too large to be walked over.
+pub(super) fn written(text: &str) -> Vec<Item> {
+    if text.len() > LONGEST_SHOWN { pasted(text) } else { graphemes(text) }
+}
+
+/// Line ends unified, NULs dropped.
+pub(super) fn clean(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "")
+}
+
+/// Bytes as people read them: `812 B`, `1.2 kB`, `48 kB`, `10 MB`.
+pub fn size(bytes: usize) -> String {
+    let scaled = |unit: usize, name: &str| match bytes / unit {
+        whole @ 0..10 => format!("{whole}.{} {name}", bytes % unit * 10 / unit),
+        whole => format!("{whole} {name}"),
+    };
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => scaled(1_000, "kB"),
+        _ => scaled(1_000_000, "MB"),
+    }
+}
+
+/// `1204` as `1,204`.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_people_read_them() {
+        let sizes = [(0, "0 B"), (999, "999 B"), (1_234, "1.2 kB"), (48_310, "48 kB"), (10_000_000, "10 MB")];
+        for (bytes, text) in sizes {
+            assert_eq!(size(bytes), text);
+        }
+        let counts = [(7, "7"), (1_204, "1,204"), (2_000_001, "2,000,001")];
+        for (number, text) in counts {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What was changed in an editor's text, so that it can be taken back: the changes themselves, never whole copies.
+//!
+//! A group of changes is undone in one. Called by the editor, which makes every change through [`Undo::change`].
+
+use std::ops::Range;
+
+use super::item::Item;
+
+/// Groups one can go back.
+const DEEPEST: usize = 100;
+
+/// One change: `added` items stand at `at` in place of the `removed` ones.
+#[derive(Debug, Clone, PartialEq)]
+struct Step {
+    at: usize,
+    removed: Vec<Item>,
+    added: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Group {
+    steps: Vec<Step>,
+    /// Where the cursor stood before.
+    cursor: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Undo {
+    done: Vec<Group>,
+    undone: Vec<Group>,
+}
+
+impl Undo {
+    /// What is changed from here on is undone in one.
+    pub fn begin(&mut self, cursor: usize) {
+        self.undone.clear();
+        self.done.push(Group { steps: Vec::new(), cursor });
+        if self.done.len() > DEEPEST {
+            self.done.remove(0);
+        }
+    }
+
+    /// Puts `new` in place of a range of `items`; gives what stood there.
+    pub fn change(&mut self, items: &mut Vec<Item>, range: Range<usize>, new: Vec<Item>) -> Vec<Item> {
+        let (at, added) = (range.start, new.len());
+        let removed: Vec<Item> = items.splice(range, new).collect();
+        if let Some(group) = self.done.last_mut() {
+            match group.steps.last_mut() {
+                // A run of typing is one change.
+                Some(last) if removed.is_empty() && last.at + last.added == at => last.added += added,
+                Some(_) | None => group.steps.push(Step { at, removed: removed.clone(), added }),
+            }
+        }
+        removed
+    }
+
+    /// Takes the newest group back; gives the cursor's place.
+    pub fn undo(&mut self, items: &mut Vec<Item>, cursor: usize) -> Option<usize> {
+        let group = last_with_changes(&mut self.done)?;
+        let (reverse, cursor) = revert(items, group, cursor);
+        self.undone.push(reverse);
+        Some(cursor)
+    }
+
+    /// Does again what was taken back last.
+    pub fn redo(&mut self, items: &mut Vec<Item>, cursor: usize) -> Option<usize> {
+        let group = last_with_changes(&mut self.undone)?;
+        let (reverse, cursor) = revert(items, group, cursor);
+        self.done.push(reverse);
+        Some(cursor)
+    }
+}
+
+fn last_with_changes(groups: &mut Vec<Group>) -> Option<Group> {
+    loop {
+        let group = groups.pop()?;
+        if !group.steps.is_empty() {
+            return Some(group);
+        }
+    }
+}
+
+/// Reverts a group; gives what reverts that again, and the cursor from before the group.
+fn revert(items: &mut Vec<Item>, group: Group, cursor: usize) -> (Group, usize) {
+    let back = |step: Step| {
+        let added = step.removed.len();
+        let removed = items.splice(step.at..step.at + step.added, step.removed).collect();
+        Step { at: step.at, removed, added }
+    };
+    let steps = group.steps.into_iter().rev().map(back).collect();
+    (Group { steps, cursor }, group.cursor)
+}

@@ -1,0 +1,125 @@
+//! Matching what is typed against names: commands, files, sessions, earlier lines.
+//!
+//! Pure; the order of equals is kept. Called by the completion popup and the lists to pick from.
+
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::line::{Ink, Line, Span};
+
+/// How a query is understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Like {
+    /// Its letters in their order.
+    Name,
+    /// The same, where what follows a `/` counts as a beginning.
+    Path,
+    /// Each of its words as it is, anywhere.
+    Text,
+}
+
+/// A query, ready to be held against many texts. Small letters match capitals; capitals only themselves.
+pub struct Query {
+    pattern: Pattern,
+    matcher: Matcher,
+    buffer: Vec<char>,
+}
+
+impl Query {
+    pub fn new(text: &str, like: Like) -> Self {
+        let kind = match like {
+            Like::Name | Like::Path => AtomKind::Fuzzy,
+            Like::Text => AtomKind::Substring,
+        };
+        let config = match like {
+            Like::Name | Like::Text => Config::DEFAULT,
+            Like::Path => Config::DEFAULT.match_paths(),
+        };
+        Self {
+            pattern: Pattern::new(text, CaseMatching::Smart, Normalization::Smart, kind),
+            matcher: Matcher::new(config),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// How well `text` matches, if it does; everything matches an empty query.
+    pub fn score(&mut self, text: &str) -> Option<u32> {
+        self.pattern.score(Utf32Str::new(text, &mut self.buffer), &mut self.matcher)
+    }
+
+    /// Which graphemes of a text that matches do so, in order.
+    pub fn marks(&mut self, text: &str) -> Vec<usize> {
+        let mut found = Vec::new();
+        self.pattern.indices(Utf32Str::new(text, &mut self.buffer), &mut self.matcher, &mut found);
+        let mut marks: Vec<usize> = found.into_iter().filter_map(|at| usize::try_from(at).ok()).collect();
+        marks.sort_unstable();
+        marks.dedup();
+        marks
+    }
+
+    /// Positions of the texts that match, the best first.
+    pub fn best<'a>(&mut self, texts: impl Iterator<Item = &'a str>) -> Vec<usize> {
+        let mut found: Vec<(u32, usize)> =
+            texts.enumerate().filter_map(|(at, text)| Some((self.score(text)?, at))).collect();
+        found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        found.into_iter().map(|(_, at)| at).collect()
+    }
+}
+
+/// A text in which the marked graphemes stand out.
+pub fn marked(text: &str, marks: &[usize], ink: Ink) -> Line {
+    let mut line = Line::new();
+    let stands_out = Ink { bold: true, underline: true, ..ink };
+    for (at, grapheme) in text.graphemes(true).enumerate() {
+        let ink = if marks.binary_search(&at).is_ok() { stands_out } else { ink };
+        line.push(Span::inked(grapheme, ink));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_come_first_and_equals_keep_their_order() {
+        let cases: &[(&str, Like, &[&str], &[&str])] = &[
+            ("", Like::Name, &["b", "a"], &["b", "a"]),
+            ("mod", Like::Name, &["commode", "model", "clear"], &["model", "commode"]),
+            ("mdl", Like::Name, &["model"], &["model"]),
+            ("main", Like::Path, &["domain.rs", "src/main.rs"], &["src/main.rs", "domain.rs"]),
+            ("README", Like::Path, &["readme.md", "README.md"], &["README.md"]),
+            ("readme", Like::Path, &["readme.md", "README.md"], &["readme.md", "README.md"]),
+            ("po 44", Like::Text, &["the PO is 4471", "44 po", "4 4 p o"], &["the PO is 4471", "44 po"]),
+            ("uber", Like::Name, &["Über"], &["Über"]),
+            ("日", Like::Name, &["日本"], &["日本"]),
+        ];
+        for (query, like, texts, expected) in cases {
+            let mut found = Query::new(query, *like).best(texts.iter().copied());
+            if *like == Like::Text {
+                found.sort_unstable();
+            }
+            let found: Vec<&str> = found.into_iter().map(|at| texts[at]).collect();
+            assert_eq!(found, *expected, "{query:?}");
+        }
+    }
+
+    #[test]
+    fn what_matches_stands_out_and_stays_harmless() {
+        let show =
+            |query: &str, text: &str| {
+                let marks = Query::new(query, Like::Name).marks(text);
+                let line = marked(text, &marks, Ink::default());
+                line.spans
+                    .iter()
+                    .map(|span| {
+                        if span.ink.underline { format!("[{}]", span.text()) } else { span.text().to_owned() }
+                    })
+                    .collect::<String>()
+            };
+        assert_eq!(show("mdl", "model"), "[m]o[d]e[l]");
+        assert_eq!(show("本c", "a日本\u{1b}c"), "a日[本]␛[c]");
+        assert_eq!(show("", "model"), "model");
+    }
+}

@@ -1,0 +1,95 @@
+//! While the terminal is somebody else's: suspended, or given to the person's own editor; and coming back.
+//!
+//! The session goes on meanwhile: what it says is taken, nothing is drawn. Called by the shell's loop.
+
+use std::io;
+use std::process::ExitStatus;
+
+use rustix::process::Signal;
+
+use super::outside::Outside;
+use super::{Continues, Dirty, Flow, Shell, Sight, screen};
+use crate::tui::msg::{Edited, Input, Target};
+
+impl Shell {
+    /// Gives the terminal to the person's own editor.
+    pub(super) fn edit(&mut self, text: &str, target: Target) -> Flow {
+        if self.sight != Sight::Seeing {
+            return Flow::On;
+        }
+        let Some(editor) = self.options.editor.clone() else {
+            let reason = "no editor is named: set $VISUAL or $EDITOR, e.g. EDITOR=nano".to_owned();
+            return self.take(Input::Edited(Edited { target, text: Err(reason) }), Dirty::Now);
+        };
+        // From here on the keys are the editor's.
+        self.ears.close();
+        self.screen.leave();
+        self.sight = Sight::Away;
+        match Outside::start(&editor, text, target.clone()) {
+            Ok(outside) => {
+                self.outside = Some(outside);
+                Flow::On
+            }
+            Err(error) => {
+                let text = Err(format!("the editor could not be started: {error}"));
+                self.back_with(Edited { target, text })
+            }
+        }
+    }
+
+    pub(super) fn came_back(&mut self, ended: io::Result<ExitStatus>) -> Flow {
+        match self.outside.take() {
+            Some(outside) => self.back_with(outside.edited(ended)),
+            None => Flow::On,
+        }
+    }
+
+    fn back_with(&mut self, edited: Edited) -> Flow {
+        self.sight = Sight::Seeing;
+        self.ears.open();
+        match self.come_back() {
+            Flow::On => self.take(Input::Edited(edited), Dirty::Now),
+            Flow::Exit => Flow::Exit,
+        }
+    }
+
+    /// Gives the terminal back and stops, as Ctrl+Z does; goes on here when continued.
+    pub(super) fn suspend(&mut self) -> Flow {
+        self.screen.leave();
+        self.continues = Continues::Own;
+        // An editor that stopped itself stopped us with it; it goes on where we do.
+        // The whole group, as the terminal would: a parent that waits for us must stop too.
+        match rustix::process::kill_current_process_group(Signal::STOP) {
+            Ok(()) if self.sight == Sight::Away => Flow::On,
+            Ok(()) => self.come_back(),
+            Err(_) => self.lost(),
+        }
+    }
+
+    /// Somebody else stopped and continued us.
+    pub(super) fn resumed(&mut self) -> Flow {
+        let own = std::mem::replace(&mut self.continues, Continues::Unasked) == Continues::Own;
+        if own || self.sight == Sight::Away {
+            return Flow::On;
+        }
+        self.screen.leave();
+        self.come_back()
+    }
+
+    fn come_back(&mut self) -> Flow {
+        if self.screen.enter_again().is_err() {
+            return self.lost();
+        }
+        self.titled = None;
+        let (columns, rows) = screen::size().unwrap_or((self.model.columns, self.model.rows));
+        self.take(Input::Resize { columns, rows }, Dirty::Now)
+    }
+}
+
+/// Waits for the editor's end; without one for ever. Cancel-safe.
+pub(super) async fn ended(outside: &mut Option<Outside>) -> io::Result<ExitStatus> {
+    match outside {
+        Some(outside) => outside.ended().await,
+        None => std::future::pending().await,
+    }
+}

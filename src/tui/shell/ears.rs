@@ -1,0 +1,189 @@
+//! What comes from the terminal: keys and the like, the answer to our one question, the wheel.
+//!
+//! Nothing else reads from the terminal while these are open. Called by the shell's loop.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::task::Poll;
+use std::time::Duration;
+
+use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use futures::StreamExt as _;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::answer::{Answer, Sorted};
+use super::input::input;
+use super::{osc, out};
+use crate::tui::msg::{Input, Mouse, MouseMode, MouseWhat};
+use crate::tui::theme::Background;
+
+/// How long a key is held that may begin an answer. Only Alt+] is, and only as long as an answer is due.
+const HOLD: Duration = Duration::from_millis(100);
+
+/// An answer that comes later than this after the question is not waited for when the program ends.
+const PROMPT: Duration = Duration::from_millis(500);
+
+/// How long the end waits for an answer that the person's shell would be given else.
+const LAST_WAIT: Duration = Duration::from_millis(60);
+
+/// Where the terminal has the mouse it sends arrows for the wheel, several at once for each notch. So many the same
+/// that are there at the same moment are the wheel, not a key: nobody types that fast, and a held key repeats slowly.
+/// Where a line holds keys up so that they come together all the same, the transcript scrolls: no text is lost by it.
+const NOTCH: usize = 3;
+
+/// Where a wheel that arrived as arrows counts as turned: over the transcript.
+const OVER_TRANSCRIPT: (u16, u16) = (0, 2);
+
+#[derive(Debug, PartialEq)]
+pub enum Said {
+    Input(Input),
+    Background(Background),
+    /// The terminal is gone.
+    Gone,
+}
+
+#[derive(Default)]
+pub struct Ears {
+    /// `None` while another program has the terminal.
+    events: Option<EventStream>,
+    answer: Answer,
+    asked: Option<Instant>,
+    /// When what is held back goes on as keys.
+    held_until: Option<Instant>,
+    ready: VecDeque<Event>,
+    found: Option<Background>,
+}
+
+impl Ears {
+    pub fn open(&mut self) {
+        self.events = Some(EventStream::new());
+    }
+
+    /// Reads nothing from here on.
+    ///
+    /// A stream that is dropped wakes the library's reader. Where that is not polled just then, the wake-up would stay
+    /// for the next stream, and hide a key that comes with it until another one is pressed: it is used up here.
+    pub fn close(&mut self) {
+        self.events = None;
+        if let Err(error) = crossterm::event::poll(Duration::ZERO) {
+            tracing::debug!(%error, "the terminal could not be polled");
+        }
+    }
+
+    pub fn ask_background(&mut self) -> io::Result<()> {
+        out::write(osc::ASK_BACKGROUND)?;
+        self.answer.expect();
+        self.asked = Some(Instant::now());
+        Ok(())
+    }
+
+    /// What comes next. Cancel-safe: what was read and not given stays here.
+    pub async fn next(&mut self, mouse: MouseMode) -> Said {
+        loop {
+            let event = match self.read().await {
+                Heard::Event(event) => event,
+                Heard::Background(background) => return Said::Background(background),
+                Heard::Gone => return Said::Gone,
+            };
+            if let Some(wheel) = self.wheel(&event, mouse).await {
+                return Said::Input(Input::Mouse(wheel));
+            }
+            if let Some(input) = input(event) {
+                return Said::Input(input);
+            }
+        }
+    }
+
+    /// Waits a moment for an answer that would else be typed into the person's shell after us.
+    pub async fn settle(&mut self) {
+        let asked = self.asked.filter(|asked| self.answer.is_due() && asked.elapsed() < PROMPT);
+        if asked.is_some() && self.events.is_some() {
+            // An answer that comes later than this cannot be helped.
+            let _ = timeout(LAST_WAIT, async {
+                while self.answer.is_due() && self.next(MouseMode::Ours).await != Said::Gone {}
+            })
+            .await;
+        }
+    }
+
+    async fn read(&mut self) -> Heard {
+        loop {
+            if let Some(background) = self.found.take() {
+                return Heard::Background(background);
+            }
+            if let Some(event) = self.ready.pop_front() {
+                return Heard::Event(event);
+            }
+            let Some(events) = &mut self.events else { return std::future::pending().await };
+            let until = self.held_until;
+            tokio::select! {
+                event = events.next() => match event {
+                    Some(Ok(event)) => self.sort(event),
+                    Some(Err(_)) | None => return Heard::Gone,
+                },
+                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => {
+                    self.held_until = None;
+                    self.ready.extend(self.answer.give_up());
+                }
+            }
+        }
+    }
+
+    fn sort(&mut self, event: Event) {
+        match self.answer.sort(event) {
+            Sorted::Typed(events) => self.ready.extend(events),
+            Sorted::Kept => {}
+            Sorted::Answered(background) => self.found = Some(background),
+        }
+        self.held_until = self.answer.holds().then(|| Instant::now() + HOLD);
+    }
+
+    /// The wheel, if `event` is the first of several arrows that came at once; the others are taken with it.
+    async fn wheel(&mut self, event: &Event, mouse: MouseMode) -> Option<Mouse> {
+        let what = match arrow(event).filter(|_| mouse == MouseMode::Terminals)? {
+            KeyCode::Up => MouseWhat::WheelUp,
+            _ => MouseWhat::WheelDown,
+        };
+        self.fetch(NOTCH - 1).await;
+        let same = self.ready.iter().take_while(|next| *next == event).count();
+        if same < NOTCH - 1 {
+            return None;
+        }
+        self.ready.drain(..NOTCH - 1);
+        let (column, row) = OVER_TRANSCRIPT;
+        Some(Mouse { what, column, row })
+    }
+
+    /// Takes what is there already, until so many wait.
+    async fn fetch(&mut self, wanted: usize) {
+        while self.ready.len() < wanted {
+            let Some(events) = &mut self.events else { return };
+            // With the loop's own waker: the stream remembers the last one that asked.
+            let next = poll_fn(|cx| match events.poll_next_unpin(cx) {
+                Poll::Ready(next) => Poll::Ready(next),
+                Poll::Pending => Poll::Ready(None),
+            });
+            let Some(Ok(event)) = next.await else { return };
+            self.sort(event);
+        }
+    }
+}
+
+enum Heard {
+    Event(Event),
+    Background(Background),
+    Gone,
+}
+
+fn arrow(event: &Event) -> Option<KeyCode> {
+    match event {
+        Event::Key(KeyEvent {
+            code: code @ (KeyCode::Up | KeyCode::Down),
+            modifiers: KeyModifiers::NONE,
+            kind: KeyEventKind::Press | KeyEventKind::Repeat,
+            ..
+        }) => Some(*code),
+        _ => None,
+    }
+}

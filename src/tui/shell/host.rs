@@ -1,0 +1,76 @@
+//! Which terminal this is, as far as its environment tells: what it understands beyond drawing.
+//!
+//! Called by whoever starts the screen; pure.
+
+use super::osc::Call;
+
+/// What stands between the program and the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Between {
+    #[default]
+    Nothing,
+    Tmux,
+    /// GNU screen.
+    Screen,
+}
+
+/// The terminal, or the multiplexer in front of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Host {
+    pub between: Between,
+    pub call: Call,
+}
+
+impl Host {
+    /// Asks `lookup` for what terminals put into the environment. Unknown ones are called by the bell, which all have.
+    pub fn from_lookup(lookup: impl Fn(&str) -> Option<String>) -> Self {
+        let set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
+        let term = lookup("TERM").unwrap_or_default();
+        if set("TMUX") {
+            return Self { between: Between::Tmux, call: Call::Bell };
+        }
+        if set("STY") || term.starts_with("screen") {
+            return Self { between: Between::Screen, call: Call::Bell };
+        }
+        let program = lookup("TERM_PROGRAM").unwrap_or_default();
+        let osc_9 = matches!(program.as_str(), "iTerm.app" | "WezTerm" | "ghostty")
+            || matches!(term.as_str(), "xterm-kitty" | "xterm-ghostty" | "wezterm")
+            || set("KITTY_WINDOW_ID")
+            || set("WT_SESSION");
+        let osc_777 = term.starts_with("foot") || term.starts_with("rxvt");
+        let call = match (osc_9, osc_777) {
+            (true, _) => Call::Osc9,
+            (false, true) => Call::Osc777,
+            (false, false) => Call::Bell,
+        };
+        Self { between: Between::Nothing, call }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_known_by_its_environment() {
+        type Env = &'static [(&'static str, &'static str)];
+        let cases: &[(Env, Between, Call)] = &[
+            (&[("TERM", "xterm-256color")], Between::Nothing, Call::Bell),
+            (&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")], Between::Nothing, Call::Osc9),
+            (&[("TERM", "xterm-kitty")], Between::Nothing, Call::Osc9),
+            (&[("TERM", "foot-extra")], Between::Nothing, Call::Osc777),
+            (
+                &[("TERM", "tmux-256color"), ("TMUX", "/t,1,0"), ("WT_SESSION", "x")],
+                Between::Tmux,
+                Call::Bell,
+            ),
+            (&[("TERM", "screen-256color")], Between::Screen, Call::Bell),
+            (&[], Between::Nothing, Call::Bell),
+        ];
+        for (env, between, call) in cases {
+            let lookup =
+                |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+            assert_eq!(Host::from_lookup(lookup), Host { between: *between, call: *call }, "{env:?}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What is said to the terminal beside drawing: its clipboard, its title, its call, its background.
+//!
+//! Pure: words in, bytes out. Whatever text goes into a sequence is made harmless here. Called by the shell.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::host::{Between, Host};
+use crate::stdx::text::{sanitize_line, truncate};
+
+/// The longest clipboard text in base64, in bytes: the least that terminals with a clipboard are known to take.
+const LONGEST_BASE64: usize = 74_994;
+
+/// The same in bytes of text.
+pub const LONGEST_COPY: usize = LONGEST_BASE64 / 4 * 3;
+
+/// GNU screen passes strings of at most 768 bytes on, its own marks included.
+const SCREEN_CHUNK: usize = 700;
+
+/// Cells of a notification.
+const LONGEST_CALL: usize = 80;
+
+/// Asks for the background colour.
+pub const ASK_BACKGROUND: &[u8] = b"\x1b]11;?\x1b\\";
+
+/// How the person is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Call {
+    /// iTerm2's, which several others took over.
+    Osc9,
+    /// urxvt's.
+    Osc777,
+    #[default]
+    Bell,
+    Never,
+}
+
+/// Puts `text` into the terminal's clipboard (OSC 52). `None` where it is too long for terminals to take.
+///
+/// In tmux two ways are tried, because each needs another option of it: the plain sequence is taken by tmux itself
+/// with `set-clipboard on`, which then hands it on; the wrapped one goes past tmux to the terminal with
+/// `allow-passthrough on`. Where an option is off tmux drops that sequence; neither is ever printed. GNU screen knows
+/// only the wrapped one, in pieces.
+pub fn copy(text: &str, between: Between) -> Option<Vec<u8>> {
+    if text.len() > LONGEST_COPY {
+        return None;
+    }
+    let plain = format!("\x1b]52;c;{}\x07", STANDARD.encode(text)).into_bytes();
+    Some(match between {
+        Between::Nothing => plain,
+        Between::Tmux => [through_tmux(&plain), plain].concat(),
+        Between::Screen => through_screen(&plain),
+    })
+}
+
+fn through_tmux(sequence: &[u8]) -> Vec<u8> {
+    let mut wrapped = b"\x1bPtmux;".to_vec();
+    for byte in sequence {
+        if *byte == 0x1b {
+            wrapped.push(0x1b);
+        }
+        wrapped.push(*byte);
+    }
+    wrapped.extend_from_slice(b"\x1b\\");
+    wrapped
+}
+
+fn through_screen(sequence: &[u8]) -> Vec<u8> {
+    let wrap = |piece: &[u8]| [b"\x1bP", piece, b"\x1b\\"].concat();
+    sequence.chunks(SCREEN_CHUNK).flat_map(wrap).collect()
+}
+
+/// What was done with a copied text of that many bytes, in words that promise nothing.
+pub fn copied(bytes: usize, host: Host) -> String {
+    let size = size(bytes);
+    match host.between {
+        Between::Nothing => format!("sent to the terminal's clipboard ({size})"),
+        Between::Tmux => format!("sent to tmux ({size})  it hands it on with `set-clipboard on`"),
+        Between::Screen => format!("sent through screen to the terminal's clipboard ({size})"),
+    }
+}
+
+/// Why a text of that many bytes was not copied, and what to do; `mouse` is the key that gives the mouse away, empty
+/// where there is none.
+pub fn too_long(bytes: usize, mouse: &str) -> String {
+    let (size, most) = (size(bytes), size(LONGEST_COPY));
+    let instead = if mouse.is_empty() {
+        String::new()
+    } else {
+        format!("  {mouse}, then mark with the terminal's mouse")
+    };
+    format!("not copied: {size}, terminals take {most}{instead}")
+}
+
+/// Bytes as people read them: `812 B`, `1.2 kB`, `48 kB`, `10 MB`.
+fn size(bytes: usize) -> String {
+    crate::tui::composer::size(bytes)
+}
+
+/// Calls the person. Empty where nobody is to be called.
+pub fn call(words: &str, call: Call) -> Vec<u8> {
+    // A semicolon parts the fields of the longer form.
+    let words = truncate(&sanitize_line(words), LONGEST_CALL).replace(';', ",");
+    match call {
+        Call::Osc9 => format!("\x1b]9;{words}\x07").into_bytes(),
+        Call::Osc777 => format!("\x1b]777;notify;co;{words}\x07").into_bytes(),
+        Call::Bell => b"\x07".to_vec(),
+        Call::Never => Vec::new(),
+    }
+}
+
+/// Names the window.
+pub fn title(words: &str) -> Vec<u8> {
+    format!("\x1b]2;{}\x07", sanitize_line(words)).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_reaches_the_terminal_whatever_is_between() {
+        assert_eq!(copy("hé", Between::Nothing).unwrap(), b"\x1b]52;c;aMOp\x07");
+        assert_eq!(
+            copy("hé", Between::Tmux).unwrap(),
+            b"\x1bPtmux;\x1b\x1b]52;c;aMOp\x07\x1b\\\x1b]52;c;aMOp\x07"
+        );
+        let pieces = copy(&"x".repeat(1_000), Between::Screen).unwrap();
+        let text = String::from_utf8(pieces).unwrap();
+        assert!(text.split("\x1b\\").all(|piece| piece.len() <= SCREEN_CHUNK + 2));
+        assert_eq!(text.replace("\x1bP", "").replace("\x1b\\", "").len(), 7 + 1_336 + 1);
+    }
+
+    #[test]
+    fn a_copy_is_as_long_as_terminals_take_it() {
+        let most = copy(&"x".repeat(LONGEST_COPY), Between::Nothing).unwrap();
+        assert!(most.len() <= LONGEST_BASE64 + 8);
+        assert_eq!(copy(&"x".repeat(LONGEST_COPY + 1), Between::Nothing), None);
+        let words = "not copied: 80 kB, terminals take 56 kB";
+        assert_eq!(too_long(80_000, "Alt+M"), format!("{words}  Alt+M, then mark with the terminal's mouse"));
+        assert_eq!(too_long(80_000, ""), words);
+    }
+
+    #[test]
+    fn words_in_sequences_are_harmless() {
+        assert_eq!(call("a;b\x1b\\\x07c", Call::Osc777), "\x1b]777;notify;co;a,b␛\\␇c\x07".as_bytes());
+        assert_eq!(call("x", Call::Bell), b"\x07");
+        assert_eq!(call("x", Call::Never), b"");
+        assert_eq!(title("co\x07 2"), "\x1b]2;co␇ 2\x07".as_bytes());
+    }
+}

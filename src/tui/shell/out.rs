@@ -1,0 +1,56 @@
+//! The way to the terminal: frames, each in one write, and single sequences between them.
+//!
+//! Nothing else writes to it while the screen is ours, but the one who takes it over and gives it back.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Collects a frame and sends it in one write, between the marks of a synchronized update.
+///
+/// Copies share the frame: one is the drawing library's, the other sends.
+#[derive(Debug, Clone, Default)]
+pub struct Out {
+    frame: Arc<Mutex<Vec<u8>>>,
+}
+
+/// CSI 2026: terminals that know it show the frame at once; others ignore it.
+const BEGIN: &[u8] = b"\x1b[?2026h";
+const END: &[u8] = b"\x1b[?2026l";
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.frame.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    /// Nothing leaves before the frame is whole.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Out {
+    /// What was drawn since the last time, which then is not sent.
+    #[cfg(test)]
+    pub fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.frame.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Sends what was drawn since the last time, if anything was.
+    pub fn send(&self) -> io::Result<()> {
+        let mut frame = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
+        if frame.is_empty() {
+            return Ok(());
+        }
+        let whole = [BEGIN, &frame, END].concat();
+        frame.clear();
+        write(&whole)
+    }
+}
+
+/// Sends a sequence that draws nothing, between frames.
+pub fn write(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}

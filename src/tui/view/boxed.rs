@@ -1,0 +1,75 @@
+//! A box drawn with lines: what the popup and the lists to pick from stand in.
+
+use crate::tui::line::Line;
+use crate::tui::model::Model;
+use crate::tui::theme::Role;
+
+/// A box of a width in cells.
+pub struct Boxed<'a> {
+    model: &'a Model,
+    width: usize,
+    lines: Vec<Line>,
+}
+
+impl<'a> Boxed<'a> {
+    /// Its upper edge, with words at the left and at the right.
+    pub fn new(model: &'a Model, width: usize, title: Line, right: Line) -> Self {
+        let [left_top, right_top, ..] = model.glyphs.corners;
+        let mut boxed = Self { model, width, lines: Vec::new() };
+        let edge = boxed.edge(left_top, right_top, title, right);
+        boxed.lines.push(edge);
+        boxed
+    }
+
+    /// Cells of a line in the box.
+    pub fn room(&self) -> usize {
+        self.width.saturating_sub(4)
+    }
+
+    pub fn push(&mut self, line: Line) {
+        let side = Line::of(self.model.glyphs.side, Role::Dim);
+        let mut row = side.clone().with(" ", Role::Text).joined(line.cut(self.room()));
+        row.pad_to(self.width.saturating_sub(1));
+        self.lines.push(row.joined(side));
+    }
+
+    /// The lines, with the lower edge and words in it.
+    pub fn end(mut self, words: Line, right: Line) -> Vec<Line> {
+        let [.., left_bottom, right_bottom] = self.model.glyphs.corners;
+        let edge = self.edge(left_bottom, right_bottom, words, right);
+        self.lines.push(edge);
+        self.lines
+    }
+
+    fn edge(&self, left_corner: &str, right_corner: &str, left: Line, right: Line) -> Line {
+        let rule = self.model.glyphs.rule;
+        let framed = |line: Line| {
+            if line.spans.is_empty() {
+                return Line::new();
+            }
+            Line::of(" ", Role::Text).joined(line).with(" ", Role::Text)
+        };
+        let (right, inner) = (framed(right), self.width.saturating_sub(4));
+        let right = if right.width() + 4 > inner { Line::new() } else { right };
+        let left = framed(left).cut(inner.saturating_sub(right.width()));
+        let gap = inner.saturating_sub(left.width() + right.width());
+        Line::of(format!("{left_corner}{rule}"), Role::Dim)
+            .joined(left)
+            .with(rule.repeat(gap), Role::Dim)
+            .joined(right)
+            .with(format!("{rule}{right_corner}"), Role::Dim)
+    }
+}
+
+/// A line cut or filled to exactly `width` cells.
+pub fn column(line: Line, width: usize) -> Line {
+    let mut line = line.cut(width);
+    line.pad_to(width);
+    line
+}
+
+/// Which of `count` rows are shown in `room` rows so that `chosen` is among them.
+pub fn window(count: usize, chosen: usize, room: usize) -> std::ops::Range<usize> {
+    let from = (chosen + 1).saturating_sub(room).min(count.saturating_sub(room));
+    from..count.min(from + room)
+}
