@@ -6,12 +6,7 @@
 //!
 //! How each figure is taken stands at its function. CPU times are those of all threads and children, to the
 //! nanosecond (`/proc/*/task/*/schedstat`).
-#![expect(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    clippy::exit,
-    reason = "a bench prints, and ends when it cannot go on"
-)]
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints, and a failure ends it")]
 
 mod floor;
 mod headless;

@@ -92,13 +92,15 @@ pub enum Target {
     Arguments(RequestId),
     /// The reason of a no to this request.
     Reason(RequestId),
+    /// The reason of a no to these requests of a list.
+    Reasons(Vec<RequestId>),
 }
 
 impl Target {
     /// The ending of the file's name, by which editors know what they show.
     pub fn extension(&self) -> &'static str {
         match self {
-            Self::Composer | Self::Reason(_) => "md",
+            Self::Composer | Self::Reason(_) | Self::Reasons(_) => "md",
             Self::Arguments(_) => "json",
         }
     }

@@ -9,11 +9,11 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use ratatui::backend::{Backend as _, ClearType};
-use ratatui::layout::Rect;
-use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
+use ratatui::buffer::Buffer;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use self::canvas::{Canvas, Pane};
 use self::ears::{Ears, Said};
 use self::hangup::Line;
 pub use self::host::Host;
@@ -30,12 +30,13 @@ use super::keys::Keymap;
 use super::model::{Life, Model, Setup};
 use super::msg::{Input, MouseMode, Msg};
 use super::theme::{Glyphs, Surroundings, Theme, ThemeChoice};
-use super::view::view_linked;
+use super::view::paint;
 use super::{Fold, Motion, update};
 use crate::frontend::link::{Ask, Update};
 
 mod answer;
 mod away;
+mod canvas;
 mod carry;
 mod ears;
 mod hangup;
@@ -116,7 +117,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
     let told = if options.surroundings.is_modern() { Links::Told } else { Links::Untold };
     let links = LinkTable::new(told);
     let mut shell = Shell {
-        terminal: canvas(&out, &links, columns, rows)?,
+        terminal: canvas(&out, &links, columns, rows),
         out,
         links,
         loader: Loader::new(),
@@ -177,7 +178,7 @@ enum Flow {
 }
 
 struct Shell {
-    terminal: Canvas,
+    terminal: Canvas<LinkingBackend>,
     out: Out,
     links: LinkTable,
     loader: Loader,
@@ -366,15 +367,24 @@ impl Shell {
         }
         let msg = Msg::new(self.now_ms(), Input::Frame);
         let cmds = self.watch.guarding(|| update(&mut self.model, msg));
-        let paint = |frame: &mut Frame<'_>| {
-            let linked = view_linked(&self.model, &self.theme, frame);
-            self.links.mark(frame.buffer_mut(), &linked);
+        let pane = self.pane();
+        let frame = |buffer: &mut Buffer| {
+            let painted = paint(&self.model, &self.theme, buffer);
+            self.links.mark(buffer, &painted.linked);
+            painted.cursor
         };
-        let drawn = self.watch.guarding(|| self.terminal.draw(paint).map(drop));
+        let drawn = self.watch.guarding(|| self.terminal.draw(&pane, frame));
         let sent = drawn.and_then(|()| self.name_window()).and_then(|()| self.out.send());
         self.drawn = Some(Instant::now());
         let flow = self.carry_out(cmds);
         if sent.is_err() { self.lost() } else { flow }
+    }
+
+    /// Where the transcript moves.
+    fn pane(&self) -> Pane {
+        let rows = u16::try_from(self.model.areas().pane).unwrap_or(0);
+        let columns = u16::try_from(self.model.pane_columns()).unwrap_or(0);
+        Pane { rows: 2..2 + rows, columns }
     }
 
     /// Names the window, with the frame, where its name changed.
@@ -390,16 +400,11 @@ impl Shell {
 
     /// The next frame draws every cell. (The library's own `clear` would ask the terminal for the cursor and wait.)
     fn forget_screen(&mut self) -> io::Result<()> {
-        self.terminal = canvas(&self.out, &self.links, self.model.columns, self.model.rows)?;
+        self.terminal = canvas(&self.out, &self.links, self.model.columns, self.model.rows);
         self.terminal.backend_mut().clear_region(ClearType::All)
     }
 }
 
-/// A terminal of a fixed size: the library would ask for it before every frame, and start a program where the
-/// terminal is gone.
-fn canvas(out: &Out, links: &LinkTable, columns: u16, rows: u16) -> io::Result<Canvas> {
-    let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
-    Terminal::with_options(LinkingBackend::new(out, links), TerminalOptions { viewport })
+fn canvas(out: &Out, links: &LinkTable, columns: u16, rows: u16) -> Canvas<LinkingBackend> {
+    Canvas::new(LinkingBackend::new(out, links), columns, rows)
 }
-
-type Canvas = Terminal<LinkingBackend>;

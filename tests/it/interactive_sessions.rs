@@ -91,7 +91,7 @@ fn sessions_are_changed_and_each_keeps_its_own() {
         face.idle().await;
         face.ask(Ask::Draft { text: "for the first".to_owned() }).await;
         let listed = face.sessions().await;
-        assert_eq!(listed.iter().map(|one| one.id.clone()).collect::<Vec<_>>(), [second.clone()]);
+        assert_eq!(listed.iter().map(|one| &one.id).collect::<Vec<_>>(), [&second]);
 
         face.enter(&second).await;
         assert_eq!(replies(&face.transcript().await), ["Second answer."]);

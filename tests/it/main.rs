@@ -25,6 +25,7 @@ mod store_requests;
 mod store_sessions;
 mod terminal;
 mod terminal_edges;
+mod terminal_mouse;
 mod tidy;
 mod tui_batch;
 mod tui_composer;

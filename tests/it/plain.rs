@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use co::agent::port::{Event, Op, Settled};
 use co::approval::{Approval, Decider, Remember, Request, RequestId};
-use co::frontend::link::{Ask, Notice, Tone, Update};
+use co::frontend::link::{Ask, Notice, SessionLine, Tone, Update};
 use co::frontend::plain::{Echo, Input, Plain, Setup, Source, ThinkingShown};
-use co::history::{Limit, TurnEnd};
+use co::history::{Limit, SessionId, TurnEnd};
 use co::message::{Message, ReturnStatus, ToolName, UserPart};
 use co::provider::{ErrorClass, ProviderError};
 use co::tool::{Preview, Risk, Undo};
@@ -419,6 +419,83 @@ fn a_long_request_is_read_in_pages() {
         face.text.lines().filter(|line| !line.contains("Added, line")).collect::<Vec<_>>().join("\n");
     assert_eq!(face.text.lines().filter(|line| line.contains("Added, line")).count(), 196);
     insta::assert_snapshot!("plain_pages", short);
+}
+
+fn session(number: usize, title: &str, waiting: usize) -> SessionLine {
+    SessionLine {
+        id: SessionId(format!("0{number}aa")),
+        title: title.to_owned(),
+        workspace: "/home/alex/else\u{1b}where".into(),
+        here: number != 2,
+        when: "2 h ago".to_owned(),
+        turns: u32::try_from(number).unwrap(),
+        waiting,
+    }
+}
+
+fn picking(setup: Setup, query: &str) -> Face {
+    let sessions = vec![session(1, "inbox triage", 0), session(2, "trip to Lisbon", 2)];
+    let query = query.to_owned();
+    Face::open(setup)
+        .say("/resume")
+        .notice(Notice::Sessions { sessions })
+        .notice(Notice::PickSession { query })
+}
+
+#[test]
+fn sessions_are_listed_in_lines_and_one_is_opened_by_its_number() {
+    let face = picking(TERMINAL, "");
+    for line in [
+        "  1: inbox triage, 2 h ago, 1 turn\n",
+        "  2: trip to Lisbon, 2 h ago, 2 turns, 2 approvals wait, in /home/alex/else␛where\n",
+        "Type /open and a number",
+    ] {
+        assert!(face.text.contains(line), "{line}: {}", face.text);
+    }
+    let asked = |face: &Face| {
+        let opens = face.asks.iter().filter_map(|ask| match ask {
+            Ask::Open { session } => Some(session.0.clone()),
+            _ => None,
+        });
+        opens.collect::<Vec<_>>()
+    };
+    for (line, opened) in
+        [("/open 2", &["02aa"][..]), ("/open 3", &[]), ("/open 0", &[]), ("/open", &[]), ("/open x", &[])]
+    {
+        let face = picking(TERMINAL, "").say(line);
+        assert_eq!(asked(&face), opened, "{line}");
+        assert_eq!(face.text.contains("Type /open and a number that"), opened.is_empty(), "{}", face.text);
+    }
+    assert_eq!(asked(&picking(TERMINAL, "lisbon").say("/open 1")), ["02aa"]);
+    let face = picking(TERMINAL, "nothing like it").say("/open 1");
+    assert!(face.text.contains("No session matches."), "{}", face.text);
+    assert_eq!(asked(&face), [""; 0]);
+    let face = picking(TERMINAL, "").notice(Notice::TurnBegan).say("/open 1");
+    assert!(face.text.contains("Stop it with Ctrl+C first"), "{}", face.text);
+    assert_eq!(asked(&face), [""; 0]);
+}
+
+#[test]
+fn another_session_starts_with_nothing_of_the_one_before() {
+    let face = picking(PIPE, "").notice(Notice::Waiting { requests: vec![ls()] }).say("/open 1");
+    assert!(!face.plain.listens(), "the owner has yet to answer");
+    let face = face
+        .notice(Notice::Entered)
+        .notice(Notice::Header(header()))
+        .notice(Notice::Transcript { messages: vec![Message::user("first")] })
+        .notice(Notice::Waiting { requests: Vec::new() })
+        .idle();
+    assert!(face.plain.listens());
+    assert!(face.text.contains("The conversation so far has 1 messages"), "{}", face.text);
+    assert!(!face.text.contains("decided elsewhere"), "{}", face.text);
+    let face = face.say("/open 1");
+    assert!(face.text.contains("Type /open and a number that"), "{}", face.text);
+}
+
+#[test]
+fn keys_are_told_in_words() {
+    let face = Face::open(TERMINAL).say("/keys").notice(Notice::Keys { filter: String::new() });
+    assert!(face.text.contains("Ctrl+D: leave\n") && face.text.contains("`co keys`"), "{}", face.text);
 }
 
 /// Whether only visible characters, line ends and tabs come out.

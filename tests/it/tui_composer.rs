@@ -188,6 +188,40 @@ fn a_text_is_written_outside_and_comes_back() {
 }
 
 #[test]
+fn a_reason_for_several_is_written_outside_too() {
+    let asking = || {
+        let requests = [shell_request(1, "ls", Risk::Medium), shell_request(2, "pwd", Risk::Medium)];
+        let screen = requests.into_iter().fold(Screen::open(80, 24).prompted("go"), Screen::asked);
+        screen.wait(600).keys("<tab>").wait(600).keys("<space><down><space>nno<c-g>")
+    };
+    let both = || Target::Reasons([1, 2].map(|number: u32| RequestId(format!("{number:012x}"))).into());
+    assert_eq!(edits(&asking()), [("no".into(), both())]);
+    let mut screen = edited(asking(), both(), Ok("not today"));
+    assert!(screen.shot().contains("not today"), "{}", screen.shot());
+    let mut other = edited(asking(), Target::Reasons(Vec::new()), Ok("not today"));
+    let shot = other.shot();
+    assert!(!shot.contains("not today") && shot.contains("a card that is not open"), "{shot}");
+}
+
+#[test]
+fn texts_of_a_session_that_is_left_join_the_history() {
+    let screen = open().keys("put aside<c-s>half").notice(Notice::Entered);
+    assert_eq!((written(&screen).as_str(), screen.model.composer.has_stash()), ("", false));
+    assert_eq!(drafts(&screen.wait(20_000)).len(), 0, "the other session's draft is none of these");
+    let screen = open().keys("put aside<c-s>half").notice(Notice::Entered).keys("<up>");
+    assert_eq!(written(&screen), "half");
+    assert_eq!(written(&screen.keys("<up>")), "put aside");
+}
+
+#[test]
+fn a_pasted_block_stays_one_while_something_is_searched_for() {
+    let screen = open().prompted("go").text("one").wait(100).paste(&"line\n".repeat(40)).keys("<tab>/on");
+    assert!(screen.model.find.is_some());
+    let screen = screen.keys("<c-o><ret><c-o>");
+    assert!(screen.model.find.is_some() && screen.model.composer.editor.chip_before().is_some());
+}
+
+#[test]
 fn a_reason_is_written_outside_for_its_card_only() {
     let id = |number: u32| RequestId(format!("{number:012x}"));
     let asking = || Screen::open(80, 24).prompted("go").asked(shell_request(1, "ls", Risk::Medium)).wait(600);
@@ -197,7 +231,7 @@ fn a_reason_is_written_outside_for_its_card_only() {
     assert!(screen.shot().contains("not today"), "{}", screen.shot());
     let mut other = edited(asking().keys("<tab>nno"), Target::Reason(id(2)), Ok("not today"));
     let shot = other.shot();
-    assert!(!shot.contains("not today") && shot.contains("a card that is not open"), "{shot}");
+    assert!(!shot.contains("not today") && shot.contains("what was edited waits no more"), "{shot}");
     assert_eq!(edits(&asking().keys("<tab><c-g>")), [], "a card that only asks has no text");
 }
 

@@ -23,7 +23,7 @@ enum Text {
     },
     Whole {
         source: String,
-        page: Page,
+        page: Box<Page>,
         lines: Vec<Line>,
     },
     Committed {
@@ -53,7 +53,7 @@ impl Answer {
         let live = std::mem::replace(&mut self.text, Text::Committed { source: String::new() });
         self.text = match live {
             Text::Live { stream: Some(stream), .. } if stream.source() == text => {
-                let page = stream.page().clone();
+                let page = Box::new(stream.page().clone());
                 let (source, lines) = stream.finish();
                 Text::Whole { source, page, lines }
             }
@@ -118,7 +118,7 @@ impl Answer {
         let wanted = look.page(look.glyphs.answer, Role::Answer);
         match &mut self.text {
             // Taken, not copied: the cell caches them from here on.
-            Text::Whole { source, page, lines } if *page == wanted => {
+            Text::Whole { source, page, lines } if **page == wanted => {
                 let lines = std::mem::take(lines);
                 self.text = Text::Committed { source: std::mem::take(source) };
                 lines

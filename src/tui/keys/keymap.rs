@@ -268,14 +268,14 @@ mod tests {
             ("composer.find-open", &["Ctrl+F", "F3"]),
             ("card.why", &["?"]),
             ("text.undo", &[]),
-            ("global.interrupt", &["Ctrl+X"]),
+            ("global.interrupt", &["Ctrl+Q"]),
         ]);
         assert_eq!(problems, [""; 0]);
         for (name, expected) in [
             ("composer.find-open", "Ctrl+F F3"),
             ("card.why", "?"),
             ("text.undo", ""),
-            ("global.interrupt", "Ctrl+X"),
+            ("global.interrupt", "Ctrl+Q"),
             ("text.redo", "Alt+_ Alt+/"),
         ] {
             assert_eq!(keys(&keymap, name), expected, "{name}");
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(keymap.action(card, Key::char('?')), Some(Action::Card(CardKey::Why)));
         assert_eq!(keymap.action(card, Key::char('w')), None);
         assert_eq!(keymap.action(card, Key::ctrl('c')), None);
-        assert_eq!(keymap.action(card, Key::ctrl('x')), Some(Action::Interrupt));
+        assert_eq!(keymap.action(card, Key::ctrl('q')), Some(Action::Interrupt));
         assert_eq!(keymap.shown(Context::Card, Action::Card(CardKey::Why)), "?");
         assert_eq!(keymap.shown(Context::Text, Action::Change(crate::tui::keys::Change::Undo)), "");
     }
@@ -332,6 +332,9 @@ mod tests {
             ("global.interrupt", &[], "there must be a key for it everywhere".into()),
             ("global.escape", &[], "there must be a key for it everywhere".into()),
             ("global.interrupt", &["Ctrl+D"], "there must be a key for it everywhere".into()),
+            // It begins a chord wherever text is written.
+            ("global.interrupt", &["Ctrl+X"], "there must be a key for it everywhere".into()),
+            ("chord.edit-outside", &["Ctrl+C"], "Ctrl+C interrupts or closes, everywhere".into()),
             ("global.interrupt", &["Esc"], "Esc interrupts or closes, everywhere".into()),
         ];
         for (name, texts, words) in cases {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
@@ -184,6 +185,14 @@ impl Backend for LinkingBackend {
 
     fn flush(&mut self) -> io::Result<()> {
         Backend::flush(&mut self.inner)
+    }
+
+    fn scroll_region_up(&mut self, region: Range<u16>, lines: u16) -> io::Result<()> {
+        self.inner.scroll_region_up(region, lines)
+    }
+
+    fn scroll_region_down(&mut self, region: Range<u16>, lines: u16) -> io::Result<()> {
+        self.inner.scroll_region_down(region, lines)
     }
 }
 

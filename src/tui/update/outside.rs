@@ -1,8 +1,12 @@
 //! Text that is written in the person's own editor, and comes back. Nothing that goes wrong there loses a text.
 
-use super::{form, say};
+use super::{batch, form, say};
+use crate::tui::batch::Round;
 use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::msg::{Cmd, Edited, Target};
+
+/// What comes back for a card that is settled by now.
+const GONE: &str = "what was written belongs to a card that is not open any more";
 
 /// Hands the text with the keys to the person's own editor.
 pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
@@ -12,6 +16,11 @@ pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
     match model.focus {
         Focus::Composer => {
             cmds.push(Cmd::Edit { text: model.composer.editor.text(), target: Target::Composer });
+        }
+        Focus::Card if model.is_list() => {
+            if let Round::Reason { editor, of } = &model.batch.round {
+                cmds.push(Cmd::Edit { text: editor.text(), target: Target::Reasons(of.clone()) });
+            }
         }
         Focus::Card => {
             if let Some(card) = model.cards.current() {
@@ -36,5 +45,12 @@ pub fn take(model: &mut Model, edited: Edited) {
         }
         Target::Arguments(id) => form::take(model, &id, &text),
         Target::Reason(id) => form::take_reason(model, &id, &text),
+        Target::Reasons(ids) => match &mut model.batch.round {
+            Round::Reason { editor, of } if *of == ids => {
+                editor.replace(text.trim_end_matches('\n'));
+                batch::changed(model);
+            }
+            Round::Reason { .. } | Round::Marking | Round::Confirming(_) => say(model, GONE),
+        },
     }
 }

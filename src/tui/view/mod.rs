@@ -31,22 +31,32 @@ use super::model::{Focus, LEAST_COLUMNS, LEAST_ROWS, Life, Model, Overlay};
 use super::theme::{Role, Theme};
 use super::transcript::Row;
 
-/// Draws the whole screen.
-pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
-    view_linked(model, theme, frame);
+/// What was painted, besides the cells.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Painted {
+    pub cursor: Option<Position>,
+    /// The cells that lead somewhere.
+    pub linked: Vec<LinkedCells>,
 }
 
-/// Draws the whole screen; gives the cells that lead somewhere.
-pub fn view_linked(model: &Model, theme: &Theme, frame: &mut Frame<'_>) -> Vec<LinkedCells> {
-    let columns = usize::from(frame.area().width);
-    let mut paint = Paint { buffer: frame.buffer_mut(), theme, columns, linked: Vec::new() };
-    let cursor = draw(&mut paint, model);
-    let linked = paint.linked;
-    if let Some((row, column)) = cursor {
-        let column = column.min(columns.saturating_sub(1));
-        frame.set_cursor_position(Position { x: cell(column), y: cell(row) });
+/// Draws the whole screen into the drawing library's frame.
+pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
+    let painted = paint(model, theme, frame.buffer_mut());
+    if let Some(position) = painted.cursor {
+        frame.set_cursor_position(position);
     }
-    linked
+}
+
+/// Draws the whole screen into a blank buffer.
+pub fn paint(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Painted {
+    let columns = usize::from(buffer.area.width);
+    let mut paint = Paint { buffer, theme, columns, linked: Vec::new() };
+    let cursor = draw(&mut paint, model);
+    let position = |(row, column): (usize, usize)| {
+        let column = column.min(columns.saturating_sub(1));
+        Position { x: cell(column), y: cell(row) }
+    };
+    Painted { cursor: cursor.map(position), linked: paint.linked }
 }
 
 /// Draws all parts of the screen; gives the cursor's place.

@@ -10,7 +10,8 @@ use crate::tui::completion::Place;
 use crate::tui::find::Stage;
 use crate::tui::form::Mode;
 use crate::tui::keys::{
-    Action, BatchKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, PickKey, Scroll, SelectKey,
+    Action, BatchKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, PickKey, Scroll,
+    SelectKey,
 };
 use crate::tui::line::Line;
 use crate::tui::model::{Activity, Focus, Life, Model, Overlay, Phase, RetryState, Stop, Turn};

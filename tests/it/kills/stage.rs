@@ -137,17 +137,18 @@ impl<'a> Stage<'a> {
         self.screens.last_mut().expect("the screen is open").keys(keys);
     }
 
-    /// Gives a card the keys. It takes none in its first moments: once `w` shows the reasons, all keys do what they do.
+    /// Gives a card the keys. It takes none in its first moments: once `v` shows the arguments, all keys do what they
+    /// do.
     fn card(&mut self, keys: &str) {
         self.screen().wait_for("Tab: to the card");
         self.keys("<tab>");
-        self.screen().wait_for("Tab back to writing");
+        self.screen().wait_for("the card has the keys");
         let began = Instant::now();
         let mut presses = 0;
-        while !self.screen().screen().contains("\u{2502} undo ") {
+        while !self.screen().screen().contains("arguments") {
             assert!(began.elapsed() < PATIENCE, "the card takes no keys\n{}", self.seen());
             if began.elapsed() >= PRESS * presses {
-                self.keys("w");
+                self.keys("v");
                 presses += 1;
             }
             self.tick();

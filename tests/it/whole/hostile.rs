@@ -65,12 +65,17 @@ fn nothing_harmful_reaches_the_screen() {
         screen.wait_for("unsandboxed");
         let tty = Tty::of(&screen);
         say(&mut screen, "go");
-        let shown = screen.wait_until("both cards", |screen| screen.contains("1 of 2"));
+        let shown = screen.wait_until("both requests", |screen| screen.contains("2 actions"));
         for seen in SEEN {
             assert!(shown.contains(seen), "{seen}\n{shown}");
         }
         screen.keys("<a-a>");
-        screen.wait_for("the card has the keys");
+        screen.wait_for("the list has the keys");
+        // Everything that the list can show.
+        for key in ["<down>", "v", "w", "<up>", "v", "w"] {
+            screen.keys(key);
+        }
+        press_until(&mut screen, "<ret>", "the card has the keys");
         for _ in 0..2 {
             // Everything that the card can show.
             press_until(&mut screen, "v", "arguments");

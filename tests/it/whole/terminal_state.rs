@@ -92,6 +92,21 @@ fn after_sequence(text: &str) -> Option<&str> {
         let (title, rest) = rest.split_once('\u{7}')?;
         return title.chars().all(|c| c == ' ' || c == '◇' || c.is_ascii_digit()).then_some(rest);
     }
+    // Where words lead: an address that can end nothing, and the end of it.
+    if let Some(rest) = text.strip_prefix("]8;") {
+        let (link, rest) = rest.split_once("\u{1b}\\")?;
+        let (id, address) = link.split_once(';')?;
+        let ours = id.strip_prefix("id=co").is_some_and(|number| number.parse::<u32>().is_ok());
+        let leads =
+            ["https://", "http://", "mailto:", "file:///"].iter().any(|scheme| address.starts_with(scheme));
+        let fits = (ours && leads) || link == ";";
+        return (fits && address.chars().all(|c| c.is_ascii_graphic())).then_some(rest);
+    }
+    // What the person copied.
+    if let Some(rest) = text.strip_prefix("]52;c;") {
+        let (copied, rest) = rest.split_once('\u{7}')?;
+        return copied.chars().all(|c| c.is_ascii_alphanumeric() || "+/=".contains(c)).then_some(rest);
+    }
     let text = text.strip_prefix('[')?;
     let end = text.find(|c: char| ('@'..='~').contains(&c))?;
     let (params, rest) = text.split_at(end);
@@ -102,6 +117,8 @@ fn after_sequence(text: &str) -> Option<&str> {
         "m" | "H" | "J" | "K" => numbers,
         // Modes: cursor shown, alternate screen, synchronized updates, marked pastes, focus reports, the mouse.
         "h" | "l" => ["?25", "?1049", "?2026", "?2004", "?1004", "?1002", "?1006"].contains(&params),
+        // Rows that only move.
+        "r" | "S" | "T" => numbers,
         // The title of before, put aside and brought back.
         "t" => ["22;2", "23;2"].contains(&params),
         // Unambiguous keys.
