@@ -12,6 +12,7 @@ use super::input::Terminals;
 use crate::app::conductor::{Interactive, interactive};
 use crate::app::{AppError, Models, Opening, Pace, World, load_settings};
 use crate::config::{Loaded, Notify, Settings, ThemeChoice as Wanted};
+use crate::frontend::channel;
 use crate::frontend::plain::{self, Echo, PlainError, PlainOptions, Setup, Source, ThinkingShown};
 use crate::tui::keys::Keymap;
 use crate::tui::{
@@ -76,7 +77,7 @@ pub(super) async fn plain(
     };
     let models = models(&world, &loaded)?;
     let (asks, heard) = mpsc::channel(LINK);
-    let (face, updates) = mpsc::channel(LINK);
+    let (face, updates) = channel::updates();
     let owner = tokio::spawn(interactive(Interactive { world, loaded, models, opening, asks: heard, face }));
     let shown = plain::run(PlainOptions { updates, asks, setup, preface }).await;
     let owned = outcome(owner).await;
@@ -111,7 +112,7 @@ pub(super) async fn run(
     let models = models(&world, &loaded)?;
     let options = options(&world, &loaded.settings);
     let (ask, asks) = mpsc::channel(LINK);
-    let (face, updates) = mpsc::channel(LINK);
+    let (face, updates) = channel::updates();
     let owner = tokio::spawn(interactive(Interactive { world, loaded, models, opening, asks, face }));
     let screen = tui::run(TuiLink { updates, asks: ask }, options).await;
     // The screen is gone, and with it its end of the link: the owner ends what runs and saves.

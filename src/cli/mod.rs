@@ -56,7 +56,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     };
     // The only failure is that somebody installed one before, and ours is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    // The screen has this thread; one more serves the session's owner and the network. What blocks has threads of its
+    // own, and waking others for each token would cost more than it brings.
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return console.fail(&CliError::new(Kind::Error, error)),
     };

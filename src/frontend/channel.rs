@@ -1,8 +1,8 @@
 //! `ChannelFrontend`: a turn's front end for any interactive face, over the link of [`super::link`].
 //!
 //! Updates go through one bounded queue, in order. While the face is slow, text deltas join the delta that waits at the
-//! end of the queue, so that a fast model never waits for a slow terminal and nothing grows without bound. The other
-//! end of the queue is a pump into the face's own channel. Used by the owner of an interactive session.
+//! end of the queue, so that a fast model never waits for a slow terminal and nothing grows without bound. The owner of
+//! an interactive session has one end, its face the other.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,34 +40,53 @@ struct Waiting {
     face_gone: bool,
 }
 
-/// Makes the owner's end for a face that receives on `face`. The pump has to be polled beside it (spawned); it ends when
-/// the face is gone, or when all owner's ends are dropped and everything was handed over.
-pub fn updates(face: mpsc::Sender<Update>) -> (Updates, impl Future<Output = ()> + Send + 'static) {
+/// Makes both ends: the owner's and the face's.
+pub fn updates() -> (Updates, FaceUpdates) {
     let state = Mutex::new(Waiting { owners: 1, ..Waiting::default() });
     let queue = Arc::new(Queue { state, filled: Notify::new(), drained: Notify::new() });
-    let pumped = Arc::clone(&queue);
-    let pump = async move {
-        loop {
-            match pumped.next() {
-                Next::Update(update) => {
-                    pumped.drained.notify_one();
-                    if face.send(update).await.is_err() {
-                        return pumped.close();
-                    }
-                }
-                Next::Nothing => tokio::select! {
-                    () = pumped.filled.notified() => {}
-                    () = face.closed() => return pumped.close(),
-                },
-                Next::End => return,
-            }
-        }
-    };
-    (Updates { queue }, pump)
+    (Updates { queue: Arc::clone(&queue) }, FaceUpdates { queue })
 }
 
-/// What the pump finds.
-#[expect(clippy::large_enum_variant, reason = "one at a time, on the pump's stack")]
+/// The face's end of the updates. Dropped, it tells the owner that nobody watches any more.
+pub struct FaceUpdates {
+    queue: Arc<Queue>,
+}
+
+impl FaceUpdates {
+    /// The next update, in order; `None` when all owner's ends are dropped and everything was handed over. Cancel-safe.
+    pub async fn recv(&mut self) -> Option<Update> {
+        loop {
+            match self.queue.next() {
+                Next::Update(update) => return Some(update),
+                Next::Nothing => self.queue.filled.notified().await,
+                Next::End => return None,
+            }
+        }
+    }
+
+    /// The next update, if one waits.
+    pub fn try_recv(&mut self) -> Option<Update> {
+        match self.queue.next() {
+            Next::Update(update) => Some(update),
+            Next::Nothing | Next::End => None,
+        }
+    }
+}
+
+impl std::fmt::Debug for FaceUpdates {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FaceUpdates").finish_non_exhaustive()
+    }
+}
+
+impl Drop for FaceUpdates {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+/// What the face finds.
+#[expect(clippy::large_enum_variant, reason = "one at a time, on the face's stack")]
 enum Next {
     Update(Update),
     Nothing,
@@ -79,7 +98,11 @@ impl Queue {
     fn next(&self) -> Next {
         let mut waiting = self.lock();
         match waiting.updates.pop_front() {
-            Some(update) => Next::Update(update),
+            Some(update) => {
+                drop(waiting);
+                self.drained.notify_one();
+                Next::Update(update)
+            }
             None if waiting.owners == 0 => Next::End,
             None => Next::Nothing,
         }
@@ -105,7 +128,7 @@ impl Clone for Updates {
 impl Drop for Updates {
     fn drop(&mut self) {
         self.queue.lock().owners -= 1;
-        // The pump looks whether this was the last one.
+        // The face looks whether this was the last one.
         self.queue.filled.notify_one();
     }
 }
@@ -226,43 +249,34 @@ mod tests {
 
     #[tokio::test]
     async fn deltas_join_while_the_face_is_slow_and_order_holds() {
-        let (face, mut seen) = mpsc::channel(1);
-        let (updates, pump) = updates(face);
+        let (updates, mut seen) = updates();
         for update in [delta("a"), delta("b"), status("-".to_owned()), delta("c"), delta("d")] {
             assert_eq!(updates.send(update).await, Ok(()));
         }
         drop(updates);
-        let reader = async {
-            let mut all = Vec::new();
-            while let Some(update) = seen.recv().await {
-                all.push(update);
-            }
-            all
-        };
-        let ((), all) = tokio::join!(pump, reader);
+        let mut all = Vec::new();
+        while let Some(update) = seen.recv().await {
+            all.push(update);
+        }
         assert_eq!(all, [delta("ab"), status("-".to_owned()), delta("cd")]);
     }
 
     #[tokio::test]
     async fn a_full_queue_waits_and_a_gone_face_ends_the_wait() {
-        let (face, mut seen) = mpsc::channel(1);
-        let (updates, pump) = updates(face);
+        let (updates, mut seen) = updates();
         for number in 0..CAPACITY {
             assert_eq!(updates.send(status(number.to_string())).await, Ok(()));
         }
         assert!(updates.send(delta("x")).now_or_never().is_none(), "full: what does not join waits");
-        let pump = tokio::spawn(pump);
-        assert_eq!(updates.send(delta("x")).await, Ok(()), "room again once the face reads");
-        assert_eq!(seen.recv().await, Some(status("0".to_owned())));
+        let (sent, first) = tokio::join!(updates.send(delta("x")), seen.recv());
+        assert_eq!((sent, first), (Ok(()), Some(status("0".to_owned()))), "room again once the face reads");
         drop(seen);
-        pump.await.unwrap();
         assert_eq!(updates.send(delta("y")).await, Err(Closed));
     }
 
     #[tokio::test]
     async fn ops_are_heard_and_nothing_is_invented_when_they_end() {
-        let (face, _seen) = mpsc::channel(1);
-        let (updates, _pump) = updates(face);
+        let (updates, _seen) = updates();
         let (say, ops) = mpsc::channel(2);
         let front = ChannelFrontend::new(updates, ops);
         assert!(front.next_op().now_or_never().is_none());

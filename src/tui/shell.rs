@@ -32,6 +32,7 @@ use super::msg::{Input, MouseMode, Msg};
 use super::theme::{Glyphs, Surroundings, Theme, ThemeChoice};
 use super::view::paint;
 use super::{Fold, Motion, update};
+use crate::frontend::channel::FaceUpdates;
 use crate::frontend::link::{Ask, Update};
 
 mod answer;
@@ -61,7 +62,7 @@ const BATCH: usize = 256;
 /// The screen's ends of the link to the session's owner.
 #[derive(Debug)]
 pub struct TuiLink {
-    pub updates: mpsc::Receiver<Update>,
+    pub updates: FaceUpdates,
     pub asks: mpsc::Sender<Ask>,
 }
 
@@ -177,6 +178,13 @@ enum Flow {
     Exit,
 }
 
+impl Flow {
+    /// Over when one of both is.
+    fn or(self, other: Self) -> Self {
+        if self == Self::Exit { self } else { other }
+    }
+}
+
 struct Shell {
     terminal: Canvas<LinkingBackend>,
     out: Out,
@@ -233,7 +241,8 @@ impl Shell {
                     Ok(permit) => if let Some(ask) = self.outbox.pop_front() { permit.send(ask); },
                     Err(_) => return self.abandoned(),
                 },
-                update = updates.recv() => {
+                // Between frames what comes joins in the queue, so that a fast model wakes nobody for each word.
+                update = updates.recv(), if self.dirty == Dirty::No || self.sight != Sight::Seeing => {
                     let Some(update) = update else { return self.abandoned() };
                     flow = self.take_updates(update, &mut updates);
                 }
@@ -241,6 +250,9 @@ impl Shell {
                 languages = self.loader.loaded() => flow = self.take(Input::Loaded(languages), Dirty::Soon),
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {
                     flow = self.take(Input::Tick, Dirty::Soon);
+                    if let Some(update) = updates.try_recv() {
+                        flow = flow.or(self.take_updates(update, &mut updates));
+                    }
                 }
             }
             if flow == Flow::Exit || self.draw_if_due() == Flow::Exit {
@@ -295,13 +307,13 @@ impl Shell {
         self.carry_out(cmds)
     }
 
-    fn take_updates(&mut self, first: Update, more: &mut mpsc::Receiver<Update>) -> Flow {
+    fn take_updates(&mut self, first: Update, more: &mut FaceUpdates) -> Flow {
         let mut flow = self.take(Input::Update(Box::new(first)), Dirty::Soon);
         for _ in 0..BATCH {
             if flow == Flow::Exit {
                 break;
             }
-            let Ok(update) = more.try_recv() else { break };
+            let Some(update) = more.try_recv() else { break };
             flow = self.take(Input::Update(Box::new(update)), Dirty::Soon);
         }
         flow

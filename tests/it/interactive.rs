@@ -26,7 +26,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// A face without a screen.
 pub struct Face {
     asks: mpsc::Sender<Ask>,
-    updates: mpsc::Receiver<Update>,
+    updates: co::frontend::channel::FaceUpdates,
     pub seen: Vec<Update>,
     owner: JoinHandle<Result<(), co::app::AppError>>,
 }
@@ -53,7 +53,7 @@ fn open_with(co: &Co, opening: Opening, models: Models) -> Face {
     let world = world(co);
     let loaded = load_settings(&world, Vec::new()).unwrap();
     let (asks, heard) = mpsc::channel(64);
-    let (face, updates) = mpsc::channel(64);
+    let (face, updates) = co::frontend::channel::updates();
     let run = Interactive { world, loaded, models: Arc::new(models), opening, asks: heard, face };
     Face { asks, updates, seen: Vec::new(), owner: tokio::spawn(interactive(run)) }
 }

@@ -219,9 +219,9 @@ fn bytes_that_are_not_edited_stay() {
 }
 
 fn opened(screen: &Screen) -> Vec<(&str, &Target)> {
-    let edit = |cmd| {
-        if let &Cmd::Edit { ref text, ref target } = cmd { Some((text.as_str(), target)) } else { None }
-    };
+    fn edit(cmd: &Cmd) -> Option<(&str, &Target)> {
+        if let Cmd::Edit { text, target } = cmd { Some((text.as_str(), target)) } else { None }
+    }
     screen.cmds.iter().filter_map(edit).collect()
 }
 

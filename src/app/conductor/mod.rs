@@ -26,8 +26,8 @@ use crate::agent::port::{Event, Op, Settled};
 use crate::approval::{Approval, Decider, RequestId, Standing};
 use crate::command::{Say, Tone};
 use crate::config::Loaded;
-use crate::frontend::channel::updates;
-use crate::frontend::link::{Ask, Notice, Update};
+use crate::frontend::channel::Updates;
+use crate::frontend::link::{Ask, Notice};
 use crate::history::{self, Durability, Record};
 use crate::message::{NoteKind, UserPart};
 use crate::session::Session;
@@ -40,15 +40,13 @@ pub struct Interactive {
     pub models: Arc<super::Models>,
     pub opening: Opening,
     pub asks: mpsc::Receiver<Ask>,
-    pub face: mpsc::Sender<Update>,
+    pub face: Updates,
 }
 
 /// Builds everything, owns the session until the face closes, and saves. The face always gets a
 /// [`Notice::Goodbye`] last, in failure too; then the error is returned for the normal screen.
 pub async fn interactive(run: Interactive) -> Result<(), AppError> {
-    let Interactive { world, loaded, models, opening, asks, face } = run;
-    let (updates, pump) = updates(face);
-    let pump = tokio::spawn(pump);
+    let Interactive { world, loaded, models, opening, asks, face: updates } = run;
     let lines = async {
         let warnings = advice(&world, &loaded);
         let app = Arc::new(App::open(world, loaded, models).await?);
@@ -59,8 +57,6 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     let goodbye = lines.as_ref().cloned().unwrap_or_default();
     // The face may be gone; then nobody wants the lines.
     let _ = updates.notice(Notice::Goodbye { lines: goodbye }).await;
-    drop(updates);
-    let _ = pump.await;
     lines.map(drop)
 }
 

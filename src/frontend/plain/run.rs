@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::input::{Drained, Read, Stdin};
 use super::state::{Input, Plain, Setup, Turned};
+use crate::frontend::channel::FaceUpdates;
 use crate::frontend::link::{Ask, Update};
 
 /// Updates taken in one go before something is printed.
@@ -24,7 +25,7 @@ const STUCK: Duration = Duration::from_millis(200);
 /// The face's ends of the link to the session's owner, and how it starts.
 #[derive(Debug)]
 pub struct PlainOptions {
-    pub updates: mpsc::Receiver<Update>,
+    pub updates: FaceUpdates,
     pub asks: mpsc::Sender<Ask>,
     pub setup: Setup,
     /// Printed first, e.g. why this face is shown.
@@ -102,7 +103,7 @@ struct Face {
 impl Face {
     async fn live(
         mut self,
-        mut updates: mpsc::Receiver<Update>,
+        mut updates: FaceUpdates,
         asks: mpsc::Sender<Ask>,
         preface: Option<String>,
     ) -> Result<(), PlainError> {
@@ -147,10 +148,10 @@ impl Face {
         self.plain.take(now, input);
     }
 
-    fn take_all(&mut self, first: Update, more: &mut mpsc::Receiver<Update>) {
+    fn take_all(&mut self, first: Update, more: &mut FaceUpdates) {
         self.take(Input::Update(Box::new(first)));
         for _ in 0..BATCH {
-            let Ok(update) = more.try_recv() else { return };
+            let Some(update) = more.try_recv() else { return };
             self.take(Input::Update(Box::new(update)));
         }
     }

@@ -18,7 +18,23 @@ const TAB_STOP: usize = 4;
 /// The number of terminal cells that `text` takes on one line. A tab counts as one: see [`expand_tabs`].
 #[must_use]
 pub fn width(text: &str) -> usize {
+    if is_plain(text) {
+        return text.chars().count();
+    }
     text.graphemes(true).map(cells).sum()
+}
+
+/// Whether every character of a text is one cell by itself, whatever stands beside it: printable ASCII, letters of
+/// Latin-1 and Latin Extended-A, box drawing, the screen's own signs. What is drawn in a frame is almost always so, and
+/// looking for clusters in it is what a frame would cost most.
+#[must_use]
+pub fn is_plain(text: &str) -> bool {
+    text.chars().all(is_one_cell)
+}
+
+fn is_one_cell(c: char) -> bool {
+    matches!(c, ' '..='~' | '\u{a1}'..='\u{a8}' | '\u{b0}'..='\u{17f}' | '\u{2500}'..='\u{259f}')
+        || "…•●◆◇◐◑◒◓▮▯▸▾▪◦✓✗↓⟳".contains(c)
 }
 
 pub(super) fn cells(grapheme: &str) -> usize {
@@ -147,5 +163,24 @@ impl Line {
     fn take(&mut self) -> String {
         self.cells = 0;
         std::mem::take(&mut self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_characters_are_one_cell_beside_any_other() {
+        let plain: Vec<char> = ('\0'..='\u{ffff}').filter(|c| is_one_cell(*c)).collect();
+        assert!(plain.len() > 400, "{}", plain.len());
+        for pair in plain.windows(2) {
+            let text: String = pair.iter().chain(&['a', pair[0]]).collect();
+            assert_eq!(text.graphemes(true).map(cells).sum::<usize>(), 4, "{text:?}");
+            assert_eq!(text.graphemes(true).count(), 4, "{text:?}");
+        }
+        for text in ["日", "e\u{301}", "👩\u{200d}🚀", "◾", "\u{ad}", "a\tb", "\u{200b}"] {
+            assert!(!is_plain(text), "{text:?}");
+        }
     }
 }

@@ -21,6 +21,7 @@ use std::ops::Range;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
+use ratatui::style::Style;
 
 use self::marks::Marks;
 use super::cells::CellKind;
@@ -30,6 +31,7 @@ use super::link::{Link, LinkedCells};
 use super::model::{Focus, LEAST_COLUMNS, LEAST_ROWS, Life, Model, Overlay};
 use super::theme::{Role, Theme};
 use super::transcript::Row;
+use crate::stdx::text::is_plain;
 
 /// What was painted, besides the cells.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -218,10 +220,26 @@ impl Paint<'_> {
                 break;
             }
             let style = self.theme.style(span.ink);
-            let (x, _) = self.buffer.set_stringn(cell(at), cell(row), span.text(), room, style);
-            self.lead(row, at, usize::from(x), span.link());
-            at = usize::from(x);
+            let end = self.span(row, at, span.text(), room, style);
+            self.lead(row, at, end, span.link());
+            at = end;
         }
+    }
+
+    /// One piece of a line in at most `room` cells; gives the column behind it.
+    fn span(&mut self, row: usize, column: usize, text: &str, room: usize, style: Style) -> usize {
+        if !is_plain(text) {
+            let (x, _) = self.buffer.set_stringn(cell(column), cell(row), text, room, style);
+            return usize::from(x);
+        }
+        let mut at = column;
+        for c in text.chars().take(room) {
+            if let Some(cell) = self.buffer.cell_mut(Position { x: cell(at), y: cell(row) }) {
+                cell.set_char(c).set_style(style);
+            }
+            at += 1;
+        }
+        at
     }
 
     /// Cells lead to what was drawn in them last, and only there.
