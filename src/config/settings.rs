@@ -242,7 +242,7 @@ pub static SETTINGS: &[SettingRow] = &[
         |s, v| s.verbose = v.bool()).default("false").flag("--verbose").project(ProjectTrust::Always),
     built("keys", &[], Kind::Table,
         "Keys of the screen, as `context.action = [\"Ctrl+X\", …]`; `co keys` lists the names, `[]` takes a key away",
-        |s, v| s.keys = v.table()),
+        |s, v| s.keys = v.table()).project(ProjectTrust::Never),
     built("mouse", &["CO_MOUSE"], Kind::Bool,
         "Wheel, clicks and marking by mouse are ours; `false`: the terminal keeps its mouse (Alt+M changes it)",
         |s, v| s.mouse = v.bool()).default("true").project(ProjectTrust::Always),

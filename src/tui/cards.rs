@@ -16,6 +16,10 @@ use crate::tool::{Preview, Risk, ToolSpec};
 /// For this long after a card appears it takes no key, so that no reflex decides.
 pub const GUARD_MS: u64 = 500;
 
+/// For this long after a yes no key decides: keyboards begin to repeat a key that is held down after up to two thirds
+/// of a second, and what repeats is no second thought.
+pub const HELD_MS: u64 = 1_000;
+
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Cards {
     list: Vec<Card>,
@@ -23,6 +27,8 @@ pub struct Cards {
     at: usize,
     /// What stands on the screen, and since when.
     appeared: Option<(Face, u64)>,
+    /// Until when the key that said yes may still be held down.
+    held_until: u64,
 }
 
 /// One request and its state on the screen.
@@ -139,6 +145,7 @@ impl Card {
     /// For later: what it was doing ends.
     fn put_aside(&mut self) {
         self.place = Place::Aside;
+        self.rest();
         self.stage = Stage::Asking;
         self.advice = None;
         self.mark = Mark::Off;
@@ -199,7 +206,10 @@ impl Card {
     /// Ends what was begun; what was written is kept.
     pub fn rest(&mut self) {
         match std::mem::replace(&mut self.stage, Stage::Asking) {
-            Stage::Editing(form) => self.form = Some(form),
+            Stage::Editing(mut form) => {
+                form.confirmed = None;
+                self.form = Some(form);
+            }
             Stage::Reason(editor) => self.reason = editor,
             Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => {}
         }
@@ -207,11 +217,11 @@ impl Card {
 
     /// The same request, told again. What was made of other arguments is void.
     fn renew(&mut self, request: Request) -> Renewed {
-        if self.request.args == request.args && self.request.plan.preview == request.plan.preview {
-            self.request = request;
+        if self.request == request {
             return Renewed::Same;
         }
-        *self = Self { place: self.place, ..Self::new(request) };
+        self.rest();
+        *self = Self { place: self.place, reason: std::mem::take(&mut self.reason), ..Self::new(request) };
         Renewed::Anew
     }
 }
@@ -417,10 +427,13 @@ impl Cards {
     /// A yes that was said once on another screen is not half said any more.
     pub fn unconfirm(&mut self, face: &Face) {
         for card in &mut self.list {
-            if let Stage::Confirming(_) = card.stage
-                && *face != Face::One(card.request.id.clone())
-            {
-                card.stage = Stage::Asking;
+            if *face == Face::One(card.request.id.clone()) {
+                continue;
+            }
+            match &mut card.stage {
+                Stage::Confirming(_) => card.stage = Stage::Asking,
+                Stage::Editing(form) => form.confirmed = None,
+                Stage::Asking | Stage::Reason(_) | Stage::Deciding(_) => {}
             }
         }
     }
@@ -430,6 +443,16 @@ impl Cards {
         if let Some((_, since)) = &mut self.appeared {
             *since = now_ms;
         }
+    }
+
+    /// A yes was said, once or for good, or its key came again: while one is held down no other yes counts.
+    pub fn said_yes(&mut self, now_ms: u64) {
+        self.held_until = now_ms + HELD_MS;
+    }
+
+    /// Whether a key that says yes may be the repetition of one that is held down.
+    pub fn may_be_held(&self, now_ms: u64) -> bool {
+        now_ms < self.held_until
     }
 
     /// Until when the card takes no key.

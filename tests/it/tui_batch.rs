@@ -125,9 +125,9 @@ fn rounds() {
 fn high_needs_a_second_key_after_a_moment() {
     let once = || list().keys("<tab><space><down><down><space>y");
     assert!(once().shot().contains("3 is HIGH: y once more runs all 2, Esc back"));
-    assert_eq!(once().wait(600).keys("y").asks(), [&yes(1), &yes(3)]);
-    assert!(once().wait(600).keys("<esc>y").asks().is_empty(), "taken back");
-    assert!(once().wait(600).keys("<up><space>y").asks().is_empty(), "another set is another question");
+    assert_eq!(once().wait(1_100).keys("y").asks(), [&yes(1), &yes(3)]);
+    assert!(once().wait(1_100).keys("<esc>y").asks().is_empty(), "taken back");
+    assert!(once().wait(1_100).keys("<up><space>y").asks().is_empty(), "another set is another question");
     let more = once().asked(high(4)).wait(600).keys("y");
     assert!(more.asks().is_empty(), "another list is another question");
 }
@@ -245,7 +245,7 @@ fn links_are_shown_and_honoured() {
     assert!(shot.contains("◇ 3 actions") && shot.contains("◇ 3\n"), "{shot}");
     let mut marked = five(Screen::open(80, 24)).keys("<tab><down><down><down><down><space>");
     assert!(marked.shot().contains("5 is marked without 2, and runs only after it"));
-    let mut run = marked.keys("y").wait(600).keys("y");
+    let mut run = marked.keys("y").wait(1_100).keys("y");
     assert_eq!(run.asks(), [&yes(5)]);
     assert!(run.shot().contains("! 5 is approved and waits for 2"));
     let mut waits = run.resize(100, 40).event(settled(5, Approval::yes()));

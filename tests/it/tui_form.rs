@@ -197,7 +197,7 @@ fn high_is_approved_edited_by_a_second_press() {
     assert!(high().keys("<c-s>").asks().is_empty());
     assert!(high().keys("<c-s>y<c-s>").asks().is_empty(), "changed in between");
     assert!(high().keys("<c-s><c-s><c-s>").asks().is_empty(), "a key held down is no second thought");
-    let twice = high().keys("<c-s>").wait(600).keys("<c-s>");
+    let twice = high().keys("<c-s>").wait(1_100).keys("<c-s>");
     assert_eq!(twice.asks(), [&instead("create_event", with("title", json!("Dana, invoice 1182x")))]);
 }
 
@@ -342,8 +342,8 @@ fn hunks_are_skipped_and_kept() {
         assert_eq!(tall().keys(keys).asks(), expected.iter().collect::<Vec<_>>(), "{name}");
     }
     let high = || asking(Screen::open(80, 40), write_request(&new_text(), Risk::High)).keys("v");
-    assert_eq!(high().keys("1y").wait(600).keys("y").asks(), [&second()]);
-    assert!(high().keys("y").wait(600).keys("1y").asks().is_empty(), "another yes than the first");
+    assert_eq!(high().keys("1y").wait(1_100).keys("y").asks(), [&second()]);
+    assert!(high().keys("y").wait(1_100).keys("1y").asks().is_empty(), "another yes than the first");
     let clipped = hunks(Screen::open(80, 16));
     assert!(clipped.keys("1y").asks().is_empty(), "not seen whole");
     let none = asking(Screen::open(80, 24), diff_request(1, 2)).keys("1y");

@@ -83,11 +83,11 @@ fn decisions() {
 
 #[test]
 fn high_is_approved_by_a_second_key_after_a_moment() {
-    let screen = high().keys("<tab>y").wait(600).keys("y");
+    let screen = high().keys("<tab>y").wait(1_100).keys("y");
     assert_eq!(screen.asks(), [&decided(1, Approval::yes())]);
-    let screen = high().keys("<tab>e<c-s>").wait(600).keys("<c-s>");
+    let screen = high().keys("<tab>e<c-s>").wait(1_100).keys("<c-s>");
     assert_eq!(screen.asks(), [&decided(1, Approval::yes())]);
-    let screen = high().keys("<tab>y").wait(600).keys("<esc>").wait(600).keys("y");
+    let screen = high().keys("<tab>y").wait(600).keys("<esc>").wait(1_100).keys("y");
     assert!(screen.asks().is_empty(), "taken back in between");
 }
 
@@ -100,7 +100,7 @@ fn what_was_clipped_is_approved_after_scrolling_through() {
     }
     let screen = asking(diff_request(1, 80)).keys("<tab><pgdn>y");
     assert!(screen.asks().is_empty(), "half of it");
-    let screen = asking(diff_request(1, 80)).keys(&format!("<tab>{pages}")).resize(60, 14).keys("y");
+    let screen = asking(diff_request(1, 80)).keys(&format!("<tab>{pages}")).resize(60, 14).wait(600).keys("y");
     assert_eq!(screen.asks().len(), 1, "seen stays seen");
     let screen = asking(diff_request(1, 30)).keys("<tab><pgdn>").resize(50, 14).keys("y");
     assert!(screen.asks().is_empty(), "half seen is seen anew");
@@ -110,7 +110,8 @@ fn what_was_clipped_is_approved_after_scrolling_through() {
 fn a_card_takes_no_key_at_first() {
     let fresh = || Screen::open(80, 24).prompted("go").asked(shell_request(1, "ls", Risk::Medium)).wait(400);
     assert!(fresh().keys("<tab>yna<esc>").asks().is_empty());
-    assert_eq!(fresh().keys("<tab>yna<esc>").wait(200).keys("y").asks().len(), 1);
+    assert!(fresh().keys("<tab>yna<esc>").wait(400).keys("y").asks().is_empty(), "each key begins it anew");
+    assert_eq!(fresh().keys("<tab>yna<esc>").wait(600).keys("y").asks().len(), 1);
     // The next card takes the place of the first: a double tap must not decide it.
     let settled = Settled::Decided { approval: Approval::yes(), by: Decider::Tui };
     let screen = medium()
@@ -122,7 +123,7 @@ fn a_card_takes_no_key_at_first() {
         .event(Event::ApprovalSettled { request: id(1), settled })
         .keys("y");
     assert_eq!(screen.asks(), [&decided(1, Approval::yes())]);
-    assert_eq!(screen.wait(600).keys("y").asks().len(), 2);
+    assert_eq!(screen.wait(1_100).keys("y").asks().len(), 2);
 }
 
 #[test]
@@ -158,7 +159,7 @@ fn cards_are_moved_through_and_put_off() {
 
 #[test]
 fn a_decision_that_did_not_count_can_be_said_again() {
-    let screen = medium().keys("<tab>y").notice(Notice::Idle).keys("y");
+    let screen = medium().keys("<tab>y").notice(Notice::Idle).wait(1_100).keys("y");
     assert_eq!(screen.asks(), [&decided(1, Approval::yes()), &decided(1, Approval::yes())]);
 }
 
@@ -491,4 +492,36 @@ fn folding_is_remembered() {
     let screen = Screen::open(80, 24).keys("<c-o><a-t><a-t>");
     assert_eq!((screen.model.details, screen.model.thinking), (Fold::Open, Fold::Folded));
     assert_eq!(screen.model.header, Some(header()));
+}
+
+/// A key held down: the keyboard repeats it after `first_ms`, and then thirty times a second.
+fn held(mut screen: Screen, key: &str, first_ms: u64) -> Screen {
+    screen = screen.keys(key).wait(first_ms);
+    for _ in 0..60 {
+        screen = screen.keys(key).wait(33);
+    }
+    screen
+}
+
+#[test]
+fn a_key_that_is_held_down_says_yes_once() {
+    for first_ms in [250, 500, 660] {
+        let screen = held(high().keys("<tab>"), "y", first_ms);
+        assert_eq!(screen.asks(), Vec::<&Ask>::new(), "HIGH, repeated after {first_ms}");
+        assert_eq!(screen.wait(1_200).keys("y").asks(), [&decided(1, Approval::yes())], "once let go");
+        let screen = held(high().keys("<tab>e"), "<c-s>", first_ms);
+        assert_eq!(screen.asks(), Vec::<&Ask>::new(), "HIGH, edited, repeated after {first_ms}");
+        let screen = asking(shell_request(1, "ls", Risk::Medium)).keys("<tab>y");
+        let next = screen.asked(shell_request(2, "rm notes", Risk::Medium)).keys("<tab>");
+        let screen = held(next, "y", first_ms);
+        assert_eq!(screen.asks(), [&decided(1, Approval::yes())], "the next card, repeated after {first_ms}");
+    }
+}
+
+#[test]
+fn half_a_yes_to_a_form_is_forgotten_when_it_is_left() {
+    for between in ["<esc>e", "<tab>", "<f2>"] {
+        let screen = high().keys("<tab>e<c-s>").keys(between).wait(2_000).keys("<c-s>");
+        assert_eq!(screen.asks(), Vec::<&Ask>::new(), "{between:?}");
+    }
 }

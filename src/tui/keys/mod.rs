@@ -347,7 +347,7 @@ mod tests {
         for binding in rows() {
             let (context, action) = (binding.context.name(), binding.action.name());
             assert!(seen.insert((context, action)), "{context}.{action} twice");
-            let plain = |c: char| c.is_ascii_lowercase() || c == '-';
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             assert!(context.chars().chain(action.chars()).all(plain), "{context}.{action}");
         }
     }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::answer::{Answer, Sorted};
 use super::input::input;
-use super::{osc, out};
+use super::{osc, out, screen};
 use crate::tui::msg::{Input, Mouse, MouseMode, MouseWhat};
 use crate::tui::theme::Background;
 
@@ -131,6 +131,9 @@ impl Ears {
     }
 
     fn sort(&mut self, event: Event) {
+        if let Event::Resize(..) = event {
+            screen::offer_keys_again();
+        }
         match self.answer.sort(event) {
             Sorted::Typed(events) => self.ready.extend(events),
             Sorted::Kept => {}

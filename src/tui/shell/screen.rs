@@ -41,6 +41,19 @@ pub fn size() -> io::Result<(u16, u16)> {
     Ok(if size.ws_col == 0 || size.ws_row == 0 { (80, 24) } else { (size.ws_col, size.ws_row) })
 }
 
+/// Makes the terminal library look for keys again, after it told of another size.
+///
+/// Keys that come together with a change of the size it leaves unread until more come: it waits for the moment at
+/// which there is something to read, and that one is over. Setting the terminal's state to what it is makes another.
+pub fn offer_keys_again() {
+    use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+    let terminal = io::stdin();
+    let set = tcgetattr(&terminal).and_then(|state| tcsetattr(&terminal, OptionalActions::Now, &state));
+    if let Err(error) = set {
+        tracing::debug!(%error, "keys that came with another size may wait for the next one");
+    }
+}
+
 /// The screen while it is ours.
 #[derive(Debug, Clone)]
 pub struct Screen {
@@ -106,10 +119,9 @@ impl Screen {
     }
 
     fn ask_no_more(&self) -> io::Result<()> {
-        if self.mouse.load(Ordering::SeqCst) {
-            write(MOUSE_OFF)?;
-        }
-        execute!(io::stdout(), PopKeyboardEnhancementFlags, DisableFocusChange, DisableBracketedPaste)
+        let mouse = if self.mouse.load(Ordering::SeqCst) { write(MOUSE_OFF) } else { Ok(()) };
+        let asked = execute!(io::stdout(), PopKeyboardEnhancementFlags, DisableFocusChange, DisableBracketedPaste);
+        mouse.and(asked)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::approval::{Approval, RequestId};
 use crate::frontend::link::Ask;
 use crate::tool::Risk;
 use crate::tui::batch::{After, Face, Round, dropped, numbers, rows};
-use crate::tui::cards::{Card, Change, Mark, Stage};
+use crate::tui::cards::{Card, Change, Mark, Place, Stage};
 use crate::tui::composer::Editor;
 use crate::tui::keys::BatchKey;
 use crate::tui::model::{Focus, Model};
@@ -47,8 +47,8 @@ fn prune(model: &mut Model) {
 
 /// Somebody else decided what the person was writing to: the letters on their way must not meet another card.
 fn leave_what_is_gone(model: &mut Model) {
-    let gone = !model.batch.writing.is_empty()
-        && model.batch.writing.iter().all(|id| model.cards.find(id).is_none());
+    let is_gone = |id: &RequestId| model.cards.find(id).is_none_or(|card| card.place == Place::Aside);
+    let gone = !model.batch.writing.is_empty() && model.batch.writing.iter().all(is_gone);
     model.batch.writing = match (&model.batch.round, model.cards.current()) {
         (Round::Reason { of, .. }, _) => of.clone(),
         (_, Some(card)) if is_written_to(card) => vec![card.request.id.clone()],
@@ -56,7 +56,7 @@ fn leave_what_is_gone(model: &mut Model) {
     };
     if gone && model.batch.writing.is_empty() && model.focus == Focus::Card {
         model.focus = Focus::Composer;
-        flash(model, "it was decided elsewhere, while you were writing");
+        flash(model, "it was decided or put off, while you were writing");
     }
 }
 
@@ -170,9 +170,9 @@ fn run(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let high = model.cards.shown().any(|card| is_marked(card) && card.is_high());
     if high && model.batch.round != Round::Confirming(marked.clone()) {
         model.batch.round = Round::Confirming(marked);
-        // A key that is held down repeats: that is no second thought.
-        return model.cards.guard_again(now);
+        return model.cards.said_yes(now);
     }
+    model.cards.said_yes(now);
     model.batch.round = Round::Marking;
     decide(model, &marked, |card| card.yes().unwrap_or(Approval::Later), "yes", cmds);
     model.batch.advice = waits(model, &marked);

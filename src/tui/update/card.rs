@@ -9,7 +9,7 @@ use crate::approval::{Approval, Remember};
 use crate::frontend::link::Ask;
 use crate::tool::Preview;
 use crate::tui::batch::Round;
-use crate::tui::cards::{Card, GUARD_MS, Stage, edited};
+use crate::tui::cards::{Card, HELD_MS, Stage, edited};
 use crate::tui::cells::diff::{LEAST_SPLIT, is_split};
 use crate::tui::hunks::Sides;
 use crate::tui::keys::{CardKey, Scroll};
@@ -211,8 +211,6 @@ fn yes(model: &mut Model, approval: Approval, cmds: &mut Vec<Cmd>) {
     match &card.stage {
         Stage::Asking if card.is_high() => {
             card.stage = Stage::Confirming(approval);
-            // A key that is held down repeats: that is no second thought.
-            model.cards.guard_again(now);
         }
         Stage::Confirming(approval) => {
             let approval = approval.clone();
@@ -226,8 +224,9 @@ fn yes(model: &mut Model, approval: Approval, cmds: &mut Vec<Cmd>) {
             };
             decide(card, approval, word, cmds);
         }
-        Stage::Reason(_) | Stage::Editing(_) | Stage::Deciding(_) => {}
+        Stage::Reason(_) | Stage::Editing(_) | Stage::Deciding(_) => return,
     }
+    model.cards.said_yes(now);
 }
 
 fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
@@ -239,6 +238,11 @@ fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let now = model.now_ms;
+    if !model.transcript.follows() {
+        model.transcript.follow();
+        return model.cards.guard_again(now);
+    }
     let Some(card) = model.cards.current_mut() else { return };
     let high = card.is_high();
     let Stage::Editing(form) = &mut card.stage else { return };
@@ -249,16 +253,16 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
             return;
         }
     };
-    let now = model.now_ms;
     // A key that is held down repeats: that is no second thought.
-    let confirmed = form.confirmed.as_ref().filter(|(before, _)| *before == args).map(|(_, at)| *at);
-    if high && confirmed.is_none_or(|at| now < at + GUARD_MS) {
-        form.confirmed = Some((args, confirmed.unwrap_or(now)));
+    let confirmed = form.confirmed.as_ref().is_some_and(|(before, at)| *before == args && now >= at + HELD_MS);
+    if high && !confirmed {
+        form.confirmed = Some((args, now));
         card.advice = Some("HIGH: Ctrl+S once more to approve".to_owned());
         return;
     }
     let approval = if args == card.request.args { Approval::yes() } else { edited(&card.request, args) };
     decide(card, approval, "yes, edited", cmds);
+    model.cards.said_yes(now);
 }
 
 fn decide(card: &mut Card, approval: Approval, word: &'static str, cmds: &mut Vec<Cmd>) {

@@ -14,6 +14,8 @@ pub fn act(model: &mut Model, key: FormKey, _cmds: &mut Vec<Cmd>) {
     let Some(card) = model.cards.current_mut() else { return };
     card.advice = None;
     let Stage::Editing(form) = &mut card.stage else { return };
+    // What was about to be confirmed is not said any more.
+    form.confirmed = None;
     match key {
         FormKey::NextField => form.next(),
         FormKey::PreviousField => form.previous(),

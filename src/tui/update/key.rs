@@ -12,7 +12,7 @@ use crate::tui::cells::Cell;
 use crate::tui::composer::{Editor, Expanded, Moved, Stashed};
 use crate::tui::form::{LONGEST, Mode};
 use crate::tui::key::{Key, Mods};
-use crate::tui::keys::{Action, Change, Context, FindKey, Move, Scroll};
+use crate::tui::keys::{Action, Change, Context, FindKey, Move, Scroll, Weight};
 use crate::tui::model::{
     ARMED_MS, Activity, Chord, Focus, GOODBYE_MS, Life, Model, Overlay, Panel, RetryState, Stop,
 };
@@ -39,6 +39,9 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     };
     let action = second.or_else(|| model.keymap.action(contexts, key));
     select::before(model, action);
+    if action.is_some_and(|action| action.weight() == Weight::Approves) && model.cards.may_be_held(model.now_ms) {
+        return model.cards.said_yes(model.now_ms);
+    }
     match action {
         Some(action @ (Action::Help | Action::Find(FindKey::Open)))
             if model.focus == Focus::Composer && !model.composer.is_empty() =>
@@ -59,13 +62,14 @@ fn with_text(model: &mut Model, action: Action, key: Key, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// A card that just appeared takes no key; a chord that works everywhere has nothing to do with it.
+/// A card that just appeared takes no key, and none as long as one is held down; a chord that works everywhere has nothing to do with it.
 fn guarded(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if key.mods != Mods::NONE
         && let Some(action) = model.keymap.action(&[Context::Global], key)
     {
-        act(model, action, cmds);
+        return act(model, action, cmds);
     }
+    model.cards.guard_again(model.now_ms);
 }
 
 /// On a screen too small to show anything, keys decide and type nothing.

@@ -53,6 +53,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Input::Resize { columns, rows } => {
             (model.columns, model.rows) = (columns, rows);
             model.cards.unsee_partly();
+            // Also after the terminal was somebody else's: what stands there may be new to the person.
+            model.cards.guard_again(model.now_ms);
             select::drop_mark(model);
         }
         Input::Window(window) => alert::focus(model, window),

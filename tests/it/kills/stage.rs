@@ -22,7 +22,7 @@ use crate::terminal::{Launch, PATIENCE, Terminal};
 const LOOK: Duration = Duration::from_millis(15);
 
 /// Between two tries of a key that may not count yet.
-const PRESS: Duration = Duration::from_millis(150);
+const PRESS: Duration = Duration::from_millis(700);
 
 /// Everything around one run of a point.
 pub struct Stage<'a> {

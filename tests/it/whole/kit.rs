@@ -18,7 +18,7 @@ pub const USUAL: (u16, u16) = (80, 24);
 pub const LARGE: (u16, u16) = (140, 40);
 
 /// How long a key may go unanswered before it is pressed again.
-const AGAIN: Duration = Duration::from_millis(200);
+const AGAIN: Duration = Duration::from_millis(1_100);
 
 /// The program on a terminal.
 pub fn on_terminal(co: &Co, args: &[&str], (columns, rows): (u16, u16)) -> Terminal {
