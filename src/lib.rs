@@ -71,6 +71,13 @@
 //! - Calls are ordered by their `after` links first and call order second; dependencies and conflicts
 //!   both point back in that order, so no call can wait for itself.
 //! - The settings are layered by our own code over `toml_edit`, because each value must know its source.
+//! - Frames are compared and sent by our own canvas, which moves rows by scroll regions: a third of the bytes of
+//!   cell differences alone while an answer runs down the screen.
+//! - After a yes no other yes counts for a second, and no key for half a second after each that came too early: a
+//!   key that is held down decides one thing at most. `n` is no on every card, so `]` and `[` go through hunks.
+//! - The glyph set is a setting, not probed: the terminal library tells the cursor's place only by holding all keys
+//!   back meanwhile.
+//! - The keys cannot be set by a project's file, trusted or not: what a key means is the person's alone.
 
 pub mod stdx;
 

@@ -212,17 +212,20 @@ impl Shell {
     async fn live(&mut self, link: TuiLink, heard: Heard) -> Result<(), TuiError> {
         self.ears.open();
         self.ask_background();
-        let ended = self.listen(link, heard).await;
+        let line = Line::open();
+        let ended = self.listen(link, heard, &line).await;
         if let Some(outside) = self.outside.take() {
             outside.end().await;
         }
-        self.ears.settle().await;
+        // A terminal that is gone answers nobody.
+        if self.sight == Sight::Seeing {
+            self.ears.settle().await;
+        }
         ended
     }
 
-    async fn listen(&mut self, link: TuiLink, mut heard: Heard) -> Result<(), TuiError> {
+    async fn listen(&mut self, link: TuiLink, mut heard: Heard, line: &Line) -> Result<(), TuiError> {
         let TuiLink { mut updates, asks } = link;
-        let line = Line::open();
         loop {
             let wake = self.wake();
             let mut flow = Flow::On;

@@ -240,8 +240,9 @@ fn the_interrupt_contract() {
         ("while backing off", retrying(), "<esc>", vec![stop()]),
         ("retry now, once", retrying(), "<a-r><a-r>", vec![Ask::Op(Op::RetryNow)]),
         ("a command", shell(), "<c-c>", vec![Ask::StopShell]),
-        ("idle", Screen::open(80, 24), "<esc><c-c>", vec![]),
-        ("idle, twice", Screen::open(80, 24), "<c-c><c-c>", vec![Ask::Close]),
+        // What was sent a moment ago may run already; the owner drops the word where nothing does.
+        ("idle, as far as known", Screen::open(80, 24), "<esc><c-c>", vec![stop(), stop()]),
+        ("idle, twice", Screen::open(80, 24), "<c-c><c-c>", vec![stop(), Ask::Close]),
         ("a draft is cleared", Screen::open(80, 24), "draft<c-c>", vec![]),
         ("Ctrl+D deletes in a text", Screen::open(80, 24), "ab<left><c-d><ret>", vec![line("a")]),
         ("Ctrl+D quits", Screen::open(80, 24), "<c-d>", vec![Ask::Close]),
@@ -254,7 +255,7 @@ fn the_interrupt_contract() {
     let cleared = Screen::open(80, 24).keys("draft<c-c>").keys("<up>");
     assert_eq!(cleared.model.composer.editor.text(), "draft");
     let slow = Screen::open(80, 24).keys("<c-c>").wait(2_100).keys("<c-c>");
-    assert!(slow.asks().is_empty(), "two seconds apart is not twice");
+    assert!(!slow.asks().contains(&&Ask::Close), "two seconds apart is not twice");
 }
 
 #[test]

@@ -1,44 +1,83 @@
 //! Hears that the terminal is gone where no signal says so: its line is hung up.
 //!
-//! The terminal library would read the end of the input again and again and never tell. Called by the shell's loop.
+//! The terminal library reads the end of such an input again and again, never tells, and never comes back: neither its
+//! own thread nor whoever polls it. So nothing here is done by the shell's loop, which may be the one that is caught:
+//! a task of its own puts a silent input in the line's place, which ends the reading wherever it goes on.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixDatagram;
+use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::stdio::dup2_stdin;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
-/// The terminal's line, watched; nothing is read from it.
+/// The terminal's line, watched until this is dropped; nothing is read from it.
 pub struct Line {
-    watched: Option<AsyncFd<OwnedFd>>,
+    gone: Arc<Notify>,
+    /// `None` where the line cannot be watched; it is never heard of then.
+    watch: Option<JoinHandle<()>>,
 }
 
 impl Line {
-    /// Watches standard input. One that cannot be watched is never heard of.
+    /// Watches standard input. Needs a runtime with more than one thread, for the reason above.
     pub fn open() -> Self {
+        let gone = Arc::new(Notify::new());
         let line = io::stdin().as_fd().try_clone_to_owned();
-        Self { watched: line.and_then(watch).ok() }
+        let watch = line.and_then(watched).ok().map(|watched| {
+            let tell = Arc::clone(&gone);
+            tokio::spawn(async move {
+                hung_up(&watched).await;
+                if let Err(error) = silence() {
+                    tracing::debug!(%error, "the input could not be silenced");
+                }
+                tell.notify_one();
+            })
+        });
+        Self { gone, watch }
     }
 
-    /// Resolves when the line is hung up. Cancel-safe. Wakes with every input, and with nothing else.
+    /// Resolves once when the line is hung up; from then on nothing comes from standard input. Cancel-safe.
     pub async fn lost(&self) {
-        let Some(watched) = &self.watched else { return std::future::pending().await };
-        loop {
-            let Ok(mut ready) = watched.readable().await else { return };
-            if is_hung_up(watched.get_ref()) {
-                return;
-            }
-            ready.clear_ready();
+        self.gone.notified().await;
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if let Some(watch) = &self.watch {
+            watch.abort();
         }
     }
+}
+
+/// Wakes with every input, and with nothing else.
+async fn hung_up(line: &AsyncFd<OwnedFd>) {
+    loop {
+        let Ok(mut ready) = line.readable().await else { return std::future::pending().await };
+        if is_hung_up(line.get_ref()) {
+            return;
+        }
+        ready.clear_ready();
+    }
+}
+
+/// Standard input becomes one that never has anything and never ends: a socket that nobody knows.
+fn silence() -> io::Result<()> {
+    let nobody = UnixDatagram::unbound()?;
+    nobody.set_nonblocking(true)?;
+    Ok(dup2_stdin(&nobody)?)
 }
 
 #[expect(
     deprecated,
     reason = "the one safe constructor; what is watched is owned, so it stays open meanwhile"
 )]
-fn watch(line: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+fn watched(line: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(line, Interest::READABLE)
 }
 

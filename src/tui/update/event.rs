@@ -1,6 +1,6 @@
 //! A turn's events: what each adds to the transcript and to the status.
 
-use super::batch;
+use super::{batch, key};
 use crate::agent::port::{Event, Settled};
 use crate::approval::{Approval, Decider, Remember, RequestId};
 use crate::frontend::link::Tone;
@@ -394,6 +394,7 @@ pub(super) fn end_turn(model: &mut Model) {
     model.transcript.settle();
     model.turn = None;
     model.retry = None;
+    key::stopped(model);
 }
 
 fn turn_ended(model: &mut Model, end: TurnEnd) {

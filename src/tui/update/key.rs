@@ -384,6 +384,7 @@ fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     } else if model.runs() {
         stop(model, cmds);
     } else {
+        stop_beginning(cmds);
         model.flash = None;
         model.transcript.follow();
     }
@@ -394,11 +395,12 @@ fn interrupt(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.armed_until.is_some() {
         return close(model, GOODBYE_MS, cmds);
     }
-    let again = format!("{} again quits", model.keymap.shown(Context::Global, Action::Interrupt));
+    let again = again(model);
     if model.runs() {
         stop(model, cmds);
-        flash(model, &format!("stopping…  {again}"));
+        flash(model, &stopping(&again));
     } else if model.composer.is_empty() {
+        stop_beginning(cmds);
         flash(model, &again);
     } else {
         model.composer.take();
@@ -407,6 +409,30 @@ fn interrupt(model: &mut Model, cmds: &mut Vec<Cmd>) {
         flash(model, &format!("cleared, {back} brings it back  {again}"));
     }
     model.armed_until = Some(model.now_ms + ARMED_MS);
+}
+
+/// What was told to stop has ended: of the words for it, those hold on that tell what the key does next.
+pub(super) fn stopped(model: &mut Model) {
+    let again = again(model);
+    if model.armed_until.is_some()
+        && let Some((words, _)) = &mut model.flash
+        && *words == stopping(&again)
+    {
+        *words = again;
+    }
+}
+
+fn again(model: &Model) -> String {
+    format!("{} again quits", model.keymap.shown(Context::Global, Action::Interrupt))
+}
+
+fn stopping(again: &str) -> String {
+    format!("stopping…  {again}")
+}
+
+/// What was just sent may have begun without our knowing yet. The owner drops the word where nothing runs.
+fn stop_beginning(cmds: &mut Vec<Cmd>) {
+    cmds.push(Cmd::Send(Ask::Op(Op::Interrupt)));
 }
 
 fn stop(model: &mut Model, cmds: &mut Vec<Cmd>) {

@@ -226,35 +226,82 @@ fn is_gone(pid: Pid) {
 fn a_closed_window_ends_it() {
     let service = Service::new("reply\n  text Working.\n  gate never\nreply\n  text I see.\n");
     let co = Co::new().with(&service, Wire::Anthropic);
-    let pair = native_pty_system().openpty(PtySize { rows: 24, cols: 80, ..PtySize::default() }).unwrap();
-    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_co"));
-    command.env_clear();
-    command.env("TERM", "xterm-256color");
-    co.variables().iter().for_each(|(name, value)| command.env(name, value));
-    command.cwd(co.workspace());
-    let mut child = pair.slave.spawn_command(command).unwrap();
-    drop(pair.slave);
-    let pid = pid_of(child.process_id().unwrap());
-    let (mut output, mut keys) =
-        (pair.master.try_clone_reader().unwrap(), pair.master.take_writer().unwrap());
-    read_until(&mut output, "unsandboxed", pid);
-    std::io::Write::write_all(&mut keys, b"work\r").unwrap();
+    let mut window = Window::open(&co);
+    window.keys(b"work\r");
     logged(&service, "gate never");
-    read_until(&mut output, "Working", pid);
-    // All ends of the window go, as when it is closed.
-    drop((output, keys, pair.master));
-    let (tell, ended) = std::sync::mpsc::channel();
-    std::thread::spawn(move || tell.send(child.wait().unwrap()));
-    let ended = ended.recv_timeout(SOON);
-    if ended.is_err() {
-        let _ = kill_process(pid, Signal::KILL);
-    }
-    assert!(ended.as_ref().is_ok_and(|status| status.signal().is_none()), "{ended:?}");
+    window.read_until("Working");
+    window.close();
     logged(&service, "gone 1");
     let next = run(&co, &["-c", "-p", "go on"]);
     assert_eq!((next.code, next.out.as_str()), (Some(0), "I see.\n"), "{next:?}");
     assert!(heard(&service, 2).iter().any(|line| line == "assistant Working."), "{:#?}", heard(&service, 2));
     service.is_content();
+}
+
+#[test]
+fn a_window_closed_at_first_sight_ends_it() {
+    // The background was asked for and not told, and a key may be on its way.
+    let keys: Vec<&[u8]> = [b"".as_slice(), b"a", b"\x04"].repeat(4);
+    each(&keys, 4, |keys| {
+        let co = Co::new();
+        let mut window = Window::open(&co);
+        window.keys(keys);
+        window.close();
+    });
+}
+
+/// A terminal whose other end can be closed, with the program in it.
+struct Window {
+    child: Box<dyn portable_pty::Child + Send + Sync>,
+    output: Box<dyn std::io::Read + Send>,
+    keys: Box<dyn std::io::Write + Send>,
+    master: Box<dyn portable_pty::MasterPty + Send>,
+    pid: Pid,
+}
+
+impl Window {
+    /// With the program ready.
+    #[track_caller]
+    fn open(co: &Co) -> Self {
+        let size = PtySize { rows: 24, cols: 80, ..PtySize::default() };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_co"));
+        command.env_clear();
+        command.env("TERM", "xterm-256color");
+        co.variables().iter().for_each(|(name, value)| command.env(name, value));
+        command.cwd(co.workspace());
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let pid = pid_of(child.process_id().unwrap());
+        let (output, keys) = (pair.master.try_clone_reader().unwrap(), pair.master.take_writer().unwrap());
+        let mut window = Self { child, output, keys, master: pair.master, pid };
+        window.read_until("unsandboxed");
+        window
+    }
+
+    fn keys(&mut self, keys: &[u8]) {
+        std::io::Write::write_all(&mut self.keys, keys).unwrap();
+    }
+
+    #[track_caller]
+    fn read_until(&mut self, text: &str) {
+        read_until(&mut self.output, text, self.pid);
+    }
+
+    /// Closes the window; the program ends soon, by itself.
+    #[track_caller]
+    fn close(self) {
+        let Self { mut child, output, keys, master, pid } = self;
+        // All ends of the window go.
+        drop((output, keys, master));
+        let (tell, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || tell.send(child.wait().unwrap()));
+        let ended = ended.recv_timeout(SOON);
+        if ended.is_err() {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        assert!(ended.as_ref().is_ok_and(|status| status.signal().is_none()), "{ended:?}");
+    }
 }
 
 /// Reads until the program wrote this; a program that does not is killed, which ends the reading.

@@ -5,6 +5,7 @@
 
 mod bad_answers;
 mod bad_places;
+mod contract;
 mod conversation;
 mod edited;
 mod endings;
