@@ -303,7 +303,7 @@ impl Cards {
         let mut old = std::mem::take(&mut self.list);
         for request in requests {
             if let Some(at) = old.iter().position(|card| card.request.id == request.id) {
-                self.list.push(old.remove(at));
+                self.insert(old.remove(at));
             }
             self.add(request);
         }
@@ -357,6 +357,10 @@ impl Cards {
     pub fn position(&self) -> (usize, usize) {
         let shown = self.shown().count();
         (self.at.min(shown.saturating_sub(1)) + 1, shown)
+    }
+
+    pub fn to_first(&mut self) {
+        self.at = 0;
     }
 
     pub fn next(&mut self) {

@@ -309,6 +309,26 @@ fn a_deferred_turn_goes_on_by_itself_once_another_process_decides() {
 }
 
 #[test]
+fn the_last_lines_say_where_an_approval_waits() {
+    let (co, service) =
+        with("reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"}\nreply\n  text Hello.\n");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("write").await;
+        face.asked().await;
+        face.ask(Ask::Op(Op::Defer)).await;
+        face.idle().await;
+        face.close().await;
+
+        let mut face = open(&co, Opening::New);
+        face.line("hello").await;
+        assert_eq!(face.end().await, TurnEnd::Completed);
+        let lines = face.close().await;
+        assert_eq!(lines[0], "co: session \"hello\" saved · 1 approval waiting in another session");
+    });
+}
+
+#[test]
 fn what_is_decided_between_turns_resumes_here_too() {
     let (co, service) = with(WRITES);
     run(&service, async {

@@ -29,6 +29,7 @@ mod terminal_mouse;
 mod tidy;
 mod tui_batch;
 mod tui_composer;
+mod tui_driver;
 mod tui_find;
 mod tui_form;
 mod tui_keys;

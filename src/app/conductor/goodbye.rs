@@ -3,6 +3,7 @@
 use super::view::title;
 use crate::app::{App, AppError};
 use crate::session::Session;
+use crate::store::RequestFilter;
 
 /// What was saved and how to go on; nothing for a session in which nothing happened.
 pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, AppError> {
@@ -11,11 +12,17 @@ pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, A
         return Ok(Vec::new());
     }
     let waiting = app.store.waiting_count().await?;
+    let here = app.store.requests(RequestFilter::UndecidedOf(session.id().clone()), waiting).await?.len();
     let mut saved = format!("co: session \"{}\" saved", title(history));
-    match waiting {
+    match here {
         0 => {}
         1 => saved.push_str(" · 1 approval waiting"),
         many => saved.push_str(&format!(" · {many} approvals waiting")),
+    }
+    match waiting.saturating_sub(here) {
+        0 => {}
+        1 => saved.push_str(" · 1 approval waiting in another session"),
+        many => saved.push_str(&format!(" · {many} approvals waiting in other sessions")),
     }
     let mut advice = "    co -c            go on".to_owned();
     if waiting > 0 {

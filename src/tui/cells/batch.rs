@@ -3,7 +3,9 @@
 //! Wide panes show list and detail side by side, others one above the other. What does not fit scrolls inside, and says
 //! so. It shows, it never decides. Called by the layout.
 
-use super::card::{BODY, Drawn, Frame, Holds, LOW, NARROW, Sheet, WIDEST, facts, hint, keys_line, whole};
+use super::card::{
+    BODY, Drawn, Frame, Holds, LOW, NARROW, Sheet, WIDEST, facts, hint, keys_line, whole, whole_key,
+};
 use super::diff::Layout;
 use super::{Fold, call, diff};
 use crate::approval::RequestId;
@@ -211,7 +213,7 @@ fn detail(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) -> Vec
     sheet.drawn.body_total = body.len();
     let mut lines: Vec<Line> = body.into_iter().skip(from).take(room).collect();
     if clipped {
-        lines.push(hint(from, left, width));
+        lines.push(hint((from, left), card.whole, width));
     }
     lines.extend(beside);
     lines.resize(space.max(lines.len()), Line::new());
@@ -418,7 +420,12 @@ fn keys(list: &List<'_>, frame: &Frame<'_>, width: usize) -> Line {
         0 => vec![("Space", "mark"), ("a", "mark low"), ("n", "deny this…")],
         _ => vec![("y", &run), ("n", &deny), ("a", "mark low")],
     };
-    let rest = [("Enter", "open"), ("v", "all"), ("w", "why"), ("Esc", "later")];
+    let whole = whole_key(list.card());
+    let escape = match list.batch.round {
+        Round::Confirming(_) => "back",
+        Round::Marking | Round::Reason { .. } => "later",
+    };
+    let rest = [("Enter", "open"), whole, ("w", "why"), ("Esc", escape)];
     let mut shown: Vec<(&str, &str)> = first.into_iter().chain(rest).collect();
     if width < NARROW {
         shown.iter_mut().filter(|(key, _)| key.len() == 1).for_each(|(_, words)| *words = "");

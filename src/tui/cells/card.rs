@@ -9,7 +9,7 @@ mod keys;
 mod preview;
 
 pub(super) use self::facts::{facts, whole};
-pub(super) use self::keys::keys_line;
+pub(super) use self::keys::{keys_line, whole_key};
 use self::preview::{fields, json, verbatim};
 use super::diff::Layout;
 use super::{Fold, Look, call, diff, form};
@@ -131,7 +131,7 @@ impl<'a> Sheet<'a> {
             self.put(line.clone());
         }
         if clipped {
-            self.put(hint(from, body.len() - from - room, self.inner));
+            self.put(hint((from, body.len() - from - room), card.whole, self.inner));
         }
         self.drawn.body_width = self.inner;
         self.drawn.body_room = room;
@@ -212,10 +212,11 @@ impl<'a> Sheet<'a> {
 }
 
 /// How much of a body is out of sight: so many lines above, so many below.
-pub(super) fn hint(above: usize, below: usize, width: usize) -> Line {
-    let hint = match (below, above) {
-        (0, above) => format!("[end, {above} lines above]"),
-        (below, _) => format!("[{below} more lines: PgDn, v all]"),
+pub(super) fn hint((above, below): (usize, usize), whole: Fold, width: usize) -> Line {
+    let hint = match (below, whole) {
+        (0, _) => format!("[end, {above} lines above]"),
+        (below, Fold::Folded) => format!("[{below} more lines: PgDn, v all]"),
+        (below, Fold::Open) => format!("[{below} more lines: PgDn]"),
     };
     Line::spread(Line::new(), Line::of(hint, Role::Waiting), width)
 }

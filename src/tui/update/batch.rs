@@ -10,6 +10,7 @@ use crate::frontend::link::Ask;
 use crate::tool::Risk;
 use crate::tui::batch::{After, Face, Round, dropped, numbers, rows};
 use crate::tui::cards::{Card, Change, Mark, Place, Stage};
+use crate::tui::cells::{CallState, call};
 use crate::tui::composer::Editor;
 use crate::tui::keys::BatchKey;
 use crate::tui::model::{Focus, Model};
@@ -60,9 +61,18 @@ fn leave_what_is_gone(model: &mut Model) {
     }
 }
 
-/// Notes what the model calls the calls that wait; to be done when there are other ones, or other rows of calls.
+/// Notes what the model calls the calls that wait, and on their rows that they do; to be done when there are other
+/// ones, or other rows of calls.
 pub fn name(model: &mut Model) {
-    let (cards, transcript) = (&mut model.cards, &model.transcript);
+    let (cards, transcript) = (&mut model.cards, &mut model.transcript);
+    for card in cards.iter() {
+        // A conversation that is read again says of such a call only that the model wanted it.
+        let row = transcript.call_mut(&card.request.call).filter(|row| row.state == CallState::Planned);
+        if let Some(row) = row {
+            row.state = CallState::Waiting;
+            row.subject = call::subject(&card.request.args);
+        }
+    }
     cards.name(|request| transcript.call(&request.call)?.label.clone());
 }
 

@@ -17,6 +17,7 @@ use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 
 const UNSEEN: &str = "not all of it was on the screen yet: PgDn to the end, v makes room";
+const UNSEEN_TO_EDIT: &str = "to edit it, first see all of it: PgDn to the end, v makes room";
 
 /// What a yes to nothing is answered with.
 pub const NOTHING_LEFT: &str = "every hunk is skipped, so nothing is left to do: n says no";
@@ -121,7 +122,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
             let tool = &card.request.tool;
             card.edit(model.known.tools.iter().find(|spec| spec.name == *tool));
         }
-        CardKey::Edit => card.advice = Some(UNSEEN.to_owned()),
+        CardKey::Edit => card.advice = Some(UNSEEN_TO_EDIT.to_owned()),
         CardKey::ApproveEdited => approve_edited(model, cmds),
     }
     if model.cards.current().is_some_and(|card| matches!(card.stage, Stage::Deciding(_))) {

@@ -10,7 +10,7 @@ use crate::tui::batch::awaited;
 use crate::tui::cards::Card;
 use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Standing, Thinking, call};
 use crate::tui::keys::{Action, Context};
-use crate::tui::model::{Model, Phase, Retry, RetryState, Stop, Turn};
+use crate::tui::model::{Focus, Model, Phase, Retry, RetryState, Stop, Turn};
 
 pub fn take(model: &mut Model, event: Event) {
     match event {
@@ -39,6 +39,10 @@ pub fn take(model: &mut Model, event: Event) {
                 row.subject = call::subject(&request.args);
             }
             model.cards.add(request);
+            if model.focus != Focus::Card {
+                // Nobody is on a card yet: which was planned first is no reason to begin below the first row.
+                model.cards.to_first();
+            }
             batch::name(model);
             rest(model);
         }

@@ -130,7 +130,7 @@ fn press(model: &mut Model, mouse: Mouse) {
 fn is_on_pill(model: &Model, row: usize, mouse: Mouse) -> bool {
     let bottom = model.keymap.shown(Context::Global, Action::Bottom);
     let Some(text) = model.transcript.pill(model.glyphs.down, &bottom) else { return false };
-    let end = model.pane_columns().saturating_sub(1);
+    let end = model.pane_columns();
     let columns = end.saturating_sub(cells(&text))..end;
     row + 1 == model.areas().pane && columns.contains(&usize::from(mouse.column))
 }

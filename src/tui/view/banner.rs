@@ -53,7 +53,7 @@ fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
     let now = model.keymap.shown(Context::Global, Action::RetryNow);
     let keys = match retry.state {
         RetryState::Counting if !now.is_empty() => {
-            Line::of(now, Role::Key).with(" now ", Role::Dim).joined(stop)
+            Line::of(now, Role::Key).with(format!(" now {} ", glyphs.dot), Role::Dim).joined(stop)
         }
         RetryState::Counting | RetryState::Sent => stop,
     };

@@ -194,8 +194,9 @@ fn live_mark(paint: &mut Paint<'_>, model: &Model, row: usize) {
 fn pill(paint: &mut Paint<'_>, model: &Model, row: usize) {
     let bottom = model.keymap.shown(Context::Global, Action::Bottom);
     let Some(text) = model.transcript.pill(model.glyphs.down, &bottom) else { return };
+    // To the edge, so that no end of the line below looks out behind it.
     let line = Line::of(text, Role::Waiting);
-    let column = model.pane_columns().saturating_sub(line.width() + 1);
+    let column = model.pane_columns().saturating_sub(line.width());
     paint.line(row, column, &line);
 }
 

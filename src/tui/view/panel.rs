@@ -150,7 +150,7 @@ fn context(model: &Model) -> Vec<Line> {
     let used = thousands(context.used);
     let right = match context.window {
         Some(window) => format!("{used} of {}", thousands(window)),
-        None => format!("{used}, window unknown"),
+        None => format!("{used} tokens, window unknown"),
     };
     let mut lines = vec![title("CONTEXT", Line::of(right, Role::Dim))];
     if let Some(percent) = context.percent() {

@@ -2,6 +2,7 @@
 
 use super::{Holds, NARROW, Sheet};
 use crate::tui::cards::{Card, Stage};
+use crate::tui::cells::Fold;
 use crate::tui::composer::Rows;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
@@ -56,7 +57,7 @@ impl Sheet<'_> {
             if card.hunks.count() > 0 {
                 keys.push(("1-9", "skip"));
             }
-            keys.extend([("v", "all"), ("w", "why"), ("Esc", "later")]);
+            keys.extend([whole_key(card), ("w", "why"), ("Esc", self.escape(card))]);
         }
         let long = keys_line(&keys, self.frame.look.glyphs.dot);
         if long.width() + 6 <= self.width {
@@ -70,6 +71,26 @@ impl Sheet<'_> {
             };
         }
         keys_line(&keys, self.frame.look.glyphs.dot)
+    }
+}
+
+impl Sheet<'_> {
+    /// Where Esc leads from here: back from the first `y`, back to the list, or later.
+    fn escape(&self, card: &Card) -> &'static str {
+        let (_, of) = self.frame.position;
+        match &card.stage {
+            Stage::Confirming(_) => "back",
+            Stage::Asking | Stage::Reason(_) | Stage::Deciding(_) | Stage::Editing(_) if of > 1 => "back",
+            Stage::Asking | Stage::Reason(_) | Stage::Deciding(_) | Stage::Editing(_) => "later",
+        }
+    }
+}
+
+/// What `v` does next.
+pub fn whole_key(card: &Card) -> (&'static str, &'static str) {
+    match card.whole {
+        Fold::Folded => ("v", "all"),
+        Fold::Open => ("v", "less"),
     }
 }
 
