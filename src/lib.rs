@@ -49,11 +49,11 @@
 //!   `words.rs`), and the slash commands of `command/`, one file each.
 //! - [`frontend`]: print (`print.rs`, `rows.rs`), JSON (`json.rs`), the recorder (`recording.rs`), the link
 //!   between an interactive face and its session (`link.rs`, `channel.rs`), and the plain face over that link:
-//!   `plain/`, a pure state (`state.rs`, `answers.rs`, `approvals.rs`, `sessions.rs`, `words.rs`, `page.rs`) and its
+//!   `plain/`, a pure state (`state.rs`, `events.rs`, `notices.rs`, `answers.rs`, `approvals.rs`, `sessions.rs`, `words.rs`, `page.rs`) and its
 //!   loop (`run.rs`).
 //! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `hunks.rs`, `batch.rs`, `form/`, `transcript.rs`,
 //!   `transcript/`, `selection.rs`, `find.rs`, `help.rs`, `composer/`, `completion.rs`, `completion/`, `pick.rs`,
-//!   `fuzzy.rs`), update (`msg.rs`, `key.rs`, `keys/` with the one table of keys, `update/`), view (`line.rs`,
+//!   `fuzzy.rs`), update (`msg.rs`, `key.rs`, `keys/` with the one table of keys, `update/`), view (`line.rs`, `line/`,
 //!   `link.rs`, `copied.rs`, `theme.rs`, `cells/`, `markdown/`, `view/`, `exit.rs`), and a thin shell
 //!   (`shell.rs`, `shell/`). Only the shell knows crossterm.
 //! - [`app`]: the composition root (`build.rs`, `models.rs`, `services.rs`, `opening.rs`, `world.rs`);

@@ -121,11 +121,6 @@ impl RecordingFrontend {
         self.lock().events.clone()
     }
 
-    /// Forgets what was shown, and gives it.
-    pub fn take_events(&self) -> Vec<Event> {
-        std::mem::take(&mut self.lock().events)
-    }
-
     /// Requests that were shown, in order, answered ones included.
     pub fn requests(&self) -> Vec<Request> {
         let asked = |event: &Event| match event {
@@ -161,11 +156,6 @@ impl RecordingFrontend {
             }
         }
         text
-    }
-
-    /// Lines of the script that no request came for.
-    pub fn unused_answers(&self) -> usize {
-        self.lock().answers.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

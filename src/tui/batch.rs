@@ -72,7 +72,7 @@ pub fn rows(cards: &Cards) -> Vec<Row<'_>> {
 /// What still waits and is to be done before this card's call.
 pub fn awaited<'a>(cards: &'a Cards, card: &Card) -> Vec<&'a Card> {
     let before = |other: &&Card| card.request.after.iter().any(|label| is_called(other, label, card));
-    cards.all().filter(before).collect()
+    cards.iter().filter(before).collect()
 }
 
 /// Whether `other` is what `card` calls `label`: labels count within one reply.

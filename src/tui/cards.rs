@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::batch::Face;
 use super::cells::Fold;
+use super::cells::card::Body;
 use super::composer::Editor;
 use super::form::Form;
 use super::hunks::{Hunks, Kept, Sides};
@@ -52,8 +53,8 @@ pub struct Card {
     pub mark: Mark,
     /// What the model calls this call, where others run after it.
     pub label: Option<String>,
-    /// Lines of its body, and at which width they were counted.
-    pub height: Option<(usize, usize)>,
+    /// What it would do, as it was last laid out.
+    pub body: Body,
     pub hunks: Hunks,
     /// The form as it was left.
     form: Option<Box<Form>>,
@@ -126,7 +127,7 @@ impl Card {
             advice: None,
             mark: Mark::Off,
             label: None,
-            height: None,
+            body: Body::default(),
         }
     }
 
@@ -322,10 +323,6 @@ impl Cards {
 
     pub fn clear(&mut self) {
         *self = Self::default();
-    }
-
-    pub fn all(&self) -> impl Iterator<Item = &Card> {
-        self.list.iter()
     }
 
     pub fn shown(&self) -> impl Iterator<Item = &Card> {

@@ -3,8 +3,10 @@
 //! What is completed is the word before the cursor; what is offered comes from what the owner told. Nothing here
 //! changes the text. Changed by `update::complete`, drawn by `view::popup`.
 
+mod area;
 mod word;
 
+pub use self::area::{Area, ROOMY, window};
 pub use self::word::{Place, Word, word};
 use super::fuzzy::{Like, Query};
 use crate::frontend::link::CommandLine;
@@ -21,6 +23,18 @@ pub struct Completion {
     dismissed: Option<Word>,
     /// Which state of the composer's text it was last looked up for.
     pub seen: u64,
+    /// The files that matched the last word: those of a longer one are among them.
+    matched: Option<Matched>,
+    /// Files held against a word so far.
+    pub compared: usize,
+}
+
+/// The files that match a word.
+#[derive(Debug, Clone, PartialEq)]
+struct Matched {
+    typed: String,
+    /// Their indices, in order.
+    found: Vec<usize>,
 }
 
 /// The popup while it is open.
@@ -119,13 +133,25 @@ impl Completion {
         self.dismissed.as_ref() == Some(word)
     }
 
+    /// Whether nothing of it is open, or closed for a word.
+    pub fn rests(&self) -> bool {
+        self.popup.is_none() && self.dismissed.is_none()
+    }
+
+    /// The files have come.
+    pub fn tell(&mut self, paths: Vec<String>) {
+        self.files.paths = paths;
+        self.files.state = FilesState::Told;
+        self.matched = None;
+    }
+
     /// Looks up what is offered for `word`; the popup closes where that is nothing.
     pub fn look_up(&mut self, word: Word, commands: &[CommandLine]) {
         self.dismissed = None;
         let (rows, found) = match &word.place {
             Place::Command => command_rows(&word.text, commands),
             Place::Argument { command } => argument_rows(&word.text, command, commands),
-            Place::Mention | Place::ShellWord => file_rows(&word.text, &self.files.paths),
+            Place::Mention | Place::ShellWord => self.file_rows(&word.text),
         };
         let wait = match (&word.place, self.files.state) {
             (Place::Mention | Place::ShellWord, FilesState::Asked) if self.files.paths.is_empty() => {
@@ -164,6 +190,12 @@ impl Popup {
     pub fn down(&mut self) {
         self.choice = Choice::Persons;
         self.chosen = if self.chosen + 1 < self.rows.len() { self.chosen + 1 } else { 0 };
+    }
+
+    /// Goes to this row.
+    pub fn choose(&mut self, row: usize) {
+        self.choice = Choice::Persons;
+        self.chosen = row;
     }
 
     /// Whether the word is complete as it stands: Enter means the line then.
@@ -213,24 +245,56 @@ fn argument_rows(typed: &str, command: &str, commands: &[CommandLine]) -> (Vec<R
     (rows.collect(), found.len())
 }
 
-/// Files for a word; a folder that is written out is looked into first.
-fn file_rows(typed: &str, paths: &[String]) -> (Vec<Row>, usize) {
-    let wants_hidden = typed.split('/').any(|part| part.starts_with('.'));
-    let is_hidden = |path: &str| path.split('/').any(|part| part.starts_with('.'));
-    let folder = typed.rfind('/').map_or("", |at| typed.split_at(at + 1).0);
-    let inside = !folder.is_empty() && paths.iter().any(|path| path == folder);
-    let skip = if inside { folder.len() } else { 0 };
-    let candidates: Vec<&str> = paths
-        .iter()
-        .map(String::as_str)
-        .filter(|path| wants_hidden || !is_hidden(path))
-        .filter(|path| !inside || (path.starts_with(folder) && path.len() > folder.len()))
-        .collect();
-    let rest = typed.split_at(skip).1;
-    let mut query = Query::new(rest, Like::Path);
-    let found = query.best(candidates.iter().map(|path| path.split_at(skip).1));
-    let rows = found.iter().take(MOST_ROWS).map(|at| plain_row(candidates[*at], &mut query, skip));
-    (rows.collect(), found.len())
+/// A written word, as far as it decides which files are held against the rest of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Scope<'a> {
+    wants_hidden: bool,
+    /// The folder that is written out, with its `/`.
+    folder: &'a str,
+}
+
+impl<'a> Scope<'a> {
+    fn of(typed: &'a str) -> Self {
+        let folder = typed.rfind('/').map_or("", |at| typed.split_at(at + 1).0);
+        Self { wants_hidden: is_hidden(typed), folder }
+    }
+}
+
+fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with('.'))
+}
+
+impl Completion {
+    /// Files for a word; a folder that is written out is looked into first.
+    fn file_rows(&mut self, typed: &str) -> (Vec<Row>, usize) {
+        let scope = Scope::of(typed);
+        let paths = &self.files.paths;
+        let inside = !scope.folder.is_empty() && paths.iter().any(|path| path == scope.folder);
+        let skip = if inside { scope.folder.len() } else { 0 };
+        let is_offered = |at: &usize| {
+            let path = &paths[*at];
+            (scope.wants_hidden || !is_hidden(path))
+                && (!inside || (path.starts_with(scope.folder) && path.len() > skip))
+        };
+        let candidates: Vec<usize> = match self.matched.take().filter(|before| grew(&before.typed, typed)) {
+            Some(before) => before.found,
+            None => (0..paths.len()).filter(is_offered).collect(),
+        };
+        let mut query = Query::new(typed.split_at(skip).1, Like::Path);
+        let best = query.best(candidates.iter().map(|at| paths[*at].split_at(skip).1));
+        let rows = best.iter().take(MOST_ROWS).map(|at| plain_row(&paths[candidates[*at]], &mut query, skip));
+        let rows = rows.collect();
+        self.compared += candidates.len();
+        let mut found: Vec<usize> = best.iter().map(|at| candidates[*at]).collect();
+        found.sort_unstable();
+        self.matched = Some(Matched { typed: typed.to_owned(), found });
+        (rows, best.len())
+    }
+}
+
+/// Whether all that matches the new word matched the old one. A backslash may change what stands before it.
+fn grew(before: &str, now: &str) -> bool {
+    now.starts_with(before) && !now.contains('\\') && Scope::of(before) == Scope::of(now)
 }
 
 /// A row without words beside it; its first `skip` bytes take no part in the match.
@@ -272,6 +336,40 @@ mod tests {
             .into_iter()
             .map(|row| row.label)
             .collect()
+    }
+
+    #[test]
+    fn a_word_that_grows_is_looked_for_in_what_matched() {
+        let paths: Vec<String> = (0..500)
+            .map(|at| {
+                format!("{}/file {at}{}.rs", ["src", "Src", ".git"][at % 3], ["", "a", "\u{fc}"][at % 3])
+            })
+            .chain(["src/".to_owned(), "main.md".to_owned()])
+            .collect();
+        let look_up = |completion: &mut Completion, text: &str| {
+            let word = Word { place: Place::Mention, from: 0, to: 0, text: text.to_owned() };
+            completion.look_up(word, &[]);
+            completion.popup.as_ref().map(|popup| (popup.rows.clone(), popup.found))
+        };
+        let words =
+            ["s", "sr", "src", "src/", "src/f", "src/f1", "src/f12", "src/f1", "src/f1a", "S", "Su", "u"];
+        let more = ["", ".", ".g", ".git/", ".git/2", "f 1", "f 1 2", "f 1 2a", "1\\", "1\\ ", "x", "xyz"];
+        let mut completion = Completion::default();
+        completion.tell(paths.clone());
+        for text in words.into_iter().chain(more) {
+            let mut anew = Completion::default();
+            anew.tell(paths.clone());
+            let expected = look_up(&mut anew, text);
+            assert_eq!(look_up(&mut completion, text), expected, "{text:?}");
+        }
+        let mut completion = Completion::default();
+        completion.tell(paths);
+        look_up(&mut completion, "4");
+        let (all, first) = (completion.compared, completion.popup.as_ref().map_or(0, |popup| popup.found));
+        look_up(&mut completion, "49");
+        assert_eq!(completion.compared - all, first);
+        completion.tell(vec!["new 499".to_owned()]);
+        assert_eq!(look_up(&mut completion, "499").map(|(_, found)| found), Some(1));
     }
 
     #[test]

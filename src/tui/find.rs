@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::cells::{Cell, Look};
+use super::cells::{Cell, CellKind, Look};
 use super::composer::Editor;
 use super::copied::Join;
 use super::line::{Line, cells};
@@ -17,6 +17,7 @@ use super::transcript::{Bookmark, Transcript};
 pub struct Find {
     pub editor: Editor,
     pub stage: Stage,
+    pub reach: Reach,
     /// The cell at the top when it was opened: the first match from here on is the first to be shown.
     pub from: usize,
     /// Where the screen stood then.
@@ -24,8 +25,10 @@ pub struct Find {
     /// Cells with matches, in order.
     pub hits: Vec<Hit>,
     pub current: Option<Current>,
-    /// Cells before this one are counted for good.
-    pub counted: usize,
+    /// At which revision each cell was counted.
+    counted: Vec<u64>,
+    /// Cells counted so far, each as often as it was.
+    pub counts: usize,
     /// How often cells had gone away when they were counted.
     pub shape: u64,
 }
@@ -36,6 +39,47 @@ pub enum Stage {
     Writing,
     /// Letters go from match to match.
     Walking,
+}
+
+/// What is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// What was said and what was called, and what tools and commands put out.
+    TextAndTools,
+    /// All but the output of tools and commands.
+    Text,
+}
+
+impl Reach {
+    #[must_use]
+    pub fn turned(self) -> Self {
+        match self {
+            Self::TextAndTools => Self::Text,
+            Self::Text => Self::TextAndTools,
+        }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::TextAndTools => "text+tools",
+            Self::Text => "text",
+        }
+    }
+
+    /// Whether what folding hides in a cell is searched.
+    fn covers_folded(self, kind: &CellKind) -> bool {
+        match kind {
+            CellKind::Call(_) | CellKind::Shell(_) => self == Self::TextAndTools,
+            CellKind::User { .. }
+            | CellKind::Answer(_)
+            | CellKind::Thinking(_)
+            | CellKind::CallDraft(_)
+            | CellKind::Settled { .. }
+            | CellKind::Local { .. }
+            | CellKind::Failure { .. }
+            | CellKind::Note { .. } => true,
+        }
+    }
 }
 
 /// Matches in one cell.
@@ -66,11 +110,13 @@ impl Find {
         Self {
             editor: Editor::default(),
             stage: Stage::Writing,
+            reach: Reach::TextAndTools,
             from: transcript.seen().start,
             start: transcript.bookmark(),
             hits: Vec::new(),
             current: None,
-            counted: 0,
+            counted: Vec::new(),
+            counts: 0,
             shape: transcript.shape,
         }
     }
@@ -79,16 +125,44 @@ impl Find {
         Query::new(&self.editor.text())
     }
 
-    /// Counts anew in the cells from `first` on.
-    pub fn count(&mut self, cells: &[Cell], first: usize) {
+    /// Counts anew in all cells.
+    pub fn count(&mut self, cells: &[Cell]) {
+        self.hits.clear();
+        self.counted.clear();
+        self.recount(cells);
+    }
+
+    /// Counts in the cells that are new or may have changed since they were counted.
+    pub fn recount(&mut self, cells: &[Cell]) {
         let query = self.query();
-        self.hits.retain(|hit| hit.cell < first);
-        self.counted = cells.len();
         if query.is_empty() {
             return;
         }
-        let found = cells.iter().enumerate().skip(first).map(|(at, cell)| query.count(at, cell));
-        self.hits.extend(found.filter(|hit| hit.count() > 0));
+        for (at, cell) in cells.iter().enumerate() {
+            if self.counted.get(at) == Some(&cell.revision()) {
+                continue;
+            }
+            match self.counted.get_mut(at) {
+                Some(counted) => *counted = cell.revision(),
+                None => self.counted.push(cell.revision()),
+            }
+            self.counts += 1;
+            self.put(query.count(at, cell, self.reach));
+        }
+    }
+
+    /// What was found in a cell, in place of what was found there before.
+    fn put(&mut self, hit: Hit) {
+        let at = self.hits.partition_point(|other| other.cell < hit.cell);
+        let is_known = self.hits.get(at).is_some_and(|other| other.cell == hit.cell);
+        match (is_known, hit.count()) {
+            (true, 0) => {
+                self.hits.remove(at);
+            }
+            (true, _) => self.hits[at] = hit,
+            (false, 0) => {}
+            (false, _) => self.hits.insert(at, hit),
+        }
     }
 
     pub fn total(&self) -> usize {
@@ -143,6 +217,16 @@ impl Find {
         let at = self.hits.partition_point(|hit| hit.cell < cell);
         self.hits.get(at).filter(|hit| hit.cell == cell)
     }
+
+    /// Where the matches stand in the lines of a cell: output that is not searched has none, unfolded or not.
+    pub fn places(&self, at: usize, cell: &Cell) -> Vec<Vec<Piece>> {
+        let mut places = self.query().places(cell.lines_from(0));
+        if !self.reach.covers_folded(&cell.kind) {
+            // A call's output stands below its own words.
+            places.truncate(self.hit(at).map_or(0, Hit::count));
+        }
+        places
+    }
 }
 
 /// A text to look for. A capital letter in it makes capitals count.
@@ -158,6 +242,18 @@ pub enum Case {
     Ignored,
 }
 
+/// Whether a text has marks that are not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Marks {
+    None,
+    Markdown,
+}
+
+const MARKS: [char; 2] = ['*', '`'];
+
+/// What is not ASCII and has ASCII in its small form.
+const LOWER_TO_ASCII: [char; 2] = ['\u{130}', '\u{212a}'];
+
 impl Query {
     pub fn new(text: &str) -> Self {
         let case = if text.chars().any(char::is_uppercase) { Case::Counts } else { Case::Ignored };
@@ -172,20 +268,73 @@ impl Query {
         self.case
     }
 
-    fn count(&self, at: usize, cell: &Cell) -> Hit {
+    fn count(&self, at: usize, cell: &Cell, reach: Reach) -> Hit {
         let words = cell.words();
-        let shown = if cell.is_markdown() { self.without_marks(&words.shown) } else { words.shown };
-        Hit { cell: at, shown: self.count_in(&shown), folded: self.count_in(&words.folded) }
+        let marks = if cell.is_markdown() { Marks::Markdown } else { Marks::None };
+        let covered = reach.covers_folded(&cell.kind);
+        let folded = if covered { self.count_in(&words.folded, Marks::None) } else { 0 };
+        Hit { cell: at, shown: self.count_in(&words.shown, marks), folded }
     }
 
-    fn count_in(&self, text: &str) -> usize {
-        if text.len() < self.text.len() { 0 } else { folded(text, self.case).matches(&self.text).count() }
+    fn count_in(&self, text: &str, marks: Marks) -> usize {
+        if text.len() < self.text.len() {
+            return 0;
+        }
+        if self.text.is_ascii() && (self.case == Case::Counts || !text.contains(LOWER_TO_ASCII)) {
+            return self.count_bytes(text.as_bytes(), marks);
+        }
+        self.count_folded(text, marks)
+    }
+
+    /// In a copy of the text, as it is read.
+    fn count_folded(&self, text: &str, marks: Marks) -> usize {
+        let read = match marks {
+            Marks::None => Cow::Borrowed(text),
+            Marks::Markdown => self.without_marks(text),
+        };
+        folded(&read, self.case).matches(&self.text).count()
+    }
+
+    /// The same for what is ASCII, in the text as it stands.
+    fn count_bytes(&self, text: &[u8], marks: Marks) -> usize {
+        let marks = if self.text.contains(MARKS) { Marks::None } else { marks };
+        let (mut at, mut found) = (0, 0);
+        while at < text.len() {
+            match self.end_of_match(text, at, marks) {
+                Some(end) => {
+                    found += 1;
+                    at = end;
+                }
+                None => at += 1,
+            }
+        }
+        found
+    }
+
+    /// Where the match ends that begins right here.
+    fn end_of_match(&self, text: &[u8], from: usize, marks: Marks) -> Option<usize> {
+        let mut at = from;
+        for wanted in self.text.bytes() {
+            let mut byte = *text.get(at)?;
+            if marks == Marks::Markdown {
+                while matches!(byte, b'*' | b'`') {
+                    at += 1;
+                    byte = *text.get(at)?;
+                }
+                byte = if byte == b'\n' { b' ' } else { byte };
+            }
+            let byte = if self.case == Case::Ignored { byte.to_ascii_lowercase() } else { byte };
+            if byte != wanted {
+                return None;
+            }
+            at += 1;
+        }
+        Some(at)
     }
 
     /// Markdown much as it is read: words that a mark or a line end parts are found together. Where the query holds a
     /// mark, marks count.
     fn without_marks<'a>(&self, source: &'a str) -> Cow<'a, str> {
-        const MARKS: [char; 2] = ['*', '`'];
         if self.text.contains(MARKS) || !source.contains(['*', '`', '\n']) {
             return Cow::Borrowed(source);
         }
@@ -307,7 +456,6 @@ pub fn elsewhere(
     seen: &Range<usize>,
     lines: impl Fn(usize) -> Range<usize>,
 ) -> Elsewhere {
-    let query = find.query();
     let mut out = Elsewhere::default();
     for hit in &find.hits {
         let Some(cell) = all.get(hit.cell) else { continue };
@@ -315,7 +463,7 @@ pub fn elsewhere(
         let open = hit.count() - folded;
         if seen.contains(&hit.cell) {
             let range = lines(hit.cell);
-            let places = query.places(cell.lines_from(0));
+            let places = find.places(hit.cell, cell);
             let line_of = |place: &&Vec<Piece>| place.first().map_or(0, |piece| piece.line);
             out.above += places.iter().filter(|place| line_of(place) < range.start).count();
             out.below += places.iter().filter(|place| line_of(place) >= range.end).count();
@@ -326,4 +474,30 @@ pub fn elsewhere(
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn only_these_have_ascii_in_their_small_form() {
+        let is_such = |c: &char| !c.is_ascii() && c.to_lowercase().any(|small| small.is_ascii());
+        assert_eq!(('\0'..=char::MAX).filter(is_such).collect::<Vec<_>>(), LOWER_TO_ASCII);
+    }
+
+    proptest! {
+        /// What is counted without a copy is what is counted in one.
+        #[test]
+        fn bytes_are_counted_like_words(text in "[aAbB *`\nk\u{212a}\u{e9}]{0,24}", query in "[aAbk *`]{1,3}") {
+            let query = Query::new(&query);
+            for marks in [Marks::None, Marks::Markdown] {
+                let expected =
+                    if text.len() < query.text.len() { 0 } else { query.count_folded(&text, marks) };
+                prop_assert_eq!(query.count_in(&text, marks), expected);
+            }
+        }
+    }
 }

@@ -2,6 +2,8 @@
 //!
 //! Pure; the order of equals is kept. Called by the completion popup and the lists to pick from.
 
+use std::borrow::Cow;
+
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -45,13 +47,15 @@ impl Query {
 
     /// How well `text` matches, if it does; everything matches an empty query.
     pub fn score(&mut self, text: &str) -> Option<u32> {
-        self.pattern.score(Utf32Str::new(text, &mut self.buffer), &mut self.matcher)
+        let text = ended(text);
+        self.pattern.score(Utf32Str::new(&text, &mut self.buffer), &mut self.matcher)
     }
 
     /// Which graphemes of a text that matches do so, in order.
     pub fn marks(&mut self, text: &str) -> Vec<usize> {
         let mut found = Vec::new();
-        self.pattern.indices(Utf32Str::new(text, &mut self.buffer), &mut self.matcher, &mut found);
+        let text = ended(text);
+        self.pattern.indices(Utf32Str::new(&text, &mut self.buffer), &mut self.matcher, &mut found);
         let mut marks: Vec<usize> = found.into_iter().filter_map(|at| usize::try_from(at).ok()).collect();
         marks.sort_unstable();
         marks.dedup();
@@ -65,6 +69,11 @@ impl Query {
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         found.into_iter().map(|(_, at)| at).collect()
     }
+}
+
+/// The matcher does not find a word at the very end of a text that is not ASCII: so none stands there.
+fn ended(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(format!("{text} ")) }
 }
 
 /// A text in which the marked graphemes stand out.
@@ -92,6 +101,7 @@ mod tests {
             ("README", Like::Path, &["readme.md", "README.md"], &["README.md"]),
             ("readme", Like::Path, &["readme.md", "README.md"], &["readme.md", "README.md"]),
             ("po 44", Like::Text, &["the PO is 4471", "44 po", "4 4 p o"], &["the PO is 4471", "44 po"]),
+            ("word", Like::Text, &["caf\u{e9} word", "caf\u{e9} wort"], &["caf\u{e9} word"]),
             ("uber", Like::Name, &["Über"], &["Über"]),
             ("日", Like::Name, &["日本"], &["日本"]),
         ];

@@ -55,6 +55,11 @@ impl Hunks {
         self.skipped.len()
     }
 
+    /// Those that are skipped, in order.
+    pub fn skips(&self) -> impl Iterator<Item = usize> {
+        self.skipped.iter().copied()
+    }
+
     /// Whether this hunk is skipped; `None` where that is no choice.
     pub fn is_skipped(&self, hunk: usize) -> Option<bool> {
         (1..=self.count()).contains(&hunk).then(|| self.skipped.contains(&hunk))

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use super::batch::Batch;
 use super::cards::{Card, Cards};
-use super::cells::{Fold, Look, Motion};
+use super::cells::{Fold, Look, LookKeys, Motion};
 use super::completion::Completion;
 use super::composer::Composer;
 use super::find::Find;
 use super::help::Help;
-use super::keys::Keymap;
+use super::keys::{Action, Context, Keymap};
 use super::markdown::Languages;
 use super::msg::{Alert, MouseMode, Window};
 use super::pick::Pick;
@@ -359,6 +359,10 @@ impl Model {
             now_ms: self.now_ms,
             motion: self.motion,
             languages: self.code.ready,
+            keys: LookKeys {
+                details: self.keymap.first(Context::Global, Action::FoldDetails),
+                stop: self.keymap.first(Context::Global, Action::Interrupt),
+            },
         }
     }
 

@@ -12,6 +12,9 @@ use super::line::Line;
 use crate::frontend::link::{EarlierLine, SessionLine};
 use crate::history::SessionId;
 
+/// Bytes of an entry that are matched.
+const MOST_MATCHED: usize = 4 * 1024;
+
 /// An open list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pick {
@@ -132,7 +135,8 @@ impl Pick {
         self.found = match &self.list {
             List::Earlier(lines) => {
                 let mut like = Query::new(&query, Like::Text);
-                let matches = |at: &usize| here(lines[*at].here) && like.score(&lines[*at].text).is_some();
+                let matches =
+                    |at: &usize| here(lines[*at].here) && like.score(head(&lines[*at].text)).is_some();
                 (0..lines.len()).filter(matches).collect()
             }
             List::Sessions { sessions, .. } => {
@@ -199,6 +203,11 @@ impl Pick {
     }
 }
 
+/// What of an entry is matched: a large paste is not gone through for every letter.
+fn head(text: &str) -> &str {
+    text.split_at(text.floor_char_boundary(MOST_MATCHED)).0
+}
+
 /// `told`, after the lines that only this process knows.
 fn each_once<'a>(known: impl Iterator<Item = &'a str>, told: Vec<EarlierLine>) -> Vec<EarlierLine> {
     let mut seen: HashSet<String> = told.iter().map(|line| line.text.clone()).collect();
@@ -236,6 +245,17 @@ mod tests {
         pick.query.insert("Z");
         pick.asked_anew();
         assert!(shown(&pick).is_empty());
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_long_line_is_matched() {
+        for (before, found) in [(MOST_MATCHED - 6, 1), (MOST_MATCHED, 0)] {
+            let line = format!("{}needle", "e".repeat(before));
+            let mut pick = Pick::earlier([line.as_str()].into_iter());
+            pick.query.insert("needle");
+            pick.asked_anew();
+            assert_eq!(pick.found.len(), found, "{before}");
+        }
     }
 
     fn session(id: &str, title: &str, here: bool) -> SessionLine {

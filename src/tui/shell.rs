@@ -56,6 +56,9 @@ mod words;
 /// Streamed text is drawn at most this often.
 const FRAME: Duration = Duration::from_millis(33);
 
+/// For this long after the editor's end a signal from the keyboard counts as the editor's.
+const LATE: Duration = Duration::from_secs(1);
+
 /// Updates taken in one go before the screen is looked at again.
 const BATCH: usize = 256;
 
@@ -129,6 +132,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         options,
         ears: Ears::default(),
         outside: None,
+        back_since: None,
         titled: None,
         started: Instant::now(),
         dirty: Dirty::Now,
@@ -197,6 +201,8 @@ struct Shell {
     options: TuiOptions,
     ears: Ears,
     outside: Option<Outside>,
+    /// When the person's own editor last gave the terminal back.
+    back_since: Option<Instant>,
     /// The window's title as it was last set.
     titled: Option<String>,
     started: Instant,
@@ -348,8 +354,11 @@ impl Shell {
 
     /// SIGINT or SIGQUIT: they end the program, but those that a key of an editor's terminal sent are the editor's.
     fn told_to_end(&mut self) -> Flow {
+        // A signal may be heard a moment after the editor that it was for has ended.
+        let late = self.back_since.is_some_and(|back| back.elapsed() < LATE);
         match self.sight {
             Sight::Away => Flow::On,
+            Sight::Seeing if late => Flow::On,
             Sight::Seeing | Sight::Blind => self.take(Input::Hangup, Dirty::Now),
         }
     }

@@ -242,7 +242,8 @@ fn column(role: Role) -> (Option<Color>, Option<Color>, Option<Color>) {
         Role::Quote => of(247, 240, Color::DarkGray),
         Role::Added => of(114, 28, Color::Green),
         Role::Removed => of(203, 124, Color::Red),
-        Role::Key => of(189, 17, Color::White),
+        // Of sixteen colours none can be read on every background but the terminal's own.
+        Role::Key => (Some(Color::Indexed(189)), Some(Color::Indexed(17)), None),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use co::agent::port::{Event, Op, Settled};
-use co::approval::{Approval, Decider, Remember, Request, RequestId};
+use co::approval::{Approval, Decider, Remember, Request};
 use co::frontend::link::{Ask, Notice, SessionLine, Tone, Update};
 use co::frontend::plain::{Echo, Input, Plain, Setup, Source, ThinkingShown};
 use co::history::{Limit, SessionId, TurnEnd};
@@ -13,7 +13,7 @@ use co::tool::{Preview, Risk, Undo};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::tui_kit::{call, diff_request, header, plan, returned, shell_request};
+use crate::tui_kit::{call, decided, diff_request, header, id, line, plan, returned, shell_request};
 
 const TERMINAL: Setup = Setup { source: Source::Terminal, echo: Echo::Seen, thinking: ThinkingShown::Told };
 const PIPE: Setup = Setup { source: Source::Pipe, echo: Echo::Unseen, thinking: ThinkingShown::Told };
@@ -115,18 +115,6 @@ impl Face {
     fn idle(self) -> Self {
         self.notice(Notice::Idle)
     }
-}
-
-fn id(number: u32) -> RequestId {
-    RequestId(format!("{number:012x}"))
-}
-
-fn decided(number: u32, approval: Approval) -> Ask {
-    Ask::Op(Op::Decide { request: id(number), approval })
-}
-
-fn line(text: &str) -> Ask {
-    Ask::Line { text: text.to_owned() }
 }
 
 fn no(reason: Option<&str>) -> Approval {

@@ -13,15 +13,7 @@ use co::tui::theme::Glyphs;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::tui_kit::{SIZES, Screen, call, diff_request, header, shell_request};
-
-fn id(number: u32) -> RequestId {
-    RequestId(format!("{number:012x}"))
-}
-
-fn decided(number: u32, approval: Approval) -> Ask {
-    Ask::Op(Op::Decide { request: id(number), approval })
-}
+use crate::tui_kit::{Screen, at_all_sizes, call, decided, diff_request, header, id, shell_request};
 
 fn yes(number: u32) -> Ask {
     decided(number, Approval::yes())
@@ -31,7 +23,7 @@ fn no(number: u32, reason: Option<&str>) -> Ask {
     decided(number, Approval::Deny { reason: reason.map(str::to_owned) })
 }
 
-fn settled(number: u32, approval: Approval) -> Event {
+pub fn settled(number: u32, approval: Approval) -> Event {
     let settled = Settled::Decided { approval, by: Decider::Tui };
     Event::ApprovalSettled { request: id(number), settled }
 }
@@ -146,7 +138,7 @@ fn marks_go_to_what_was_seen() {
     };
     let mut unseen = long().keys("<space>");
     assert_eq!(marks(&unseen), [false, false]);
-    assert!(unseen.shot().contains("! 2 is HIGH: it is marked once all of it was shown"));
+    assert!(unseen.shot().contains("! 2 is HIGH, to be marked once all of it was shown"));
     let seen = long().keys(&"<pgdn>".repeat(20)).keys("<space>");
     assert_eq!(marks(&seen), [false, true]);
     let whole = long().keys("v").keys(&"<pgdn>".repeat(20)).keys("<space>");
@@ -159,7 +151,7 @@ fn nothing_unseen_is_run() {
     let mut screen = clipped.keys("<tab><space><down><space><up>y");
     assert!(screen.asks().is_empty());
     let shot = screen.shot();
-    assert!(shot.contains("! 2 was not shown whole yet: here it is"), "{shot}");
+    assert!(shot.contains("! 2 was not shown whole yet, here it is"), "{shot}");
     assert!(shot.contains("▸[x] 2"), "{shot}");
     let screen = screen.keys("yyy").wait(600).keys("y");
     assert!(screen.asks().is_empty(), "still not whole");
@@ -342,14 +334,7 @@ fn the_card_says_where_and_what_can_be_undone() {
 
 /// Draws one state at all sizes.
 fn check(name: &str, state: impl Fn(Screen) -> Screen) {
-    let mut all = String::new();
-    for (columns, rows) in SIZES {
-        let shot = state(Screen::open(columns, rows)).shot();
-        let widest = shot.lines().map(co::stdx::text::width).max().unwrap_or(0);
-        assert!(widest <= usize::from(columns), "{name} at {columns}: {widest}");
-        all.push_str(&format!("=== {columns}x{rows} {}\n{shot}", "=".repeat(usize::from(columns) - 12)));
-    }
-    insta::assert_snapshot!(name, all);
+    insta::assert_snapshot!(name, at_all_sizes(|screen| state(screen).shot()));
 }
 
 #[test]
@@ -423,7 +408,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// A request whose every line can be told from all others.
-fn marked_request(number: u32, risk: u8, lines: usize) -> Request {
+pub fn marked_request(number: u32, risk: u8, lines: usize) -> Request {
     let mut request = write(number, 0, &[]);
     let line = |at| DiffLine { kind: DiffKind::Added, number: 1, text: format!("<{number}:{at}>") };
     let lines = (0..lines.max(1)).map(line).collect();
@@ -434,18 +419,18 @@ fn marked_request(number: u32, risk: u8, lines: usize) -> Request {
 
 /// What the test knows of the queue, beside what the screen knows.
 #[derive(Default)]
-struct Knowledge {
-    waiting: BTreeMap<u32, Request>,
+pub struct Knowledge {
+    pub waiting: BTreeMap<u32, Request>,
     /// Lines of requests that were on a drawn screen.
     seen: BTreeSet<String>,
     /// When the queue last changed, and when `y` or Ctrl+S was pressed.
-    changed_ms: u64,
-    pressed: Vec<u64>,
-    heard: usize,
+    pub changed_ms: u64,
+    pub pressed: Vec<u64>,
+    pub heard: usize,
 }
 
 impl Knowledge {
-    fn drawn(&mut self, shot: &str) {
+    pub fn drawn(&mut self, shot: &str) {
         for piece in shot.split('<').skip(1) {
             if let Some((line, _)) = piece.split_once('>') {
                 self.seen.insert(line.to_owned());
@@ -453,7 +438,7 @@ impl Knowledge {
         }
     }
 
-    fn came(&mut self, request: &Request, number: u32, now: u64) {
+    pub fn came(&mut self, request: &Request, number: u32, now: u64) {
         if self.waiting.get(&number) != Some(request) {
             self.seen.retain(|line| !line.starts_with(&format!("{number}:")));
             self.waiting.insert(number, request.clone());
@@ -461,7 +446,7 @@ impl Knowledge {
         self.changed_ms = now;
     }
 
-    fn approved(&self, request: &RequestId, now: u64) -> Result<(), TestCaseError> {
+    pub fn approved(&self, request: &RequestId, now: u64) -> Result<(), TestCaseError> {
         let number = u32::from_str_radix(&request.0, 16).unwrap();
         let Some(known) = self.waiting.get(&number) else { return Ok(()) };
         prop_assert!(now >= self.changed_ms + 500, "{number} within the guard time");

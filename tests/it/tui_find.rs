@@ -7,7 +7,7 @@ use co::tool::Risk;
 use co::tui::model::Focus;
 use serde_json::json;
 
-use crate::tui_kit::{SIZES, Screen, call, returned, shell_request};
+use crate::tui_kit::{Screen, at_all_sizes, call, returned, shell_request};
 
 fn inbox(screen: Screen) -> Screen {
     let one = call(1, "shell", json!({"command": "rg -l \"1182\" ~/Documents"}));
@@ -35,12 +35,7 @@ fn inbox(screen: Screen) -> Screen {
 }
 
 fn check(name: &str, state: impl Fn(Screen) -> Screen) {
-    let mut all = String::new();
-    for (columns, rows) in SIZES {
-        let shot = state(Screen::open(columns, rows)).marked_shot();
-        all.push_str(&format!("=== {columns}x{rows} {}\n{shot}", "=".repeat(usize::from(columns) - 12)));
-    }
-    insta::assert_snapshot!(name, all);
+    insta::assert_snapshot!(name, at_all_sizes(|screen| state(screen).marked_shot()));
 }
 
 #[test]
@@ -49,6 +44,7 @@ fn states() {
     check("find_written", |screen| inbox(screen).keys("<c-f>1182"));
     check("find_next", |screen| inbox(screen).keys("<c-f>1182<ret>nn"));
     check("find_above", |screen| inbox(screen).keys("<c-f>part 3"));
+    check("find_text_only", |screen| inbox(screen).keys("<c-f>1182<a-t>"));
     check("find_nothing", |screen| inbox(screen).keys("<c-f>nowhere"));
     check("find_beside_a_card", |screen| {
         inbox(screen).keys("<c-f>1182").asked(shell_request(1, "ls", Risk::Medium)).wait(600)
@@ -108,6 +104,42 @@ fn a_match_in_folded_text_unfolds_that_cell() {
     let mut screen = screen.keys("<c-u>again");
     let shot = screen.shot();
     assert!(shot.contains("The invoice 1182 again"), "{shot}");
+}
+
+#[test]
+fn tool_output_is_searched_or_not() {
+    // What is searched for, how often it is found with the output of tools and without, and at which match one is.
+    let cases = [
+        ("<c-f>1182", (9, 16), (9, 12)),
+        ("<c-f>1182<ret>", (10, 16), (10, 12)),
+        ("<c-f>1182<up><up>", (7, 16), (7, 12)),
+        ("<c-f>1182<ret>nnnn", (14, 16), (9, 12)),
+        ("<c-f>mbox", (1, 1), (0, 0)),
+    ];
+    for (keys, with, without) in cases {
+        let screen = inbox(Screen::open(80, 24)).keys(keys);
+        assert_eq!(number(&screen), Some(with), "{keys}");
+        let mut screen = screen.keys("<a-t>");
+        assert_eq!(number(&screen), Some(without), "{keys}");
+        let shot = screen.shot();
+        assert!(shot.contains("smart · text ──"), "{shot}");
+        let screen = screen.keys("<a-t>");
+        assert_eq!(number(&screen).map(|(_, total)| total), Some(with.1), "{keys}");
+    }
+    let screen = inbox(Screen::open(80, 24)).keys("<c-f><a-t><esc><c-f>mbox");
+    assert_eq!(number(&screen), Some((1, 1)), "each search begins with all");
+}
+
+#[test]
+fn output_that_is_not_searched_is_not_marked() {
+    let mut screen = inbox(Screen::open(80, 40)).keys("<c-o><c-f>1182");
+    let marked = |screen: &mut Screen| screen.marked_shot().matches('«').count();
+    let with = marked(&mut screen);
+    let mut screen = screen.keys("<a-t>");
+    assert_eq!(marked(&mut screen), with - 4);
+    let mut lone = inbox(Screen::open(80, 40)).keys("<c-o><c-f>mbox");
+    assert_eq!(marked(&mut lone), 1);
+    assert_eq!(marked(&mut lone.keys("<a-t>")), 0);
 }
 
 #[test]

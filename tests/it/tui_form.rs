@@ -14,7 +14,7 @@ use co::tui::theme::Glyphs;
 use co::tui::{Cmd, Input};
 use serde_json::{Value, json};
 
-use crate::tui_kit::{SIZES, Screen, diff_request, header, plan, shell_request};
+use crate::tui_kit::{Screen, at_all_sizes, diff_request, header, plan, shell_request};
 
 fn id() -> RequestId {
     RequestId(format!("{:012x}", 1))
@@ -360,12 +360,7 @@ fn another_layout_is_read_anew() {
 
 /// Draws one state at all sizes.
 fn check(name: &str, state: impl Fn(Screen) -> Screen) {
-    let mut all = String::new();
-    for (columns, rows) in SIZES {
-        let shot = state(Screen::open(columns, rows)).shot();
-        all.push_str(&format!("=== {columns}x{rows} {}\n{shot}", "=".repeat(usize::from(columns) - 12)));
-    }
-    insta::assert_snapshot!(name, all);
+    insta::assert_snapshot!(name, at_all_sizes(|screen| state(screen).shot()));
 }
 
 #[test]

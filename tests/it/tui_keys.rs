@@ -6,7 +6,7 @@ use co::tool::Risk;
 use co::tui::keys::Keymap;
 use co::tui::model::Overlay;
 
-use crate::tui_kit::{SIZES, Screen, shell_request};
+use crate::tui_kit::{Screen, at_all_sizes, diff_request, shell_request};
 
 /// A screen on which these keys were set.
 fn rebound(screen: Screen, keys: &[(&str, &[&str])]) -> Screen {
@@ -28,15 +28,7 @@ fn set(entry: TableEntry) -> TableEntry {
 }
 
 fn check(name: &str, state: impl Fn(Screen) -> Screen) {
-    let mut all = String::new();
-    for (columns, rows) in SIZES {
-        let shot = state(Screen::open(columns, rows)).shot();
-        for line in shot.lines() {
-            assert!(co::stdx::text::width(line) <= usize::from(columns), "{line:?}");
-        }
-        all.push_str(&format!("=== {columns}x{rows} {}\n{shot}", "=".repeat(usize::from(columns) - 12)));
-    }
-    insta::assert_snapshot!(name, all);
+    insta::assert_snapshot!(name, at_all_sizes(|screen| state(screen).shot()));
 }
 
 #[test]
@@ -59,6 +51,54 @@ fn the_list_shows_this_persons_keys() {
     check("keys_rebound", |screen| rebound(screen, keys).keys("<f1>"));
     check("keys_rebound_filtered", |screen| rebound(screen, keys).keys("<f1>fold"));
     check("keys_rebound_hints", |screen| rebound(screen, keys).prompted("hello"));
+}
+
+/// Other keys for all that a card, a list and a form name; what has none is not named.
+const DECIDE: &[(&str, &[&str])] = &[
+    ("card.yes", &["F5"]),
+    ("card.no", &["y"]),
+    ("card.edit", &["F7"]),
+    ("card.always", &[]),
+    ("card.whole", &["F8"]),
+    ("card.why", &["?"]),
+    ("batch.yes", &["F5"]),
+    ("batch.no", &["y"]),
+    ("batch.mark", &["m"]),
+    ("batch.mark-low", &["l"]),
+    ("batch.open", &["o"]),
+    ("batch.whole", &["F8"]),
+    ("batch.why", &[]),
+    ("form.approve-edited", &["F9"]),
+    ("form.reset-field", &[]),
+    ("form.raw", &["F6"]),
+    ("arguments.approve-edited", &["F9"]),
+    ("arguments.raw", &["F6"]),
+    ("reason.send-no", &["Ctrl+S"]),
+    ("global.page-down", &["F12"]),
+    ("global.toggle-focus", &["F2"]),
+    ("global.focus-card", &["F3"]),
+    ("text.edit-outside", &["F11"]),
+];
+
+#[test]
+fn cards_lists_and_forms_name_this_persons_keys() {
+    let one = |screen: Screen, request| rebound(screen, DECIDE).asked(request).wait(600);
+    let medium = || shell_request(1, "ls", Risk::Medium);
+    let high = || shell_request(1, "rm -rf build", Risk::High);
+    let three = |screen| one(screen, high()).asked(shell_request(2, "ls", Risk::Medium)).wait(600);
+    check("keys_rebound_card_waits", |screen| one(screen, medium()));
+    check("keys_rebound_card", |screen| one(screen, diff_request(1, 60)).keys("<f2>"));
+    check("keys_rebound_card_unseen", |screen| one(screen, diff_request(1, 60)).keys("<f2><f5>"));
+    check("keys_rebound_card_high", |screen| one(screen, high()).keys("<f2><f5>"));
+    check("keys_rebound_card_no", |screen| one(screen, medium()).keys("<f2>y"));
+    check("keys_rebound_card_aside", |screen| one(screen.prompted("go"), medium()).keys("<f2><esc>"));
+    check("keys_rebound_list_waits", three);
+    check("keys_rebound_list", |screen| three(screen).keys("<f2>"));
+    check("keys_rebound_list_unmarked", |screen| three(screen).keys("<f2><f5>"));
+    check("keys_rebound_list_high", |screen| three(screen).keys("<f2>m<down>m<f5>"));
+    check("keys_rebound_list_no", |screen| three(screen).keys("<f2>y"));
+    check("keys_rebound_form", |screen| one(screen, medium()).keys("<f2><f7><f6>"));
+    check("keys_rebound_form_high", |screen| one(screen, high()).keys("<f2><f7><f9>"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A screen without a terminal: key strings and updates in, whole screens and asks out.
 
-use co::agent::port::Event;
-use co::approval::{Request, RequestId, Standing};
+use co::agent::port::{Event, Op};
+use co::approval::{Approval, Request, RequestId, Standing};
 use co::frontend::link::{Ask, ContextUse, Header, Notice, Update};
 use co::history::SessionId;
 use co::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
@@ -13,10 +13,20 @@ use co::tui::theme::Glyphs;
 use co::tui::{Cmd, Fold, Input, Model, Motion, Msg, Setup, Surroundings, Theme, ThemeChoice, update, view};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
 use serde_json::{Value, json};
 
 /// The sizes every state is drawn at.
 pub const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (140, 40)];
+
+/// One state at all sizes, each below its title; `draw` gives a screen as text.
+pub fn at_all_sizes(draw: impl Fn(Screen) -> String) -> String {
+    let one = |(columns, rows): (u16, u16)| {
+        let title = format!("=== {columns}x{rows} {}", "=".repeat(usize::from(columns) - 12));
+        format!("{title}\n{}", draw(Screen::open(columns, rows)))
+    };
+    SIZES.map(one).concat()
+}
 
 pub struct Screen {
     pub model: Model,
@@ -56,11 +66,23 @@ impl Screen {
 
     /// Presses keys, with a frame drawn after each, as the shell does.
     pub fn keys(mut self, keys: &str) -> Self {
+        self.press(keys);
+        self
+    }
+
+    pub fn press(&mut self, keys: &str) {
         for key in parse_keys(keys).unwrap() {
             self.feed(Input::Key(key));
             self.feed(Input::Frame);
         }
-        self
+    }
+
+    pub fn tell(&mut self, notice: Notice) {
+        self.feed(Input::Update(Box::new(Update::Notice(notice))));
+    }
+
+    pub fn tell_event(&mut self, event: Event) {
+        self.feed(Input::Update(Box::new(Update::Event(event))));
     }
 
     pub fn paste(mut self, text: &str) -> Self {
@@ -69,12 +91,12 @@ impl Screen {
     }
 
     pub fn event(mut self, event: Event) -> Self {
-        self.feed(Input::Update(Box::new(Update::Event(event))));
+        self.tell_event(event);
         self
     }
 
     pub fn notice(mut self, notice: Notice) -> Self {
-        self.feed(Input::Update(Box::new(Update::Notice(notice))));
+        self.tell(notice);
         self
     }
 
@@ -97,18 +119,45 @@ impl Screen {
 
     /// Lets time pass; the screen is drawn before and after.
     pub fn wait(mut self, ms: u64) -> Self {
+        self.pass(ms);
+        self
+    }
+
+    pub fn pass(&mut self, ms: u64) {
         self.feed(Input::Frame);
         self.now_ms += ms;
         self.feed(Input::Tick);
         self.feed(Input::Frame);
-        self
     }
 
     pub fn resize(mut self, columns: u16, rows: u16) -> Self {
+        self.size(columns, rows);
+        self
+    }
+
+    pub fn size(&mut self, columns: u16, rows: u16) {
         self.terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         self.feed(Input::Resize { columns, rows });
         self.feed(Input::Frame);
+    }
+
+    /// Draws on a terminal of another size, of which the model has not heard yet.
+    pub fn torn(&mut self, columns: u16, rows: u16) {
+        self.feed(Input::Frame);
+        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+        let frame = terminal.draw(|frame| view(&self.model, &self.theme, frame)).unwrap();
+        whole_rows(frame.buffer);
+    }
+
+    pub fn coloured(mut self, theme: Theme) -> Self {
+        self.theme = theme;
         self
+    }
+
+    /// What was painted last, with its styles.
+    pub fn painted(&mut self) -> Buffer {
+        self.shot();
+        self.terminal.backend().buffer().clone()
     }
 
     /// The whole screen as text, the cursor's place below it.
@@ -118,6 +167,7 @@ impl Screen {
         let frame = self.terminal.draw(|frame| view(model, theme, frame)).unwrap();
         let buffer = frame.buffer.clone();
         let mut text = String::new();
+        whole_rows(&buffer);
         for row in 0..buffer.area.height {
             let mut line = String::new();
             let mut skip = 0;
@@ -198,6 +248,39 @@ impl Screen {
     }
 }
 
+/// Every row is as wide as the screen: nothing wide is cut by an edge or by what was drawn over it, and no cell holds
+/// what a terminal would not show in it.
+pub fn whole_rows(buffer: &Buffer) {
+    for row in 0..buffer.area.height {
+        let mut column = 0;
+        while column < buffer.area.width {
+            let symbol = buffer[(column, row)].symbol();
+            assert!(is_harmless(symbol), "{symbol:?} at {column},{row}");
+            let cells = u16::try_from(co::stdx::text::width(symbol)).unwrap();
+            let covered = (1..cells)
+                .all(|at| column + at < buffer.area.width && buffer[(column + at, row)].symbol() == " ");
+            assert!(cells > 0 && covered, "{symbol:?} is cut at {column},{row}");
+            column += cells;
+        }
+    }
+}
+
+/// Whether a cell's text neither moves the cursor nor reorders or hides anything. Emoji are joined by what is invisible
+/// elsewhere.
+fn is_harmless(symbol: &str) -> bool {
+    let joins = symbol.chars().count() > 1 && co::stdx::text::width(symbol) == 2;
+    co::stdx::text::sanitize_line(symbol) == symbol
+        && symbol.chars().all(|c| match c {
+            '\u{200d}' => joins,
+            '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}'
+            | '\u{feff}'
+            | '\u{ad}' => false,
+            c => !c.is_control(),
+        })
+}
+
 pub fn header() -> Header {
     Header {
         session: SessionId("01JD8".into()),
@@ -210,6 +293,18 @@ pub fn header() -> Header {
         read_only: None,
         context: Some(ContextUse { used: 62_000, window: Some(200_000) }),
     }
+}
+
+pub fn id(number: u32) -> RequestId {
+    RequestId(format!("{number:012x}"))
+}
+
+pub fn decided(number: u32, approval: Approval) -> Ask {
+    Ask::Op(Op::Decide { request: id(number), approval })
+}
+
+pub fn line(text: &str) -> Ask {
+    Ask::Line { text: text.to_owned() }
 }
 
 pub fn call(number: u32, tool: &str, args: Value) -> ToolCall {
@@ -239,7 +334,7 @@ pub fn plan(summary: &str, preview: Preview, risk: Risk) -> CallPlan {
 
 fn request(number: u32, tool: &str, args: Value, plan: CallPlan) -> Request {
     Request {
-        id: RequestId(format!("{number:012x}")),
+        id: id(number),
         call: CallId(format!("s/1.1.{number}")),
         tool: ToolName::new(tool),
         args,

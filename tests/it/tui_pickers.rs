@@ -4,19 +4,15 @@ use co::frontend::link::{Ask, CommandLine, EarlierLine, Notice, SessionLine};
 use co::history::SessionId;
 use co::message::{AssistantMessage, AssistantPart, Message, PartKind, StopKind, StopReason, UserPart};
 use co::tui::Cmd;
+use co::tui::model::Focus;
 use co::tui::theme::Glyphs;
 use serde_json::json;
 
-use crate::tui_kit::{SIZES, Screen, call, header};
+use crate::tui_kit::{Screen, at_all_sizes, call, diff_request, header};
 
 fn check(name: &str, state: impl Fn(Screen) -> Screen) {
-    let mut all = String::new();
-    for (columns, rows) in SIZES {
-        let screen = Screen::open(columns, rows).notice(commands()).notice(earlier_here());
-        let shot = state(screen).shot();
-        all.push_str(&format!("=== {columns}x{rows} {}\n{shot}", "=".repeat(usize::from(columns) - 12)));
-    }
-    insta::assert_snapshot!(name, all);
+    let known = |screen: Screen| screen.notice(commands()).notice(earlier_here());
+    insta::assert_snapshot!(name, at_all_sizes(|screen| state(known(screen)).shot()));
 }
 
 fn command(name: &str, usage: &str, about: &str, args: &[&str]) -> CommandLine {
@@ -372,4 +368,35 @@ fn typing_among_many_files_is_quick() {
     // Unoptimised, fourteen keys; optimised it is some fifty times faster.
     assert!(took < std::time::Duration::from_secs(20), "{took:?}");
     assert!(!screen.cmds.contains(&Cmd::Redraw));
+}
+
+/// The popup lies over a card: where it stands, a press means the popup and nothing below.
+#[test]
+fn no_press_goes_through_the_popup() {
+    let open = || {
+        let screen = Screen::open(80, 24).notice(commands());
+        screen.asked(diff_request(1, 60)).wait(600).keys("/")
+    };
+    let chosen = |screen: &Screen| screen.model.completion.popup.as_ref().map(|popup| popup.chosen);
+    let rows: Vec<u16> = {
+        let shot = open().shot();
+        let is_row = |line: &&str| line.contains("/he") || line.contains("/cl") || line.contains("/st");
+        let at = |line: &str| shot.lines().position(|other| other == line).unwrap();
+        shot.lines().filter(is_row).map(|line| u16::try_from(at(line)).unwrap()).collect()
+    };
+    assert_eq!(rows.len(), 3, "{}", open().shot());
+    for (at, row) in rows.iter().enumerate() {
+        let screen = open().click(10, *row);
+        assert_eq!((chosen(&screen), screen.model.focus), (Some(at), Focus::Composer), "row {row}");
+        assert_eq!(screen.model.composer.editor.text(), "/");
+    }
+    let edge = open().click(10, rows[0] - 1);
+    assert_eq!((chosen(&edge), edge.model.focus), (Some(0), Focus::Composer));
+    let dragged = open().drag((10, rows[0]), (20, rows[2]));
+    assert_eq!((chosen(&dragged), dragged.model.focus), (Some(0), Focus::Composer));
+    assert!(dragged.copies().is_empty() && dragged.asks().iter().all(|ask| !matches!(ask, Ask::Op(_))));
+    // Beside and above it the card is where it is.
+    for (column, row) in [(78, rows[0]), (10, rows[0] - 2)] {
+        assert_eq!(open().click(column, row).model.focus, Focus::Card, "{column} {row}");
+    }
 }

@@ -15,16 +15,11 @@ use co::tool::{Progress, Risk};
 use co::tui::theme::Glyphs;
 use serde_json::json;
 
-use crate::tui_kit::{SIZES, Screen, call, diff_request, header, returned, shell_request};
+use crate::tui_kit::{Screen, at_all_sizes, call, diff_request, header, returned, shell_request};
 
 /// Draws one state at all sizes.
 fn check(name: &str, state: impl Fn(Screen) -> Screen) {
-    let mut all = String::new();
-    for (columns, rows) in SIZES {
-        let shot = state(Screen::open(columns, rows)).shot();
-        all.push_str(&format!("=== {columns}x{rows} {}\n{shot}", "=".repeat(usize::from(columns) - 12)));
-    }
-    insta::assert_snapshot!(name, all);
+    insta::assert_snapshot!(name, at_all_sizes(|screen| state(screen).shot()));
 }
 
 const ANSWER: &str = "Dana Reyes wrote about **invoice 1182**:\n\n- she needs the PO number before Friday\n- the \

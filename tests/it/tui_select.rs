@@ -11,7 +11,7 @@ use co::tui::transcript::Spot;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::tui_kit::{SIZES, Screen, call, diff_request, returned, shell_request};
+use crate::tui_kit::{Screen, at_all_sizes, call, diff_request, returned, shell_request};
 
 const ANSWER: &str = "Dana Reyes wrote about **invoice 1182**, which is due on Friday and was never paid by anybody \
 that I know of:\n\n- she needs the `PO` number\n  - before Friday\n- the amount changed\n\n1. one\n2. two\n\n- [x] done\n\n\
@@ -58,12 +58,7 @@ fn row_of(screen: &mut Screen, text: &str) -> u16 {
 }
 
 fn check(name: &str, state: impl Fn(Screen) -> Screen) {
-    let mut all = String::new();
-    for (columns, rows) in SIZES {
-        let shot = state(Screen::open(columns, rows)).marked_shot();
-        all.push_str(&format!("=== {columns}x{rows} {}\n{shot}", "=".repeat(usize::from(columns) - 12)));
-    }
-    insta::assert_snapshot!(name, all);
+    insta::assert_snapshot!(name, at_all_sizes(|screen| state(screen).marked_shot()));
 }
 
 #[test]

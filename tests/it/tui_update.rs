@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use co::agent::port::{Event, Op, Settled};
-use co::approval::{Approval, Decider, Remember, RequestId};
+use co::approval::{Approval, Decider, Remember};
 use co::frontend::link::{Ask, Notice};
 use co::history::TurnEnd;
 use co::message::{Message, ReturnStatus, ToolName, UserPart};
@@ -14,19 +14,7 @@ use co::tui::{Cmd, Fold, Input};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::tui_kit::{Screen, call, diff_request, header, returned, shell_request};
-
-fn id(number: u32) -> RequestId {
-    RequestId(format!("{number:012x}"))
-}
-
-fn decided(number: u32, approval: Approval) -> Ask {
-    Ask::Op(Op::Decide { request: id(number), approval })
-}
-
-fn line(text: &str) -> Ask {
-    Ask::Line { text: text.to_owned() }
-}
+use crate::tui_kit::{Screen, call, decided, diff_request, header, id, line, returned, shell_request};
 
 /// A running turn with one request on the screen, past its guard.
 fn asking(request: co::approval::Request) -> Screen {
@@ -100,7 +88,8 @@ fn what_was_clipped_is_approved_after_scrolling_through() {
     }
     let screen = asking(diff_request(1, 80)).keys("<tab><pgdn>y");
     assert!(screen.asks().is_empty(), "half of it");
-    let screen = asking(diff_request(1, 80)).keys(&format!("<tab>{pages}")).resize(60, 14).wait(600).keys("y");
+    let screen =
+        asking(diff_request(1, 80)).keys(&format!("<tab>{pages}")).resize(60, 14).wait(600).keys("y");
     assert_eq!(screen.asks().len(), 1, "seen stays seen");
     let screen = asking(diff_request(1, 30)).keys("<tab><pgdn>").resize(50, 14).keys("y");
     assert!(screen.asks().is_empty(), "half seen is seen anew");

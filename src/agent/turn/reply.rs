@@ -96,11 +96,7 @@ impl Turn {
                 self.status(if window_was_full(stop) { full } else { cut }, out);
                 Next::End(TurnEnd::LimitReached { limit: Limit::Output })
             }
-            StopKind::Refusal => {
-                let detail = stop.detail.as_deref().unwrap_or("it gave no reason");
-                self.status(&format!("The model refused: {detail}."), out);
-                Next::End(TurnEnd::Completed)
-            }
+            StopKind::Refusal => self.refused(stop, out),
             StopKind::EndTurn
             | StopKind::ToolUse
             | StopKind::StopSequence
@@ -122,11 +118,7 @@ impl Turn {
                 self.status(if window_was_full(stop) { full } else { cut }, out);
                 Next::End(TurnEnd::LimitReached { limit: Limit::Output })
             }
-            StopKind::Refusal => {
-                let detail = stop.detail.as_deref().unwrap_or("it gave no reason");
-                self.status(&format!("The model refused: {detail}."), out);
-                Next::End(TurnEnd::Completed)
-            }
+            StopKind::Refusal => self.refused(stop, out),
             StopKind::PauseTurn => Next::Request,
             StopKind::EndTurn
             | StopKind::ToolUse
@@ -138,6 +130,12 @@ impl Turn {
             }
         };
         self.drain(next, out);
+    }
+
+    fn refused(&mut self, stop: &StopReason, out: &mut Vec<Effect>) -> Next {
+        let detail = stop.detail.as_deref().unwrap_or("it gave no reason");
+        self.status(&format!("The model refused: {detail}."), out);
+        Next::End(TurnEnd::Completed)
     }
 
     /// Once a turn: the window was full, so older messages go and the request is repeated.

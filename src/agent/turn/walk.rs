@@ -24,7 +24,7 @@ use crate::tool::{
 };
 
 /// Walks in one run of the test. In a release build a second is enough for more than this.
-const WALKS: u64 = 10_000;
+const WALKS: u64 = 20_000;
 /// A walk that is longer has lost its way.
 const LONGEST: usize = 2_000;
 

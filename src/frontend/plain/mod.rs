@@ -10,7 +10,9 @@
 
 mod answers;
 mod approvals;
+mod events;
 mod input;
+mod notices;
 mod page;
 mod run;
 mod sessions;

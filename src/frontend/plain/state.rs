@@ -3,18 +3,15 @@
 //! While a question is open the turn's events wait behind it, so that nothing comes between a question and its answer.
 
 use std::collections::{HashMap, VecDeque};
-use std::time::Duration;
 
 use super::approvals::{Approvals, State};
+use super::events::Known;
 use super::page::{At, Page};
 use super::words;
-use crate::agent::port::{Event, Op, Settled};
-use crate::approval::{Approval, Decider, RequestId};
+use crate::agent::port::{Event, Op};
 use crate::command::{Entry, dispatch};
-use crate::frontend::link::{Ask, Header, Notice, SessionLine, Tone, Update};
-use crate::history::TurnEnd;
-use crate::message::{CallId, Message, ToolCall, ToolReturn, UserPart};
-use crate::stdx::text::one_line_summary;
+use crate::frontend::link::{Ask, Header, SessionLine, Update};
+use crate::message::CallId;
 
 /// How long Ctrl+C remembers that it was pressed.
 const ARMED_MS: u64 = 2_000;
@@ -24,7 +21,7 @@ const GOODBYE_MS: u64 = 3_000;
 const HANGUP_MS: u64 = 800;
 
 /// Requests of one reply come one after another; the first question waits this long for the others to be counted.
-const GATHER_MS: u64 = 100;
+pub(super) const GATHER_MS: u64 = 100;
 
 /// A terminal gives no longer line; what stood behind it is lost.
 const LONGEST_TYPED: usize = 4_095;
@@ -110,7 +107,7 @@ pub(super) enum Activity {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Life {
+pub(super) enum Life {
     Open,
     Closing { until_ms: u64 },
     Over,
@@ -132,14 +129,14 @@ pub struct Plain {
     pub(super) asked: bool,
     pub(super) approvals: Approvals,
     /// Not before this moment is the next question asked.
-    ask_at: u64,
+    pub(super) ask_at: u64,
     pub(super) header: Option<Header>,
     /// Events that wait behind the open question, each with its moment.
-    held: VecDeque<(u64, Event)>,
+    pub(super) held: VecDeque<(u64, Event)>,
     pub(super) turn: Activity,
-    shell: Activity,
-    calls: HashMap<CallId, Known>,
-    thinking_since: Option<u64>,
+    pub(super) shell: Activity,
+    pub(super) calls: HashMap<CallId, Known>,
+    pub(super) thinking_since: Option<u64>,
     /// The prompt that the person sees already, as they typed it.
     pub(super) echoed: Option<String>,
     /// Lines that ended in a backslash.
@@ -149,21 +146,12 @@ pub struct Plain {
     pub(super) awaiting: Awaiting,
     pub(super) lines: Lines,
     armed_until: u64,
-    life: Life,
-    messages: usize,
-    told_waiting: usize,
+    pub(super) life: Life,
+    pub(super) messages: usize,
+    pub(super) told_waiting: usize,
     /// Other sessions, as the owner told them last, and as they were printed last.
     pub(super) sessions: Vec<SessionLine>,
     pub(super) listed: Vec<SessionLine>,
-}
-
-/// What is known of a call.
-#[derive(Debug, Default)]
-struct Known {
-    summary: String,
-    /// The person was asked: that it starts answers them.
-    was_asked: bool,
-    started: bool,
 }
 
 impl Plain {
@@ -473,314 +461,8 @@ impl Plain {
         self.event(event);
     }
 
-    fn event(&mut self, event: Event) {
-        match event {
-            Event::Prompted { parts } => self.prompted(&parts),
-            Event::TextDelta { text } => {
-                self.end_thinking();
-                self.page.flow(&text);
-            }
-            Event::TextCommitted { .. } => {
-                self.end_thinking();
-                self.page.flow_end();
-            }
-            Event::ThinkingDelta { text } => self.thinking(&text),
-            Event::ThinkingCommitted { .. } => self.end_thinking(),
-            Event::ToolArgs { .. } | Event::ToolProgress { .. } | Event::Usage { .. } => {}
-            Event::ToolCall { call } => {
-                self.end_thinking();
-                self.calls.entry(call.id).or_default();
-            }
-            Event::ToolPlanned { call, plan } => {
-                self.calls.entry(call.id).or_default().summary = plan.summary;
-            }
-            Event::ToolRunning { call } => self.running(&call),
-            Event::ToolReturn { call, returned } => self.returned(&call, &returned),
-            Event::ApprovalNeeded { request } => {
-                self.end_thinking();
-                let known = self.calls.entry(request.call.clone()).or_default();
-                known.summary.clone_from(&request.plan.summary);
-                known.was_asked = true;
-                self.approvals.add(request);
-                self.ask_at = self.now_ms + GATHER_MS;
-            }
-            Event::ApprovalSettled { request, settled } => self.settled(&request, &settled),
-            Event::Retry { class, message, wait, attempt, of } => {
-                let provider = self.header.as_ref().map_or("the provider", |header| &header.provider);
-                let text = words::retry(class, &message, provider, wait, (attempt, of));
-                self.page.line(&text);
-            }
-            Event::PartialReset => {
-                self.page.flow_void();
-                self.thinking_since = None;
-                self.page.line("The reply broke off and starts again.");
-            }
-            Event::Compacted { dropped } => {
-                let text =
-                    format!("{dropped} older messages were left out, so that the rest fits the model.");
-                self.page.line(&text);
-            }
-            Event::Status { text } => self.page.line(&text),
-            Event::TurnEnded { end } => self.turn_ended(&end),
-        }
-    }
-
-    fn prompted(&mut self, parts: &[UserPart]) {
-        for part in parts {
-            match part {
-                UserPart::Text { text } if self.echoed.as_deref().map(str::trim) == Some(text.trim()) => {
-                    self.echoed = None;
-                }
-                UserPart::Text { text } => self.said(text),
-                UserPart::Image { media_type, .. } => self.page.line(&format!("An image ({media_type}).")),
-                UserPart::Note { kind, text } => self.page.line(&words::note(kind, text)),
-            }
-        }
-    }
-
-    /// What the person said, of one line or of several.
-    fn said(&mut self, text: &str) {
-        let mut lines = text.trim_end().split('\n');
-        self.page.line(&format!("You: {}", lines.next().unwrap_or_default()));
-        lines.for_each(|line| self.page.block(&format!("{line}\n"), "  "));
-    }
-
-    fn thinking(&mut self, text: &str) {
-        if self.thinking_since.is_none() {
-            self.thinking_since = Some(self.now_ms);
-            self.page.line("Thinking.");
-        }
-        if self.setup.thinking == ThinkingShown::Whole {
-            self.page.flow(text);
-        }
-    }
-
-    fn end_thinking(&mut self) {
-        if let Some(since) = self.thinking_since.take() {
-            let took = Duration::from_millis(self.now_ms.saturating_sub(since));
-            self.page.line(&format!("Thought for {}.", words::seconds(took)));
-        }
-    }
-
-    fn running(&mut self, call: &ToolCall) {
-        let known = self.calls.entry(call.id.clone()).or_default();
-        if known.was_asked && !known.started {
-            known.started = true;
-            let text = format!("{}, started.", words::tool_of(call.name.as_str(), &known.summary));
-            self.page.line(&text);
-        }
-    }
-
-    fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) {
-        let known = self.calls.remove(&call.id).unwrap_or_default();
-        let (line, tail) = words::returned(call.name.as_str(), &known.summary, returned);
-        self.page.line(&line);
-        if let Some(tail) = tail {
-            self.page.block(&tail, "  ");
-        }
-    }
-
-    fn settled(&mut self, id: &RequestId, settled: &Settled) {
-        let Some(entry) = self.approvals.get(id) else { return };
-        let (number, sent) = (entry.number, entry.state == State::Sent);
-        let was_open = self.approvals.open.as_ref().is_some_and(|open| open.request.id == *id);
-        let stays = match settled {
-            Settled::Decided { approval: Approval::Later, .. } | Settled::Detached => true,
-            Settled::Decided { approval: Approval::Approve { .. } | Approval::Deny { .. }, .. }
-            | Settled::Withdrawn
-            | Settled::Replaced => false,
-        };
-        let put_off_already = stays && entry.state == State::Aside;
-        if stays {
-            self.approvals.put_off(id);
-        } else {
-            self.approvals.remove(id);
-        }
-        let ours = sent && matches!(settled, Settled::Decided { by: Decider::Tui, .. });
-        if ours || put_off_already {
-            return;
-        }
-        if let Some(text) = words::settled(settled, number.max(1)) {
-            self.page.line(&text);
-        } else if was_open {
-            self.page.line(&format!("Approval {number} is asked again."));
-        }
-    }
-
-    fn turn_ended(&mut self, end: &TurnEnd) {
-        self.end_thinking();
-        self.page.flow_end();
-        self.calls.clear();
-        if *end == TurnEnd::Deferred {
-            // The words below say so.
-            self.told_waiting = self.approvals.count(State::Aside) + self.approvals.count(State::Sent);
-        }
-        let closes_pipe = self.lines == Lines::Ended && *end == TurnEnd::Deferred;
-        if closes_pipe {
-            self.page.line("The turn waits for its approvals: co approvals lists them, co resume goes on.");
-        } else if let Some(text) = words::turn_end(end) {
-            self.page.line(&text);
-        }
-    }
-
-    fn notice(&mut self, notice: Notice) {
-        match notice {
-            Notice::Header(header) => self.header(header),
-            Notice::Transcript { messages } => self.transcript(&messages),
-            Notice::Draft { text } => {
-                self.answered();
-                self.awaiting = Awaiting::Nothing;
-                let text = one_line_summary(&text, 300);
-                self.page.line(&format!("Written before and not sent: {text}"));
-            }
-            // Nothing is completed, searched or shown beside a list here.
-            Notice::Inputs { .. }
-            | Notice::Earlier { .. }
-            | Notice::Known { .. }
-            | Notice::Files { .. }
-            | Notice::Preview { .. } => {}
-            Notice::Sessions { sessions } => self.sessions = sessions,
-            Notice::PickSession { query } => self.pick_session(&query),
-            Notice::Entered => self.entered(),
-            Notice::Keys { filter: _ } => {
-                self.answered();
-                self.said_by_co("keys of plain mode", words::KEYS);
-            }
-            Notice::TurnBegan => self.turn = Activity::Running,
-            Notice::Idle => self.idle(),
-            Notice::Local { title, text, tone } => {
-                self.answered();
-                self.local(&title, &text, tone);
-            }
-            Notice::ShellBegan { command } => {
-                self.shell = Activity::Running;
-                if self.setup.echo == Echo::Unseen {
-                    self.page.line(&format!("Command: {command}"));
-                }
-            }
-            Notice::ShellOutput { text } => self.page.flow(&text),
-            Notice::ShellEnded { outcome, took } => {
-                self.shell = Activity::Idle;
-                self.awaiting = Awaiting::Nothing;
-                self.page.line(&format!("Command ended: {outcome}, after {}.", words::seconds(took)));
-            }
-            Notice::Waiting { requests } => {
-                self.answered();
-                for number in self.approvals.replace(requests) {
-                    self.page.line(&format!("Approval {number} was decided elsewhere."));
-                }
-            }
-            Notice::Goodbye { lines } => {
-                self.page.end_line();
-                lines.iter().for_each(|line| self.page.line(&line.replace(" · ", ", ")));
-                self.life = Life::Over;
-            }
-        }
-    }
-
-    /// The turn and what it said are of a session that was left.
-    pub(super) fn forget_turn(&mut self) {
-        self.page.flow_end();
-        self.held.clear();
-        self.calls.clear();
-        self.thinking_since = None;
-        self.echoed = None;
-        (self.messages, self.told_waiting) = (0, 0);
-    }
-
-    /// The owner answered the line of a pipe that was no prompt.
-    pub(super) fn answered(&mut self) {
-        match self.awaiting {
-            Awaiting::Answer => self.awaiting = Awaiting::Nothing,
-            Awaiting::Shell if self.shell == Activity::Idle => self.awaiting = Awaiting::Nothing,
-            Awaiting::Nothing | Awaiting::Idle | Awaiting::Shell => {}
-        }
-    }
-
-    fn idle(&mut self) {
-        self.turn = Activity::Idle;
-        self.awaiting = Awaiting::Nothing;
-        self.echoed = None;
-        for number in self.approvals.undecide() {
-            self.page.line(&format!("The answer to approval {number} did not count; it still waits."));
-        }
-    }
-
-    fn header(&mut self, header: Header) {
-        self.answered();
-        if self.header.is_none() {
-            let Header { provider, model, workspace, isolation, .. } = &header;
-            let folder = workspace.display();
-            self.page.line(&format!("co, {provider} {model}, {isolation}, in {folder}."));
-            self.page.line("Type a prompt, or /help for commands. Ctrl+C stops what runs, Ctrl+D leaves.");
-        }
-        self.header = Some(header);
-    }
-
-    fn transcript(&mut self, messages: &[Message]) {
-        self.answered();
-        let before = std::mem::replace(&mut self.messages, messages.len());
-        match (before, messages.len()) {
-            (0, 0) => {}
-            (_, 0) => self.page.line("The conversation starts afresh."),
-            (before, now) if before < now => {
-                if before == 0 {
-                    self.page.line(&format!("The conversation so far has {now} messages. Its last ones:"));
-                }
-                let from = if before == 0 { last_exchange(messages) } else { before };
-                messages[from..].iter().for_each(|message| self.message(message));
-            }
-            (_, _) => {}
-        }
-    }
-
-    fn message(&mut self, message: &Message) {
-        match message {
-            Message::User { parts } => self.prompted(parts),
-            Message::Assistant(reply) => {
-                self.page.flow(&reply.text());
-                self.page.flow_end();
-                for call in reply.calls() {
-                    self.page.line(&format!("{}.", words::tool_of(call.name.as_str(), "")));
-                }
-            }
-            Message::ToolReturns { .. } => {}
-        }
-    }
-
-    fn local(&mut self, title: &str, text: &str, tone: Tone) {
-        let text = text.trim_end();
-        let word = match tone {
-            Tone::Plain => return self.said_by_co(title, text),
-            Tone::Warning => "Warning",
-            Tone::Error => "Error",
-        };
-        // What was to follow from the last line does not.
-        if self.turn == Activity::Idle {
-            self.awaiting = Awaiting::Nothing;
-        }
-        self.said_by_co(&format!("{word}, {title}"), text);
-    }
-
-    fn said_by_co(&mut self, title: &str, text: &str) {
-        if text.contains('\n') {
-            self.page.line(&format!("{title}:"));
-            return self.page.block(text, "  ");
-        }
-        self.page.line(&format!("{title}: {text}"));
-    }
-
     /// Whether a line of a terminal may have lost its end.
     pub(super) fn is_cut(&self, text: &str) -> bool {
         self.setup.source == Source::Terminal && text.len() >= LONGEST_TYPED
     }
-}
-
-/// Where the last prompt stands among the messages.
-fn last_exchange(messages: &[Message]) -> usize {
-    let prompt = |message: &Message| match message {
-        Message::User { parts } => parts.iter().any(|part| matches!(part, UserPart::Text { .. })),
-        Message::Assistant(_) | Message::ToolReturns { .. } => false,
-    };
-    messages.iter().rposition(prompt).unwrap_or(0)
 }

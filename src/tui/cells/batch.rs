@@ -4,9 +4,9 @@
 //! so. It shows, it never decides. Called by the layout.
 
 use super::card::{
-    BODY, Drawn, Frame, Holds, LOW, NARROW, Sheet, WIDEST, facts, hint, keys_line, whole, whole_key,
+    BODY, Drawn, Frame, Holds, LOW, NARROW, Sheet, WIDEST, decide, facts, fitting, hint, keys_line, more,
+    whole_words,
 };
-use super::diff::Layout;
 use super::{Fold, call, diff};
 use crate::approval::RequestId;
 use crate::stdx::text::one_line_summary;
@@ -14,6 +14,7 @@ use crate::tool::{Preview, Risk, Undo};
 use crate::tui::batch::{After, Batch, Round, Row, notes, numbers};
 use crate::tui::cards::{Card, Mark, Stage};
 use crate::tui::composer::{Editor, Rows};
+use crate::tui::keys::{Action, BatchKey, CardKey, Context, Hint, Keymap};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::model::ListView;
 use crate::tui::theme::Role;
@@ -53,7 +54,7 @@ pub fn draw(list: &List<'_>, frame: &Frame<'_>) -> Drawn {
     }
     let shape = Shape::of(frame);
     let mut sheet = Sheet::new(frame, shape.width);
-    let foot = foot(list, sheet.inner);
+    let foot = foot(list, frame.keymap, sheet.inner);
     let above = 2 + foot.lines.len();
     sheet.border(&title(list, frame), &badge(list), 0);
     let mut view = match shape.side {
@@ -95,7 +96,7 @@ impl Shape {
     }
 }
 
-/// Cells at which the details are laid out, to be measured by the layout.
+/// Cells at which the details are to be laid out.
 pub fn detail_width(frame: &Frame<'_>) -> usize {
     Shape::of(frame).detail
 }
@@ -104,7 +105,7 @@ pub fn detail_width(frame: &Frame<'_>) -> usize {
 fn tallest(list: &List<'_>, frame: &Frame<'_>, shape: &Shape) -> usize {
     let one = |row: &Row<'_>| {
         let facts = if frame.rows < LOW { 0 } else { facts(row.card, frame, shape.detail).len() };
-        row.card.height.map_or(BODY, |(_, lines)| lines) + facts
+        row.card.body.lines().len() + facts
     };
     list.rows.iter().map(one).max().unwrap_or(1)
 }
@@ -193,8 +194,7 @@ impl Window {
 
 /// Exactly `space` lines: what the request would do, scrolled, and what is to be known beside.
 fn detail(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) -> Vec<Line> {
-    let layout = Layout { width, hunks: &card.hunks, glyphs: sheet.frame.look.glyphs };
-    let body = whole(card, &layout, width, sheet.frame.header).lines;
+    let body = card.body.lines();
     let mut beside = if sheet.frame.rows < LOW { Vec::new() } else { facts(card, sheet.frame, width) };
     // What would happen goes before what is to be known beside it, and before a blank line between the two.
     let least = 1 + usize::from(card.request.again.is_some());
@@ -211,9 +211,10 @@ fn detail(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) -> Vec
     sheet.drawn.body_width = width;
     sheet.drawn.body_room = room;
     sheet.drawn.body_total = body.len();
-    let mut lines: Vec<Line> = body.into_iter().skip(from).take(room).collect();
+    let mut lines: Vec<Line> = body.iter().skip(from).take(room).cloned().collect();
     if clipped {
-        lines.push(hint((from, left), card.whole, width));
+        let keys = more(card, sheet.frame.keymap, Context::Batch, Action::Batch(BatchKey::Whole));
+        lines.push(hint(from, left, &keys, width));
     }
     lines.extend(beside);
     lines.resize(space.max(lines.len()), Line::new());
@@ -371,7 +372,7 @@ struct Foot<'a> {
     editor: Option<(usize, &'a Editor)>,
 }
 
-fn foot<'a>(list: &List<'a>, width: usize) -> Foot<'a> {
+fn foot<'a>(list: &List<'a>, keymap: &Keymap, width: usize) -> Foot<'a> {
     let mut foot = Foot { lines: Vec::new(), editor: None };
     let index = |id: &RequestId| list.rows.iter().position(|row| row.card.request.id == *id);
     match &list.batch.round {
@@ -380,8 +381,12 @@ fn foot<'a>(list: &List<'a>, width: usize) -> Foot<'a> {
             let high: Vec<usize> =
                 ids.iter().filter_map(index).filter(|at| list.rows[*at].card.is_high()).collect();
             let verb = if high.len() == 1 { "is" } else { "are" };
-            let words =
-                format!("{} {verb} HIGH: y once more runs all {}, Esc back", numbers(&high), ids.len());
+            let again = format!("once more runs all {}", ids.len());
+            let keys = [
+                (Context::Batch, Action::Batch(BatchKey::Yes), again.as_str()),
+                (Context::Global, Action::Escape, "back"),
+            ];
+            let words = keymap.told(&format!("{} {verb} HIGH", numbers(&high)), &keys);
             foot.lines.push(Line::of(words, Role::High).cut(width));
         }
         Round::Reason { editor, of } => {
@@ -407,32 +412,41 @@ fn foot<'a>(list: &List<'a>, width: usize) -> Foot<'a> {
 }
 
 fn keys(list: &List<'_>, frame: &Frame<'_>, width: usize) -> Line {
-    let dot = frame.look.glyphs.dot;
+    let (keymap, dot) = (frame.keymap, frame.look.glyphs.dot);
     if frame.holds == Holds::Nothing {
-        return keys_line(&[("Tab", "or Alt+A: decide")], dot);
+        return keys_line(&decide(keymap), dot);
     }
     if let Round::Reason { .. } = list.batch.round {
-        return keys_line(&[("Enter", "send the no"), ("Esc", "back")], dot);
+        let keys = [
+            (Context::Reason, Action::Card(CardKey::SendNo), "send the no"),
+            (Context::Global, Action::Escape, "back"),
+        ];
+        return keys_line(&keymap.hints(&keys), dot);
     }
+    let on = |key, words| (Context::Batch, Action::Batch(key), words);
     let marked = list.marked();
     let (run, deny) = (format!("run {marked} marked"), format!("deny {marked} marked…"));
-    let first: Vec<(&str, &str)> = match marked {
-        0 => vec![("Space", "mark"), ("a", "mark low"), ("n", "deny this…")],
-        _ => vec![("y", &run), ("n", &deny), ("a", "mark low")],
+    let first = match marked {
+        0 => [on(BatchKey::Mark, "mark"), on(BatchKey::MarkLow, "mark low"), on(BatchKey::No, "deny this…")],
+        _ => [on(BatchKey::Yes, &run), on(BatchKey::No, &deny), on(BatchKey::MarkLow, "mark low")],
     };
-    let whole = whole_key(list.card());
     let escape = match list.batch.round {
         Round::Confirming(_) => "back",
         Round::Marking | Round::Reason { .. } => "later",
     };
-    let rest = [("Enter", "open"), whole, ("w", "why"), ("Esc", escape)];
-    let mut shown: Vec<(&str, &str)> = first.into_iter().chain(rest).collect();
+    let rest = [
+        on(BatchKey::Open, "open"),
+        on(BatchKey::Whole, whole_words(list.card())),
+        on(BatchKey::Why, "why"),
+        (Context::Global, Action::Escape, escape),
+    ];
+    let mut shown = keymap.hints(&first);
+    shown.extend(keymap.hints(&rest));
     if width < NARROW {
-        shown.iter_mut().filter(|(key, _)| key.len() == 1).for_each(|(_, words)| *words = "");
+        let says_itself = |hint: &&mut Hint| {
+            !matches!(hint.action, Action::Escape | Action::Batch(BatchKey::Mark | BatchKey::Open))
+        };
+        shown.iter_mut().filter(says_itself).for_each(|hint| hint.words.clear());
     }
-    // What there is no room for is dropped from the end, but for Esc.
-    while shown.len() > 2 && keys_line(&shown, dot).width() + 6 > width {
-        shown.remove(shown.len() - 2);
-    }
-    keys_line(&shown, dot)
+    fitting(shown, dot, width.saturating_sub(6))
 }

@@ -3,24 +3,25 @@
 //! It is as high as the pane at most; what does not fit scrolls inside, and says so. It shows, it never decides.
 //! Called by the layout, which tells the card how much of it was on the screen.
 
+mod body;
 mod edges;
 mod facts;
 mod keys;
 mod preview;
 
-pub(super) use self::facts::{facts, whole};
-pub(super) use self::keys::{keys_line, whole_key};
-use self::preview::{fields, json, verbatim};
-use super::diff::Layout;
+pub use self::body::Body;
+use self::body::{Room, lay_out};
+pub(super) use self::facts::facts;
+pub(super) use self::keys::{decide, fitting, keys_line, whole_words};
 use super::{Fold, Look, call, diff, form};
 use crate::frontend::link::Header;
-use crate::stdx::text::expand_tabs;
 use crate::tool::{Preview, hunks};
 use crate::tui::cards::{Card, Stage};
 use crate::tui::composer::{Position, Rows};
-use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::keys::{Action, CardKey, Context, Keymap, Scroll};
+use crate::tui::line::Line;
 use crate::tui::model::ListView;
-use crate::tui::theme::{Glyphs, Role};
+use crate::tui::theme::Role;
 
 /// Lines of the body while it is not shown whole; on a high screen up to two thirds of it.
 pub(super) const BODY: usize = 12;
@@ -48,6 +49,7 @@ pub enum Holds {
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
     pub look: &'a Look,
+    pub keymap: &'a Keymap,
     pub holds: Holds,
     /// Rows of the pane.
     pub rows: usize,
@@ -87,6 +89,31 @@ pub fn draw(card: &Card, frame: &Frame<'_>) -> Drawn {
     }
 }
 
+/// Makes ready what [`draw`] shows of this card.
+pub fn prepare(card: &mut Card, frame: &Frame<'_>) {
+    let width = inner(width(card, frame));
+    match &mut card.stage {
+        Stage::Editing(form) => form::prepare(form, frame.columns),
+        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_) => {
+            lay_out(card, &room(frame, width, frame.columns));
+        }
+    }
+}
+
+/// Makes ready what a list shows of this card in so many cells.
+pub fn prepare_detail(card: &mut Card, frame: &Frame<'_>, width: usize) {
+    lay_out(card, &room(frame, width, width));
+}
+
+fn room<'a>(frame: &Frame<'a>, width: usize, columns: usize) -> Room<'a> {
+    Room { width, columns, header: frame.header, glyphs: frame.look.glyphs }
+}
+
+/// Cells of text inside the sides of a card.
+fn inner(width: usize) -> usize {
+    width.saturating_sub(if width < NARROW { 2 } else { 4 })
+}
+
 /// Cells of a card that asks.
 fn width(card: &Card, frame: &Frame<'_>) -> usize {
     let is_diff = matches!(card.request.plan.preview, Preview::Diff { .. });
@@ -108,12 +135,12 @@ pub(super) struct Sheet<'a> {
 
 impl<'a> Sheet<'a> {
     pub(super) fn new(frame: &'a Frame<'a>, width: usize) -> Self {
-        let inner = width.saturating_sub(if width < NARROW { 2 } else { 4 });
-        Self { frame, width, inner, drawn: Drawn::default() }
+        Self { frame, width, inner: inner(width), drawn: Drawn::default() }
     }
 
     fn asking(&mut self, card: &Card) {
-        let body = self.body(card);
+        let body = card.body.lines();
+        self.drawn.hunks = card.body.hunks().to_vec();
         let facts = if self.frame.rows < LOW { Vec::new() } else { facts(card, self.frame, self.inner) };
         let foot = self.foot(card);
         let fixed = 2 + facts.len() + foot.len();
@@ -131,7 +158,8 @@ impl<'a> Sheet<'a> {
             self.put(line.clone());
         }
         if clipped {
-            self.put(hint((from, body.len() - from - room), card.whole, self.inner));
+            let keys = more(card, self.frame.keymap, Context::Card, Action::Card(CardKey::Whole));
+            self.put(hint(from, body.len() - from - room, &keys, self.inner));
         }
         self.drawn.body_width = self.inner;
         self.drawn.body_room = room;
@@ -158,13 +186,6 @@ impl<'a> Sheet<'a> {
             .with(request.tool.as_str(), Role::Tool)
             .with(" ", Role::Text)
             .with(call::subject(&request.args), Role::Text)
-    }
-
-    fn body(&mut self, card: &Card) -> Vec<Line> {
-        let layout = Layout { width: self.inner, hunks: &card.hunks, glyphs: self.frame.look.glyphs };
-        let page = whole(card, &layout, self.frame.columns, self.frame.header);
-        self.drawn.hunks = page.hunks;
-        page.lines
     }
 
     /// Rows there are for the reason of a no.
@@ -212,45 +233,20 @@ impl<'a> Sheet<'a> {
 }
 
 /// How much of a body is out of sight: so many lines above, so many below.
-pub(super) fn hint((above, below): (usize, usize), whole: Fold, width: usize) -> Line {
-    let hint = match (below, whole) {
-        (0, _) => format!("[end, {above} lines above]"),
-        (below, Fold::Folded) => format!("[{below} more lines: PgDn, v all]"),
-        (below, Fold::Open) => format!("[{below} more lines: PgDn]"),
+pub(super) fn hint(above: usize, below: usize, keys: &str, width: usize) -> Line {
+    let hint = match (below, above) {
+        (0, above) => format!("[end, {above} lines above]"),
+        (below, _) if keys.is_empty() => format!("[{below} more lines]"),
+        (below, _) => format!("[{below} more lines: {keys}]"),
     };
     Line::spread(Line::new(), Line::of(hint, Role::Waiting), width)
 }
 
-/// Lines of a body laid out for a list, at this width.
-pub fn body_height(card: &Card, width: usize, glyphs: &'static Glyphs) -> usize {
-    body(card, &Layout { width, hunks: &card.hunks, glyphs }, width).lines.len()
-}
-
-/// What would happen, whole: the summary, the preview, with `v` the arguments.
-fn body(card: &Card, layout: &Layout<'_>, columns: usize) -> diff::Page {
-    let width = layout.width;
-    let mut hunks = Vec::new();
-    let plan = &card.request.plan;
-    let even = Margin::default();
-    let mut lines = wrap_spans(&[Span::new(expand_tabs(&plan.summary), Role::Text)], width, &even);
-    let preview = match &plan.preview {
-        Preview::None => json(&card.request.args, width),
-        Preview::Text { text } => verbatim(text, width),
-        Preview::Diff { lines: changed, .. } => {
-            let page = diff::page(changed, layout, columns);
-            hunks = page.hunks.iter().map(|row| lines.len() + 1 + row).collect();
-            page.lines
-        }
-        Preview::Fields { fields } => self::fields(fields, width),
-    };
-    if !preview.is_empty() {
-        lines.push(Line::new());
-        lines.extend(preview);
+/// The keys that show more of a body.
+pub(super) fn more(card: &Card, keymap: &Keymap, context: Context, whole: Action) -> String {
+    let keys = [(Context::Global, Action::Scroll(Scroll::PageDown), ""), (context, whole, "all")];
+    match card.whole {
+        Fold::Folded => keymap.row(&keys),
+        Fold::Open => keymap.row(&keys[..1]),
     }
-    if card.whole == Fold::Open && plan.preview != Preview::None {
-        lines.push(Line::new());
-        lines.push(Line::of("arguments", Role::Dim));
-        lines.extend(json(&card.request.args, width));
-    }
-    diff::Page { lines, hunks }
 }

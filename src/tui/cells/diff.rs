@@ -7,7 +7,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::split;
 use crate::stdx::text::expand_tabs;
-use crate::tool::{DiffKind, DiffLine};
+use crate::tool::{DiffKind, DiffLine, diff};
 use crate::tui::hunks::{Hunks, Sides};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_pieces};
 use crate::tui::theme::{Glyphs, Role};
@@ -31,8 +31,8 @@ pub struct Counts {
 }
 
 pub fn counts(lines: &[DiffLine]) -> Counts {
-    let of = |kind| lines.iter().filter(|line| line.kind == kind).count();
-    Counts { added: of(DiffKind::Added), removed: of(DiffKind::Removed) }
+    let (added, removed) = diff::counts(lines);
+    Counts { added, removed }
 }
 
 /// Whether old and new stand side by side in a card that may be so wide.

@@ -11,6 +11,7 @@ use crate::tui::cards::Card;
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::form::{Entry, Field, Form, Mode, Need, word};
 use crate::tui::hunks::Hunks;
+use crate::tui::keys::{Action, CardKey, Context, FormKey, Keymap};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
 
@@ -62,6 +63,13 @@ fn width(columns: usize) -> usize {
 
 fn inner(width: usize) -> usize {
     width.saturating_sub(if width < NARROW { 2 } else { 4 })
+}
+
+/// Makes ready what is drawn in so many columns.
+pub fn prepare(form: &mut Form, columns: usize) {
+    if columns >= TWO_PANES {
+        form.compare();
+    }
 }
 
 pub fn draw(card: &Card, form: &Form, frame: &Frame<'_>) -> Drawn {
@@ -124,11 +132,24 @@ fn fill(sheet: &mut Sheet<'_>, card: &Card, form: &Form, height: usize) {
         (0, 0) => Line::new(),
         (above, below) => Line::of(format!("{above} above, {below} below"), Role::Waiting),
     };
-    let keys: &[(&str, &str)] = match form.mode {
-        Mode::Fields => &[("Ctrl+S", "approve edited"), ("Ctrl+R", "reset field"), ("Esc", "back")],
-        Mode::Raw => &[("Ctrl+S", "approve edited"), ("F2", "fields"), ("Esc", "back")],
-    };
-    sheet.border(&keys_line(keys, glyphs.dot), &more, 2);
+    let keys = sheet.frame.keymap.hints(&keys(form.mode));
+    sheet.border(&keys_line(&keys, glyphs.dot), &more, 2);
+}
+
+fn keys(mode: Mode) -> [(Context, Action, &'static str); 3] {
+    let (approve, back) = (Action::Card(CardKey::ApproveEdited), (Context::Global, Action::Escape, "back"));
+    match mode {
+        Mode::Fields => [
+            (Context::Form, approve, "approve edited"),
+            (Context::Form, Action::Form(FormKey::ResetField), "reset field"),
+            back,
+        ],
+        Mode::Raw => [
+            (Context::Arguments, approve, "approve edited"),
+            (Context::Arguments, Action::Form(FormKey::Raw), "fields"),
+            back,
+        ],
+    }
 }
 
 fn badge(card: &Card, form: &Form, dot: &str) -> Line {
@@ -203,7 +224,12 @@ fn fields(sheet: &Sheet<'_>, form: &Form) -> Vec<Row> {
     let mut rows = Vec::new();
     for (at, field) in form.fields.iter().enumerate() {
         let is_at = at == form.at;
-        let value = if is_at { focused(field, columns.value, most) } else { resting(field, columns.value) };
+        let keymap = sheet.frame.keymap;
+        let value = if is_at {
+            focused(field, keymap, columns.value, most)
+        } else {
+            resting(field, keymap, columns.value)
+        };
         let hint = hint(field);
         for (index, row) in value.into_iter().enumerate() {
             let head = if index == 0 { name(sheet, field, is_at, &columns) } else { columns.blank() };
@@ -268,7 +294,7 @@ fn hint(field: &Field) -> Line {
 }
 
 /// The field with the cursor: a window of its rows around it.
-fn focused(field: &Field, width: usize, most: usize) -> Vec<Row> {
+fn focused(field: &Field, keymap: &Keymap, width: usize, most: usize) -> Vec<Row> {
     match &field.entry {
         Entry::Text(editor) => {
             let rows = text(editor, width);
@@ -277,14 +303,14 @@ fn focused(field: &Field, width: usize, most: usize) -> Vec<Row> {
             rows.into_iter().skip(from).take(most).collect()
         }
         Entry::Pick { .. } | Entry::Long(_) => {
-            vec![Row { line: single(field, "< ", " >").cut(width), cursor: Some(0) }]
+            vec![Row { line: single(field, keymap, "< ", " >").cut(width), cursor: Some(0) }]
         }
     }
 }
 
-fn resting(field: &Field, width: usize) -> Vec<Row> {
+fn resting(field: &Field, keymap: &Keymap, width: usize) -> Vec<Row> {
     let Entry::Text(editor) = &field.entry else {
-        return vec![Row { line: single(field, "", "").cut(width), cursor: None }];
+        return vec![Row { line: single(field, keymap, "", "").cut(width), cursor: None }];
     };
     let rows = Rows::of(editor, width);
     let shown = if rows.height() > UNFOCUSED { UNFOCUSED - 1 } else { rows.height() };
@@ -296,7 +322,7 @@ fn resting(field: &Field, width: usize) -> Vec<Row> {
 }
 
 /// A value that is not written but chosen.
-fn single(field: &Field, before: &str, after: &str) -> Line {
+fn single(field: &Field, keymap: &Keymap, before: &str, after: &str) -> Line {
     match &field.entry {
         Entry::Pick { choices, at } => {
             let chosen = choices.get(*at).and_then(Option::as_ref);
@@ -305,7 +331,8 @@ fn single(field: &Field, before: &str, after: &str) -> Line {
             Line::of(before, Role::Key).with(text, role).with(after, Role::Key)
         }
         Entry::Long(bytes) => {
-            Line::of(format!("{} kB: Ctrl+G edits it in $EDITOR", bytes.div_ceil(1_000)), Role::Dim)
+            let edits = (Context::Text, Action::EditOutside, "edits it in $EDITOR");
+            Line::of(keymap.told(&format!("{} kB", bytes.div_ceil(1_000)), &[edits]), Role::Dim)
         }
         Entry::Text(_) => Line::new(),
     }
@@ -314,7 +341,8 @@ fn single(field: &Field, before: &str, after: &str) -> Line {
 /// The pane beside the form: what was asked, and what would run.
 fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> Vec<Line> {
     let mut sheet = Sheet::new(frame, frame.columns - width(frame.columns));
-    let counts = counts(&form.changes);
+    let changes = form.changes.as_deref().unwrap_or_default();
+    let counts = counts(changes);
     let badge = Line::of(format!("+{}", counts.added), Role::Added)
         .with(format!(" -{}", counts.removed), Role::Removed);
     sheet.border(&Line::of("what changes", Role::Heading), &badge, 0);
@@ -322,7 +350,7 @@ fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     if form.check.is_err() {
         lines.push(Line::of("shown as soon as it fits the tool", Role::Dim));
-    } else if form.changes.is_empty() {
+    } else if changes.is_empty() {
         lines.push(Line::of("nothing: it would run as the model asked", Role::Dim));
     } else {
         let mut head = Line::of("  model asked", Role::Dim);
@@ -331,7 +359,7 @@ fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> Vec<Line> {
         lines.push(Line::new());
         let hunks = Hunks::default();
         let layout = Layout { width: sheet.inner, hunks: &hunks, glyphs: frame.look.glyphs };
-        lines.extend(split::bare(&form.changes, &layout));
+        lines.extend(split::bare(changes, &layout));
     }
     let room = frame.rows.saturating_sub(2).max(1);
     let cut = lines.len() > room;

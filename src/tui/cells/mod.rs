@@ -21,6 +21,7 @@ pub use self::call::{CallDraft, CallRow, CallState};
 pub use self::reading::Words;
 pub use self::shell::ShellCell;
 pub use self::thinking::Thinking;
+use super::key::Key;
 use super::line::{Line, Margin};
 use super::markdown::{Languages, Page};
 use super::theme::{Glyphs, Role};
@@ -39,6 +40,14 @@ pub struct Look {
     pub motion: Motion,
     /// The languages whose code is drawn in colours.
     pub languages: Languages,
+    pub keys: LookKeys,
+}
+
+/// The keys that cells name, as this person has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LookKeys {
+    pub details: Option<Key>,
+    pub stop: Option<Key>,
 }
 
 /// Whether secondary text is shown whole.
@@ -103,6 +112,8 @@ pub struct Cell {
     /// What the person wants of this one cell, whatever holds for all.
     fold: Option<Fold>,
     cache: Option<Cached>,
+    /// Counts the times that it was handed out to be changed.
+    revision: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +165,7 @@ pub enum CellKind {
 
 impl Cell {
     pub fn new(kind: CellKind) -> Self {
-        Self { kind, standing: Standing::Kept, fold: None, cache: None }
+        Self { kind, standing: Standing::Kept, fold: None, cache: None, revision: 0 }
     }
 
     pub fn provisional(kind: CellKind) -> Self {
@@ -164,6 +175,21 @@ impl Cell {
     /// The cell changed: its lines are made anew when they are needed.
     pub fn touch(&mut self) {
         self.cache = None;
+    }
+
+    /// Something else stands in its place from now on.
+    pub fn replace(&mut self, kind: CellKind) {
+        *self = Self { revision: self.revision + 1, ..Self::new(kind) };
+    }
+
+    /// It may be changed now.
+    pub fn revise(&mut self) -> &mut Self {
+        self.revision += 1;
+        self
+    }
+
+    pub fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// Rows of calls stand close together; everything else has a blank line before it.

@@ -67,7 +67,9 @@ impl ShellCell {
         let hidden = self.output.height().saturating_sub(shown) + self.output.dropped;
         if hidden > 0 {
             let mut line = bar.clone();
-            line.push(Span::new(format!("… {hidden} lines before, Ctrl+O all that is kept"), Role::Dim));
+            let all = look.keys.details.map(|key| format!(", {key} all that is kept"));
+            let words = format!("… {hidden} lines before{}", all.unwrap_or_default());
+            line.push(Span::new(words, Role::Dim));
             lines.push(line.cut(look.width).ours());
         }
         lines.extend(self.output.tail(shown).map(|line| line.behind(&bar)));
@@ -79,7 +81,8 @@ impl ShellCell {
         let text = match &self.state {
             State::Running { since_ms } => {
                 let took = Duration::from_millis(look.now_ms.saturating_sub(*since_ms));
-                format!("   {} {}  Ctrl+C stops it", look.spinner(), call::seconds(took))
+                let stops = look.keys.stop.map(|key| format!("  {key} stops it"));
+                format!("   {} {}{}", look.spinner(), call::seconds(took), stops.unwrap_or_default())
             }
             State::Ended { outcome, took } => format!("   {outcome}  {}", call::seconds(*took)),
         };

@@ -69,7 +69,8 @@ impl Thinking {
         self.text.refresh(look.width.saturating_sub(bar.width()));
         lines.extend(self.text.tail(shown).map(|line| line.behind(&bar)));
         if self.text.height() > shown {
-            let hint = format!("(last {TAIL} lines {} Ctrl+O all)", look.glyphs.dot);
+            let all = look.keys.details.map(|key| format!(" {} {key} all", look.glyphs.dot));
+            let hint = format!("(last {TAIL} lines{})", all.unwrap_or_default());
             lines.push(Line::spread(bar, Line::of(hint, Role::Dim), look.width).ours());
         }
         lines

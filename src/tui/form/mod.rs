@@ -13,6 +13,7 @@ use crate::tool::diff::diff;
 use crate::tool::schema::{Fault, faults, resolved};
 use crate::tool::{DiffLine, ToolSpec};
 use crate::tui::composer::Editor;
+use crate::tui::keys::Context;
 
 /// Bytes of a text that is edited here; longer ones are edited outside.
 pub const LONGEST: usize = 64 * 1024;
@@ -33,8 +34,8 @@ pub struct Form {
     pub check: Result<Value, String>,
     /// Faults that belong to no field.
     pub others: Vec<String>,
-    /// From what was asked to what would run, as long as it can run.
-    pub changes: Vec<DiffLine>,
+    /// From what was asked to what would run, as long as it can run; `None` until it is wanted.
+    pub changes: Option<Vec<DiffLine>>,
     /// HIGH: what Ctrl+S was pressed for once, and when first.
     pub confirmed: Option<(Value, u64)>,
 }
@@ -43,6 +44,14 @@ pub struct Form {
 pub enum Mode {
     Fields,
     Raw,
+}
+
+/// Why the fields are not shown as text, or the text not as fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unturned {
+    TooLong,
+    NotJson,
+    NoFields,
 }
 
 impl Form {
@@ -60,7 +69,7 @@ impl Form {
             raw: Editor::default(),
             check: Ok(now.clone()),
             others: Vec::new(),
-            changes: Vec::new(),
+            changes: None,
             confirmed: None,
         };
         form.fill(now);
@@ -153,26 +162,34 @@ impl Form {
         self.validate();
     }
 
+    /// Where its keys are asked for.
+    pub fn context(&self) -> Context {
+        match self.mode {
+            Mode::Fields => Context::Form,
+            Mode::Raw => Context::Arguments,
+        }
+    }
+
     /// Fields to text and back. Errs where it stays, with the reason.
-    pub fn turn(&mut self) -> Result<(), String> {
+    pub fn turn(&mut self) -> Result<(), Unturned> {
         match self.mode {
             Mode::Fields => {
                 let text = self.text();
                 if text.len() > LONGEST {
-                    return Err("too long to be shown as one text: Ctrl+G opens it in $EDITOR".to_owned());
+                    return Err(Unturned::TooLong);
                 }
                 self.raw = Editor::plain(&text);
                 self.mode = Mode::Raw;
             }
             Mode::Raw => {
                 let Ok(args) = read(&self.raw.text()) else {
-                    return Err("there are no fields to show until this is valid JSON".to_owned());
+                    return Err(Unturned::NotJson);
                 };
                 self.mode = Mode::Fields;
                 self.fill(&args);
                 if self.fields.is_empty() {
                     self.mode = Mode::Raw;
-                    return Err("there are no fields to show".to_owned());
+                    return Err(Unturned::NoFields);
                 }
             }
         }
@@ -239,10 +256,15 @@ impl Form {
             Mode::Raw => self.check_raw(),
             Mode::Fields => self.check_fields(),
         };
-        self.changes = match &self.check {
-            Ok(args) => diff(&readable(&self.asked, &self.asked), &readable(args, &self.asked)),
-            Err(_) => Vec::new(),
-        };
+        self.changes = None;
+    }
+
+    /// Makes ready what changes, where that is shown: for every letter it would be too much.
+    pub fn compare(&mut self) {
+        let of = |args: &Value| diff(&readable(&self.asked, &self.asked), &readable(args, &self.asked));
+        if self.changes.is_none() {
+            self.changes = Some(self.check.as_ref().map(of).unwrap_or_default());
+        }
     }
 
     fn check_raw(&mut self) -> Result<Value, String> {

@@ -89,7 +89,11 @@ impl Keymap {
 
     /// The first key that does this there, as hints show it; empty where none does.
     pub fn shown(&self, context: Context, action: Action) -> String {
-        self.keys(context, action).first().map(ToString::to_string).unwrap_or_default()
+        self.first(context, action).map(|key| key.to_string()).unwrap_or_default()
+    }
+
+    pub fn first(&self, context: Context, action: Action) -> Option<Key> {
+        self.keys(context, action).first().copied()
     }
 
     /// What the person may not want: each key of theirs that takes another action its last one.

@@ -15,6 +15,7 @@ mod conflict;
 mod form;
 mod global;
 mod help;
+mod hint;
 mod keymap;
 mod list;
 mod names;
@@ -24,6 +25,7 @@ mod transcript;
 mod write;
 mod written;
 
+pub use self::hint::Hint;
 pub use self::keymap::{Bound, Keymap};
 pub use self::list::{Listed, list, reference_table, words};
 pub use self::names::{LAYERS, Letters, Weight};
@@ -219,6 +221,8 @@ pub enum FindKey {
     Edit,
     Previous,
     Next,
+    /// Whether the output of tools is searched too.
+    Tools,
 }
 
 /// What is done in the transcript while it has the keys.

@@ -144,6 +144,7 @@ impl Action {
             Self::Find(FindKey::Previous) => "previous",
             Self::Find(FindKey::Next) => "next",
             Self::Find(FindKey::Edit) => "edit",
+            Self::Find(FindKey::Tools) => "tools",
             Self::Select(SelectKey::Previous) => "previous",
             Self::Select(SelectKey::Next) => "next",
             Self::Select(SelectKey::Fold) => "fold",

@@ -15,8 +15,10 @@ pub(super) const ROWS: &[Binding] = &[
 
     on(Context::Find, Group::Read, Action::Find(FindKey::Next), &[ENTER, Key::plain(Code::Down)], ""),
     on(Context::Find, Group::Read, Action::Find(FindKey::Previous), &[ALT_ENTER, SHIFT_ENTER, Key::plain(Code::Up)], ""),
+    on(Context::Find, Group::Read, Action::Find(FindKey::Tools), &[Key::alt('t')], "find: output too"),
 
     on(Context::Found, Group::Read, Action::Find(FindKey::Next), &[Key::char('n'), ENTER, Key::plain(Code::Down)], "next match"),
     on(Context::Found, Group::Read, Action::Find(FindKey::Previous), &[Key::char('N'), ALT_ENTER, SHIFT_ENTER, Key::plain(Code::Up)], "match before"),
     on(Context::Found, Group::Read, Action::Find(FindKey::Edit), &[Key::char('/'), Key::ctrl('f')], ""),
+    on(Context::Found, Group::Read, Action::Find(FindKey::Tools), &[Key::alt('t')], ""),
 ];

@@ -6,6 +6,7 @@ use std::io;
 use std::process::ExitStatus;
 
 use rustix::process::Signal;
+use tokio::time::Instant;
 
 use super::outside::Outside;
 use super::{Continues, Dirty, Flow, Shell, Sight, screen};
@@ -46,6 +47,7 @@ impl Shell {
 
     fn back_with(&mut self, edited: Edited) -> Flow {
         self.sight = Sight::Seeing;
+        self.back_since = Some(Instant::now());
         self.ears.open();
         match self.come_back() {
             Flow::On => self.take(Input::Edited(edited), Dirty::Now),

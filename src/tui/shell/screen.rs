@@ -120,7 +120,8 @@ impl Screen {
 
     fn ask_no_more(&self) -> io::Result<()> {
         let mouse = if self.mouse.load(Ordering::SeqCst) { write(MOUSE_OFF) } else { Ok(()) };
-        let asked = execute!(io::stdout(), PopKeyboardEnhancementFlags, DisableFocusChange, DisableBracketedPaste);
+        let asked =
+            execute!(io::stdout(), PopKeyboardEnhancementFlags, DisableFocusChange, DisableBracketedPaste);
         mouse.and(asked)
     }
 }

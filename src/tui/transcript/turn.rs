@@ -8,22 +8,17 @@ use crate::tui::cells::{CallRow, Cell, CellKind};
 
 impl Transcript {
     pub fn last_mut(&mut self) -> Option<&mut Cell> {
-        self.cells.last_mut()
+        self.cells.last_mut().map(Cell::revise)
     }
 
     /// The cells that the running turn may change, to be changed.
     pub fn fresh_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Cell> {
-        self.cells[self.fresh..].iter_mut()
+        self.cells[self.fresh..].iter_mut().map(Cell::revise)
     }
 
     /// The same, to be read.
     pub fn fresh(&self) -> &[Cell] {
         &self.cells[self.fresh..]
-    }
-
-    /// Index of the first of them.
-    pub fn fresh_from(&self) -> usize {
-        self.fresh
     }
 
     /// The newest of the cells that can still change of which `is` holds, to be changed.
@@ -33,15 +28,15 @@ impl Transcript {
         let at = found.or_else(|| self.open.iter().rev().copied().find(is))?;
         let cell = &mut self.cells[at];
         cell.touch();
-        Some(cell)
+        Some(cell.revise())
     }
 
     /// The row of a call of this turn, or of one before that something may still come of.
     pub fn call(&self, id: &CallId) -> Option<&CallRow> {
         let fresh = (self.fresh..self.cells.len()).rev();
-        fresh.chain(self.open.iter().rev().copied()).find_map(|at| match &self.cells.get(at)?.kind {
-            CellKind::Call(row) if row.id == *id => Some(&**row),
-            _ => None,
+        let mut cells = fresh.chain(self.open.iter().rev().copied()).filter_map(|at| self.cells.get(at));
+        cells.find_map(|cell| {
+            if let CellKind::Call(row) = &cell.kind { Some(&**row).filter(|row| row.id == *id) } else { None }
         })
     }
 

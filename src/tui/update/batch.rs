@@ -3,7 +3,7 @@
 //! One round decides what is marked: nothing of it counts that was not on the screen whole, HIGH needs a second key
 //! after the guard time, and a list that gains or loses a row takes no key for a moment.
 
-use super::flash;
+use super::{card, flash};
 use crate::agent::port::Op;
 use crate::approval::{Approval, RequestId};
 use crate::frontend::link::Ask;
@@ -12,9 +12,20 @@ use crate::tui::batch::{After, Face, Round, dropped, numbers, rows};
 use crate::tui::cards::{Card, Change, Mark, Place, Stage};
 use crate::tui::cells::{CallState, call};
 use crate::tui::composer::Editor;
-use crate::tui::keys::BatchKey;
+use crate::tui::keys::{Action, BatchKey, Context, Keymap, Scroll};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
+
+const MARKS_ONE: (Context, Action, &str) = (Context::Batch, Action::Batch(BatchKey::Mark), "marks one");
+
+/// Words, and the keys that show more of a row.
+fn room(keymap: &Keymap, words: &str) -> String {
+    let keys = [
+        (Context::Global, Action::Scroll(Scroll::PageDown), ""),
+        (Context::Batch, Action::Batch(BatchKey::Whole), "makes room"),
+    ];
+    keymap.told(words, &keys)
+}
 
 /// What must hold of the queue after every message: what is on the screen, since when, and who is written to.
 pub fn look(model: &mut Model) {
@@ -125,9 +136,8 @@ fn mark(model: &mut Model) {
     card.mark = match card.mark {
         Mark::On => Mark::Off,
         Mark::Off if card.is_high() && !card.is_seen() => {
-            let words =
-                format!("{number} is HIGH: it is marked once all of it was shown (PgDn, v makes room)");
-            model.batch.advice = Some(words);
+            let words = format!("{number} is HIGH, to be marked once all of it was shown");
+            model.batch.advice = Some(room(&model.keymap, &words));
             return;
         }
         Mark::Off => Mark::On,
@@ -147,7 +157,7 @@ fn mark_low(model: &mut Model) {
         }
     }
     if found == 0 {
-        model.batch.advice = Some("none of these is low: Space marks one".to_owned());
+        model.batch.advice = Some(model.keymap.told("none of these is low", &[MARKS_ONE]));
     }
 }
 
@@ -157,7 +167,7 @@ fn run(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let marked: Vec<RequestId> = ids(model, is_marked);
     if marked.is_empty() {
         model.batch.round = Round::Marking;
-        model.batch.advice = Some("mark with Space first".to_owned());
+        model.batch.advice = Some(model.keymap.told("nothing is marked", &[MARKS_ONE]));
         return;
     }
     let unseen = ids(model, |card| is_marked(card) && !card.is_seen());
@@ -165,16 +175,17 @@ fn run(model: &mut Model, cmds: &mut Vec<Cmd>) {
         model.batch.round = Round::Marking;
         model.cards.go_to(Some(first));
         let (number, _) = model.cards.position();
-        let words =
-            format!("{number} was not shown whole yet: here it is (PgDn, v makes room), then y again");
-        model.batch.advice = Some(words);
+        let words = room(&model.keymap, &format!("{number} was not shown whole yet, here it is"));
+        let again = model.keymap.shown(Context::Batch, Action::Batch(BatchKey::Yes));
+        model.batch.advice = Some(format!("{words}, then {again} again"));
         // It comes under the finger that said yes to something else.
         return model.cards.guard_again(now);
     }
     if let Some(empty) = ids(model, |card| is_marked(card) && card.yes().is_none()).first() {
         model.batch.round = Round::Marking;
         model.cards.go_to(Some(empty));
-        model.batch.advice = Some(super::card::NOTHING_LEFT.to_owned());
+        model.batch.advice =
+            Some(card::nothing_left(&model.keymap, Context::Batch, Action::Batch(BatchKey::No)));
         return model.cards.guard_again(now);
     }
     let high = model.cards.shown().any(|card| is_marked(card) && card.is_high());
@@ -268,7 +279,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.cards.put_all_aside();
     model.focus = Focus::Composer;
     if model.cards.current().is_none() {
-        flash(model, "all put off · Alt+A shows them again");
+        card::say_put_off(model, "all put off", "shows them again");
     }
 }
 
@@ -317,11 +328,10 @@ mod tests {
     use crate::message::{CallId, ToolName};
     use crate::tool::{Access, CallPlan, Preview, Undo};
     use crate::tui::cells::{Fold, Motion};
-    use crate::tui::keys::Keymap;
     use crate::tui::model::Setup;
     use crate::tui::msg::{Input, Msg};
     use crate::tui::theme::Glyphs;
-    use crate::tui::update::{card, update};
+    use crate::tui::update::update;
 
     fn request(number: u32) -> Request {
         let plan = CallPlan {

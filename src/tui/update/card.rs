@@ -12,15 +12,32 @@ use crate::tui::batch::Round;
 use crate::tui::cards::{Card, HELD_MS, Stage, edited};
 use crate::tui::cells::diff::{LEAST_SPLIT, is_split};
 use crate::tui::hunks::Sides;
-use crate::tui::keys::{CardKey, Scroll};
+use crate::tui::keys::{Action, CardKey, Context, Keymap, Scroll};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 
-const UNSEEN: &str = "not all of it was on the screen yet: PgDn to the end, v makes room";
-const UNSEEN_TO_EDIT: &str = "to edit it, first see all of it: PgDn to the end, v makes room";
+const UNSEEN: &str = "not all of it was on the screen yet";
+const UNSEEN_TO_EDIT: &str = "to edit it, first see all of it";
 
-/// What a yes to nothing is answered with.
-pub const NOTHING_LEFT: &str = "every hunk is skipped, so nothing is left to do: n says no";
+/// What was not done for want of a look, and the keys that give it.
+fn unseen(what: &str, keymap: &Keymap) -> String {
+    let keys = [
+        (Context::Global, Action::Scroll(Scroll::PageDown), "to the end"),
+        (Context::Card, Action::Card(CardKey::Whole), "makes room"),
+    ];
+    keymap.told(what, &keys)
+}
+
+/// What a yes to nothing is answered with; where `no` says no.
+pub fn nothing_left(keymap: &Keymap, context: Context, no: Action) -> String {
+    keymap.told("every hunk is skipped, so nothing is left to do", &[(context, no, "says no")])
+}
+
+/// Says in the status line what was put off, and how it comes back.
+pub fn say_put_off(model: &mut Model, words: &str, again: &str) {
+    let words = model.keymap.told(words, &[(Context::Global, Action::FocusCard, again)]);
+    flash(model, &words);
+}
 
 /// Whether a card has the keys and takes none yet. Letters that are being written decide nothing.
 pub fn is_guarded(model: &Model) -> bool {
@@ -35,7 +52,7 @@ pub fn toggle_focus(model: &mut Model) {
         (Focus::Composer, Some(_)) => give_keys(model),
         (Focus::Composer, None) => {
             if !model.cards.is_empty() {
-                flash(model, "the requests are put off: Alt+A shows them");
+                say_put_off(model, "the requests are put off", "shows them");
             }
             select::enter(model);
         }
@@ -102,13 +119,17 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         | CardKey::ApproveEdited
         | CardKey::Hunk(_)
             if decided => {}
-        CardKey::Hunk(hunk) => turn_hunk(card, usize::from(hunk)),
+        CardKey::Hunk(hunk) => turn_hunk(card, usize::from(hunk), &model.keymap),
         CardKey::Yes => match card.yes() {
             Some(approval) => yes(model, approval, cmds),
-            None => card.advice = Some(NOTHING_LEFT.to_owned()),
+            None => {
+                let no = Action::Card(CardKey::No);
+                card.advice = Some(nothing_left(&model.keymap, Context::Card, no));
+            }
         },
         CardKey::Always if card.hunks.skipped() > 0 => {
-            card.advice = Some("with a hunk skipped only this once: y approves the rest".to_owned());
+            let rest = [(Context::Card, Action::Card(CardKey::Yes), "approves the rest")];
+            card.advice = Some(model.keymap.told("with a hunk skipped only this once", &rest));
         }
         CardKey::Always if card.is_high() => {
             card.advice = Some("a HIGH request is never allowed for a whole session".to_owned());
@@ -122,7 +143,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
             let tool = &card.request.tool;
             card.edit(model.known.tools.iter().find(|spec| spec.name == *tool));
         }
-        CardKey::Edit => card.advice = Some(UNSEEN_TO_EDIT.to_owned()),
+        CardKey::Edit => card.advice = Some(unseen(UNSEEN_TO_EDIT, &model.keymap)),
         CardKey::ApproveEdited => approve_edited(model, cmds),
     }
     if model.cards.current().is_some_and(|card| matches!(card.stage, Stage::Deciding(_))) {
@@ -139,10 +160,14 @@ fn stay_open(model: &mut Model) {
 }
 
 /// Skips a hunk or keeps it after all. A yes that was begun meant something else.
-fn turn_hunk(card: &mut Card, hunk: usize) {
+fn turn_hunk(card: &mut Card, hunk: usize, keymap: &Keymap) {
     if !card.hunks.turn(hunk) {
         card.advice = Some(match card.hunks.count() {
-            0 => "nothing of this can be skipped: y all of it, e edit, n no".to_owned(),
+            0 => {
+                let on = |key, words| (Context::Card, Action::Card(key), words);
+                let keys = [on(CardKey::Yes, "all of it"), on(CardKey::Edit, "edit"), on(CardKey::No, "no")];
+                keymap.told("nothing of this can be skipped", &keys)
+            }
             count => format!("there are hunks 1 to {count} to skip"),
         });
         return;
@@ -206,7 +231,7 @@ fn yes(model: &mut Model, approval: Approval, cmds: &mut Vec<Cmd>) {
     }
     let Some(card) = model.cards.current_mut() else { return };
     if !card.is_seen() {
-        card.advice = Some(UNSEEN.to_owned());
+        card.advice = Some(unseen(UNSEEN, &model.keymap));
         return;
     }
     match &card.stage {
@@ -255,10 +280,13 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
         }
     };
     // A key that is held down repeats: that is no second thought.
-    let confirmed = form.confirmed.as_ref().is_some_and(|(before, at)| *before == args && now >= at + HELD_MS);
+    let confirmed =
+        form.confirmed.as_ref().is_some_and(|(before, at)| *before == args && now >= at + HELD_MS);
     if high && !confirmed {
         form.confirmed = Some((args, now));
-        card.advice = Some("HIGH: Ctrl+S once more to approve".to_owned());
+        let context = form.context();
+        let again = [(context, Action::Card(CardKey::ApproveEdited), "once more to approve")];
+        card.advice = Some(model.keymap.told("HIGH", &again));
         return;
     }
     let approval = if args == card.request.args { Approval::yes() } else { edited(&card.request, args) };
@@ -295,7 +323,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
             }
             model.cards.put_aside();
             if model.cards.current().is_none() {
-                flash(model, "put off · Alt+A shows it again");
+                say_put_off(model, "put off", "shows it again");
             }
         }
     }

@@ -3,7 +3,7 @@
 //! It opens by writing, never by moving through a text; Enter is taken only where it plainly means the popup. Called
 //! for keys, and after everything that may have changed the composer.
 
-use super::key;
+use super::send;
 use crate::frontend::link::Ask;
 use crate::tui::completion::{self, Choice, FilesState, Place, Popup, Word, word};
 use crate::tui::keys::CompleteKey;
@@ -42,11 +42,11 @@ fn enter(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let length = model.composer.editor.items().len();
     let meant = model.completion.popup.as_ref().map_or(Enter::Send, |popup| meant(popup, length));
     match meant {
-        Enter::Send => key::send(model, cmds),
+        Enter::Send => send::send(model, cmds),
         Enter::Accept => accept(model, Then::Write),
         Enter::AcceptAndSend => {
             accept(model, Then::Send);
-            key::send(model, cmds);
+            send::send(model, cmds);
         }
     }
 }
@@ -140,6 +140,9 @@ fn shell_word(path: &str) -> String {
 pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let revision = model.composer.revision();
     let was_written = std::mem::replace(&mut model.completion.seen, revision) != revision;
+    if !was_written && model.completion.rests() {
+        return;
+    }
     let Some(word) = completable(model) else { return model.completion.close() };
     let is_open = model.completion.is_open();
     if model.completion.is_dismissed(&word) || (!is_open && !was_written) {
@@ -178,8 +181,7 @@ pub enum Offered {
 
 /// The files have come.
 pub fn files(model: &mut Model, paths: Vec<String>) {
-    model.completion.files.paths = paths;
-    model.completion.files.state = FilesState::Told;
+    model.completion.tell(paths);
     renew(model);
 }
 

@@ -1,6 +1,6 @@
 //! A turn's events: what each adds to the transcript and to the status.
 
-use super::{batch, key};
+use super::{batch, stop};
 use crate::agent::port::{Event, Settled};
 use crate::approval::{Approval, Decider, Remember, RequestId};
 use crate::frontend::link::Tone;
@@ -245,7 +245,7 @@ fn tool_call(model: &mut Model, call: &ToolCall) {
     // The oldest draft is the first call: both come in order.
     let draft = model.transcript.fresh_mut().find(|cell| matches!(cell.kind, CellKind::CallDraft(_)));
     match draft {
-        Some(cell) => *cell = Cell::new(row),
+        Some(cell) => cell.replace(row),
         None => model.transcript.push(Cell::new(row)),
     }
 }
@@ -398,7 +398,7 @@ pub(super) fn end_turn(model: &mut Model) {
     model.transcript.settle();
     model.turn = None;
     model.retry = None;
-    key::stopped(model);
+    stop::stopped(model);
 }
 
 fn turn_ended(model: &mut Model, end: TurnEnd) {

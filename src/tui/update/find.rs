@@ -4,9 +4,8 @@ pub use crate::tui::find::Stage;
 use crate::tui::find::{Current, Find, Hit};
 use crate::tui::keys::FindKey;
 use crate::tui::model::{Focus, Model};
-use crate::tui::msg::Cmd;
 
-pub fn act(model: &mut Model, key: FindKey, _cmds: &mut Vec<Cmd>) {
+pub fn act(model: &mut Model, key: FindKey) {
     match (key, &mut model.find) {
         (FindKey::Open, None) => {
             model.focus = Focus::Composer;
@@ -26,14 +25,18 @@ pub fn act(model: &mut Model, key: FindKey, _cmds: &mut Vec<Cmd>) {
             let to = find.previous();
             go(model, to);
         }
-        (FindKey::Edit | FindKey::Next | FindKey::Previous, None) => {}
+        (FindKey::Tools, Some(find)) => {
+            find.reach = find.reach.turned();
+            recount(model);
+        }
+        (FindKey::Edit | FindKey::Next | FindKey::Previous | FindKey::Tools, None) => {}
     }
 }
 
 /// What is searched for was changed.
 pub fn changed(model: &mut Model) {
     let Some(find) = &mut model.find else { return };
-    find.count(model.transcript.cells(), 0);
+    find.count(model.transcript.cells());
     let (first, start) = (find.first(), find.start);
     match first {
         Some(_) => model.transcript.look_from(start),
@@ -42,12 +45,24 @@ pub fn changed(model: &mut Model) {
     go(model, first);
 }
 
+/// More or less is searched: the match that was gone to stays where it can.
+fn recount(model: &mut Model) {
+    let Some(find) = &mut model.find else { return };
+    find.count(model.transcript.cells());
+    let stays = |current: &Current| find.hit(current.cell).is_some_and(|hit| current.nth < hit.count());
+    let to = find.current.filter(stays).or_else(|| find.first());
+    go(model, to);
+}
+
 /// Takes up what the running turn said since the last frame.
 pub fn refresh(model: &mut Model) {
     let Some(find) = &mut model.find else { return };
     let shape = model.transcript.shape;
-    let first = if find.shape == shape { model.transcript.fresh_from() } else { 0 };
-    find.count(model.transcript.cells(), first.min(find.counted));
+    if find.shape == shape {
+        find.recount(model.transcript.cells());
+    } else {
+        find.count(model.transcript.cells());
+    }
     find.shape = shape;
     if let Some(current) = find.current {
         let count = find.hit(current.cell).map_or(0, Hit::count);
@@ -61,7 +76,6 @@ fn go(model: &mut Model, to: Option<Current>) {
     let Some(find) = &mut model.find else { return };
     find.current = to;
     let Some(to) = to else { return };
-    let query = find.query();
     let hidden = find.hit(to.cell).is_some_and(|hit| to.nth >= hit.shown);
     if let Some(cell) = model.transcript.cell_mut(to.cell)
         && hidden
@@ -73,8 +87,8 @@ fn go(model: &mut Model, to: Option<Current>) {
         }
     }
     model.transcript.lines_of(to.cell, &look);
-    let Some(cell) = model.transcript.cells().get(to.cell) else { return };
-    let places = query.places(cell.lines_from(0));
+    let (Some(find), Some(cell)) = (&model.find, model.transcript.cells().get(to.cell)) else { return };
+    let places = find.places(to.cell, cell);
     let place = places.get(to.nth.min(places.len().saturating_sub(1))).and_then(|place| place.first());
     let line = place.map_or(0, |piece| piece.line);
     model.transcript.reveal(to.cell, line, &look, rows);

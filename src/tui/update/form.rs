@@ -5,8 +5,8 @@ use crate::approval::RequestId;
 use crate::tui::cards::{Card, Stage};
 use crate::tui::cells::form::text_width;
 use crate::tui::composer::{Editor, Moved};
-use crate::tui::form::{Form, Mode, Turn};
-use crate::tui::keys::{FormKey, Move};
+use crate::tui::form::{Form, Mode, Turn, Unturned};
+use crate::tui::keys::{Action, Context, FormKey, Keymap, Move};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
 
@@ -30,7 +30,21 @@ pub fn act(model: &mut Model, key: FormKey, _cmds: &mut Vec<Cmd>) {
             form.reset();
             changed(form);
         }
-        FormKey::Raw => card.advice = form.turn().err(),
+        FormKey::Raw => {
+            let unturned = form.turn().err();
+            card.advice = unturned.map(|why| unturned_words(why, &model.keymap));
+        }
+    }
+}
+
+fn unturned_words(why: Unturned, keymap: &Keymap) -> String {
+    match why {
+        Unturned::TooLong => {
+            let outside = [(Context::Text, Action::EditOutside, "opens it in $EDITOR")];
+            keymap.told("too long to be shown as one text", &outside)
+        }
+        Unturned::NotJson => "there are no fields to show until this is valid JSON".to_owned(),
+        Unturned::NoFields => "there are no fields to show".to_owned(),
     }
 }
 

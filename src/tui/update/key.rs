@@ -1,21 +1,15 @@
 //! Keys and pastes: which context has them, and what they do there.
 
 use super::complete::Offered;
-use super::{batch, card, close, complete, find, flash, form, help, outside, pick, say, select};
-use crate::agent::port::Op;
-use crate::command::{Entry, dispatch};
-use crate::frontend::link::Ask;
-use crate::message::UserPart;
+use super::{batch, card, close, complete, find, flash, form, help, outside, pick, select, send, stop};
 use crate::tui::batch::Round;
 use crate::tui::cards::Stage;
 use crate::tui::cells::Cell;
-use crate::tui::composer::{Editor, Expanded, Moved, Stashed};
+use crate::tui::composer::{Editor, Moved};
 use crate::tui::form::{LONGEST, Mode};
 use crate::tui::key::{Key, Mods};
 use crate::tui::keys::{Action, Change, Context, FindKey, Move, Scroll, Weight};
-use crate::tui::model::{
-    ARMED_MS, Activity, Chord, Focus, GOODBYE_MS, Life, Model, Overlay, Panel, RetryState, Stop,
-};
+use crate::tui::model::{Chord, Focus, GOODBYE_MS, Life, Model, Overlay, Panel};
 use crate::tui::msg::{Cmd, MouseMode};
 
 pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
@@ -39,7 +33,9 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     };
     let action = second.or_else(|| model.keymap.action(contexts, key));
     select::before(model, action);
-    if action.is_some_and(|action| action.weight() == Weight::Approves) && model.cards.may_be_held(model.now_ms) {
+    if action.is_some_and(|action| action.weight() == Weight::Approves)
+        && model.cards.may_be_held(model.now_ms)
+    {
         return model.cards.said_yes(model.now_ms);
     }
     match action {
@@ -161,7 +157,9 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
     }
     select::drop_mark(model);
     if in_card && text.len() > LONGEST {
-        return card::advise(model, "too long to be pasted here: Ctrl+G opens $EDITOR");
+        let outside = [(Context::Text, Action::EditOutside, "opens $EDITOR")];
+        let words = model.keymap.told("too long to be pasted here", &outside);
+        return card::advise(model, &words);
     }
     // What is searched for is one line.
     let picks = matches!(model.overlay, Overlay::Pick(_));
@@ -192,15 +190,15 @@ fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
 
 pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
     match action {
-        Action::Escape => escape(model, cmds),
-        Action::Interrupt => interrupt(model, cmds),
+        Action::Escape => stop::escape(model, cmds),
+        Action::Interrupt => stop::interrupt(model, cmds),
         Action::Suspend => cmds.push(Cmd::Suspend),
         Action::Redraw => cmds.push(Cmd::Redraw),
-        Action::RetryNow => retry_now(model, cmds),
+        Action::RetryNow => stop::retry_now(model, cmds),
         Action::ToggleFocus if complete::offer(model, cmds) == Offered::Yes => {}
         Action::ToggleFocus => card::toggle_focus(model),
         Action::FocusCard => card::focus(model),
-        Action::FoldDetails if expand(model) => {}
+        Action::FoldDetails if send::expand(model) => {}
         Action::FoldDetails => {
             model.details = model.details.turned();
             model.transcript.fold_alike(|_| true);
@@ -214,8 +212,8 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Scroll(scroll) => self::scroll(model, scroll),
         Action::Top => model.transcript.to_top(),
         Action::Bottom => model.transcript.follow(),
-        Action::Send => send(model, cmds),
-        Action::Unqueue => unqueue(model, cmds),
+        Action::Send => send::send(model, cmds),
+        Action::Unqueue => send::unqueue(model, cmds),
         Action::QuitOrDelete if model.composer.is_empty() => close(model, GOODBYE_MS, cmds),
         Action::QuitOrDelete => change(model, Change::Delete, cmds),
         Action::Move(to) => go(model, to),
@@ -225,11 +223,11 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Form(key) => form::act(model, key, cmds),
         Action::Complete(key) => complete::act(model, key, cmds),
         Action::Pick(key) => pick::act(model, key, cmds),
-        Action::Find(key) => find::act(model, key, cmds),
+        Action::Find(key) => find::act(model, key),
         Action::Select(key) => select::act(model, key, cmds),
         Action::InHelp(key) => help::act(model, key, cmds),
         Action::SearchHistory => pick::search(model, cmds),
-        Action::Stash => stash(model),
+        Action::Stash => send::stash(model),
         Action::EditOutside => outside::open(model, cmds),
         Action::Chord => model.chord = Chord::Begun,
         Action::TogglePanel => {
@@ -293,24 +291,6 @@ fn go(model: &mut Model, to: Move) {
     }
 }
 
-pub fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    if model.composer.editor.break_at_backslash() {
-        return model.composer.touched(model.now_ms);
-    }
-    if model.composer.editor.text().trim().is_empty() {
-        return;
-    }
-    let text = model.composer.take();
-    // The kept draft is out of date now; an empty one replaces it.
-    model.composer.unsaved_since = Some(model.now_ms);
-    // The owner understands the line in the same way; all else than prompts it answers at once.
-    if let (Some(_), Entry::Prompt { text }) = (&model.turn, dispatch(&text)) {
-        model.queue.push(text);
-    }
-    model.transcript.follow();
-    cmds.push(Cmd::Send(Ask::Line { text }));
-}
-
 fn toggle_mouse(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let (mode, words) = match model.mouse {
         MouseMode::Ours => (MouseMode::Terminals, "the mouse is the terminal's: it marks and copies"),
@@ -319,139 +299,6 @@ fn toggle_mouse(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.mouse = mode;
     cmds.push(Cmd::Mouse(mode));
     flash(model, words);
-}
-
-/// Shows the pasted block right before the cursor as the text it is; tells whether there was one.
-fn expand(model: &mut Model) -> bool {
-    if model.focus != Focus::Composer || model.overlay != Overlay::None || model.find.is_some() {
-        return false;
-    }
-    match model.composer.editor.expand() {
-        Expanded::NoChip => return false,
-        Expanded::Yes => model.composer.touched(model.now_ms),
-        Expanded::TooLarge => {
-            let editor = key_and(model, Context::Text, Action::EditOutside, " opens it in your editor");
-            say(model, &format!("too large to be shown here{editor}"));
-        }
-    }
-    true
-}
-
-/// Two spaces, this person's key for an action, and the words behind it; nothing where no key does it.
-fn key_and(model: &Model, context: Context, action: Action, words: &str) -> String {
-    match model.keymap.shown(context, action) {
-        key if key.is_empty() => key,
-        key => format!("  {key}{words}"),
-    }
-}
-
-fn stash(model: &mut Model) {
-    match model.composer.stash() {
-        Stashed::Aside => {
-            let back = key_and(model, Context::Composer, Action::Stash, " on an empty line brings it back");
-            flash(model, &format!("put aside{back}"));
-        }
-        Stashed::Swapped => flash(model, "changed places with the text put aside"),
-        Stashed::Back => {}
-        Stashed::Nothing => return flash(model, "nothing to put aside"),
-    }
-    model.composer.touched(model.now_ms);
-}
-
-/// Takes the newest queued line back into the composer.
-fn unqueue(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let Some(mut text) = model.queue.pop() else { return };
-    cmds.push(Cmd::Send(Ask::Op(Op::TakeBack { parts: vec![UserPart::Text { text: text.clone() }] })));
-    if !model.composer.is_empty() {
-        text = format!("{text}\n{}", model.composer.editor.text());
-    }
-    model.composer.editor.replace(&text);
-    model.composer.touched(model.now_ms);
-}
-
-/// Closes the innermost thing; with nothing open, interrupts.
-fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    if model.overlay != Overlay::None {
-        help::escape(model);
-    } else if model.find.is_some() && model.focus == Focus::Composer {
-        model.find = None;
-    } else if model.completion.is_open() {
-        model.completion.dismiss();
-    } else if model.focus == Focus::Transcript {
-        select::escape(model);
-    } else if model.focus == Focus::Card {
-        card::escape(model, cmds);
-    } else if model.runs() {
-        stop(model, cmds);
-    } else {
-        stop_beginning(cmds);
-        model.flash = None;
-        model.transcript.follow();
-    }
-}
-
-/// Ctrl+C: stops what runs, else clears the draft into the history; twice, quits.
-fn interrupt(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    if model.armed_until.is_some() {
-        return close(model, GOODBYE_MS, cmds);
-    }
-    let again = again(model);
-    if model.runs() {
-        stop(model, cmds);
-        flash(model, &stopping(&again));
-    } else if model.composer.is_empty() {
-        stop_beginning(cmds);
-        flash(model, &again);
-    } else {
-        model.composer.take();
-        model.composer.touched(model.now_ms);
-        let back = model.keymap.shown(Context::Composer, Action::Move(Move::Up));
-        flash(model, &format!("cleared, {back} brings it back  {again}"));
-    }
-    model.armed_until = Some(model.now_ms + ARMED_MS);
-}
-
-/// What was told to stop has ended: of the words for it, those hold on that tell what the key does next.
-pub(super) fn stopped(model: &mut Model) {
-    let again = again(model);
-    if model.armed_until.is_some()
-        && let Some((words, _)) = &mut model.flash
-        && *words == stopping(&again)
-    {
-        *words = again;
-    }
-}
-
-fn again(model: &Model) -> String {
-    format!("{} again quits", model.keymap.shown(Context::Global, Action::Interrupt))
-}
-
-fn stopping(again: &str) -> String {
-    format!("stopping…  {again}")
-}
-
-/// What was just sent may have begun without our knowing yet. The owner drops the word where nothing runs.
-fn stop_beginning(cmds: &mut Vec<Cmd>) {
-    cmds.push(Cmd::Send(Ask::Op(Op::Interrupt)));
-}
-
-fn stop(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    if let Some(turn) = &mut model.turn {
-        turn.stop = Stop::Asked;
-        cmds.push(Cmd::Send(Ask::Op(Op::Interrupt)));
-    }
-    if model.shell == Activity::Running {
-        cmds.push(Cmd::Send(Ask::StopShell));
-    }
-}
-
-fn retry_now(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    if let Some(retry) = &mut model.retry
-        && retry.state == RetryState::Counting
-    {
-        retry.state = RetryState::Sent;
-        cmds.push(Cmd::Send(Ask::Op(Op::RetryNow)));
-    }
 }
 
 fn scroll(model: &mut Model, by: Scroll) {

@@ -16,10 +16,12 @@ mod notice;
 mod outside;
 mod pick;
 mod select;
+mod send;
+mod stop;
 
 use super::batch::{Face, rows};
 use super::cells::batch::List;
-use super::cells::card::{Drawn, Frame, Holds, draw};
+use super::cells::card::{Drawn, Frame, Holds, draw, prepare, prepare_detail};
 use super::cells::{self, Cell, CellKind};
 use super::model::{ARMED_MS, WORD_MS};
 use super::model::{CardView, Focus, GOODBYE_MS, HANGUP_MS, Life, Model, RetryState};
@@ -124,15 +126,19 @@ fn lay_out(model: &mut Model) {
     let position = model.cards.position();
     let columns = model.card_columns();
     let header = model.header.as_ref();
-    let frame = Frame { look: &look, holds, rows: pane, columns, position, header };
+    let frame = Frame { look: &look, keymap: &model.keymap, holds, rows: pane, columns, position, header };
     let drawn = match model.face() {
         Face::Nothing => Drawn::default(),
-        Face::One(_) => model.cards.current().map(|card| draw(card, &frame)).unwrap_or_default(),
+        Face::One(_) => match model.cards.current_mut() {
+            Some(card) => {
+                prepare(card, &frame);
+                draw(card, &frame)
+            }
+            None => Drawn::default(),
+        },
         Face::List(_) => {
             let width = cells::batch::detail_width(&frame);
-            for card in model.cards.shown_mut().filter(|card| card.height.is_none_or(|(at, _)| at != width)) {
-                card.height = Some((width, cells::card::body_height(card, width, model.glyphs)));
-            }
+            model.cards.shown_mut().for_each(|card| prepare_detail(card, &frame, width));
             let rows = rows(&model.cards);
             cells::batch::draw(&List { rows: &rows, cursor: position.0 - 1, batch: &model.batch }, &frame)
         }

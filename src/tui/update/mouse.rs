@@ -4,6 +4,7 @@
 
 use super::{card, help, pick, select};
 use crate::tui::cells::Cell;
+use crate::tui::completion::Area;
 use crate::tui::composer::{Position, Rows};
 use crate::tui::keys::{Action, Context, PickKey, Scroll};
 use crate::tui::line::cells;
@@ -112,6 +113,7 @@ fn press(model: &mut Model, mouse: Mouse) {
         return;
     }
     match place(model, mouse) {
+        Place::Pane(row) if is_on_popup(model, row, mouse) => press_popup(model, row),
         Place::Pane(row) if is_on_pill(model, row, mouse) => model.transcript.follow(),
         Place::Pane(row) => {
             let column = usize::from(mouse.column);
@@ -124,6 +126,20 @@ fn press(model: &mut Model, mouse: Mouse) {
         }
         Place::Composer(row) => press_composer(model, row, usize::from(mouse.column)),
         Place::Elsewhere => {}
+    }
+}
+
+/// The popup lies over the pane: no press goes through it.
+fn is_on_popup(model: &Model, row: usize, mouse: Mouse) -> bool {
+    let column = usize::from(mouse.column);
+    Area::of(model, model.areas().pane).is_some_and(|(_, area)| area.holds(row, column))
+}
+
+/// Goes to a row of the popup; taking it is another key's.
+fn press_popup(model: &mut Model, row: usize) {
+    let at = Area::of(model, model.areas().pane).and_then(|(_, area)| area.row_at(row));
+    if let (Some(at), Some(popup)) = (at, &mut model.completion.popup) {
+        popup.choose(at);
     }
 }
 

@@ -67,9 +67,3 @@ pub fn column(line: Line, width: usize) -> Line {
     line.pad_to(width);
     line
 }
-
-/// Which of `count` rows are shown in `room` rows so that `chosen` is among them.
-pub fn window(count: usize, chosen: usize, room: usize) -> std::ops::Range<usize> {
-    let from = (chosen + 1).saturating_sub(room).min(count.saturating_sub(room));
-    from..count.min(from + room)
-}

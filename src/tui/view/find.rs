@@ -36,7 +36,8 @@ fn right(model: &Model, find: &Find, width: usize) -> Line {
         Case::Counts => "Aa exact",
     };
     let glyphs = model.glyphs;
-    Line::of(format!(" {case} {} text+tools ", glyphs.dot), Role::Dim).with(glyphs.rule.repeat(2), Role::Dim)
+    let reach = find.reach.words();
+    Line::of(format!(" {case} {} {reach} ", glyphs.dot), Role::Dim).with(glyphs.rule.repeat(2), Role::Dim)
 }
 
 /// Cells for what is written.

@@ -1,6 +1,7 @@
 //! The list of keys, framed: a title with the filter above it, how to rebind below it.
 
 use crate::tui::help::{Edge, Help, Place};
+use crate::tui::keys::{Action, Context, Scroll};
 use crate::tui::line::Line;
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
@@ -14,8 +15,11 @@ pub fn lines(model: &Model, help: &Help, rows: usize) -> Vec<Line> {
     match place.edge {
         Edge::Title => {
             let filter = filter(model, help).with(" ", Role::Text);
-            let right =
-                if help.is_filtered() || left == 0 { filter } else { more(left).with(" ", Role::Text) };
+            let right = if help.is_filtered() || left == 0 {
+                filter
+            } else {
+                more(model, left).with(" ", Role::Text)
+            };
             let mut lines = vec![Line::spread(Line::of(" keys", Role::Heading), right, place.width)];
             lines.extend(shown.map(|line| Line::of(" ", Role::Text).joined(line)));
             lines
@@ -28,7 +32,7 @@ pub fn lines(model: &Model, help: &Help, rows: usize) -> Vec<Line> {
                 lines.push(inside(model, place, Line::new()));
             }
             let how = format!("rebind: [keys] in config.toml {} co keys --check", model.glyphs.dot);
-            let right = if left == 0 { Line::new() } else { more(left) };
+            let right = if left == 0 { Line::new() } else { more(model, left) };
             lines.push(border(model, place, Line::of(how, Role::Dim), right, 2));
             lines
         }
@@ -39,8 +43,12 @@ fn filter(model: &Model, help: &Help) -> Line {
     Line::of("filter: ", Role::Dim).with(&help.filter, Role::User).with(model.glyphs.cursor, Role::Dim)
 }
 
-fn more(lines: usize) -> Line {
-    Line::of(format!("{lines} more lines, PgDn"), Role::Waiting)
+fn more(model: &Model, lines: usize) -> Line {
+    let words = match model.keymap.shown(Context::Global, Action::Scroll(Scroll::PageDown)) {
+        key if key.is_empty() => format!("{lines} more lines"),
+        key => format!("{lines} more lines, {key}"),
+    };
+    Line::of(words, Role::Waiting)
 }
 
 fn inside(model: &Model, place: Place, line: Line) -> Line {

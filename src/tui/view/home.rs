@@ -53,8 +53,11 @@ pub fn lines(model: &Model) -> Vec<Line> {
     let completes = model.keymap.shown(Context::Completion, Action::Complete(CompleteKey::Accept));
     let completes = if completes.is_empty() { completes } else { format!("; {completes} completes them") };
     let commands = format!("the commands{completes}");
+    let send = model.keymap.shown(Context::Composer, Action::Send);
+    let send = if send.is_empty() { send } else { format!(", then {send}") };
+    let write = format!("what you want done{send}");
     let starts = [
-        ("Write", "what you want done, then Enter"),
+        ("Write", write.as_str()),
         ("/help", commands.as_str()),
         ("@", "mentions a file of this folder"),
         ("!ls", "runs a command yourself, no model involved"),

@@ -70,12 +70,11 @@ impl<'a> Marks<'a> {
 }
 
 fn found(model: &Model, find: &Find) -> Vec<Found> {
-    let query = find.query();
     let number = find.number();
     let mut out = Vec::new();
     for at in model.transcript.seen() {
         let Some(cell) = model.transcript.cells().get(at) else { continue };
-        let places = query.places(cell.lines_from(0));
+        let places = find.places(at, cell);
         let current = find.current.filter(|current| current.cell == at).map(|current| current.nth);
         let current = current.map(|nth| nth.min(places.len().saturating_sub(1)));
         for (nth, place) in places.into_iter().enumerate() {

@@ -127,18 +127,8 @@ fn doing(turn: &Turn, spinner: &str) -> String {
 fn running(model: &Model) -> Vec<(&CallRow, Duration)> {
     let newest = model.transcript.cells().iter().rev().take(LOOKED_AT);
     let mut rows: Vec<_> = newest
-        .filter_map(|cell| match &cell.kind {
-            CellKind::Call(row) => Some((row.as_ref(), row.running_for(model.now_ms)?)),
-            CellKind::User { .. }
-            | CellKind::Answer(_)
-            | CellKind::Thinking(_)
-            | CellKind::CallDraft(_)
-            | CellKind::Settled { .. }
-            | CellKind::Local { .. }
-            | CellKind::Shell(_)
-            | CellKind::Failure { .. }
-            | CellKind::Note { .. } => None,
-        })
+        .filter_map(|cell| if let CellKind::Call(row) = &cell.kind { Some(row.as_ref()) } else { None })
+        .filter_map(|row| Some((row, row.running_for(model.now_ms)?)))
         .collect();
     rows.reverse();
     rows

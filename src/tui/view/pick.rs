@@ -1,8 +1,9 @@
 //! The lists to pick from.
 
-use super::boxed::{Boxed, column, window};
+use super::boxed::{Boxed, column};
 use crate::frontend::link::SessionLine;
 use crate::stdx::text::{one_line_summary, sanitize_line};
+use crate::tui::completion::window;
 use crate::tui::composer::Rows;
 use crate::tui::fuzzy::{Like, Query, marked};
 use crate::tui::keys::{Action, Context, PickKey};

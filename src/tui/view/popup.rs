@@ -2,29 +2,17 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::boxed::{Boxed, column, window};
-use crate::tui::completion::{Place, Popup, Row, Wait};
+use super::boxed::{Boxed, column};
+use crate::tui::completion::{Area, Place, Popup, ROOMY, Row, Wait};
 use crate::tui::fuzzy::marked;
 use crate::tui::line::{Ink, Line, cells};
-use crate::tui::model::{Focus, Model, Overlay};
+use crate::tui::model::Model;
 use crate::tui::theme::Role;
-
-/// Rows of a popup where there is room for them.
-const MOST: usize = 8;
-
-/// From this width on a command's usage stands in a column of its own.
-const ROOMY: usize = 100;
 
 /// Its lines, at most `rows`; none while it is closed.
 pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
-    let covered = model.overlay != Overlay::None || model.focus != Focus::Composer;
-    let Some(popup) = model.completion.popup.as_ref().filter(|_| !covered && rows >= 4) else {
-        return Vec::new();
-    };
-    let pane = model.pane_columns();
-    let width = pane.min(if pane >= ROOMY { ROOMY } else { 66 });
-    let room = rows.saturating_sub(3).clamp(1, MOST);
-    let shown = window(popup.rows.len(), popup.chosen, room);
+    let Some((popup, area)) = Area::of(model, rows) else { return Vec::new() };
+    let (width, shown) = (area.width, area.shown);
     let count = match popup.wait {
         Wait::Looking => "looking…".to_owned(),
         Wait::Nothing => format!("{}-{} of {}", shown.start + 1, shown.end, popup.found),

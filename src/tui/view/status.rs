@@ -106,13 +106,15 @@ const SESSIONS: &[Hint] = &[
 ];
 const SEARCHING: &[Hint] = &[
     (Context::Find, &[Action::Find(FindKey::Next)], " then n/N next, previous"),
+    (Context::Find, &[Action::Find(FindKey::Tools)], " tool output"),
     (Context::Global, &[Action::Escape], " close"),
 ];
 const FOUND: &[Hint] = &[
     (Context::Found, &[Action::Find(FindKey::Next), Action::Find(FindKey::Previous)], " next, previous"),
     (Context::Found, &[Action::Find(FindKey::Edit)], " edit"),
-    (Context::Global, &[Action::FoldDetails], " details"),
+    (Context::Found, &[Action::Find(FindKey::Tools)], " tool output"),
     (Context::Global, &[Action::Escape], " close"),
+    (Context::Global, &[Action::FoldDetails], " details"),
 ];
 const READING: &[Hint] = &[
     (Context::Transcript, &[Action::Select(SelectKey::Previous), Action::Select(SelectKey::Next)], " blocks"),

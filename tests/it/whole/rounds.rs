@@ -33,8 +33,8 @@ fn go_to(screen: &mut Terminal, file: &str) {
             std::cmp::Ordering::Less => screen.keys("<down>"),
             std::cmp::Ordering::Greater => screen.keys("<up>"),
         }
-        // A key within the guard time moves nothing; the next look finds out.
-        screen.is_gone_within(Duration::from_millis(200), shown.lines().nth(at).unwrap_or_default());
+        // A key within the guard time moves nothing and begins it anew; the next look finds out.
+        screen.is_gone_within(Duration::from_millis(700), shown.lines().nth(at).unwrap_or_default());
     }
     panic!("no way to {file}\n{}", screen.screen());
 }

@@ -1,12 +1,11 @@
 //! What is to be known beside what would happen: why it asks, where it would run, what can be taken back.
 
-use super::{Frame, body};
+use super::Frame;
 use crate::frontend::link::Header;
 use crate::stdx::text::{expand_tabs, one_line_summary};
 use crate::tool::{Access, Undo};
 use crate::tui::cards::Card;
 use crate::tui::cells::Fold;
-use crate::tui::cells::diff::{Layout, Page};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
 
@@ -37,17 +36,8 @@ pub fn facts(card: &Card, frame: &Frame<'_>, width: usize) -> Vec<Line> {
     lines
 }
 
-/// The body, and below it every reason on its own lines once `w` asked for them.
-pub fn whole(card: &Card, layout: &Layout<'_>, columns: usize, header: Option<&Header>) -> Page {
-    let mut page = body(card, layout, columns);
-    if card.why == Fold::Open {
-        page.lines.push(Line::new());
-        page.lines.extend(reasons(card, layout.width, header));
-    }
-    page
-}
-
-fn reasons(card: &Card, width: usize, header: Option<&Header>) -> Vec<Line> {
+/// Every reason on its own lines.
+pub(super) fn reasons(card: &Card, width: usize, header: Option<&Header>) -> Vec<Line> {
     let request = &card.request;
     let mut lines = Vec::new();
     let mut fact = |name: &str, text: &str, role: Role| {
@@ -74,7 +64,7 @@ fn reasons(card: &Card, width: usize, header: Option<&Header>) -> Vec<Line> {
 }
 
 /// The folder it would run in; for what may touch anything also what holds it.
-fn place(card: &Card, header: Option<&Header>) -> String {
+pub(super) fn place(card: &Card, header: Option<&Header>) -> String {
     let Some(header) = header else { return String::new() };
     let folder = header.workspace.display();
     match card.request.plan.access {

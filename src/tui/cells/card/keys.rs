@@ -4,6 +4,7 @@ use super::{Holds, NARROW, Sheet};
 use crate::tui::cards::{Card, Stage};
 use crate::tui::cells::Fold;
 use crate::tui::composer::Rows;
+use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
 
@@ -13,7 +14,9 @@ impl Sheet<'_> {
         let mut lines = Vec::new();
         match &card.stage {
             Stage::Confirming(_) => {
-                lines.push(Line::of("HIGH: y once more to approve, Esc back", Role::High));
+                let again = (Context::Card, Action::Card(CardKey::Yes), "once more to approve");
+                let asked = [again, (Context::Global, Action::Escape, "back")];
+                lines.push(Line::of(self.frame.keymap.told("HIGH", &asked), Role::High));
             }
             Stage::Reason(editor) => {
                 lines.push(Line::of("no: tell the model why (optional)", Role::Text));
@@ -34,48 +37,46 @@ impl Sheet<'_> {
     }
 
     pub(super) fn keys(&self, card: &Card) -> Line {
+        let (keymap, dot) = (self.frame.keymap, self.frame.look.glyphs.dot);
         if self.frame.holds == Holds::Nothing {
-            return keys_line(&[("Tab", "or Alt+A: decide")], self.frame.look.glyphs.dot);
+            return keys_line(&decide(keymap), dot);
         }
-        let tool = card.request.tool.as_str();
-        let always = if tool == "shell" {
-            "exactly this command, this session".to_owned()
-        } else {
-            format!("{tool}, this session")
-        };
-        let mut keys: Vec<(&str, &str)> = match &card.stage {
-            Stage::Reason(_) => vec![("Enter", "send the no"), ("Ctrl+G", "$EDITOR"), ("Esc", "back")],
-            Stage::Deciding(_) => vec![("Tab", "back to writing")],
+        let mut keys = match &card.stage {
+            Stage::Reason(_) => keymap.hints(&[
+                (Context::Reason, Action::Card(CardKey::SendNo), "send the no"),
+                (Context::Text, Action::EditOutside, "$EDITOR"),
+                (Context::Global, Action::Escape, "back"),
+            ]),
+            Stage::Deciding(_) => keymap.hints(&[(Context::Global, Action::ToggleFocus, "back to writing")]),
             Stage::Asking | Stage::Confirming(_) | Stage::Editing(_) => {
-                vec![("y", if card.is_high() { "y yes" } else { "yes" }), ("n", "no…"), ("e", "edit")]
+                asking(card, self.escape(card), keymap)
             }
         };
-        if let Stage::Asking | Stage::Confirming(_) = &card.stage {
-            if !card.is_high() {
-                keys.push(("a", &always));
-            }
-            if card.hunks.count() > 0 {
-                keys.push(("1-9", "skip"));
-            }
-            keys.extend([whole_key(card), ("w", "why"), ("Esc", self.escape(card))]);
-        }
-        let long = keys_line(&keys, self.frame.look.glyphs.dot);
-        if long.width() + 6 <= self.width {
+        let room = self.width.saturating_sub(6);
+        let long = keys_line(&keys, dot);
+        if long.width() <= room {
             return long;
         }
-        for key in &mut keys {
-            key.1 = match key.0 {
-                _ if self.width < NARROW && key.0 != "Esc" => "",
-                "a" => "session",
-                _ => key.1,
-            };
+        for hint in &mut keys {
+            match hint.action {
+                Action::Escape => {}
+                _ if self.width < NARROW => hint.words.clear(),
+                Action::Card(CardKey::Always) => "session".clone_into(&mut hint.words),
+                _ => {}
+            }
         }
-        keys_line(&keys, self.frame.look.glyphs.dot)
+        if self.width < NARROW
+            && keys_line(&keys, dot).width() > room
+            && let Some(last) = keys.last_mut()
+        {
+            last.words.clear();
+        }
+        fitting(keys, dot, room)
     }
 }
 
 impl Sheet<'_> {
-    /// Where Esc leads from here: back from the first `y`, back to the list, or later.
+    /// Where Esc leads from here: back from the first yes, back to the list, or later.
     fn escape(&self, card: &Card) -> &'static str {
         let (_, of) = self.frame.position;
         match &card.stage {
@@ -86,25 +87,89 @@ impl Sheet<'_> {
     }
 }
 
-/// What `v` does next.
-pub fn whole_key(card: &Card) -> (&'static str, &'static str) {
+/// What the key of the whole does next.
+pub fn whole_words(card: &Card) -> &'static str {
     match card.whole {
-        Fold::Folded => ("v", "all"),
-        Fold::Open => ("v", "less"),
+        Fold::Folded => "all",
+        Fold::Open => "less",
     }
 }
 
+/// The keys of a card that asks.
+fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
+    let tool = card.request.tool.as_str();
+    let always = if tool == "shell" {
+        "exactly this command, this session".to_owned()
+    } else {
+        format!("{tool}, this session")
+    };
+    let (context, yes) = (Context::Card, Action::Card(CardKey::Yes));
+    let twice = if card.is_high() { format!("{} yes", keymap.shown(context, yes)) } else { "yes".to_owned() };
+    let mut keys = keymap.hints(&[
+        (context, yes, &twice),
+        (context, Action::Card(CardKey::No), "no…"),
+        (context, Action::Card(CardKey::Edit), "edit"),
+    ]);
+    if !card.is_high() {
+        keys.extend(keymap.hints(&[(context, Action::Card(CardKey::Always), &always)]));
+    }
+    keys.extend(skips(card, keymap));
+    keys.extend(keymap.hints(&[
+        (context, Action::Card(CardKey::Whole), whole_words(card)),
+        (context, Action::Card(CardKey::Why), "why"),
+        (Context::Global, Action::Escape, escape),
+    ]));
+    keys
+}
+
+/// The keys that skip a hunk, as one hint.
+fn skips(card: &Card, keymap: &Keymap) -> Option<Hint> {
+    let action = |hunk| Action::Card(CardKey::Hunk(hunk));
+    let keys: Vec<String> = (1..=9).map(|hunk| keymap.shown(Context::Card, action(hunk))).collect();
+    let are_digits = keys.iter().zip(1..).all(|(key, hunk)| *key == hunk.to_string());
+    let key = match card.hunks.count() {
+        0 => return None,
+        _ if are_digits => "1-9".to_owned(),
+        count => {
+            let bound = keys.into_iter().take(count).filter(|key| !key.is_empty());
+            bound.collect::<Vec<_>>().join(" ")
+        }
+    };
+    (!key.is_empty()).then(|| Hint { action: action(1), key, words: "skip".to_owned() })
+}
+
+/// How what waits gets the keys.
+pub fn decide(keymap: &Keymap) -> Vec<Hint> {
+    let mut keys = keymap.hints(&[
+        (Context::Global, Action::ToggleFocus, "decide"),
+        (Context::Global, Action::FocusCard, "decide"),
+    ]);
+    if let [first, other] = &mut keys[..] {
+        first.words = format!("or {}: decide", other.key);
+    }
+    keys.truncate(1);
+    keys
+}
+
 /// Keys and what they do, side by side.
-pub fn keys_line(keys: &[(&str, &str)], dot: &str) -> Line {
+pub fn keys_line(keys: &[Hint], dot: &str) -> Line {
     let mut line = Line::new();
-    for (index, (key, words)) in keys.iter().enumerate() {
+    for (index, hint) in keys.iter().enumerate() {
         if index > 0 {
             line = line.with(format!(" {dot} "), Role::Dim);
         }
-        line = line.with(key, Role::Key);
-        if !words.is_empty() {
-            line = line.with(format!(" {words}"), Role::Dim);
+        line = line.with(&hint.key, Role::Key);
+        if !hint.words.is_empty() {
+            line = line.with(format!(" {}", hint.words), Role::Dim);
         }
     }
     line
+}
+
+/// The same in `room` cells: what there is no room for is dropped from the end, but for the last.
+pub fn fitting(mut keys: Vec<Hint>, dot: &str, room: usize) -> Line {
+    while keys.len() > 2 && keys_line(&keys, dot).width() > room {
+        keys.remove(keys.len() - 2);
+    }
+    keys_line(&keys, dot)
 }

@@ -1,0 +1,172 @@
+//! What the running turn says, as lines. Called by the state, for what does not wait behind a question.
+
+use std::time::Duration;
+
+use super::approvals::State;
+use super::state::{GATHER_MS, Lines, Plain, ThinkingShown};
+use super::words;
+use crate::agent::port::{Event, Settled};
+use crate::approval::{Approval, Decider, RequestId};
+use crate::history::TurnEnd;
+use crate::message::{ToolCall, ToolReturn, UserPart};
+
+/// What is known of a call.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    summary: String,
+    /// The person was asked: that it starts answers them.
+    was_asked: bool,
+    started: bool,
+}
+
+impl Plain {
+    pub(super) fn event(&mut self, event: Event) {
+        match event {
+            Event::Prompted { parts } => self.prompted(&parts),
+            Event::TextDelta { text } => {
+                self.end_thinking();
+                self.page.flow(&text);
+            }
+            Event::TextCommitted { .. } => {
+                self.end_thinking();
+                self.page.flow_end();
+            }
+            Event::ThinkingDelta { text } => self.thinking(&text),
+            Event::ThinkingCommitted { .. } => self.end_thinking(),
+            Event::ToolArgs { .. } | Event::ToolProgress { .. } | Event::Usage { .. } => {}
+            Event::ToolCall { call } => {
+                self.end_thinking();
+                self.calls.entry(call.id).or_default();
+            }
+            Event::ToolPlanned { call, plan } => {
+                self.calls.entry(call.id).or_default().summary = plan.summary;
+            }
+            Event::ToolRunning { call } => self.running(&call),
+            Event::ToolReturn { call, returned } => self.returned(&call, &returned),
+            Event::ApprovalNeeded { request } => {
+                self.end_thinking();
+                let known = self.calls.entry(request.call.clone()).or_default();
+                known.summary.clone_from(&request.plan.summary);
+                known.was_asked = true;
+                self.approvals.add(request);
+                self.ask_at = self.now_ms + GATHER_MS;
+            }
+            Event::ApprovalSettled { request, settled } => self.settled(&request, &settled),
+            Event::Retry { class, message, wait, attempt, of } => {
+                let provider = self.header.as_ref().map_or("the provider", |header| &header.provider);
+                let text = words::retry(class, &message, provider, wait, (attempt, of));
+                self.page.line(&text);
+            }
+            Event::PartialReset => {
+                self.page.flow_void();
+                self.thinking_since = None;
+                self.page.line("The reply broke off and starts again.");
+            }
+            Event::Compacted { dropped } => {
+                let text =
+                    format!("{dropped} older messages were left out, so that the rest fits the model.");
+                self.page.line(&text);
+            }
+            Event::Status { text } => self.page.line(&text),
+            Event::TurnEnded { end } => self.turn_ended(&end),
+        }
+    }
+
+    pub(super) fn prompted(&mut self, parts: &[UserPart]) {
+        for part in parts {
+            match part {
+                UserPart::Text { text } if self.echoed.as_deref().map(str::trim) == Some(text.trim()) => {
+                    self.echoed = None;
+                }
+                UserPart::Text { text } => self.said(text),
+                UserPart::Image { media_type, .. } => self.page.line(&format!("An image ({media_type}).")),
+                UserPart::Note { kind, text } => self.page.line(&words::note(kind, text)),
+            }
+        }
+    }
+
+    /// What the person said, of one line or of several.
+    fn said(&mut self, text: &str) {
+        let mut lines = text.trim_end().split('\n');
+        self.page.line(&format!("You: {}", lines.next().unwrap_or_default()));
+        lines.for_each(|line| self.page.block(&format!("{line}\n"), "  "));
+    }
+
+    fn thinking(&mut self, text: &str) {
+        if self.thinking_since.is_none() {
+            self.thinking_since = Some(self.now_ms);
+            self.page.line("Thinking.");
+        }
+        if self.setup.thinking == ThinkingShown::Whole {
+            self.page.flow(text);
+        }
+    }
+
+    fn end_thinking(&mut self) {
+        if let Some(since) = self.thinking_since.take() {
+            let took = Duration::from_millis(self.now_ms.saturating_sub(since));
+            self.page.line(&format!("Thought for {}.", words::seconds(took)));
+        }
+    }
+
+    fn running(&mut self, call: &ToolCall) {
+        let known = self.calls.entry(call.id.clone()).or_default();
+        if known.was_asked && !known.started {
+            known.started = true;
+            let text = format!("{}, started.", words::tool_of(call.name.as_str(), &known.summary));
+            self.page.line(&text);
+        }
+    }
+
+    fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) {
+        let known = self.calls.remove(&call.id).unwrap_or_default();
+        let (line, tail) = words::returned(call.name.as_str(), &known.summary, returned);
+        self.page.line(&line);
+        if let Some(tail) = tail {
+            self.page.block(&tail, "  ");
+        }
+    }
+
+    fn settled(&mut self, id: &RequestId, settled: &Settled) {
+        let Some(entry) = self.approvals.get(id) else { return };
+        let (number, sent) = (entry.number, entry.state == State::Sent);
+        let was_open = self.approvals.open.as_ref().is_some_and(|open| open.request.id == *id);
+        let stays = match settled {
+            Settled::Decided { approval: Approval::Later, .. } | Settled::Detached => true,
+            Settled::Decided { approval: Approval::Approve { .. } | Approval::Deny { .. }, .. }
+            | Settled::Withdrawn
+            | Settled::Replaced => false,
+        };
+        let put_off_already = stays && entry.state == State::Aside;
+        if stays {
+            self.approvals.put_off(id);
+        } else {
+            self.approvals.remove(id);
+        }
+        let ours = sent && matches!(settled, Settled::Decided { by: Decider::Tui, .. });
+        if ours || put_off_already {
+            return;
+        }
+        if let Some(text) = words::settled(settled, number.max(1)) {
+            self.page.line(&text);
+        } else if was_open {
+            self.page.line(&format!("Approval {number} is asked again."));
+        }
+    }
+
+    fn turn_ended(&mut self, end: &TurnEnd) {
+        self.end_thinking();
+        self.page.flow_end();
+        self.calls.clear();
+        if *end == TurnEnd::Deferred {
+            // The words below say so.
+            self.told_waiting = self.approvals.count(State::Aside) + self.approvals.count(State::Sent);
+        }
+        let closes_pipe = self.lines == Lines::Ended && *end == TurnEnd::Deferred;
+        if closes_pipe {
+            self.page.line("The turn waits for its approvals: co approvals lists them, co resume goes on.");
+        } else if let Some(text) = words::turn_end(end) {
+            self.page.line(&text);
+        }
+    }
+}

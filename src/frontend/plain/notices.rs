@@ -1,0 +1,165 @@
+//! What the owner says outside of a turn's events, as lines. Called by the state.
+
+use super::state::{Activity, Awaiting, Echo, Life, Plain};
+use super::words;
+use crate::frontend::link::{Header, Notice, Tone};
+use crate::message::{Message, UserPart};
+use crate::stdx::text::one_line_summary;
+
+impl Plain {
+    pub(super) fn notice(&mut self, notice: Notice) {
+        match notice {
+            Notice::Header(header) => self.header(header),
+            Notice::Transcript { messages } => self.transcript(&messages),
+            Notice::Draft { text } => {
+                self.answered();
+                self.awaiting = Awaiting::Nothing;
+                let text = one_line_summary(&text, 300);
+                self.page.line(&format!("Written before and not sent: {text}"));
+            }
+            // Nothing is completed, searched or shown beside a list here.
+            Notice::Inputs { .. }
+            | Notice::Earlier { .. }
+            | Notice::Known { .. }
+            | Notice::Files { .. }
+            | Notice::Preview { .. } => {}
+            Notice::Sessions { sessions } => self.sessions = sessions,
+            Notice::PickSession { query } => self.pick_session(&query),
+            Notice::Entered => self.entered(),
+            Notice::Keys { filter: _ } => {
+                self.answered();
+                self.said_by_co("keys of plain mode", words::KEYS);
+            }
+            Notice::TurnBegan => self.turn = Activity::Running,
+            Notice::Idle => self.idle(),
+            Notice::Local { title, text, tone } => {
+                self.answered();
+                self.local(&title, &text, tone);
+            }
+            Notice::ShellBegan { command } => {
+                self.shell = Activity::Running;
+                if self.setup.echo == Echo::Unseen {
+                    self.page.line(&format!("Command: {command}"));
+                }
+            }
+            Notice::ShellOutput { text } => self.page.flow(&text),
+            Notice::ShellEnded { outcome, took } => {
+                self.shell = Activity::Idle;
+                self.awaiting = Awaiting::Nothing;
+                self.page.line(&format!("Command ended: {outcome}, after {}.", words::seconds(took)));
+            }
+            Notice::Waiting { requests } => {
+                self.answered();
+                for number in self.approvals.replace(requests) {
+                    self.page.line(&format!("Approval {number} was decided elsewhere."));
+                }
+            }
+            Notice::Goodbye { lines } => {
+                self.page.end_line();
+                lines.iter().for_each(|line| self.page.line(&line.replace(" · ", ", ")));
+                self.life = Life::Over;
+            }
+        }
+    }
+
+    /// The turn and what it said are of a session that was left.
+    pub(super) fn forget_turn(&mut self) {
+        self.page.flow_end();
+        self.held.clear();
+        self.calls.clear();
+        self.thinking_since = None;
+        self.echoed = None;
+        (self.messages, self.told_waiting) = (0, 0);
+    }
+
+    /// The owner answered the line of a pipe that was no prompt.
+    pub(super) fn answered(&mut self) {
+        match self.awaiting {
+            Awaiting::Answer => self.awaiting = Awaiting::Nothing,
+            Awaiting::Shell if self.shell == Activity::Idle => self.awaiting = Awaiting::Nothing,
+            Awaiting::Nothing | Awaiting::Idle | Awaiting::Shell => {}
+        }
+    }
+
+    fn idle(&mut self) {
+        self.turn = Activity::Idle;
+        self.awaiting = Awaiting::Nothing;
+        self.echoed = None;
+        for number in self.approvals.undecide() {
+            self.page.line(&format!("The answer to approval {number} did not count; it still waits."));
+        }
+    }
+
+    fn header(&mut self, header: Header) {
+        self.answered();
+        if self.header.is_none() {
+            let Header { provider, model, workspace, isolation, .. } = &header;
+            let folder = workspace.display();
+            self.page.line(&format!("co, {provider} {model}, {isolation}, in {folder}."));
+            self.page.line("Type a prompt, or /help for commands. Ctrl+C stops what runs, Ctrl+D leaves.");
+        }
+        self.header = Some(header);
+    }
+
+    fn transcript(&mut self, messages: &[Message]) {
+        self.answered();
+        let before = std::mem::replace(&mut self.messages, messages.len());
+        match (before, messages.len()) {
+            (0, 0) => {}
+            (_, 0) => self.page.line("The conversation starts afresh."),
+            (before, now) if before < now => {
+                if before == 0 {
+                    self.page.line(&format!("The conversation so far has {now} messages. Its last ones:"));
+                }
+                let from = if before == 0 { last_exchange(messages) } else { before };
+                messages[from..].iter().for_each(|message| self.message(message));
+            }
+            (_, _) => {}
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        match message {
+            Message::User { parts } => self.prompted(parts),
+            Message::Assistant(reply) => {
+                self.page.flow(&reply.text());
+                self.page.flow_end();
+                for call in reply.calls() {
+                    self.page.line(&format!("{}.", words::tool_of(call.name.as_str(), "")));
+                }
+            }
+            Message::ToolReturns { .. } => {}
+        }
+    }
+
+    fn local(&mut self, title: &str, text: &str, tone: Tone) {
+        let text = text.trim_end();
+        let word = match tone {
+            Tone::Plain => return self.said_by_co(title, text),
+            Tone::Warning => "Warning",
+            Tone::Error => "Error",
+        };
+        // What was to follow from the last line does not.
+        if self.turn == Activity::Idle {
+            self.awaiting = Awaiting::Nothing;
+        }
+        self.said_by_co(&format!("{word}, {title}"), text);
+    }
+
+    fn said_by_co(&mut self, title: &str, text: &str) {
+        if text.contains('\n') {
+            self.page.line(&format!("{title}:"));
+            return self.page.block(text, "  ");
+        }
+        self.page.line(&format!("{title}: {text}"));
+    }
+}
+
+/// Where the last prompt stands among the messages.
+fn last_exchange(messages: &[Message]) -> usize {
+    let prompt = |message: &Message| match message {
+        Message::User { parts } => parts.iter().any(|part| matches!(part, UserPart::Text { .. })),
+        Message::Assistant(_) | Message::ToolReturns { .. } => false,
+    };
+    messages.iter().rposition(prompt).unwrap_or(0)
+}

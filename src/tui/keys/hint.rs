@@ -1,0 +1,45 @@
+//! Hints: this person's keys and what they do, for borders, flashes and advice.
+//!
+//! What no key does is left out, so that no hint names a key that does something else. Pure.
+
+use super::{Action, Context, Keymap};
+
+/// What a hint is wanted for: where the key is pressed, what it does, and the words behind it.
+pub type Wanted<'a> = (Context, Action, &'a str);
+
+/// A key and what it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint {
+    pub action: Action,
+    pub key: String,
+    pub words: String,
+}
+
+impl Keymap {
+    pub fn hints(&self, wanted: &[Wanted<'_>]) -> Vec<Hint> {
+        let one = |(context, action, words): &Wanted<'_>| {
+            let key = self.shown(*context, *action);
+            (!key.is_empty()).then(|| Hint { action: *action, key, words: (*words).to_owned() })
+        };
+        wanted.iter().filter_map(one).collect()
+    }
+
+    /// The hints in a row: `PgDn to the end, v makes room`.
+    pub fn row(&self, wanted: &[Wanted<'_>]) -> String {
+        self.hints(wanted).iter().map(Hint::text).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What there is to say, and behind a colon the keys that help.
+    pub fn told(&self, words: &str, wanted: &[Wanted<'_>]) -> String {
+        match self.row(wanted) {
+            row if row.is_empty() => words.to_owned(),
+            row => format!("{words}: {row}"),
+        }
+    }
+}
+
+impl Hint {
+    fn text(&self) -> String {
+        if self.words.is_empty() { self.key.clone() } else { format!("{} {}", self.key, self.words) }
+    }
+}

@@ -1,0 +1,77 @@
+//! What becomes of the text in the composer: sent, taken back, put aside, a paste in it unfolded.
+
+use super::{flash, say};
+use crate::agent::port::Op;
+use crate::command::{Entry, dispatch};
+use crate::frontend::link::Ask;
+use crate::message::UserPart;
+use crate::tui::composer::{Expanded, Stashed};
+use crate::tui::keys::{Action, Context};
+use crate::tui::model::{Focus, Model, Overlay};
+use crate::tui::msg::Cmd;
+
+pub fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if model.composer.editor.break_at_backslash() {
+        return model.composer.touched(model.now_ms);
+    }
+    if model.composer.editor.text().trim().is_empty() {
+        return;
+    }
+    let text = model.composer.take();
+    // The kept draft is out of date now; an empty one replaces it.
+    model.composer.unsaved_since = Some(model.now_ms);
+    // The owner understands the line in the same way; all else than prompts it answers at once.
+    if let (Some(_), Entry::Prompt { text }) = (&model.turn, dispatch(&text)) {
+        model.queue.push(text);
+    }
+    model.transcript.follow();
+    cmds.push(Cmd::Send(Ask::Line { text }));
+}
+
+/// Shows the pasted block right before the cursor as the text it is; tells whether there was one.
+pub fn expand(model: &mut Model) -> bool {
+    if model.focus != Focus::Composer || model.overlay != Overlay::None || model.find.is_some() {
+        return false;
+    }
+    match model.composer.editor.expand() {
+        Expanded::NoChip => return false,
+        Expanded::Yes => model.composer.touched(model.now_ms),
+        Expanded::TooLarge => {
+            let editor = key_and(model, Context::Text, Action::EditOutside, " opens it in your editor");
+            say(model, &format!("too large to be shown here{editor}"));
+        }
+    }
+    true
+}
+
+/// Two spaces, this person's key for an action, and the words behind it; nothing where no key does it.
+fn key_and(model: &Model, context: Context, action: Action, words: &str) -> String {
+    match model.keymap.shown(context, action) {
+        key if key.is_empty() => key,
+        key => format!("  {key}{words}"),
+    }
+}
+
+pub fn stash(model: &mut Model) {
+    match model.composer.stash() {
+        Stashed::Aside => {
+            let back = key_and(model, Context::Composer, Action::Stash, " on an empty line brings it back");
+            flash(model, &format!("put aside{back}"));
+        }
+        Stashed::Swapped => flash(model, "changed places with the text put aside"),
+        Stashed::Back => {}
+        Stashed::Nothing => return flash(model, "nothing to put aside"),
+    }
+    model.composer.touched(model.now_ms);
+}
+
+/// Takes the newest queued line back into the composer.
+pub fn unqueue(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let Some(mut text) = model.queue.pop() else { return };
+    cmds.push(Cmd::Send(Ask::Op(Op::TakeBack { parts: vec![UserPart::Text { text: text.clone() }] })));
+    if !model.composer.is_empty() {
+        text = format!("{text}\n{}", model.composer.editor.text());
+    }
+    model.composer.editor.replace(&text);
+    model.composer.touched(model.now_ms);
+}

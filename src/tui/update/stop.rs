@@ -1,0 +1,93 @@
+//! The ways out: Esc closes the innermost thing, Ctrl+C stops what runs and then quits, a wait for a retry is cut short.
+
+use super::{card, close, flash, help, select};
+use crate::agent::port::Op;
+use crate::frontend::link::Ask;
+use crate::tui::keys::{Action, Context, Move};
+use crate::tui::model::{ARMED_MS, Activity, Focus, GOODBYE_MS, Model, Overlay, RetryState, Stop};
+use crate::tui::msg::Cmd;
+
+/// Closes the innermost thing; with nothing open, interrupts.
+pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if model.overlay != Overlay::None {
+        help::escape(model);
+    } else if model.find.is_some() && model.focus == Focus::Composer {
+        model.find = None;
+    } else if model.completion.is_open() {
+        model.completion.dismiss();
+    } else if model.focus == Focus::Transcript {
+        select::escape(model);
+    } else if model.focus == Focus::Card {
+        card::escape(model, cmds);
+    } else if model.runs() {
+        stop(model, cmds);
+    } else {
+        stop_beginning(cmds);
+        model.flash = None;
+        model.transcript.follow();
+    }
+}
+
+/// Ctrl+C: stops what runs, else clears the draft into the history; twice, quits.
+pub fn interrupt(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if model.armed_until.is_some() {
+        return close(model, GOODBYE_MS, cmds);
+    }
+    let again = again(model);
+    if model.runs() {
+        stop(model, cmds);
+        flash(model, &stopping(&again));
+    } else if model.composer.is_empty() {
+        stop_beginning(cmds);
+        flash(model, &again);
+    } else {
+        model.composer.take();
+        model.composer.touched(model.now_ms);
+        let back = model.keymap.shown(Context::Composer, Action::Move(Move::Up));
+        flash(model, &format!("cleared, {back} brings it back  {again}"));
+    }
+    model.armed_until = Some(model.now_ms + ARMED_MS);
+}
+
+/// What was told to stop has ended: of the words for it, those hold on that tell what the key does next.
+pub fn stopped(model: &mut Model) {
+    let again = again(model);
+    if model.armed_until.is_some()
+        && let Some((words, _)) = &mut model.flash
+        && *words == stopping(&again)
+    {
+        *words = again;
+    }
+}
+
+fn again(model: &Model) -> String {
+    format!("{} again quits", model.keymap.shown(Context::Global, Action::Interrupt))
+}
+
+fn stopping(again: &str) -> String {
+    format!("stopping…  {again}")
+}
+
+/// What was just sent may have begun without our knowing yet. The owner drops the word where nothing runs.
+fn stop_beginning(cmds: &mut Vec<Cmd>) {
+    cmds.push(Cmd::Send(Ask::Op(Op::Interrupt)));
+}
+
+fn stop(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if let Some(turn) = &mut model.turn {
+        turn.stop = Stop::Asked;
+        cmds.push(Cmd::Send(Ask::Op(Op::Interrupt)));
+    }
+    if model.shell == Activity::Running {
+        cmds.push(Cmd::Send(Ask::StopShell));
+    }
+}
+
+pub fn retry_now(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if let Some(retry) = &mut model.retry
+        && retry.state == RetryState::Counting
+    {
+        retry.state = RetryState::Sent;
+        cmds.push(Cmd::Send(Ask::Op(Op::RetryNow)));
+    }
+}
