@@ -41,7 +41,7 @@ struct Matched {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Popup {
     pub word: Word,
-    /// Best first, at most [`MOST_ROWS`].
+    /// Best first, at most `MOST_ROWS`.
     pub rows: Vec<Row>,
     /// How many match in all.
     pub found: usize,

@@ -1,7 +1,7 @@
 //! The owner of interactive sessions, one after the other: one loop over what the person says, what other processes decide, and what runs.
 //!
 //! It holds the session for as long as the face is open, starts turns, and carries out what slash commands want. The
-//! face gets [`Update`]s and knows nothing of sessions; nothing here draws. [`interactive`] is the whole life of one.
+//! face gets updates and knows nothing of sessions; nothing here draws. [`interactive`] is the whole life of one.
 //!
 //! `desk` is what answers at any time, `lists` and `files` what it lists, `turn` what happens while a turn runs, `guest`
 //! a session that another process owns, `shell` the person's own commands.
