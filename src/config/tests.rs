@@ -288,7 +288,13 @@ fn what_has_no_effect_is_warned_about() {
                  /home/u/.config/co/config.toml\n{P}:2: `model` {trust_me}"
             ),
         ),
-        (sources().project("[keys]\ncard.yes = 'q'"), format!("{P}:1: `keys` {trust_me}")),
+        (
+            sources().project("[keys]\ncard.yes = 'q'").env("CO_TRUSTED_FOLDERS", "/ws"),
+            format!(
+                "{P}:1: `keys` is ignored, because a project's file may not set it; set it in \
+                 /home/u/.config/co/config.toml"
+            ),
+        ),
         (sources().project("model = 'm'").env("CO_TRUSTED_FOLDERS", "/ws"), String::new()),
         (sources().project("model = 'm'").user("trusted_folders = ['/']"), String::new()),
         (sources().project("model = 'm'").env("CO_TRUSTED_FOLDERS", "/w,/ws/x"), format!("{P}:1: `model` {trust_me}")),
@@ -447,17 +453,19 @@ fn free_sections_are_laid_over_each_other_key_by_key() {
     let expected = [
         "composer.find-open Ctrl+F+F3 /home/u/.config/co/config.toml:3",
         "composer.stash  /home/u/.config/co/config.toml:4",
-        "card.why q /ws/.co/config.toml:1",
+        "card.why ? /home/u/.config/co/config.toml:6",
         "global.redraw F5 flag keys.global.redraw",
     ];
     assert_eq!(told, expected);
     assert_eq!(
         lines(&loaded.warnings),
-        "/home/u/.config/co/config.toml:7: `keys.card.no` is 5, but must be a text or a list of texts; it has no effect"
+        "/home/u/.config/co/config.toml:7: `keys.card.no` is 5, but must be a text or a list of texts; it has no effect\n\
+         /ws/.co/config.toml:1: `keys` is ignored, because a project's file may not set it; set it in \
+         /home/u/.config/co/config.toml"
     );
     assert_eq!(
         effect(&loaded, "keys"),
-        "composer.find-open = Ctrl+F, F3; composer.stash = ; card.why = q; global.redraw = F5 flag keys.global.redraw"
+        "composer.find-open = Ctrl+F, F3; composer.stash = ; card.why = ?; global.redraw = F5 flag keys.global.redraw"
     );
 }
 
