@@ -26,11 +26,31 @@ use self::stage::Stage;
 use self::step::Point;
 
 /// Points that are played at the same time: most of each is waiting.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 2;
 
 #[test]
-fn nothing_is_lost_and_nothing_runs_twice() {
-    check(&points::all());
+fn killed_while_the_model_speaks() {
+    check(points::STREAMING);
+}
+
+#[test]
+fn killed_while_something_waits() {
+    check(points::ASKING);
+}
+
+#[test]
+fn killed_after_a_decision() {
+    check(points::DECIDING);
+}
+
+#[test]
+fn killed_during_a_side_effect() {
+    check(points::DURING);
+}
+
+#[test]
+fn killed_afterwards() {
+    check(points::AFTER);
 }
 
 #[test]

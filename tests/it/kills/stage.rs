@@ -195,11 +195,26 @@ impl<'a> Stage<'a> {
 
     // --- the kill
 
+    /// Stops every running `co` between two writes: one that stopped in the midst of one would keep all others from
+    /// writing.
     fn pause(&self) {
-        for screen in &self.screens {
-            screen.signal(Signal::STOP);
-            self.until("the stop", |_| processes::is_stopped(screen.pid()).then_some(()));
-        }
+        self.until("a stop between two writes", |stage| {
+            for screen in &stage.screens {
+                screen.signal(Signal::STOP);
+                stage.until("the stop", |_| processes::is_stopped(screen.pid()).then_some(()));
+            }
+            let free = stage.can_write();
+            if !free {
+                stage.screens.iter().for_each(|screen| screen.signal(Signal::CONT));
+            }
+            free.then_some(())
+        });
+    }
+
+    fn can_write(&self) -> bool {
+        let database = rusqlite::Connection::open(self.co.data().join("co.db")).unwrap();
+        database.busy_timeout(Duration::ZERO).unwrap();
+        database.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok()
     }
 
     // --- looking

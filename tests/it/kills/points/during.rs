@@ -12,11 +12,12 @@ use super::{DONE, NEVER_MIND, NOTES, SHELL_WAITS};
 const BEFORE_EFFECT: &str = r#"reply
   call shell {"command":"mkfifo p; : > up; read x < p; echo ran >> log"}"#;
 
+// A child says itself that it is up: one that is still being started might be missed by who looks for it.
 const BACKGROUND: &str = r#"reply
-  call shell {"command":"echo ran >> log; mkfifo p; sleep 300 & : > up; read x < p"}"#;
+  call shell {"command":"echo ran >> log; mkfifo p q; sh -c ': > up; read x < q' & read x < p"}"#;
 
 const LEFT_THE_GROUP: &str = r#"reply
-  call shell {"command":"echo ran >> log; mkfifo p; setsid sleep 300 & : > up; read x < p"}"#;
+  call shell {"command":"echo ran >> log; mkfifo p q; setsid sh -c ': > up; read x < q' & read x < p"}"#;
 
 const IGNORES_TERM: &str = r#"reply
   call shell {"command":"trap '' TERM; echo ran >> log; mkfifo p; : > up; read x < p"}"#;
@@ -96,7 +97,7 @@ pub const POINTS: &[Point] = &[
             File("up"),
             Kill(Escaped(1)),
             Resume(0),
-            Now(Says("sleep 300")),
+            Now(Says("read x < q")),
             Now(Lines("log", 1)),
         ],
     },
@@ -111,7 +112,7 @@ pub const POINTS: &[Point] = &[
             File("up"),
             Kill(Escaped(1)),
             Run(&["-c", "-p", "what is left of it"], 0),
-            Now(Says("sleep 300")),
+            Now(Says("read x < q")),
             Now(Lines("log", 1)),
         ],
     },
@@ -211,12 +212,12 @@ pub const POINTS: &[Point] = &[
         steps: &[
             Ask("go"),
             Record("end completed"),
-            Keys("!mkfifo p; sleep 300 & : > up; read x <lt> p<ret>"),
+            Keys("!mkfifo p q; sh -c ': > up; read x <lt> q' & read x <lt> p<ret>"),
             File("up"),
             Kill(Own(1)),
             Resume(0),
             Now(Says("still running")),
-            Now(Says("sleep 300")),
+            Now(Says("read x < q")),
         ],
     },
 ];

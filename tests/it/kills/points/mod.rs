@@ -6,12 +6,16 @@ mod deciding;
 mod during;
 mod streaming;
 
+pub use self::after::POINTS as AFTER;
+pub use self::asking::POINTS as ASKING;
+pub use self::deciding::POINTS as DECIDING;
+pub use self::during::POINTS as DURING;
+pub use self::streaming::POINTS as STREAMING;
 use super::step::Point;
 
 /// All of them.
 pub fn all() -> Vec<Point> {
-    let groups = [streaming::POINTS, asking::POINTS, deciding::POINTS, during::POINTS, after::POINTS];
-    groups.into_iter().flatten().copied().collect()
+    [STREAMING, ASKING, DECIDING, DURING, AFTER].into_iter().flatten().copied().collect()
 }
 
 /// A file that is there from the start.
