@@ -164,11 +164,13 @@ impl<'a> Stage<'a> {
 
     // --- deciding
 
-    /// The request of a call that can be decided now.
+    /// The request of a call that can be decided now. Calls of one reply are planned side by side, so the request of a
+    /// later one may be there first.
     fn request(&self, call: &str) -> StoredRequest {
-        let call = record::call(&self.records(), call).expect("a call");
-        let found = self.waiting().into_iter().find(|one| one.request.call == call);
-        found.unwrap_or_else(|| panic!("no request of {call:?} waits\n{}", self.seen()))
+        self.until("the request", |stage| {
+            let call = record::call(&stage.records(), call)?;
+            stage.waiting().into_iter().find(|one| one.request.call == call)
+        })
     }
 
     /// Requests of the session in focus that can be decided now.
