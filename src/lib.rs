@@ -21,22 +21,24 @@
 //! | L8 | [`app`], [`cli`] |
 //!
 //! - [`stdx`]: what the standard library lacks. `text/` (widths, wrapping, cutting, making control
-//!   characters visible), `sse.rs` (event-stream framing), `json_stream.rs` (strings out of JSON that
-//!   still arrives), `paths.rs` (confinement), `fs.rs` (atomic and owner-only files), `clock.rs`.
+//!   characters visible), `sse.rs` (event-stream framing), `json_items.rs` (JSON values one after another), `json_stream.rs`
+//!   (strings out of JSON that still arrives), `paths.rs` (confinement), `fs.rs` (atomic and owner-only files), `clock.rs`.
 //! - [`message`]: messages, parts, calls, returns, usage, stop reasons. Stored for good.
 //! - [`config`]: one table of settings (`settings.rs`); reading (`read.rs`, `file.rs`), layering (`load.rs`),
-//!   checking (`value.rs`, `problem.rs`), describing (`describe.rs`) and the typed result (`typed.rs`) derive
+//!   checking (`value.rs`, `problem.rs`), what is said of models (`models.rs`), describing (`describe.rs`) and the typed result (`typed.rs`) derive
 //!   from it.
 //! - [`sandbox`]: the seam, and the plain child process (`subprocess.rs`, `child.rs` with the only
 //!   `unsafe`, `env.rs`, `survivors.rs`).
 //! - [`tool`]: the seam; what follows from a tool's schema (`schema.rs`) and from a preview (`diff.rs`, `hunks.rs` and
 //!   `hunks/`: a change without some of its hunks); `builtin/` holds one file per tool.
 //! - [`approval`]: the policy (`policy.rs`), standing grants (`grants.rs`), requests and approvals.
-//! - [`provider`]: the seam and its one table of failures (`error.rs`). Codecs are pure
-//!   (`openai_chat/`, `anthropic/`; what they share is in `sse_decoder.rs`, `classify.rs`,
-//!   `retry_headers.rs`, `wire_text.rs`); one HTTP shell (`http.rs`, `http/`) makes any of them a provider;
+//! - [`provider`]: the seam, its one table of failures (`error.rs`) and what is known of a model (`profile.rs`). Codecs are pure
+//!   (`anthropic/`, `gemini/`, `ollama/`, `openai_chat/`, `openai_responses/`; what they share is in `decoder.rs`,
+//!   `classify.rs`, `retry_headers.rs`, `retry_words.rs`, `wire_text.rs`); one HTTP shell (`http.rs`, `http/`) makes any
+//!   of them a provider;
 //!   `replay/` serves scripts and recordings; `offline/` needs no model; `catalog.rs` and `catalog/`
-//!   know services and find local ones.
+//!   know services and find local ones, know models (`models.rs`, `models/`) and read services' lists of them
+//!   (`listing.rs`).
 //! - [`history`]: the records of a session and their fold (`fold.rs`); `repair.rs` for foreign ones.
 //! - [`store`]: one SQLite database on its own thread (`schema.rs`, `writer.rs`, `lane.rs`). Records
 //!   (`records.rs`, `encode.rs`, `num.rs`, `redact.rs`), the list of sessions (`index.rs`), requests and their
@@ -56,7 +58,8 @@
 //!   `fuzzy.rs`), update (`msg.rs`, `key.rs`, `keys/` with the one table of keys, `update/`), view (`line.rs`, `line/`,
 //!   `link.rs`, `copied.rs`, `theme.rs`, `cells/`, `markdown/`, `view/`, `exit.rs`), and a thin shell
 //!   (`shell.rs`, `shell/`). Only the shell knows crossterm.
-//! - [`app`]: the composition root (`build.rs`, `models.rs`, `services.rs`, `opening.rs`, `world.rs`);
+//! - [`app`]: the composition root (`build.rs`, `models.rs`, `models/`, `services.rs`, `profiles.rs` (what is known of a model),
+//!   `offers.rs` (what services offer), `opening.rs`, `world.rs`);
 //!   `conductor/` owns the session behind an interactive face, `headless.rs` turns that nobody watches,
 //!   `left.rs` what a killed `co` left behind, `status.rs` the facts to show.
 //! - [`cli`]: the command line (`args.rs`, `input.rs`, `console.rs`, `signals.rs`, `table.rs`), its errors and
@@ -66,6 +69,8 @@
 //!
 //! - Requests are recorded (`Asked`) and shown only after their reply is committed; planning in
 //!   mid-stream is done for calls without side effects only. Nothing of a reply is stored before it.
+//! - A service that is overloaded gets one retry before the fallback model, and a wait of more than a minute none.
+//!   Each turn begins with the chosen model; within five minutes after it was given up it gets one try.
 //! - A retry count starts anew with each reply that arrives whole: a long turn survives several
 //!   short outages, and the request budget still bounds it.
 //! - Calls are ordered by their `after` links first and call order second; dependencies and conflicts

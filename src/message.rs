@@ -275,6 +275,46 @@ pub struct Usage {
     pub cached_input: Option<u64>,
     pub cache_write: Option<u64>,
     pub reasoning: Option<u64>,
+    /// What the provider says the request cost; most say nothing, and then a price list may know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Usd>,
+}
+
+/// An amount of money: billionths of a US dollar, because a cached token costs less than a millionth.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Usd(pub u64);
+
+impl Usd {
+    /// Dollars as somebody wrote them; `None` for what is no amount (negative, not finite, too large).
+    pub fn from_dollars(dollars: f64) -> Option<Self> {
+        let nano = dollars * 1e9;
+        // Both bounds are far inside what the conversion can hold.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 ≤ nano < 2^63")]
+        (0.0..9.0e18).contains(&nano).then(|| Self(nano.round() as u64))
+    }
+
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl fmt::Display for Usd {
+    /// `$1.25`, `$0.0042`: cents from a dollar up, below it two digits that say something.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cents = (self.0 + 5_000_000) / 10_000_000;
+        if self.0 == 0 || cents >= 10 {
+            return write!(f, "${}.{:02}", cents / 100, cents % 100);
+        }
+        let (mut digits, mut unit) = (2, 10_000_000_u64);
+        while digits < 9 && self.0 / unit < 10 {
+            digits += 1;
+            unit /= 10;
+        }
+        let rounded = (self.0 + unit / 2) / unit;
+        write!(f, "$0.{rounded:0digits$}")
+    }
 }
 
 /// Why the model stopped, normalised, beside the provider's own word for it.

@@ -32,6 +32,8 @@ pub enum Step {
     },
     /// The provider closed this call; its arguments are whole.
     CallClosed(ToolCall),
+    /// For the person, beside the reply.
+    Notice(String),
     Finished(StopReason, Usage),
 }
 
@@ -92,6 +94,7 @@ impl Assembler {
             }
             StreamEvent::PartDelta { index, delta } => self.delta(index, delta),
             StreamEvent::PartEnded { index, opaque } => self.ended(index, opaque),
+            StreamEvent::Notice { text } => Ok(Step::Notice(text)),
             StreamEvent::Finished { stop, usage } => Ok(Step::Finished(stop, usage)),
         }
     }

@@ -74,8 +74,8 @@ fn cut_within_turn(history: &History, half: usize) -> Option<usize> {
     let entries = history.entries();
     let last = entries.len().checked_sub(1)?;
     (half.max(1)..=last).find(|&at| {
-        matches!(entries[at].1, Message::Assistant(_))
-            && matches!(entries[at - 1].1, Message::ToolReturns { .. })
+        matches!(*entries[at].1, Message::Assistant(_))
+            && matches!(*entries[at - 1].1, Message::ToolReturns { .. })
     })
 }
 

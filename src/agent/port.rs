@@ -93,6 +93,16 @@ pub enum Event {
         wait: Duration,
         attempt: u32,
         of: u32,
+        /// Who is asked if no retry helps, as `provider/model`.
+        then: Option<String>,
+    },
+    /// A model was given up for the rest of this turn, and another goes on in its place.
+    FellBack {
+        /// Both as `provider/model`.
+        from: String,
+        to: String,
+        class: ErrorClass,
+        why: String,
     },
     /// What was shown of this reply is void; it starts again.
     PartialReset,
@@ -103,6 +113,10 @@ pub enum Event {
     /// Older messages were left out; `dropped` of them.
     Compacted {
         dropped: usize,
+    },
+    /// The model would not answer, or its provider's filter stopped it; what came before stays. No failure.
+    Refused {
+        why: String,
     },
     /// One line worth showing once.
     Status {

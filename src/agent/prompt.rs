@@ -4,16 +4,18 @@
 //! byte-stable within a day, so that providers can cache it.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::driver::{ActiveModel, AgentEnv};
 use crate::approval::{Mode, Policy, RuleEffect, Standing};
-use crate::history::{History, patch_dangling_tool_calls};
+use crate::history::patch_dangling_tool_calls;
 use crate::message::ToolName;
 use crate::provider::{ModelRequest, ToolChoice, ToolSchema};
 use crate::sandbox::Isolation;
+use crate::session::Session;
 use crate::tool::{Registry, ToolSpec};
 
 const IDENTITY: &str = include_str!("../../prompts/identity.md");
@@ -23,20 +25,28 @@ const SITUATION: &str = include_str!("../../prompts/situation.md");
 
 /// The next request of a session.
 pub fn request(
-    history: &History,
+    session: &Session,
     env: &AgentEnv,
     model: &ActiveModel,
     tool_choice: ToolChoice,
 ) -> ModelRequest {
     let policy = env.policy.borrow().clone();
+    let history = session.history();
     ModelRequest {
         model: model.name.clone(),
         system: system(history.workspace(), &policy, env.isolation, env.clock.now()),
-        messages: patch_dangling_tool_calls(history.messages().cloned().collect()),
+        messages: patch_dangling_tool_calls(
+            history.entries().iter().map(|(_, message)| Arc::clone(message)).collect(),
+        ),
         tools: tools(&env.registry, &policy),
         tool_choice,
         max_output_tokens: model.max_output_tokens,
         thinking: model.thinking,
+        parallel_calls: model.parallel_calls,
+        temperature: model.temperature,
+        top_p: model.top_p,
+        cache_key: Some(session.id().to_string()),
+        profile: model.profile,
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use super::models::{ModelError, Models};
 use super::world::World;
-use crate::agent::driver::AgentEnv;
+use crate::agent::driver::{AgentEnv, FallbackModel};
 use crate::approval::{Decider, FolderTrust, Mode, Policy, Standing};
 use crate::config::{self, ConfigError, Loaded, Settings};
 use crate::history::{Limits, SessionId};
@@ -116,6 +116,8 @@ impl App {
             registry: self.registry.clone(),
             hooks: Vec::new(),
             model: self.models.active(),
+            // What is wrong with it was said when the program started.
+            fallback: self.models.fallback().ok().flatten().map(FallbackModel::new),
             policy: self.policy.subscribe(),
             isolation: self.sandbox.isolation(),
             folder_trust: trust,

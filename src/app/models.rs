@@ -4,18 +4,22 @@
 //! for a server touches the network, and only when it is called. Keys stay in the type that hides them. Called by the
 //! rest of `app` and by `cli`.
 
+mod learn;
+
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
+use super::profiles;
 use super::services::{self, Service, Wiring};
 use crate::agent::driver::ActiveModel;
 use crate::command::ModelLine;
 use crate::config::{ProviderChoice, Settings, Thinking};
-use crate::provider::ThinkingLevel;
 use crate::provider::catalog::{ANTHROPIC, OPENAI, Probe};
 use crate::provider::http::SetupError;
 use crate::provider::offline::Pace;
+use crate::provider::{Profile, ThinkingLevel};
 use crate::stdx::clock::Clock;
 
 /// The model in use, and why.
@@ -60,6 +64,8 @@ pub enum ModelError {
     KeyForNobody,
     #[error("no provider `{provider}` is ready here; `/model` lists those that are")]
     NotReady { provider: String },
+    #[error("fallback_model `{name}` cannot be used ({why}); nothing stands behind the model")]
+    Fallback { name: String, why: String },
     #[error(transparent)]
     Setup(#[from] SetupError),
 }
@@ -70,6 +76,8 @@ pub struct Models {
     active: watch::Sender<Arc<ActiveModel>>,
     choice: watch::Sender<ModelChoice>,
     found: Mutex<Vec<Service>>,
+    /// What services said of their models, by provider and model.
+    told: Mutex<HashMap<(String, String), Profile>>,
 }
 
 impl Models {
@@ -78,13 +86,14 @@ impl Models {
         let mut settings = settings.clone();
         let (service, model, origin) = first_choice(&mut settings)?;
         let wiring = Wiring { settings, clock, pace };
-        let made = make(&wiring, &service, &model)?;
-        let choice = describe(&service, &model, origin);
+        let made = make(&wiring, &service, &model, Profile::default())?;
+        let choice = describe(&service, &made, origin);
         Ok(Self {
             wiring,
             active: watch::Sender::new(Arc::new(made)),
             choice: watch::Sender::new(choice),
             found: Mutex::default(),
+            told: Mutex::default(),
         })
     }
 
@@ -143,16 +152,35 @@ impl Models {
         self.use_model(&service, &model, Origin::Switched)
     }
 
+    /// The model that stands behind whichever is in use, as it is set. Errs where it is set and cannot answer.
+    pub fn fallback(&self) -> Result<Option<Arc<ActiveModel>>, ModelError> {
+        let Some(name) = &self.wiring.settings.fallback_model else { return Ok(None) };
+        let unready = |error: ModelError| ModelError::Fallback { name: name.clone(), why: error.to_string() };
+        let made = || {
+            let (provider, model) = split(name.trim());
+            let service = self.named(provider.unwrap_or(&self.current().provider))?;
+            let model = model
+                .map(str::to_owned)
+                .or_else(|| service.default_model())
+                .ok_or_else(|| ModelError::NoModel { provider: service.name().to_owned() })?;
+            make(&self.wiring, &service, &model, Profile::default())
+        };
+        made().map(|model| Some(Arc::new(model))).map_err(unready)
+    }
+
     /// What can be switched to, the one in use first.
     pub fn lines(&self) -> Vec<ModelLine> {
         let current = self.current();
         let name = format!("{}/{}", current.provider, current.model);
-        let mut lines = vec![ModelLine { name, note: why(&current.origin), current: true }];
+        let note = noted(why(&current.origin), &self.active.borrow().profile);
+        let mut lines = vec![ModelLine { name, note, current: true }];
         let mut add = |service: &Service, note: String| {
             for model in service.models() {
                 let name = format!("{}/{model}", service.name());
                 if lines.iter().all(|line| line.name != name) {
-                    lines.push(ModelLine { name, note: note.clone(), current: false });
+                    let told = self.told(service.name(), &model);
+                    let known = profiles::profile(service, &model, &self.wiring.settings, told);
+                    lines.push(ModelLine { name, note: noted(note.clone(), &known), current: false });
                 }
             }
         };
@@ -184,16 +212,18 @@ impl Models {
     }
 
     fn use_model(&self, service: &Service, model: &str, origin: Origin) -> Result<ModelChoice, ModelError> {
-        let made = make(&self.wiring, service, model)?;
-        let choice = describe(service, model, origin);
+        let told = self.told(service.name(), model);
+        let made = make(&self.wiring, service, model, told)?;
+        let choice = describe(service, &made, origin);
         self.active.send_replace(Arc::new(made));
         self.choice.send_replace(choice.clone());
         Ok(choice)
     }
 }
 
-fn make(wiring: &Wiring, service: &Service, model: &str) -> Result<ActiveModel, ModelError> {
+fn make(wiring: &Wiring, service: &Service, model: &str, told: Profile) -> Result<ActiveModel, ModelError> {
     let settings = &wiring.settings;
+    let profile = profiles::profile(service, model, settings, told);
     let thinking = match settings.thinking {
         Thinking::Off => ThinkingLevel::Off,
         Thinking::Low => ThinkingLevel::Low,
@@ -201,25 +231,30 @@ fn make(wiring: &Wiring, service: &Service, model: &str) -> Result<ActiveModel, 
         Thinking::High => ThinkingLevel::High,
     };
     Ok(ActiveModel {
-        provider: service.connect(wiring)?,
-        name: model.to_owned(),
-        max_output_tokens: settings.max_output_tokens,
+        max_output_tokens: most_output(settings, &profile),
         thinking,
+        profile,
+        ..ActiveModel::new(service.connect(wiring)?, model)
     })
 }
 
-fn describe(service: &Service, model: &str, origin: Origin) -> ModelChoice {
+/// The limit that was set, or what the model can say where that is less: services refuse more.
+fn most_output(settings: &Settings, profile: &Profile) -> Option<u32> {
+    settings.max_output_tokens.map(|limit| limit.min(profile.max_output.unwrap_or(limit)))
+}
+
+fn describe(service: &Service, made: &ActiveModel, origin: Origin) -> ModelChoice {
     ModelChoice {
         provider: service.name().to_owned(),
-        model: model.to_owned(),
+        model: made.name.clone(),
         origin,
-        context_tokens: service.context_tokens(model),
+        context_tokens: made.profile.window,
     }
 }
 
 /// The choice that settings and keys make. The general address and key become those of the chosen service: another
 /// one that is switched to later must never get them.
-fn first_choice(settings: &mut Settings) -> Result<(Service, String, Origin), ModelError> {
+pub(super) fn first_choice(settings: &mut Settings) -> Result<(Service, String, Origin), ModelError> {
     let named = settings.model.clone();
     let (provider, model) = named.as_deref().map_or((None, None), split);
     let explicit = provider.and_then(ProviderChoice::named).unwrap_or(settings.provider);
@@ -275,6 +310,14 @@ fn split(name: &str) -> (Option<&str>, Option<&str>) {
         Some(_) => (None, Some(name)),
         None if known(name) => (Some(name), None),
         None => (None, Some(name)),
+    }
+}
+
+/// With what is known of the model.
+fn noted(note: String, known: &Profile) -> String {
+    match profiles::in_words(known) {
+        Some(words) => format!("{note}; {words}"),
+        None => note,
     }
 }
 

@@ -11,12 +11,14 @@ use crate::config::{Endpoint as Set, ProviderChoice, Secret, Settings};
 use crate::provider::Provider;
 use crate::provider::anthropic::Anthropic;
 use crate::provider::catalog::{
-    ANTHROPIC, Codec, Found, LOCAL_SERVERS, LocalServer, OPENAI, Probe, SERVICES, ServiceRow, context_tokens,
-    probe_local,
+    ANTHROPIC, Codec, Found, LOCAL_SERVERS, LocalServer, OPENAI, Probe, SERVICES, ServiceRow, probe_local,
 };
+use crate::provider::gemini::Gemini;
 use crate::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Timeouts};
 use crate::provider::offline::{Offline, Pace};
+use crate::provider::ollama::Ollama;
 use crate::provider::openai_chat::{OpenAiChat, Quirks};
+use crate::provider::openai_responses::OpenAiResponses;
 use crate::stdx::clock::Clock;
 
 /// How long a server on this machine has to answer the search.
@@ -120,15 +122,6 @@ impl Service {
         }
     }
 
-    /// Tokens of a model's window, where they are known.
-    pub fn context_tokens(&self, model: &str) -> Option<u32> {
-        match self {
-            Self::Known(_) | Self::Compatible => context_tokens(model),
-            // A server here loads a model with a window of its own choice.
-            Self::Offline | Self::Local(_) => None,
-        }
-    }
-
     /// Prepares connections; nothing is sent.
     pub fn connect(&self, wiring: &Wiring) -> Result<Arc<dyn Provider>, ModelError> {
         match self {
@@ -175,6 +168,9 @@ fn wire(codec: Codec, endpoint: &Endpoint, wiring: &Wiring) -> Result<Arc<dyn Pr
     Ok(match codec {
         Codec::Anthropic => Arc::new(HttpProvider::new(Anthropic, endpoint, clock)?),
         Codec::OpenAiChat(quirks) => Arc::new(HttpProvider::new(OpenAiChat::new(quirks), endpoint, clock)?),
+        Codec::OpenAiResponses => Arc::new(HttpProvider::new(OpenAiResponses, endpoint, clock)?),
+        Codec::Gemini => Arc::new(HttpProvider::new(Gemini, endpoint, clock)?),
+        Codec::Ollama => Arc::new(HttpProvider::new(Ollama::default(), endpoint, clock)?),
     })
 }
 
@@ -183,17 +179,17 @@ pub(super) fn adopt(row: &ServiceRow, settings: &mut Settings) {
     let general = std::mem::take(&mut settings.endpoint);
     let own = match row.codec {
         Codec::Anthropic => &mut settings.anthropic,
-        Codec::OpenAiChat(_) => &mut settings.openai,
+        Codec::OpenAiChat(_) | Codec::OpenAiResponses | Codec::Gemini | Codec::Ollama => &mut settings.openai,
     };
     own.base_url = general.base_url.or(own.base_url.take());
     own.api_key = general.api_key.or(own.api_key.take());
 }
 
 /// What is set for a known service alone.
-fn own_settings<'a>(row: &ServiceRow, settings: &'a Settings) -> &'a Set {
+pub(super) fn own_settings<'a>(row: &ServiceRow, settings: &'a Settings) -> &'a Set {
     match row.codec {
         Codec::Anthropic => &settings.anthropic,
-        Codec::OpenAiChat(_) => &settings.openai,
+        Codec::OpenAiChat(_) | Codec::OpenAiResponses | Codec::Gemini | Codec::Ollama => &settings.openai,
     }
 }
 

@@ -76,6 +76,8 @@ pub(super) enum Sub {
     Sessions(Sessions),
     /// Show every setting with its value and where that comes from
     Config,
+    /// List the models of the services that are set up, with windows and prices
+    Models(Models),
     /// List the keys of the screen, or look for conflicts between them
     Keys(Keys),
     /// Tools for development: serve scripted replies over HTTP
@@ -158,6 +160,18 @@ pub(super) struct Sessions {
     /// Those of every folder
     #[arg(long, short)]
     pub all: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Models {
+    /// Those of one service, e.g. `openai`
+    pub service: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Ask nobody: what is known without the services' own lists
+    #[arg(long)]
+    pub offline: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -70,9 +70,8 @@ impl CliError {
     }
 
     /// A request to the model that failed for good.
-    pub fn provider(error: ProviderError) -> Self {
-        let advice = error.advice();
-        Self::new(Kind::Provider, error).hint(advice)
+    pub fn provider(error: &ProviderError) -> Self {
+        Self::message(Kind::Provider, error.told()).hint(error.advice())
     }
 }
 
@@ -148,7 +147,8 @@ fn is_flag(error: &ConfigError) -> bool {
         ConfigError::UnknownKey { source_of, .. }
         | ConfigError::Section { source_of, .. }
         | ConfigError::BadValue { source_of, .. }
-        | ConfigError::SetTwice { source_of, .. } => matches!(source_of, Source::Flag { .. }),
+        | ConfigError::SetTwice { source_of, .. }
+        | ConfigError::HalfAPrice { source_of, .. } => matches!(source_of, Source::Flag { .. }),
         ConfigError::Syntax { .. } | ConfigError::Unreadable { .. } | ConfigError::NoDataDir => false,
     }
 }

@@ -11,6 +11,7 @@ mod console;
 mod error;
 mod input;
 mod keys;
+mod models;
 mod print;
 mod replay;
 mod sessions;
@@ -101,6 +102,7 @@ async fn dispatch(args: Args, console: &mut Console) -> Result<(), CliError> {
         Some(Sub::Status) => status::run(&world, flags, console).await,
         Some(Sub::Sessions(what)) => sessions::run(&what, &world, flags, console).await,
         Some(Sub::Config) => config::run(&world, flags, console),
+        Some(Sub::Models(what)) => models::run(&what, &world, flags, console).await,
         Some(Sub::Keys(what)) => keys::run(&what, &world, flags, console),
         Some(Sub::Replay(what)) => replay::run(what, console).await,
     }

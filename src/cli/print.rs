@@ -85,6 +85,9 @@ async fn turn(
     }
     let stop = Stop::on_signals()?;
     let models = Arc::new(chosen(&world, &loaded, console).await?);
+    if let Err(problem) = models.fallback() {
+        console.note(&format!("co: {problem}"));
+    }
     let detail = if loaded.settings.verbose { Detail::Thinking } else { Detail::Brief };
     let app = App::open(world, loaded, models).await?;
     let (mut session, env) = opening.open_owned(&app, Decider::Cli).await?;
@@ -151,7 +154,7 @@ async fn outcome(
             None => CliError::message(Kind::BrokenPipe, "nobody reads on"),
         },
         TurnEnd::LimitReached { limit } => limited(limit),
-        TurnEnd::Failed { error } => CliError::provider(error),
+        TurnEnd::Failed { error } => CliError::provider(&error),
     };
     Ok(Told::Failed(error))
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::load::Loaded;
 use super::settings::{ProjectTrust, SETTINGS, SettingRow, Status};
-use super::value::{TableEntry, Value};
+use super::value::{RecordEntry, TableEntry, Value};
 use crate::stdx::text;
 
 /// Values wider than this do not push the column of sources to the right.
@@ -78,6 +78,12 @@ fn in_words(value: &Value) -> String {
         Value::Table(entries) if entries.is_empty() => "(none)".to_owned(),
         Value::Table(entries) => {
             let entry = |entry: &TableEntry| format!("{} = {}", entry.name, entry.texts.join(", "));
+            entries.iter().map(entry).collect::<Vec<_>>().join("; ")
+        }
+        Value::Records(entries) if entries.is_empty() => "(none)".to_owned(),
+        Value::Records(entries) => {
+            let entry =
+                |entry: &RecordEntry| format!("{}.{} = {}", entry.name, entry.field, in_words(&entry.value));
             entries.iter().map(entry).collect::<Vec<_>>().join("; ")
         }
         Value::Secret(_) => "set (hidden)".to_owned(),

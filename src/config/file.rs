@@ -85,7 +85,7 @@ impl Walk<'_> {
         }
         self.seen.insert(row.key, (key.clone(), line));
         let raw = match (row.kind, item.as_table_like()) {
-            (Kind::Table, Some(section)) => {
+            (Kind::Table | Kind::Records(_), Some(section)) => {
                 let mut inside = Vec::new();
                 self.free(&key, section, "", &mut inside);
                 Raw::Table(inside)

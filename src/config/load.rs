@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::file;
+use super::models;
 use super::problem::{ConfigError, ConfigWarning, Source, Wrong, shown};
-use super::settings::{Kind, ProjectTrust, SETTINGS, SettingRow, Status};
+use super::settings::{Field, Kind, ProjectTrust, SETTINGS, SettingRow, Status};
 use super::typed::Settings;
-use super::value::{self, Raw, RawEntry, TableEntry, Value};
+use super::value::{self, Raw, RawEntry, RecordEntry, TableEntry, Value};
 use crate::stdx::text;
 
 /// Everything that settings are made from.
@@ -97,6 +98,13 @@ fn put(layer: &mut Layer, key: &'static str, value: Value, source: Source) {
             entries.retain(|entry| above.iter().all(|other| other.name != entry.name));
             entries.extend(above);
             Value::Table(entries)
+        }
+        (Some((Value::Records(mut entries), _)), Value::Records(above)) => {
+            let same =
+                |one: &RecordEntry, other: &RecordEntry| one.name == other.name && one.field == other.field;
+            entries.retain(|entry| above.iter().all(|other| !same(entry, other)));
+            entries.extend(above);
+            Value::Records(entries)
         }
         (_, value) => value,
     };
@@ -253,6 +261,9 @@ impl<'a> Loading<'a> {
     fn checked(&mut self, row: &SettingRow, key: &str, raw: Raw, source_of: &Source) -> Result<Value, Wrong> {
         match (row.kind, raw) {
             (Kind::Table, Raw::Table(entries)) => Ok(Value::Table(self.table(key, entries, source_of))),
+            (Kind::Records(fields), Raw::Table(entries)) => {
+                Ok(Value::Records(self.records(key, fields, entries, source_of)))
+            }
             (kind, raw) => value::check(kind, raw, self.home.as_deref()),
         }
     }
@@ -274,11 +285,63 @@ impl<'a> Loading<'a> {
         table
     }
 
+    /// The fields of named sections. Everything that is wrong with them is an error: a price that was mistyped and
+    /// passed over would be worse than none.
+    fn records(
+        &mut self,
+        key: &str,
+        fields: &'static [Field],
+        entries: Vec<RawEntry>,
+        source_of: &Source,
+    ) -> Vec<RecordEntry> {
+        let mut records = Vec::new();
+        for RawEntry { name: dotted, raw, line } in entries {
+            let source_of = source_of.at_line(line);
+            // Names may hold dots (`gpt-5.1`), fields hold none. In a flag the name may stand in quotes.
+            let Some((name, field)) = dotted.rsplit_once('.') else {
+                let inner = "\"NAME\".window";
+                self.errors.push(ConfigError::Section { source_of, key: key.to_owned(), inner });
+                continue;
+            };
+            let name = name.trim_matches('"');
+            let Some(known) = fields.iter().find(|known| known.name == field) else {
+                let nearest = text::nearest(field, fields.iter().map(|known| known.name));
+                let key = format!("{key}.\"{name}\".{field}");
+                self.errors.push(ConfigError::UnknownKey { source_of, key, nearest });
+                continue;
+            };
+            let raw = match raw {
+                Raw::Text(text) if matches!(source_of, Source::Flag { .. }) => {
+                    value::from_text(known.kind, &text)
+                }
+                raw => raw,
+            };
+            match value::check(known.kind, raw, self.home.as_deref()) {
+                Ok(value) => {
+                    records.push(RecordEntry {
+                        name: name.to_owned(),
+                        field: known.name,
+                        value,
+                        source: source_of,
+                    });
+                }
+                Err(wrong) => {
+                    let key = format!("{key}.\"{name}\".{field}");
+                    self.errors.push(ConfigError::BadValue { source_of, key, wrong: Box::new(wrong) });
+                }
+            }
+        }
+        records
+    }
+
     fn values(&mut self, mut layers: Layer) -> Vec<ValueWithSource> {
         let mut values = Vec::new();
         for row in SETTINGS.iter().filter(|row| matches!(row.status, Status::Built(_))) {
             let (mut value, mut source) =
                 layers.remove(row.key).unwrap_or_else(|| (value::default_of(row), Source::Default));
+            if let Value::Records(entries) = &value {
+                self.errors.extend(models::incomplete(entries));
+            }
             if row.key == DATA_DIR && matches!(value, Value::Unset) {
                 source = Source::Default;
                 match xdg(&self.sources.env, "XDG_DATA_HOME", ".local/share") {

@@ -11,6 +11,8 @@ mod typed;
 
 mod load;
 
+mod models;
+
 mod file;
 
 mod value;
@@ -23,11 +25,12 @@ mod describe;
 
 pub use describe::{describe, reference_table};
 pub use load::{FolderTrust, Loaded, SourceFile, Sources, ValueWithSource, load, user_file};
+pub use models::{ModelOverride, ModelThinking, PriceOverride};
 pub use problem::{ConfigError, ConfigWarning, Source, Wrong};
 pub use read::read_sources;
-pub use settings::{Kind, LaterChoice, ProjectTrust, SETTINGS, SettingRow, Status};
+pub use settings::{Field, Kind, LaterChoice, ProjectTrust, SETTINGS, SettingRow, Status};
 pub use typed::{Endpoint, Notify, ProviderChoice, Secret, Settings, ShellSettings, ThemeChoice, Thinking};
-pub use value::{TableEntry, Value};
+pub use value::{RecordEntry, TableEntry, Value};
 
 #[cfg(test)]
 mod tests;

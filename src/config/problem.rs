@@ -84,6 +84,10 @@ pub enum ConfigError {
     BadValue { source_of: Source, key: String, wrong: Box<Wrong> },
     #[error("{source_of}: `{key}` is already set in line {first_line}, as `{first_key}`; keep one of them")]
     SetTwice { source_of: Source, key: String, first_key: String, first_line: usize },
+    #[error(
+        "{source_of}: {key} sets `{set}` but no `{missing}`; a price needs `input_price` and `output_price`"
+    )]
+    HalfAPrice { source_of: Source, key: String, set: &'static str, missing: &'static str },
     #[error("{} cannot be read: {error}; repair it or move it away", shown(path))]
     Unreadable { path: PathBuf, error: io::Error },
     #[error("no folder for sessions is known, because HOME is not set; set CO_DATA_DIR to an absolute path")]

@@ -3,6 +3,7 @@
 //! Seed 004's settings are all here, under our names with theirs as aliases; those whose feature is not built yet are
 //! rows too, so that setting one is answered and never passed over.
 
+use super::models::{self, MODEL_FIELDS};
 use super::typed::{Notify, ProviderChoice, Settings, ThemeChoice, Thinking};
 use super::value::Value;
 
@@ -54,6 +55,35 @@ pub enum Kind {
     Secret,
     /// A section whose inner keys are free, each set to a text or a list of texts.
     Table,
+    /// A section of named sections, each with some of these fields.
+    Records(&'static [Field]),
+}
+
+/// One field of a named section.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Field {
+    pub name: &'static str,
+    /// One value's kind, so neither [`Kind::Table`] nor [`Kind::Records`].
+    pub kind: Kind,
+}
+
+impl Kind {
+    /// Whether its keys are the person's own.
+    pub fn is_section(self) -> bool {
+        match self {
+            Self::Table | Self::Records(_) => true,
+            Self::Text
+            | Self::Url
+            | Self::Integer { .. }
+            | Self::Number { .. }
+            | Self::Bool
+            | Self::Choice { .. }
+            | Self::List
+            | Self::Path
+            | Self::PathList
+            | Self::Secret => false,
+        }
+    }
 }
 
 /// A value that will be a choice when its feature is built.
@@ -95,7 +125,7 @@ impl SettingRow {
     /// The row of a free section that this key lies in, and the rest of the key.
     pub(super) fn around(key: &str) -> Option<(&'static SettingRow, &str)> {
         let inside = |row: &'static SettingRow| Some((row, key.strip_prefix(row.key)?.strip_prefix('.')?));
-        SETTINGS.iter().filter(|row| row.kind == Kind::Table).find_map(inside)
+        SETTINGS.iter().filter(|row| row.kind.is_section()).find_map(inside)
     }
 
     /// The key and its aliases.
@@ -202,6 +232,9 @@ pub static SETTINGS: &[SettingRow] = &[
         Kind::Choice { names: ProviderChoice::NAMES, later: LATER_PROVIDERS },
         "Who answers; `auto` takes the first that is ready: a key, a server on this machine, else offline",
         |s, v| s.provider = v.choice(ProviderChoice::named)).aliases(&["llm_provider"]).default("auto"),
+    built("fallback_model", &["CO_FALLBACK_MODEL"], Kind::Text,
+        "Who answers, as `provider/model`, when the model is overloaded, unreachable or out of quota; unset: nobody",
+        |s, v| s.fallback_model = v.text()),
     built("base_url", &["CO_BASE_URL"], Kind::Url,
         "Address of the chosen provider's API; unset: the provider's own",
         |s, v| s.endpoint.base_url = v.text()),
@@ -232,6 +265,9 @@ pub static SETTINGS: &[SettingRow] = &[
     built("context_tokens", &["CO_CONTEXT_TOKENS"], int(1_000, 100_000_000),
         "The window that old turns are trimmed to; unset: the model's own where it is known",
         |s, v| s.context_tokens = v.optional_integer()).project(ProjectTrust::Always),
+    built("models", &[], Kind::Records(MODEL_FIELDS),
+        "What you know of a model better than `co`, as `[models.\"NAME\"]`; prices in USD per million tokens",
+        |s, v| s.models = models::overrides(v.records())).project(ProjectTrust::Never),
     // --- the screen
     built("theme", &["CO_THEME", "CO_CLI_THEME"], choice(ThemeChoice::NAMES),
         "Colours for a dark or a light terminal; `auto` asks the terminal",

@@ -399,7 +399,9 @@ fn every_setting_of_the_seed_is_answered() {
 /// A text from the environment as a file would have it.
 fn toml_text(kind: Kind, text: &str) -> String {
     match kind {
-        Kind::Integer { .. } | Kind::Number { .. } | Kind::Bool | Kind::Table => text.to_owned(),
+        Kind::Integer { .. } | Kind::Number { .. } | Kind::Bool | Kind::Table | Kind::Records(_) => {
+            text.to_owned()
+        }
         Kind::List | Kind::PathList => format!("['{}']", text.replace(',', "', '")),
         Kind::Text | Kind::Url | Kind::Choice { .. } | Kind::Path | Kind::Secret => format!("'{text}'"),
     }
@@ -417,7 +419,7 @@ fn sample(row: &SettingRow) -> String {
         Kind::List => "one,two".to_owned(),
         Kind::Path => "/a".to_owned(),
         Kind::PathList => "/a,/b".to_owned(),
-        Kind::Table => "{}".to_owned(),
+        Kind::Table | Kind::Records(_) => "{}".to_owned(),
     }
 }
 
@@ -425,7 +427,7 @@ fn sample(row: &SettingRow) -> String {
 fn every_built_row_changes_its_own_field_from_every_layer() {
     let plain = sources().loaded().settings;
     // A section whose keys are free has a test of its own.
-    let is_one_value = |row: &&SettingRow| matches!(row.status, Status::Built(_)) && row.kind != Kind::Table;
+    let is_one_value = |row: &&SettingRow| matches!(row.status, Status::Built(_)) && !row.kind.is_section();
     for row in SETTINGS.iter().filter(is_one_value) {
         let text = sample(row);
         let by_env = sources().env(row.env[0], &text).loaded();
@@ -470,6 +472,82 @@ fn free_sections_are_laid_over_each_other_key_by_key() {
 }
 
 #[test]
+fn a_model_is_told_field_by_field() {
+    let user = "trusted_folders = ['/ws']\n[models.\"gpt-5.1\"]\nwindow = 1_000\ninput_price = 0.25\n\
+                output_price = 2\nthinking = 'levels'\n[models.local]\nimages = false\n\
+                [models.\"openrouter/x/y-1.5\"]\ninput_price = 0\noutput_price = 0\nreasoning_price = 0.000_001";
+    let sources = sources()
+        .user(user)
+        .project("[models.local]\nimages = true")
+        .flag("models.\"gpt-5.1\".window", "2000")
+        .flag("models.gpt-5.1.temperature", "no");
+    let loaded = sources.loaded();
+    let expected = [
+        ModelOverride {
+            name: "gpt-5.1".to_owned(),
+            window: Some(2_000),
+            price: Some(PriceOverride { input: 250_000, output: 2_000_000, ..PriceOverride::default() }),
+            thinking: Some(ModelThinking::Levels),
+            temperature: Some(false),
+            ..ModelOverride::default()
+        },
+        ModelOverride { name: "local".to_owned(), images: Some(false), ..ModelOverride::default() },
+        ModelOverride {
+            name: "openrouter/x/y-1.5".to_owned(),
+            price: Some(PriceOverride { reasoning: Some(1), ..PriceOverride::default() }),
+            ..ModelOverride::default()
+        },
+    ];
+    assert_eq!(loaded.settings.models, expected);
+    assert_eq!(
+        lines(&loaded.warnings),
+        "/ws/.co/config.toml:1: `models` is ignored, because a project's file may not set it; set it in \
+         /home/u/.config/co/config.toml"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_model_is_said_where_it_is() {
+    let cases = [
+        (
+            "[models.\"gpt-5.1\"]\nwindows = 5",
+            ":2: `models.\"gpt-5.1\".windows` is not a setting (did you mean `window`?); `co config` lists them all",
+        ),
+        (
+            "[models.\"gpt-5.1\"]\nwindow = \"5\"",
+            ":2: `models.\"gpt-5.1\".window` is \"5\", but must be a whole number from 1 to 100000000; write it without \
+             quotes",
+        ),
+        (
+            "[models.x]\n\ninput_price = -1",
+            ":3: `models.\"x\".input_price` is -1, but must be a number from 0 to 1000000",
+        ),
+        (
+            "[models.x]\nthinking = 'sometimes'",
+            ":2: `models.\"x\".thinking` is \"sometimes\", but must be one of never, budget, levels, always",
+        ),
+        (
+            "[models]\nwindow = 5",
+            ":2: `models` is a section; write its settings as `models.\"NAME\".window = …`",
+        ),
+        (
+            "[models.x]\nwindow = 5\ninput_price = 1\ncached_input_price = 1",
+            ":3: models.\"x\" sets `input_price` but no `output_price`; a price needs `input_price` and `output_price`",
+        ),
+        (
+            "[models.x]\nreasoning_price = 1",
+            ":2: models.\"x\" sets `reasoning_price` but no `input_price`; a price needs `input_price` and \
+             `output_price`",
+        ),
+        ("models = 3", ":1: `models` is 3, but must be a section of named sections"),
+    ];
+    for (text, expected) in cases {
+        let errors = load(&sources().user(text)).err().expect("it is wrong");
+        assert_eq!(lines(&errors), format!("/home/u/.config/co/config.toml{expected}"), "{text}");
+    }
+}
+
+#[test]
 fn the_table_is_sound() {
     let names: Vec<&str> = SETTINGS.iter().flat_map(SettingRow::names).collect();
     let env: Vec<&str> = SETTINGS.iter().flat_map(|row| row.env.iter().copied()).collect();
@@ -482,7 +560,7 @@ fn the_table_is_sound() {
         assert!(!names.iter().any(|other| other.starts_with(&section)), "{name} is a setting and a section");
     }
     for row in SETTINGS {
-        assert!(!row.env.is_empty() || row.kind == Kind::Table, "{}", row.key);
+        assert!(!row.env.is_empty() || row.kind.is_section(), "{}", row.key);
         assert!(!row.doc.is_empty() && !row.doc.ends_with('.'), "{}", row.key);
     }
 }

@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::models::ModelOverride;
 use super::settings::{SETTINGS, Status};
 use super::value::{self, TableEntry};
 
@@ -15,6 +16,8 @@ use super::value::{self, TableEntry};
 pub struct Settings {
     /// `provider/model`, or a bare name for the provider in use. `None`: the provider's own default.
     pub model: Option<String>,
+    /// As `model`; it answers where the model was given up.
+    pub fallback_model: Option<String>,
     pub provider: ProviderChoice,
     /// Address and key for the chosen provider, whichever it is; they win over the provider's own.
     pub endpoint: Endpoint,
@@ -22,6 +25,8 @@ pub struct Settings {
     pub anthropic: Endpoint,
     /// Whether to look for a model server on this machine when no key is known.
     pub discover_local: bool,
+    /// What the person says of models.
+    pub models: Vec<ModelOverride>,
     /// Tokens per reply. `None`: what the wire format and the model make of it.
     pub max_output_tokens: Option<u32>,
     /// The window that history is trimmed to. `None`: the model's own where it is known.
@@ -95,7 +100,7 @@ impl Secret {
 }
 
 /// An enum with one written name for each variant.
-macro_rules! choice {
+macro_rules! make_choice {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$about])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +124,8 @@ macro_rules! choice {
         }
     };
 }
+
+pub(super) use make_choice as choice;
 
 choice! {
     /// Which provider to use.
@@ -163,11 +170,13 @@ impl Settings {
     pub(super) fn unwritten() -> Self {
         Self {
             model: None,
+            fallback_model: None,
             provider: ProviderChoice::Auto,
             endpoint: Endpoint::default(),
             openai: Endpoint::default(),
             anthropic: Endpoint::default(),
             discover_local: false,
+            models: Vec::new(),
             max_output_tokens: None,
             context_tokens: None,
             thinking: Thinking::Off,

@@ -26,6 +26,18 @@ pub enum Value {
     Paths(Vec<PathBuf>),
     Secret(Secret),
     Table(Vec<TableEntry>),
+    Records(Vec<RecordEntry>),
+}
+
+/// One field of one named section.
+#[derive(Clone, PartialEq)]
+pub struct RecordEntry {
+    /// The section's name, harmless.
+    pub name: String,
+    pub field: &'static str,
+    /// Of the field's kind.
+    pub value: Value,
+    pub source: Source,
 }
 
 /// One key of a section whose keys are free.
@@ -66,6 +78,7 @@ pub(super) fn default_of(row: &SettingRow) -> Value {
         "" if matches!(row.kind, Kind::List) => Value::List(Vec::new()),
         "" if matches!(row.kind, Kind::PathList) => Value::Paths(Vec::new()),
         "" if matches!(row.kind, Kind::Table) => Value::Table(Vec::new()),
+        "" if matches!(row.kind, Kind::Records(_)) => Value::Records(Vec::new()),
         "" => Value::Unset,
         text => {
             check(row.kind, from_text(row.kind, text), None).expect("a row's default is a value of its kind")
@@ -88,7 +101,13 @@ pub(super) fn from_text(kind: Kind, text: &str) -> Raw {
             let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
             Raw::List(parts.map(str::to_owned).collect())
         }
-        Kind::Text | Kind::Url | Kind::Choice { .. } | Kind::Path | Kind::Secret | Kind::Table => as_is(),
+        Kind::Text
+        | Kind::Url
+        | Kind::Choice { .. }
+        | Kind::Path
+        | Kind::Secret
+        | Kind::Table
+        | Kind::Records(_) => as_is(),
     }
 }
 
@@ -255,6 +274,7 @@ fn expected(kind: Kind) -> String {
         Kind::PathList => "a list of absolute paths, or of such that begin with ~/".to_owned(),
         Kind::Secret => "the key itself as a text without white space".to_owned(),
         Kind::Table => "a section".to_owned(),
+        Kind::Records(_) => "a section of named sections".to_owned(),
     }
 }
 
@@ -326,6 +346,20 @@ impl Value {
         match self {
             Value::Table(entries) => entries,
             other => other.mismatch("a section"),
+        }
+    }
+
+    pub(super) fn records(self) -> Vec<RecordEntry> {
+        match self {
+            Value::Records(entries) => entries,
+            other => other.mismatch("named sections"),
+        }
+    }
+
+    pub(super) fn number(&self) -> f64 {
+        match self {
+            Value::Number(number) => *number,
+            other => other.clone().mismatch("a number"),
         }
     }
 

@@ -27,6 +27,8 @@ struct Seen {
     calls: Vec<Call>,
     waiting: Vec<Request>,
     notes: Vec<String>,
+    fallbacks: Vec<FellBack>,
+    refusal: Option<String>,
     requests: u32,
     usage: Usage,
     model: Option<String>,
@@ -43,9 +45,15 @@ pub struct Outcome {
     pub text: String,
     /// As the provider named it in its last answer.
     pub model: Option<String>,
+    /// Models that were given up, in order; the last `to` answered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<FellBack>,
+    /// Why nobody should take `text` for an answer: the model or a filter refused one. `end` is `refused` then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
     pub tool_calls: Vec<Call>,
     pub usage: Spent,
-    /// What was told beside the reply: a refusal's reason, a limit.
+    /// What was told beside the reply, e.g. a limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Requests that wait for a person; `co approvals` decides them.
@@ -65,6 +73,15 @@ pub struct Call {
     pub status: Option<ReturnStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
+}
+
+/// One model that was given up, and who went on.
+#[derive(Debug, Clone, Serialize)]
+pub struct FellBack {
+    pub from: String,
+    pub to: String,
+    pub class: ErrorClass,
+    pub message: String,
 }
 
 /// What the turn used; tokens are absent where no answer told them.
@@ -93,7 +110,7 @@ pub struct Failure {
     pub message: String,
     pub status: Option<u16>,
     pub code: Option<String>,
-    pub advice: &'static str,
+    pub advice: String,
 }
 
 impl JsonFrontend {
@@ -106,7 +123,12 @@ impl JsonFrontend {
             TurnEnd::LimitReached { limit } => ("limit_reached", Some(*limit), None),
             TurnEnd::Failed { error } => ("failed", None, Some(Failure::of(error))),
         };
-        Outcome { limit, error, ..self.told(session, word, text) }
+        let told = self.told(session, word, text);
+        let end = match (end, &told.refusal) {
+            (TurnEnd::Completed, Some(_)) => "refused",
+            _ => word,
+        };
+        Outcome { end, limit, error, ..told }
     }
 
     /// The object where no turn waited to be gone on with.
@@ -122,6 +144,8 @@ impl JsonFrontend {
             limit: None,
             text,
             model: seen.model.clone(),
+            fallbacks: seen.fallbacks.clone(),
+            refusal: seen.refusal.clone(),
             tool_calls: seen.calls.clone(),
             usage: Spent { requests: seen.requests, tokens: seen.usage },
             notes: seen.notes.clone(),
@@ -192,6 +216,10 @@ impl Seen {
                 self.usage = sum(self.usage, usage);
                 self.model = Some(model);
             }
+            Event::FellBack { from, to, class, why } => {
+                self.fallbacks.push(FellBack { from, to, class, message: why });
+            }
+            Event::Refused { why } => self.refusal = Some(why),
             Event::Status { text } => self.notes.push(text),
             Event::Prompted { .. }
             | Event::TextDelta { .. }
@@ -251,5 +279,6 @@ pub fn sum(a: Usage, b: Usage) -> Usage {
         cached_input: add(a.cached_input, b.cached_input),
         cache_write: add(a.cache_write, b.cache_write),
         reasoning: add(a.reasoning, b.reasoning),
+        cost: a.cost.zip(b.cost).map(|(a, b)| a.plus(b)).or(a.cost).or(b.cost),
     }
 }

@@ -98,11 +98,19 @@ impl Page {
             Event::ApprovalSettled { request, settled } => {
                 self.row(&format!("◇ {}: {}", sanitize_line(&request.0), rows::settled(&settled))).await
             }
-            Event::Retry { message, wait, attempt, of, .. } => {
+            Event::Retry { message, wait, attempt, of, then, .. } => {
                 let message = one_line_summary(&message, 120);
                 let seconds = wait.as_secs_f64();
-                self.row(&format!("co: {message}; next try in {seconds:.1} s ({attempt} of {of})")).await
+                let then = then.map_or(String::new(), |then| format!(", then {}", sanitize_line(&then)));
+                self.row(&format!("co: {message}; next try in {seconds:.1} s ({attempt} of {of}{then})"))
+                    .await
             }
+            Event::FellBack { from, to, why, .. } => {
+                let (from, to) = (sanitize_line(&from), sanitize_line(&to));
+                let why = one_line_summary(&why, 120);
+                self.row(&format!("co: {from}: {why}; {to} goes on in its place")).await
+            }
+            Event::Refused { why } => self.row(&sanitize_line(&why)).await,
             Event::PartialReset => {
                 self.held.clear();
                 self.row("co: the reply broke off and starts again").await

@@ -138,6 +138,8 @@ impl RecordingFrontend {
             | Event::ToolReturn { .. }
             | Event::ApprovalSettled { .. }
             | Event::Retry { .. }
+            | Event::FellBack { .. }
+            | Event::Refused { .. }
             | Event::PartialReset
             | Event::Usage { .. }
             | Event::Compacted { .. }

@@ -21,7 +21,7 @@ pub const SEEN: &str = "seen";
 pub struct History {
     applied: u64,
     workspace: PathBuf,
-    entries: Vec<(RecordNo, Message)>,
+    entries: Vec<(RecordNo, Arc<Message>)>,
     /// Calls of the last reply, while one of them has no return.
     open: Vec<OpenCall>,
     detached: Vec<Detached>,
@@ -155,7 +155,7 @@ impl History {
         if let Some(turn) = &mut self.running {
             turn.partial = None;
         }
-        self.entries.push((self.no(), message.clone()));
+        self.entries.push((self.no(), Arc::new(message.clone())));
         if let Message::Assistant(reply) = message {
             self.open = reply.calls().map(OpenCall::new).collect();
         }
@@ -234,7 +234,7 @@ impl History {
     fn close_when_answered(&mut self) {
         if self.open.iter().all(|open| open.returned.is_some()) {
             let returns = self.open.drain(..).filter_map(|open| open.returned).collect();
-            self.entries.push((self.no(), Message::ToolReturns { returns }));
+            self.entries.push((self.no(), Arc::new(Message::ToolReturns { returns })));
         }
     }
 
@@ -242,7 +242,7 @@ impl History {
         let first = self.first_kept(kept_from);
         // The new summary takes the place of an earlier one.
         let kept = self.entries.drain(..).skip(first).filter(|(_, message)| !is_summary(message));
-        let mut entries = vec![(kept_from, Message::note(NoteKind::Summary, summary))];
+        let mut entries = vec![(kept_from, Arc::new(Message::note(NoteKind::Summary, summary)))];
         entries.extend(kept);
         self.entries = entries;
     }
@@ -254,12 +254,12 @@ impl History {
             self.entries
                 .iter()
                 .take(at)
-                .rposition(|(_, message)| matches!(message, Message::Assistant(_)))
+                .rposition(|(_, message)| matches!(**message, Message::Assistant(_)))
                 .unwrap_or(at)
         };
         let cut = match self.entries.get(wanted) {
-            Some((_, Message::ToolReturns { .. })) => reply_before(wanted),
-            Some((_, Message::User { .. } | Message::Assistant(_))) | None => wanted,
+            Some((_, message)) if matches!(**message, Message::ToolReturns { .. }) => reply_before(wanted),
+            Some(_) | None => wanted,
         };
         if self.open.is_empty() { cut } else { cut.min(reply_before(self.entries.len())) }
     }
@@ -306,12 +306,12 @@ impl History {
     }
 
     /// The conversation with the number of the record that completed each message.
-    pub fn entries(&self) -> &[(RecordNo, Message)] {
+    pub fn entries(&self) -> &[(RecordNo, Arc<Message>)] {
         &self.entries
     }
 
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
-        self.entries.iter().map(|(_, message)| message)
+        self.entries.iter().map(|(_, message)| message.as_ref())
     }
 
     /// Calls of the last reply while any of them lacks a return, in call order, answered ones included.

@@ -16,7 +16,7 @@ use serde_json::Value;
 pub use self::fold::{Detached, History, OpenCall, RunningTurn, SEEN};
 pub use self::repair::patch_dangling_tool_calls;
 use crate::approval::{Approval, Decider, DeferredToolRequests, Request, RequestId};
-use crate::message::{CallId, Message, NoteKind, ToolCall, ToolReturn, Usage, UserPart};
+use crate::message::{CallId, Message, NoteKind, ToolCall, ToolReturn, Usage, Usd, UserPart};
 use crate::provider::{ErrorClass, ProviderError};
 
 /// A session's id: a time-ordered UUID in text form.
@@ -67,7 +67,14 @@ pub enum Record {
         attempt: u32,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
+        /// The service that was asked; empty in records of before it was kept.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        provider: String,
+        /// As the provider named it.
         model: String,
+        /// What it cost by the prices of that day; absent where nobody knows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<Usd>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<ErrorClass>,
     },

@@ -4,39 +4,64 @@
 //! Idempotent. Called when a request is put together.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::message::{CallId, Message, ReturnStatus, ToolReturn};
+use crate::message::{AssistantMessage, CallId, Message, ReturnStatus, ToolCall, ToolReturn};
 
 /// Gives each unanswered call an `Interrupted` return right after its reply, moves stray returns to
 /// their call, keeps the first of duplicates and drops returns without a call. Works anywhere in the
-/// list; a sound list comes back unchanged.
-pub fn patch_dangling_tool_calls(messages: Vec<Message>) -> Vec<Message> {
-    let mut returns: HashMap<CallId, ToolReturn> = HashMap::new();
+/// list; of a sound list the same messages come back, not copies of them.
+pub fn patch_dangling_tool_calls(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
+    let mut found: HashMap<&CallId, &ToolReturn> = HashMap::new();
     for message in &messages {
-        if let Message::ToolReturns { returns: found } = message {
-            for one in found {
-                returns.entry(one.call.clone()).or_insert_with(|| one.clone());
+        if let Message::ToolReturns { returns } = message.as_ref() {
+            for one in returns {
+                found.entry(&one.call).or_insert(one);
             }
         }
     }
     let mut patched = Vec::with_capacity(messages.len());
-    for message in messages {
-        match message {
+    for (at, message) in messages.iter().enumerate() {
+        match message.as_ref() {
             Message::ToolReturns { .. } => {}
-            Message::User { .. } => patched.push(message),
+            Message::User { .. } => patched.push(Arc::clone(message)),
             Message::Assistant(reply) => {
-                let answers: Vec<ToolReturn> = reply
-                    .calls()
-                    .map(|call| returns.remove(&call.id).unwrap_or_else(|| interrupted(&call.id)))
-                    .collect();
-                patched.push(Message::Assistant(reply));
-                if !answers.is_empty() {
-                    patched.push(Message::ToolReturns { returns: answers });
-                }
+                patched.push(Arc::clone(message));
+                patched.extend(answers(reply, messages.get(at + 1), &mut found));
             }
         }
     }
     patched
+}
+
+/// The returns of a reply: the message that follows it, where that is what they should be.
+fn answers(
+    reply: &AssistantMessage,
+    next: Option<&Arc<Message>>,
+    found: &mut HashMap<&CallId, &ToolReturn>,
+) -> Option<Arc<Message>> {
+    let of_calls: Vec<Option<&ToolReturn>> = reply.calls().map(|call| found.remove(&call.id)).collect();
+    if of_calls.is_empty() {
+        return None;
+    }
+    let is_sound = |returns: &[ToolReturn]| {
+        let same = |(known, one): (&Option<&ToolReturn>, &ToolReturn)| {
+            known.is_some_and(|known| std::ptr::eq(known, one))
+        };
+        returns.len() == of_calls.len() && of_calls.iter().zip(returns).all(same)
+    };
+    match next {
+        Some(next) if matches!(next.as_ref(), Message::ToolReturns { returns } if is_sound(returns)) => {
+            Some(Arc::clone(next))
+        }
+        Some(_) | None => {
+            let answer = |(call, known): (&ToolCall, Option<&ToolReturn>)| {
+                known.cloned().unwrap_or_else(|| interrupted(&call.id))
+            };
+            let returns = reply.calls().zip(of_calls).map(answer).collect();
+            Some(Arc::new(Message::ToolReturns { returns }))
+        }
+    }
 }
 
 fn interrupted(call: &CallId) -> ToolReturn {

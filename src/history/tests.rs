@@ -1,6 +1,7 @@
 //! The fold in tables: records in, the whole visible state out as one line per fact.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -71,7 +72,14 @@ fn user(text: &str) -> Record {
 
 fn ended(attempt: u32, tokens: u64) -> Record {
     let usage = (tokens > 0).then_some(Usage { input: Some(tokens), output: Some(1), ..Usage::default() });
-    Record::RequestEnded { attempt, usage, model: "m".to_owned(), error: None }
+    Record::RequestEnded {
+        attempt,
+        usage,
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+        cost: None,
+        error: None,
+    }
 }
 
 fn partial(attempt: u32, text: &str) -> Record {
@@ -513,13 +521,17 @@ proptest! {
                 Message::User { .. } | Message::ToolReturns { .. } => true,
             })
             .collect();
-        let repaired = patch_dangling_tool_calls(messages.clone());
+        let shared: Vec<Arc<Message>> = messages.iter().cloned().map(Arc::new).collect();
+        let patched = patch_dangling_tool_calls(shared.clone());
+        let repaired: Vec<Message> = patched.iter().map(|message| message.as_ref().clone()).collect();
         prop_assert!(is_sound(&repaired));
         prop_assert_eq!(without_returns(&repaired), without_returns(&messages));
         if is_sound(&messages) {
             prop_assert_eq!(&repaired, &messages);
+            let same = patched.iter().zip(&shared).all(|(one, other)| Arc::ptr_eq(one, other));
+            prop_assert!(same, "a sound conversation was copied");
         }
-        prop_assert_eq!(patch_dangling_tool_calls(repaired.clone()), repaired);
+        prop_assert_eq!(patch_dangling_tool_calls(patched.clone()), patched);
     }
 
     /// Whatever happens, a fold with no open call shows a sound conversation, and with one only its end is missing.

@@ -4,9 +4,13 @@
 //! with these rows. A provider that is known and not built is a row too, so that its key is named and never passed
 //! over in silence.
 
+mod listing;
 mod local;
+mod models;
 
+pub use self::listing::{ListEndpoint, ListForm, Listed, list};
 pub use self::local::{Found, LOCAL_SERVERS, LocalServer, Probe, probe_local};
+pub use self::models::{ModelRow, profile, rows};
 use super::http::KeyHeader;
 use super::openai_chat::Quirks;
 
@@ -30,6 +34,9 @@ pub struct ServiceRow {
 pub enum Codec {
     Anthropic,
     OpenAiChat(Quirks),
+    OpenAiResponses,
+    Gemini,
+    Ollama,
 }
 
 pub const ANTHROPIC: ServiceRow = ServiceRow {
@@ -138,24 +145,6 @@ pub fn unused_keys(is_set: impl Fn(&str) -> bool) -> Vec<UnusedKey> {
     keys.filter(|key| is_set(key.env)).collect()
 }
 
-/// Windows of models, in tokens, by the start of their names; the first row that fits counts.
-const WINDOWS: &[(&str, u32)] = &[
-    ("claude-", 200_000),
-    ("gpt-5", 272_000),
-    ("gpt-4.1", 1_000_000),
-    ("gpt-4o", 128_000),
-    ("gpt-4-turbo", 128_000),
-    ("o1", 200_000),
-    ("o3", 200_000),
-    ("o4", 200_000),
-];
-
-/// How many tokens of input a model takes, where that is known.
-pub fn context_tokens(model: &str) -> Option<u32> {
-    let bare = model.rsplit('/').next().unwrap_or(model);
-    WINDOWS.iter().find(|(start, _)| bare.starts_with(start)).map(|(_, tokens)| *tokens)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -187,14 +176,5 @@ mod tests {
                 "COHERE_API_KEY is set, but Cohere has no provider of its own yet",
             ]
         );
-    }
-
-    #[test]
-    fn windows_are_known_by_the_start_of_a_name() {
-        let cases =
-            [("claude-sonnet-5", Some(200_000)), ("openai/gpt-4o-mini", Some(128_000)), ("qwen3:30b", None)];
-        for (model, tokens) in cases {
-            assert_eq!(context_tokens(model), tokens, "{model}");
-        }
     }
 }

@@ -5,8 +5,13 @@
 //!
 //! [`ProviderError::recovery`]: super::ProviderError::recovery
 
+mod google;
+
+use std::time::Duration;
+
 use serde_json::Value;
 
+use super::retry_words::asked_wait;
 use super::{ErrorClass, ProviderError, RetryHeaders};
 
 /// The longest message that is kept, in characters: error bodies can quote the whole prompt.
@@ -32,8 +37,14 @@ pub struct ErrorBody {
     /// A numeric `code` or `status`: some hosts put the status there.
     pub status: Option<u16>,
     pub request_id: Option<String>,
-    /// Anthropic's spend limit: its 429 does not go away by waiting.
+    /// What says more than the code does: Anthropic's spend limit, Azure's and OpenRouter's filters.
     detail_code: Option<String>,
+    /// How long its words or fields ask us to wait.
+    wait: Option<Duration>,
+    /// What the model wrote that the service refused (Groq): the model can only mend what it is told.
+    failed_generation: Option<String>,
+    /// What Google's details say of the class.
+    named: Option<ErrorClass>,
 }
 
 /// What a reply with a failure status means. `body` may be anything, cut included.
@@ -43,7 +54,7 @@ pub fn classify_reply(status: u16, headers: &RetryHeaders, body: &[u8]) -> Provi
     let error = parsed.as_ref().map(ErrorBody::read).unwrap_or_default();
     let mut error = error.into_error(Some(status), &text);
     error.status = Some(status);
-    error.retry_after = headers.retry_after;
+    error.retry_after = headers.retry_after.or(error.retry_after);
     error.should_retry = headers.should_retry;
     error.request_id = headers.request_id.clone().or(error.request_id);
     error
@@ -72,6 +83,8 @@ impl ErrorBody {
             inner.message = Some(message.clone());
         }
         inner.message = inner.message.or_else(|| detail(value)).or(outer.message);
+        let named = value.get("error").unwrap_or(value);
+        inner.wait = asked_wait(named, inner.message.as_deref().unwrap_or_default());
         inner.request_id = inner.request_id.or(outer.request_id);
         inner
     }
@@ -81,13 +94,19 @@ impl ErrorBody {
         Self {
             message: text(value, "message"),
             code: text(value, "code"),
-            kind: text(value, "type").filter(|kind| kind != "error"),
+            // Google puts its word where others put the number.
+            kind: text(value, "type")
+                .filter(|kind| kind != "error")
+                .or_else(|| text(value, "status").filter(|word| is_shouted(word))),
             status: [number("code"), number("status"), number("type")]
                 .into_iter()
                 .flatten()
                 .find(|status| (400..600).contains(status)),
             request_id: text(value, "request_id"),
-            detail_code: value.get("details").and_then(|details| text(details, "error_code")),
+            named: google::class(value),
+            detail_code: detail_code(value),
+            wait: None,
+            failed_generation: text(value, "failed_generation"),
         }
     }
 
@@ -97,19 +116,37 @@ impl ErrorBody {
             None if raw.trim().is_empty() || looks_like_html(raw) => unsaid(status.or(self.status)),
             None => raw.trim().to_owned(),
         };
+        let message = match &self.failed_generation {
+            Some(failed) => format!("{message}. The model had written: {failed}"),
+            None => message,
+        };
         let code = self.detail_code.or(self.code);
-        let class = class_of(&Facts {
+        let facts = Facts {
             status: status.or(self.status),
             code: code.as_deref(),
             kind: self.kind.as_deref(),
             message: &message,
-        });
-        let mut error = ProviderError::new(class, shortened(message));
+        };
+        // Cerebras says no word about a conversation that is too long.
+        let mute =
+            facts.status == Some(400) && self.kind.is_none() && code.is_none() && raw.trim().is_empty();
+        let class = if mute && status.is_some() { ErrorClass::ContextOverflow } else { class_of(&facts) };
+        let mut error = ProviderError::new(self.named.unwrap_or(class), shortened(message));
         error.status = status.or(self.status);
         error.code = code.or(self.kind);
         error.request_id = self.request_id;
+        error.retry_after = self.wait;
         error
     }
+}
+
+/// A code that hides deeper in the error object and says more than the one above it.
+fn detail_code(value: &Value) -> Option<String> {
+    let spent = value.get("details").and_then(|details| text(details, "error_code"));
+    let unnamed = value.get("code").is_none_or(Value::is_null);
+    let azure = value.get("innererror").filter(|_| unnamed).and_then(|inner| text(inner, "code"));
+    let flagged = value.get("metadata").is_some_and(|metadata| metadata.get("flagged_input").is_some());
+    spent.or(azure).or_else(|| flagged.then(|| "moderation_blocked".to_owned()))
 }
 
 fn text(value: &Value, key: &str) -> Option<String> {
@@ -132,6 +169,10 @@ fn detail(value: &Value) -> Option<String> {
         }
         other => Some(other.to_string()),
     }
+}
+
+fn is_shouted(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
 
 fn looks_like_html(text: &str) -> bool {
@@ -157,23 +198,35 @@ fn shortened(message: String) -> String {
 const CODES: &[(&str, ErrorClass)] = &[
     ("context_length_exceeded", ErrorClass::ContextOverflow),
     ("request_too_large", ErrorClass::ContextOverflow),
+    ("exceed_context_size_error", ErrorClass::ContextOverflow),
     ("insufficient_quota", ErrorClass::Quota),
+    ("exceeded_current_quota_error", ErrorClass::Quota),
+    ("billing_hard_limit_reached", ErrorClass::Quota),
     ("credit_balance_exhausted", ErrorClass::Quota),
     ("enforced_spend_limit_reached", ErrorClass::Quota),
     ("usage_not_included", ErrorClass::Quota),
     ("billing_error", ErrorClass::Billing),
     ("content_filter", ErrorClass::Filtered),
+    ("content_policy_violation", ErrorClass::Filtered),
+    ("responsibleaipolicyviolation", ErrorClass::Filtered),
+    ("moderation_blocked", ErrorClass::Filtered),
+    ("image_content_policy_violation", ErrorClass::Filtered),
     ("overloaded_error", ErrorClass::Overloaded),
+    ("engine_overloaded_error", ErrorClass::Overloaded),
+    ("service_tier_capacity_exceeded", ErrorClass::Overloaded),
     ("server_is_overloaded", ErrorClass::Overloaded),
     ("slow_down", ErrorClass::Overloaded),
     ("rate_limit_error", ErrorClass::RateLimited),
     ("rate_limit_exceeded", ErrorClass::RateLimited),
     ("ratelimitreached", ErrorClass::RateLimited),
+    ("rate_limited", ErrorClass::RateLimited),
+    ("too_many_requests", ErrorClass::RateLimited),
     ("invalid_api_key", ErrorClass::Auth),
     ("authentication_error", ErrorClass::Auth),
     ("permission_error", ErrorClass::Permission),
     ("not_found_error", ErrorClass::NotFound),
     ("model_not_found", ErrorClass::NotFound),
+    ("deploymentnotfound", ErrorClass::NotFound),
     ("tool_use_failed", ErrorClass::BadRequest),
     ("timeout_error", ErrorClass::Server),
     ("conflict_error", ErrorClass::Server),
@@ -183,7 +236,23 @@ const CODES: &[(&str, ErrorClass)] = &[
     ("unavailable_error", ErrorClass::Server),
     ("api_error", ErrorClass::Server),
     ("invalid_request_error", ErrorClass::BadRequest),
+    ("invalid_prompt", ErrorClass::BadRequest),
+    ("invalid_argument", ErrorClass::BadRequest),
+    // Billing or the place that the request comes from: nothing in the request can mend it.
+    ("failed_precondition", ErrorClass::Permission),
+    ("unauthenticated", ErrorClass::Auth),
+    ("permission_denied", ErrorClass::Permission),
+    ("not_found", ErrorClass::NotFound),
+    ("resource_exhausted", ErrorClass::RateLimited),
+    ("internal", ErrorClass::Server),
+    ("unavailable", ErrorClass::Overloaded),
+    ("deadline_exceeded", ErrorClass::Server),
+    ("malformed_function_call", ErrorClass::BadReply),
+    ("unexpected_tool_call", ErrorClass::BadReply),
 ];
+
+/// What the codes of images that cannot be used have in common (OpenAI has about fifteen).
+const IMAGE_CODES: &str = "image";
 
 /// Words by which hosts say that the conversation is too long, in lower case (`wire.md` §0).
 const OVERFLOWS: &[&str] = &[
@@ -201,7 +270,32 @@ const OVERFLOWS: &[&str] = &[
     "greater than the context length",
     "context window exceeds limit",
     "exceeded model token limit",
+    "exceed context limit",
+    "exceeds the context length",
+    "exceeds maximum context length",
 ];
+
+/// Words for an account without money or credit, which some hosts put under any status, in lower case.
+const SPENT: &[&str] = &[
+    "credit balance is too low",
+    "insufficient balance",
+    "insufficient credits",
+    "doesn't have any credits",
+    "used all available credits",
+    "monthly spending limit",
+];
+
+/// Words for a filter that refused what it read, in lower case.
+const FILTERS: &[&str] = &[
+    "content filtering policy",
+    "content management policy",
+    "flagged as potentially violating",
+    "content violates usage guidelines",
+    "content exists risk",
+];
+
+/// Words for a key that is none, where the status does not say so, in lower case.
+const BAD_KEYS: &[&str] = &["incorrect api key", "invalid api key", "api key not valid", "invalid x-api-key"];
 
 /// The class of a failure. What the code says goes before the status where it says more; the words are read only for
 /// what no code tells.
@@ -209,52 +303,65 @@ pub fn class_of(facts: &Facts<'_>) -> ErrorClass {
     let by_code = by_word(facts.code);
     let by_kind = by_word(facts.kind);
     let told = by_code.or(by_kind);
+    let words = facts.message.to_lowercase();
     match facts.status {
-        Some(400 | 413 | 422) if overflows(facts.message) => ErrorClass::ContextOverflow,
-        // A 403 of a filter or a 429 of a quota: the code is right. A 401 is one whatever its code says.
+        // A 401 is one whatever its code says.
         Some(401) => ErrorClass::Auth,
         Some(402) => ErrorClass::Billing,
+        // A 403 of a filter or a 429 of a quota: the code is right.
         Some(403) => exact(told, &[ErrorClass::Quota, ErrorClass::Filtered, ErrorClass::Billing])
+            .or_else(|| by_words(&words))
             .unwrap_or(ErrorClass::Permission),
-        Some(404) => ErrorClass::NotFound,
-        Some(413) => ErrorClass::ContextOverflow,
-        Some(429) => {
-            let sure = [ErrorClass::Quota, ErrorClass::Billing, ErrorClass::Overloaded];
-            let either = exact(by_code, &sure).or_else(|| exact(by_kind, &sure));
-            either.unwrap_or(ErrorClass::RateLimited)
-        }
-        Some(503 | 529) => ErrorClass::Overloaded,
+        Some(404 | 405 | 410 | 501) => ErrorClass::NotFound,
+        Some(407) => ErrorClass::Network,
         Some(408 | 409) => ErrorClass::Server,
-        Some(status) if status >= 500 => exact(told, &[ErrorClass::Overloaded]).unwrap_or(ErrorClass::Server),
-        Some(_) => request_class(by_code, by_kind, facts.message),
-        None if overflows(facts.message) => ErrorClass::ContextOverflow,
-        None => told.unwrap_or(ErrorClass::Server),
+        Some(413) => ErrorClass::ContextOverflow,
+        Some(429) => too_many(by_code, by_kind, &words),
+        Some(503 | 529) if !overflows(&words) => ErrorClass::Overloaded,
+        Some(status) if status >= 500 => exact(told, &[ErrorClass::Overloaded])
+            .or_else(|| overflows(&words).then_some(ErrorClass::ContextOverflow))
+            .unwrap_or(ErrorClass::Server),
+        Some(_) if overflows(&words) => ErrorClass::ContextOverflow,
+        Some(_) => by_words(&words).or(told).unwrap_or(ErrorClass::BadRequest),
+        // "Too many tokens" is said of rates, too: a code knows better.
+        None if told != Some(ErrorClass::RateLimited) && overflows(&words) => ErrorClass::ContextOverflow,
+        None => by_words(&words).or(told).unwrap_or(ErrorClass::Server),
     }
 }
 
-/// The class of a 400 and its like: the request's own fault, unless a code names something better known.
-fn request_class(code: Option<ErrorClass>, kind: Option<ErrorClass>, message: &str) -> ErrorClass {
-    let message = message.to_lowercase();
-    if message.contains("api key") && ["incorrect", "invalid"].iter().any(|word| message.contains(word)) {
-        return ErrorClass::Auth;
+/// A 429: one that passes, unless something says otherwise.
+fn too_many(code: Option<ErrorClass>, kind: Option<ErrorClass>, words: &str) -> ErrorClass {
+    // More tokens in one request than a minute allows: no wait helps, less of the conversation does.
+    if words.contains("request too large") {
+        return ErrorClass::ContextOverflow;
     }
-    if message.contains("credit balance is too low") {
-        return ErrorClass::Billing;
-    }
-    code.or(kind).unwrap_or(ErrorClass::BadRequest)
+    let sure = [ErrorClass::Quota, ErrorClass::Billing, ErrorClass::Overloaded];
+    let spent = SPENT.iter().any(|spent| words.contains(spent)).then_some(ErrorClass::Billing);
+    let busy = words.contains("overloaded").then_some(ErrorClass::Overloaded);
+    let told = exact(code, &sure).or_else(|| exact(kind, &sure));
+    told.or(spent).or(busy).unwrap_or(ErrorClass::RateLimited)
+}
+
+/// What the words alone tell: hosts put these under codes that say less.
+fn by_words(words: &str) -> Option<ErrorClass> {
+    let says = |all: &[&str]| all.iter().any(|one| words.contains(one));
+    let classes =
+        [(BAD_KEYS, ErrorClass::Auth), (SPENT, ErrorClass::Billing), (FILTERS, ErrorClass::Filtered)];
+    classes.into_iter().find(|(all, _)| says(all)).map(|(_, class)| class)
 }
 
 fn by_word(word: Option<&str>) -> Option<ErrorClass> {
     let word = word?.to_ascii_lowercase();
-    CODES.iter().find(|(code, _)| *code == word).map(|(_, class)| *class)
+    let known = CODES.iter().find(|(code, _)| *code == word).map(|(_, class)| *class);
+    known.or_else(|| word.contains(IMAGE_CODES).then_some(ErrorClass::BadRequest))
 }
 
 fn exact(class: Option<ErrorClass>, allowed: &[ErrorClass]) -> Option<ErrorClass> {
     class.filter(|class| allowed.contains(class))
 }
 
-fn overflows(message: &str) -> bool {
-    let message = message.to_lowercase();
-    let counted = message.contains("input token count") && message.contains("exceeds the maximum");
-    counted || OVERFLOWS.iter().any(|words| message.contains(words))
+/// Whether words in lower case say that the conversation is too long.
+fn overflows(words: &str) -> bool {
+    let counted = words.contains("input token count") && words.contains("exceeds the maximum");
+    counted || OVERFLOWS.iter().any(|known| words.contains(known))
 }

@@ -66,7 +66,13 @@ pub enum ErrorClass {
     Filtered,
     /// Bytes that are not this protocol.
     Malformed,
+    /// The service threw its model's reply away, e.g. for a call that it could not read.
+    BadReply,
 }
+
+/// A server's wait that is longer than this is not waited for where another model stands ready: limits by the minute
+/// pass within it.
+pub const LONGEST_WAIT_BEFORE_FALLBACK: Duration = Duration::from_secs(60);
 
 /// What the turn does about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,8 +83,21 @@ pub enum Recovery {
     Compact,
     /// Wait and ask again; `None` = our own exponential wait.
     Backoff(Option<Duration>),
+    /// Ask again, but only once: what fails twice in the same way will fail again.
+    Once,
     /// End the turn.
     Abort,
+}
+
+/// Whether the fallback model is asked once a model was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fallback {
+    /// The person has to know and to do something, or nobody else would do better.
+    Never,
+    /// Once its retries are used up; at once where [`Recovery`] allows none.
+    AfterRetries,
+    /// After one retry: a failure of this kind mostly lasts longer than all of them.
+    AfterOneRetry,
 }
 
 impl ProviderError {
@@ -112,12 +131,36 @@ impl ProviderError {
             | ErrorClass::Idle
             | ErrorClass::Truncated
             | ErrorClass::Malformed => Recovery::Backoff(self.retry_after),
+            ErrorClass::BadReply => Recovery::Once,
         };
         match (self.should_retry, by_class) {
-            (Some(false), Recovery::Backoff(_)) => Recovery::Abort,
+            (Some(false), Recovery::Backoff(_) | Recovery::Once) => Recovery::Abort,
             (Some(true), Recovery::Abort) => self.bounded(self.retry_after),
             (_, Recovery::Backoff(wait)) => self.bounded(wait),
             (_, other) => other,
+        }
+    }
+
+    /// The other half of the table: which failures another model makes good. Wrong settings (key, model, address) are
+    /// never hidden behind one, and what one provider's filter refused is not shown to the next.
+    pub fn fallback(&self) -> Fallback {
+        match self.class {
+            ErrorClass::BadRequest
+            | ErrorClass::Auth
+            | ErrorClass::Permission
+            | ErrorClass::NotFound
+            | ErrorClass::ContextOverflow
+            | ErrorClass::Filtered => Fallback::Never,
+            ErrorClass::Overloaded => Fallback::AfterOneRetry,
+            ErrorClass::Billing
+            | ErrorClass::Quota
+            | ErrorClass::RateLimited
+            | ErrorClass::Server
+            | ErrorClass::Network
+            | ErrorClass::Idle
+            | ErrorClass::Truncated
+            | ErrorClass::Malformed
+            | ErrorClass::BadReply => Fallback::AfterRetries,
         }
     }
 
@@ -128,33 +171,121 @@ impl ProviderError {
         }
     }
 
-    /// What the person can do about it, in one sentence.
-    pub fn advice(&self) -> &'static str {
+    /// What went wrong, in one sentence without its full stop. The provider's words alone may say anything.
+    pub fn told(&self) -> String {
+        let (words, said) = (self.class.words(), self.to_string());
+        let ours = match self.class {
+            ErrorClass::Network | ErrorClass::Idle | ErrorClass::Truncated | ErrorClass::Malformed => true,
+            ErrorClass::BadRequest
+            | ErrorClass::Auth
+            | ErrorClass::Billing
+            | ErrorClass::Permission
+            | ErrorClass::NotFound
+            | ErrorClass::Quota
+            | ErrorClass::RateLimited
+            | ErrorClass::Overloaded
+            | ErrorClass::Server
+            | ErrorClass::ContextOverflow
+            | ErrorClass::BadReply
+            | ErrorClass::Filtered => said.to_lowercase().starts_with(words),
+        };
+        if ours { said } else { format!("{words}: {said}") }
+    }
+
+    /// What the person can do about it, in a sentence or two.
+    pub fn advice(&self) -> String {
         match self.class {
             ErrorClass::Auth => "Check the key: `co config` shows where it comes from.",
             ErrorClass::Billing | ErrorClass::Quota => {
-                "The account's quota or credit is used up; waiting will not help. Choose another model with /model."
+                "Waiting will not help: add credit at the provider, or choose another model (/model or --model)."
             }
-            ErrorClass::Permission => "This key may not use this model. Choose another with /model.",
+            ErrorClass::Permission => {
+                "This key may not use this model: choose another (/model or --model), or ask the account's owner."
+            }
             ErrorClass::NotFound => "Check the model's name and the base URL: `co config` shows both.",
-            ErrorClass::RateLimited => "The limit resets by itself; send the prompt again later.",
+            ErrorClass::RateLimited => return self.reset(),
             ErrorClass::Overloaded | ErrorClass::Server => {
-                "The service has trouble; send the prompt again later."
+                "It mostly passes: send the prompt again later, or choose another model (/model or --model)."
             }
-            ErrorClass::Network => "Check the network and the base URL: `co config` shows it.",
-            ErrorClass::Idle | ErrorClass::Truncated => "The connection broke off; send the prompt again.",
-            ErrorClass::ContextOverflow => "The conversation no longer fits the model; /clear starts afresh.",
-            ErrorClass::Filtered => "The provider's filter refused the prompt; reword it.",
-            ErrorClass::BadRequest | ErrorClass::Malformed => {
-                "The service and `co` did not understand each other; check base_url and model with `co config`."
+            ErrorClass::Network => "Check the network and the base URL (`co config` shows it), then send the prompt again.",
+            ErrorClass::Idle => {
+                "Send the prompt again; a slow model may need a longer `idle_timeout` (`co config` shows it)."
             }
+            ErrorClass::Truncated => "Nothing of it was kept or done: send the prompt again.",
+            ErrorClass::ContextOverflow => {
+                "Shorten the prompt, start afresh with /clear, or choose a model with a larger window (/model or --model)."
+            }
+            ErrorClass::Filtered => "The provider's filter refused the prompt: reword it, or /clear what it objects to.",
+            ErrorClass::BadReply => "Send the prompt again, reworded, or choose another model (/model or --model).",
+            ErrorClass::BadRequest => {
+                "The service does not take this request: choose another model (/model), or start afresh with /clear."
+            }
+            ErrorClass::Malformed => {
+                "Something else than the model answered, or it speaks otherwise: check the network's login page, \
+                 base_url and model (`co config`)."
+            }
+        }
+        .to_owned()
+    }
+
+    /// When a limit is over, where the server said so.
+    fn reset(&self) -> String {
+        match self.retry_after {
+            Some(wait) => format!(
+                "The limit ends in {}: send the prompt again then, or choose another model (/model or --model).",
+                about(wait)
+            ),
+            None => "The limit ends by itself: send the prompt again later, or choose another model (/model or --model)."
+                .to_owned(),
         }
     }
 
     fn sentence(&self) -> String {
         match self.status {
-            Some(status) => format!("{} ({status})", self.message),
-            None => self.message.clone(),
+            // Our own words may have named it.
+            Some(status) if !self.message.contains(&status.to_string()) => {
+                format!("{} ({status})", self.message)
+            }
+            Some(_) | None => self.message.clone(),
         }
+    }
+}
+
+impl ErrorClass {
+    /// The failure in a few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::BadRequest => "the request was refused",
+            Self::Auth => "the key was refused",
+            Self::Billing => "the account has no credit left",
+            Self::Permission => "not permitted",
+            Self::NotFound => "no such model or endpoint",
+            Self::Quota => "the quota is used up",
+            Self::RateLimited => "rate limited",
+            Self::Overloaded => "the service is overloaded",
+            Self::Server => "the service failed",
+            Self::Network => "no connection",
+            Self::Idle => "nothing arrived",
+            Self::Truncated => "the reply broke off",
+            Self::ContextOverflow => "too long for the model",
+            Self::Filtered => "the provider's filter refused it",
+            Self::Malformed => "an answer nobody can read",
+            Self::BadReply => "the model's reply could not be used",
+        }
+    }
+}
+
+/// A wait in words, in the two largest units: `40 s`, `7 min 12 s`, `2 h 5 min`, `3 d 4 h`.
+fn about(wait: Duration) -> String {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    let (large, small, units) = match seconds {
+        0..60 => return format!("{seconds} s"),
+        60..3_600 => (seconds / 60, seconds % 60, ["min", "s"]),
+        3_600..86_400 => (seconds / 3_600, seconds % 3_600 / 60, ["h", "min"]),
+        86_400.. => (seconds / 86_400, seconds % 86_400 / 3_600, ["d", "h"]),
+    };
+    match small {
+        0 => format!("{large} {}", units[0]),
+        small => format!("{large} {} {small} {}", units[0], units[1]),
     }
 }

@@ -6,7 +6,9 @@
 //! Called by `app`, which gives it to the turn as a `Provider`.
 
 mod exchange;
+mod get;
 mod key;
+mod notice;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::field::Empty;
 
 use self::exchange::Exchange;
+pub use self::get::get_json;
 pub use self::key::{ApiKey, KeyHeader};
 use super::{ErrorClass, HttpRequest, ModelRequest, Provider, ProviderError, StreamEvent, WireCodec};
 use crate::stdx::clock::Clock;
@@ -134,7 +137,8 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
         let codec = Arc::clone(&self.codec);
         let exchange =
             Exchange::new(prepared, codec, &request.model, self.idle, Arc::clone(&self.clock), span);
-        exchange.into_stream().take_until(cancel.cancelled_owned()).boxed()
+        let stream = notice::noticing(exchange.into_stream(), Arc::clone(&self.codec), request);
+        stream.take_until(cancel.cancelled_owned()).boxed()
     }
 }
 
@@ -150,10 +154,20 @@ fn base(url: &str) -> Result<reqwest::Url, SetupError> {
     Ok(parsed)
 }
 
-/// The address of a codec's path below a base URL, which people write with and without the version at its end.
+/// The address of a codec's path below a base URL, which people write with and without the version at its end. A base
+/// that ends with a publisher (Vertex) has its version further ahead.
 fn join(base: &str, path: &str) -> String {
-    let path = if base.ends_with("/v1") { path.strip_prefix("/v1").unwrap_or(path) } else { path };
-    format!("{base}{path}")
+    let mut ends = base.rsplit('/');
+    let versioned = ends.next().is_some_and(is_version) || ends.next() == Some("publishers");
+    let (first, rest) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
+    if versioned && is_version(first) { format!("{base}/{rest}") } else { format!("{base}{path}") }
+}
+
+/// `v1`, `v1beta`, `v1beta1`.
+fn is_version(segment: &str) -> bool {
+    let digits = segment.strip_prefix('v').unwrap_or_default();
+    digits.starts_with(|first: char| first.is_ascii_digit())
+        && digits.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
 }
 
 fn is_loopback(url: &reqwest::Url) -> bool {
@@ -202,6 +216,28 @@ mod tests {
             ("https://api.anthropic.com", "/v1/messages", "https://api.anthropic.com/v1/messages"),
             ("https://api.anthropic.com/v1", "/v1/messages", "https://api.anthropic.com/v1/messages"),
             ("https://api.openai.com/v1", "/chat/completions", "https://api.openai.com/v1/chat/completions"),
+            (
+                "https://gemini.example",
+                "/v1beta/models/x:y?alt=sse",
+                "https://gemini.example/v1beta/models/x:y?alt=sse",
+            ),
+            (
+                "https://gemini.example/v1beta",
+                "/v1beta/models/x:y",
+                "https://gemini.example/v1beta/models/x:y",
+            ),
+            ("https://gemini.example/v1", "/v1beta/models/x:y", "https://gemini.example/v1/models/x:y"),
+            ("https://gemini.example/v1alpha", "/v1beta/models/x", "https://gemini.example/v1alpha/models/x"),
+            (
+                "https://v.example/v1beta1/projects/p/locations/l/publishers/google",
+                "/v1beta/models/x:y",
+                "https://v.example/v1beta1/projects/p/locations/l/publishers/google/models/x:y",
+            ),
+            (
+                "https://gateway.example/v1/account/anthropic",
+                "/v1/messages",
+                "https://gateway.example/v1/account/anthropic/v1/messages",
+            ),
         ];
         for (base, path, expected) in cases {
             assert_eq!(join(base, path), expected);

@@ -4,15 +4,19 @@
 //! is what `agent` calls. Implementations live in the files beside this one (layer 5); this file is layer 2.
 
 pub mod error;
+pub mod profile;
 
 pub mod classify;
+pub mod decoder;
 pub mod retry_headers;
-pub mod sse_decoder;
+pub mod retry_words;
 pub mod wire_text;
 
-pub mod openai_chat;
-
 pub mod anthropic;
+pub mod gemini;
+pub mod ollama;
+pub mod openai_chat;
+pub mod openai_responses;
 
 pub mod http;
 
@@ -22,6 +26,7 @@ pub mod offline;
 
 pub mod replay;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -29,7 +34,8 @@ use futures::stream::BoxStream;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub use self::error::{ErrorClass, ProviderError, Recovery};
+pub use self::error::{ErrorClass, Fallback, ProviderError, Recovery};
+pub use self::profile::{LongInput, Price, Profile, Sampling, ThinkingStyle};
 use crate::message::{Message, Opaque, StopReason, Usage};
 
 /// Talks to one model service.
@@ -55,12 +61,47 @@ pub struct ModelRequest {
     /// The model's name as the service knows it.
     pub model: String,
     pub system: String,
-    pub messages: Vec<Message>,
+    /// Shared with the history: nothing of it is copied for a request.
+    pub messages: Vec<Arc<Message>>,
     pub tools: Vec<ToolSchema>,
     pub tool_choice: ToolChoice,
+    pub parallel_calls: ParallelCalls,
     /// `None` = the codec's own default (Anthropic demands a number and gets one).
     pub max_output_tokens: Option<u32>,
     pub thinking: ThinkingLevel,
+    /// Sent only where the model takes it ([`Sampling`]). `None` = the provider's own.
+    pub temperature: Option<f32>,
+    /// As `temperature`.
+    pub top_p: Option<f32>,
+    /// The same for all requests of a session: services that route by it find their cache again.
+    pub cache_key: Option<String>,
+    /// What is known of the model.
+    pub profile: Profile,
+}
+
+impl ModelRequest {
+    /// A request without tools that leaves everything to the provider.
+    pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
+        Self {
+            model: model.into(),
+            system: String::new(),
+            messages: messages.into_iter().map(Arc::new).collect(),
+            tools: Vec::new(),
+            tool_choice: ToolChoice::Auto,
+            parallel_calls: ParallelCalls::Allowed,
+            max_output_tokens: None,
+            thinking: ThinkingLevel::Default,
+            temperature: None,
+            top_p: None,
+            cache_key: None,
+            profile: Profile::default(),
+        }
+    }
+
+    /// The messages, oldest first.
+    pub fn conversation(&self) -> impl DoubleEndedIterator<Item = &Message> {
+        self.messages.iter().map(Arc::as_ref)
+    }
 }
 
 /// A tool as the model sees it.
@@ -75,8 +116,20 @@ pub struct ToolSchema {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolChoice {
     Auto,
+    /// At least one call.
+    Required,
     /// Text only: used when a turn's budget allows just one more reply.
     None,
+}
+
+/// Whether one reply may hold several calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ParallelCalls {
+    /// As the provider has it, which is yes nearly everywhere.
+    #[default]
+    Allowed,
+    /// The request asks for one call at a time, where the wire can say so.
+    One,
 }
 
 /// How much the model may think before it answers.
@@ -89,6 +142,8 @@ pub enum ThinkingLevel {
     Low,
     Medium,
     High,
+    /// So many tokens; where a wire knows only levels, the nearest one.
+    Tokens(u32),
 }
 
 /// One step of a streamed reply.
@@ -111,6 +166,11 @@ pub enum StreamEvent {
     PartEnded {
         index: usize,
         opaque: Option<Opaque>,
+    },
+    /// Something the person should know of how the service took the request; not a part of the reply, and no
+    /// failure. Comes just before `Finished`.
+    Notice {
+        text: String,
     },
     /// The protocol's own end was seen.
     Finished {
@@ -150,19 +210,24 @@ pub trait WireCodec: Send + Sync + 'static {
 
     /// What a reply with a failure status means. `body` may be of any content type, or cut.
     fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError;
+
+    /// What the person should know of how the service took `request`, told from the usage it reported: one or two
+    /// sentences. Most services refuse what they cannot take and need none. The same facts give the same words, so
+    /// that they are shown once a turn.
+    fn notice(&self, _request: &ModelRequest, _usage: &Usage) -> Option<String> {
+        None
+    }
 }
 
 /// Bytes of one reply → stream events. Holds no socket and no clock; memory is bounded.
 pub trait StreamDecoder: Send + 'static {
-    /// Takes the next bytes, cut anywhere, and appends what they complete to `out`.
+    /// Takes the next bytes, cut anywhere, and appends what they complete to `out`. A whole JSON body in place of a
+    /// stream is taken too, whatever its label says.
     /// After an error the decoder is spent.
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
     /// The body ended. Errs with [`ErrorClass::Truncated`] where the protocol's own end is missing.
     fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
-
-    /// A whole JSON body in place of a stream.
-    fn whole_body(&mut self, body: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
     /// What the reply said of itself so far; also after an error, when no `Finished` tells it.
     fn seen(&self) -> Seen;

@@ -10,13 +10,16 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::{ErrorClass, ProviderError};
-use crate::message::{CallId, NoteKind, Opaque, ReturnStatus, ToolCall};
+use crate::message::{CallId, NoteKind, Opaque, ReturnStatus, ToolCall, ToolReturn};
 
 /// The longest id a wire takes (OpenAI refuses more), in bytes.
 const LONGEST_ID: usize = 40;
 
 /// The longest tool name a wire takes, in bytes.
 const LONGEST_NAME: usize = 64;
+
+/// Stands where an image would, for a model that is known to see none.
+pub const UNSEEN_IMAGE: &str = "[note from co: an image stood here, which this model cannot see]";
 
 /// Text as it may be sent: some services refuse NUL.
 pub fn clean(text: &str) -> Cow<'_, str> {
@@ -45,6 +48,35 @@ pub fn status_word(status: ReturnStatus) -> Option<&'static str> {
         ReturnStatus::Undecided => Some("undecided"),
         ReturnStatus::Interrupted => Some("interrupted"),
         ReturnStatus::Unknown => Some("outcome unknown"),
+    }
+}
+
+/// A return as text, for wires that have no field for its status.
+pub fn return_text(returned: &ToolReturn) -> String {
+    let text = returned.text();
+    let text = clean(&text);
+    match status_word(returned.status) {
+        Some(word) => format!("[{word}] {text}"),
+        None if text.is_empty() => "(no output)".to_owned(),
+        None => text.into_owned(),
+    }
+}
+
+/// Adds fields that an object does not have yet.
+pub fn extend(object: &mut Value, fields: Option<&Map<String, Value>>) {
+    if let (Some(object), Some(fields)) = (object.as_object_mut(), fields) {
+        for (key, value) in fields {
+            object.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+    }
+}
+
+/// The level that stands for a number of thinking tokens, where a wire knows only levels.
+pub fn level_of(tokens: u32) -> &'static str {
+    match tokens {
+        0..4_096 => "low",
+        4_096..16_384 => "medium",
+        16_384.. => "high",
     }
 }
 
@@ -80,23 +112,58 @@ pub fn own<'a>(opaque: Option<&'a Opaque>, wire: &str, model: &str) -> Option<&'
     opaque.filter(|opaque| opaque.wire == wire && opaque.model == model).map(|opaque| &opaque.data)
 }
 
+/// What ids of calls a host takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IdShape {
+    /// Up to 40 letters, digits, `_` and `-`.
+    #[default]
+    Any,
+    /// Exactly nine letters and digits (Mistral).
+    Nine,
+}
+
+impl IdShape {
+    fn takes(self, id: &str) -> bool {
+        let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        match self {
+            Self::Any => !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(word),
+            Self::Nine => id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+        }
+    }
+
+    /// An id of this shape, always the same for a call; `round` tells apart what would be equal.
+    fn made(self, id: &CallId, round: u32) -> String {
+        let salt = if round == 0 { String::new() } else { format!("#{round}") };
+        let digest = Sha256::digest(format!("{id}{salt}").as_bytes());
+        let hex: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+        match self {
+            Self::Any => format!("call_{hex}"),
+            Self::Nine => hex.chars().take(9).collect(),
+        }
+    }
+}
+
 /// The ids under which calls are sent: the provider's own where it can be, ours where it was empty, unfit or taken.
 #[derive(Debug, Default)]
 pub struct WireIds {
+    shape: IdShape,
     of: HashMap<CallId, String>,
     taken: HashSet<String>,
 }
 
 impl WireIds {
+    /// No ids yet; all will be of this shape.
+    pub fn shaped(shape: IdShape) -> Self {
+        Self { shape, ..Self::default() }
+    }
+
     /// The id of a call that comes now in the conversation.
     pub fn assign(&mut self, call: &ToolCall) -> String {
         let own = &call.wire_id;
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-        let usable = !own.is_empty()
-            && own.len() <= LONGEST_ID
-            && own.bytes().all(fits)
-            && !self.taken.contains(own.as_str());
-        let id = if usable { own.clone() } else { hashed(&call.id) };
+        let usable = self.shape.takes(own) && !self.taken.contains(own.as_str());
+        let made = (0..).map(|round| self.shape.made(&call.id, round));
+        let free = made.filter(|id| !self.taken.contains(id)).take(1);
+        let id = if usable { own.clone() } else { free.collect() };
         self.taken.insert(id.clone());
         self.of.insert(call.id.clone(), id.clone());
         id
@@ -111,12 +178,6 @@ impl WireIds {
             )
         })
     }
-}
-
-fn hashed(id: &CallId) -> String {
-    let digest = Sha256::digest(id.0.as_bytes());
-    let hex: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-    format!("call_{hex}")
 }
 
 #[cfg(test)]
@@ -149,6 +210,19 @@ mod tests {
             assert!(all.insert(sent), "{wire_id} is sent under an id of its own");
         }
         assert_eq!(ids.of(&CallId("6".into())).unwrap_err().class, ErrorClass::BadRequest);
+    }
+
+    #[test]
+    fn ids_of_nine_letters() {
+        let mut ids = WireIds::shaped(IdShape::Nine);
+        for (id, wire_id, kept) in
+            [("1", "g6fVbXS8K", true), ("2", "call_1_2", false), ("3", "g6fVbXS8K", false)]
+        {
+            let sent = ids.assign(&call(id, wire_id));
+            assert_eq!(sent == wire_id, kept, "{wire_id}");
+            assert!(IdShape::Nine.takes(&sent), "{sent}");
+            assert_eq!(WireIds::shaped(IdShape::Nine).assign(&call(id, wire_id)) == sent, id != "3");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod text;
 
 pub mod sse;
 
+pub mod json_items;
 pub mod json_stream;
 
 pub mod paths;

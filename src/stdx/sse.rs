@@ -133,6 +133,19 @@ impl SseReader {
 
 struct TooLong;
 
+/// How many bytes are looked at in one go: without a way out of the loop it is done in vector registers.
+const STRIDE: usize = 64;
+
+/// Where the line ends.
+fn line_end(bytes: &[u8]) -> Option<usize> {
+    let is_end = |byte: &u8| (*byte == b'\n') | (*byte == b'\r');
+    let any = |piece: &[u8]| piece.iter().fold(false, |any, byte| any | is_end(byte));
+    let piece = bytes.chunks(STRIDE).position(any)?;
+    let start = piece * STRIDE;
+    let within = bytes.get(start..)?.iter().position(is_end)?;
+    Some(start + within)
+}
+
 /// Cuts bytes into lines that end in LF, CR or CRLF, and drops a byte order mark at the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Lines {
@@ -149,7 +162,7 @@ impl Lines {
             self.after_cr = false;
             *rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         }
-        let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+        let Some(end) = line_end(rest) else {
             self.keep(rest, limit)?;
             *rest = &[];
             return Ok(None);
@@ -172,8 +185,12 @@ impl Lines {
     fn take(&mut self) -> String {
         let bytes = std::mem::take(&mut self.partial);
         let first = !std::mem::replace(&mut self.begun, true);
-        let line = if first { bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes) } else { &bytes };
-        String::from_utf8_lossy(line).into_owned()
+        let bytes = match bytes.strip_prefix(b"\xEF\xBB\xBF") {
+            Some(line) if first => line.to_vec(),
+            Some(_) | None => bytes,
+        };
+        String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 
     /// The last line, if the stream did not end it.

@@ -191,6 +191,8 @@ pub struct Turn {
     pub streamed: usize,
     /// Output tokens the provider counted, where it did.
     pub tokens: Option<u64>,
+    /// The model that answers in place of the header's, as `provider/model`.
+    pub stand_in: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -213,7 +215,15 @@ pub enum Stop {
 
 impl Turn {
     pub fn new(now_ms: u64) -> Self {
-        Self { since_ms: now_ms, phase: Phase::Asking, stop: Stop::No, running: 0, streamed: 0, tokens: None }
+        Self {
+            since_ms: now_ms,
+            phase: Phase::Asking,
+            stop: Stop::No,
+            running: 0,
+            streamed: 0,
+            tokens: None,
+            stand_in: None,
+        }
     }
 }
 
@@ -226,6 +236,8 @@ pub struct Retry {
     pub wait: Duration,
     pub attempt: u32,
     pub of: u32,
+    /// Who is asked if no retry helps.
+    pub then: Option<String>,
     pub state: RetryState,
 }
 

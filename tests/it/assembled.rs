@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 pub struct Assembled {
     pub model: Option<String>,
     pub parts: Vec<Part>,
+    /// What the provider said beside its reply.
+    pub notices: Vec<String>,
     pub finished: Option<(StopReason, Usage)>,
     pub error: Option<ProviderError>,
     pub seen: Seen,
@@ -70,6 +72,7 @@ impl Assembled {
                 part.ended = true;
                 part.opaque.clone_from(opaque);
             }
+            StreamEvent::Notice { text } => self.notices.push(text.clone()),
             StreamEvent::Finished { stop, usage } => self.finished = Some((stop.clone(), *usage)),
         }
     }
@@ -137,12 +140,5 @@ pub fn decode<'a, D: StreamDecoder>(mut decoder: D, chunks: impl IntoIterator<It
         }
     }
     let error = decoder.finish(&mut events).err();
-    Assembled::of(&events, error, decoder.seen())
-}
-
-/// Gives a decoder a whole JSON body.
-pub fn decode_whole<D: StreamDecoder>(mut decoder: D, body: &[u8]) -> Assembled {
-    let mut events = Vec::new();
-    let error = decoder.whole_body(body, &mut events).err();
     Assembled::of(&events, error, decoder.seen())
 }

@@ -294,7 +294,14 @@ fn lines_that_go_on_and_lines_that_were_cut() {
 
 fn retry() -> Event {
     let wait = Duration::from_secs(20);
-    Event::Retry { class: ErrorClass::RateLimited, message: "slow".into(), wait, attempt: 1, of: 2 }
+    Event::Retry {
+        class: ErrorClass::RateLimited,
+        message: "slow".into(),
+        wait,
+        attempt: 1,
+        of: 2,
+        then: None,
+    }
 }
 
 fn write_request() -> Request {

@@ -1,4 +1,4 @@
-//! The HTTP shell against real connections on loopback: scripts in both wires, recordings as they are, and every way a
+//! The HTTP shell against real connections on loopback: scripts in each wire, recordings as they are, and every way a
 //! connection can go wrong.
 
 use std::path::PathBuf;
@@ -7,30 +7,33 @@ use std::time::Duration;
 
 use co::message::{CallId, Message, ReturnStatus, ToolReturn, Usage};
 use co::provider::anthropic::Anthropic;
+use co::provider::gemini::Gemini;
 use co::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Timeouts};
+use co::provider::ollama::Ollama;
 use co::provider::openai_chat::{OpenAiChat, Quirks};
+use co::provider::openai_responses::OpenAiResponses;
 use co::provider::replay::parse_replies;
 use co::provider::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
-use co::provider::{
-    ErrorClass, ModelRequest, Provider, ProviderError, Seen, StreamEvent, ThinkingLevel, ToolChoice,
-    WireCodec,
-};
+use co::provider::{ErrorClass, ModelRequest, Provider, ProviderError, Seen, StreamEvent, WireCodec};
 use co::stdx::clock::ManualClock;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::assembled::{Assembled, decode, decode_whole};
+use crate::assembled::{Assembled, decode};
 use crate::skip::skipped;
 
-/// The two wires under test.
+/// The wires under test.
 #[derive(Debug, Clone, Copy)]
 enum Wire {
     Anthropic,
     Chat,
+    Responses,
+    Gemini,
+    Ollama,
 }
 
-const BOTH: [Wire; 2] = [Wire::Anthropic, Wire::Chat];
+const WIRES: [Wire; 5] = [Wire::Anthropic, Wire::Chat, Wire::Responses, Wire::Gemini, Wire::Ollama];
 
 fn provider(wire: Wire, base_url: &str, idle: Duration) -> Box<dyn Provider> {
     let clock = Arc::new(ManualClock::at(jiff::Timestamp::UNIX_EPOCH));
@@ -50,27 +53,27 @@ fn provider(wire: Wire, base_url: &str, idle: Duration) -> Box<dyn Provider> {
             let codec = OpenAiChat::new(Quirks::OPENAI);
             Box::new(HttpProvider::new(codec, &endpoint(KeyHeader::Bearer), clock).unwrap())
         }
+        Wire::Responses => {
+            Box::new(HttpProvider::new(OpenAiResponses, &endpoint(KeyHeader::Bearer), clock).unwrap())
+        }
+        Wire::Ollama => {
+            let codec = Ollama::new(Some(1_000));
+            Box::new(HttpProvider::new(codec, &endpoint(KeyHeader::Bearer), clock).unwrap())
+        }
+        Wire::Gemini => Box::new(HttpProvider::new(Gemini, &endpoint(KeyHeader::Bearer), clock).unwrap()),
     }
 }
 
 fn of(wire: Wire, server: &ReplayServer) -> Box<dyn Provider> {
     let url = match wire {
-        Wire::Anthropic => server.url(),
-        Wire::Chat => server.chat_url(),
+        Wire::Anthropic | Wire::Gemini | Wire::Ollama => server.url(),
+        Wire::Chat | Wire::Responses => server.chat_url(),
     };
     provider(wire, &url, Duration::from_secs(60))
 }
 
 fn request(messages: Vec<Message>) -> ModelRequest {
-    ModelRequest {
-        model: "m".to_owned(),
-        system: "Be brief.".to_owned(),
-        messages,
-        tools: Vec::new(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        thinking: ThinkingLevel::Default,
-    }
+    ModelRequest { system: "Be brief.".to_owned(), ..ModelRequest::new("m", messages) }
 }
 
 async fn collect(provider: &dyn Provider, messages: Vec<Message>) -> Assembled {
@@ -108,7 +111,7 @@ fn body(status: u16, content_type: &str, body: &str) -> Recording {
 }
 
 #[tokio::test]
-async fn a_conversation_in_both_wires() {
+async fn a_conversation_in_each_wire() {
     let script = "
 reply
   thinking I should look first. | sig=abc
@@ -119,7 +122,7 @@ reply
 reply
   text Done.
 ";
-    for wire in BOTH {
+    for wire in WIRES {
         let server = scripted(script).await;
         let provider = of(wire, &server);
         let first = collect(provider.as_ref(), vec![Message::user("hi")]).await;
@@ -137,10 +140,11 @@ reply
         let usage = first.finished.as_ref().unwrap().1;
         let told = Usage {
             cache_write: usage.cache_write,
-            reasoning: None,
+            reasoning: usage.reasoning,
             input: Some(100),
             output: Some(20),
-            cached_input: Some(40),
+            cached_input: if matches!(wire, Wire::Ollama) { None } else { Some(40) },
+            cost: None,
         };
         assert_eq!(usage, told);
         let reply = first.message();
@@ -162,10 +166,14 @@ fn checks_headers(wire: Wire, server: &ReplayServer) {
     let (path, header, value) = match wire {
         Wire::Anthropic => ("/v1/messages", "x-api-key", "sk-test"),
         Wire::Chat => ("/v1/chat/completions", "authorization", "Bearer sk-test"),
+        Wire::Responses => ("/v1/responses", "authorization", "Bearer sk-test"),
+        Wire::Ollama => ("/api/chat", "authorization", "Bearer sk-test"),
+        Wire::Gemini => ("/v1beta/models/m:streamGenerateContent?alt=sse", "authorization", "Bearer sk-test"),
     };
     assert_eq!((sent.path.as_str(), sent.header(header)), (path, Some(value)));
     assert_eq!(sent.header("content-type"), Some("application/json"));
-    assert_eq!(sent.body["stream"], true);
+    // Gemini streams by its path.
+    assert_eq!(sent.body["stream"] == true, !matches!(wire, Wire::Gemini));
     let version = matches!(wire, Wire::Anthropic).then_some("2023-06-01");
     assert_eq!(sent.header("anthropic-version"), version);
 }
@@ -173,15 +181,25 @@ fn checks_headers(wire: Wire, server: &ReplayServer) {
 #[tokio::test]
 async fn every_end_of_a_script_comes_through() {
     let stop = |kind: &str, detail: &str| format!("{kind} {detail}");
-    let cases: Vec<(&str, [String; 2])> = vec![
-        ("text a\nstop max_tokens", [stop("MaxTokens", "-"), stop("MaxTokens", "-")]),
-        ("stop refusal I may not", [stop("Refusal", "I may not"), stop("Refusal", "I may not")]),
-        ("text a\nstop pause_turn", [stop("PauseTurn", "-"), stop("Other", "-")]),
-        ("text a\nstop sulk", [stop("Other", "-"), stop("Other", "-")]),
-        ("text*3 \"ab\"", [stop("EndTurn", "-"), stop("EndTurn", "-")]),
+    let everywhere = |kind: &str, detail: &str| WIRES.map(|_| stop(kind, detail));
+    let cases: Vec<(&str, [String; WIRES.len()])> = vec![
+        ("text a\nstop max_tokens", everywhere("MaxTokens", "-")),
+        (
+            "stop refusal I may not",
+            WIRES.map(|wire| match wire {
+                Wire::Ollama => stop("Other", "-"),
+                Wire::Anthropic | Wire::Chat | Wire::Responses | Wire::Gemini => stop("Refusal", "I may not"),
+            }),
+        ),
+        (
+            "text a\nstop pause_turn",
+            WIRES.map(|wire| stop(if matches!(wire, Wire::Anthropic) { "PauseTurn" } else { "Other" }, "-")),
+        ),
+        ("text a\nstop sulk", everywhere("Other", "-")),
+        ("text*3 \"ab\"", everywhere("EndTurn", "-")),
     ];
     for (steps, expected) in cases {
-        for (wire, expected) in BOTH.into_iter().zip(expected) {
+        for (wire, expected) in WIRES.into_iter().zip(expected) {
             let server = scripted(&format!("reply\n{steps}")).await;
             let reply = collect(of(wire, &server).as_ref(), vec![Message::user("hi")]).await;
             let (stop, _) = reply.finished.unwrap_or_else(|| panic!("{wire:?} {steps}: {:?}", reply.error));
@@ -207,15 +225,20 @@ async fn failures_are_typed() {
         ("text a\ncut", "a", ErrorClass::Network, None, "the connection broke off"),
         ("cut", "", ErrorClass::Network, None, "could not reach 127.0.0.1"),
     ];
-    for wire in BOTH {
+    for wire in WIRES {
         for (steps, said, class, status, words) in &cases {
             let server = scripted(&format!("reply\n{steps}")).await;
             let reply = collect(of(wire, &server).as_ref(), vec![Message::user("hi")]).await;
             let text = reply.text();
             let error = reply.error.unwrap_or_else(|| panic!("{wire:?} {steps} must fail"));
+            // This wire's errors are words alone: within a reply nothing tells one from another.
+            let in_reply = steps.starts_with("text a\nerror");
+            let class = if matches!(wire, Wire::Ollama) && in_reply { ErrorClass::Server } else { *class };
+            // This one names the status in the error itself.
+            let status = if matches!(wire, Wire::Gemini) && in_reply { Some(529) } else { *status };
             assert_eq!(
                 (text.as_str(), error.class, error.status),
-                (*said, *class, *status),
+                (*said, class, status),
                 "{wire:?} {steps}"
             );
             assert!(error.message.contains(words), "{wire:?} {steps}: {}", error.message);
@@ -377,7 +400,10 @@ async fn recordings_over_http() {
         let name = provider.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let wire = match name.as_str() {
             "anthropic" => Wire::Anthropic,
+            "openai_responses" => Wire::Responses,
+            "gemini" => Wire::Gemini,
             name if name == "openai_chat" || name.starts_with("compat_") => Wire::Chat,
+            "ollama_native" => Wire::Ollama,
             _ => continue,
         };
         for case in std::fs::read_dir(provider).unwrap().map(|entry| entry.unwrap().path()) {
@@ -387,18 +413,20 @@ async fn recordings_over_http() {
             }
         }
     }
-    assert_eq!(served, 60, "all recordings of both wires");
+    assert_eq!(served, 64 + 22 + 20, "all recordings of these wires");
 }
 
 async fn over_http(wire: Wire, case: &std::path::Path) {
     let recording = Recording::read(case).unwrap();
     let (status, bytes) = (recording.status, recording.body.clone());
-    let stream = case.join("response.sse").exists();
     let server = serving(Recording { delivery: Delivery::InPieces(1_000), ..recording }).await;
     let found = collect(of(wire, &server).as_ref(), vec![Message::user("hi")]).await;
     let expected = match wire {
-        Wire::Anthropic => direct(&Anthropic, status, &bytes, stream),
-        Wire::Chat => direct(&OpenAiChat::new(Quirks::OPENAI), status, &bytes, stream),
+        Wire::Anthropic => direct(&Anthropic, status, &bytes),
+        Wire::Chat => direct(&OpenAiChat::new(Quirks::OPENAI), status, &bytes),
+        Wire::Responses => direct(&OpenAiResponses, status, &bytes),
+        Wire::Ollama => direct(&Ollama::default(), status, &bytes),
+        Wire::Gemini => direct(&Gemini, status, &bytes),
     };
     match expected {
         Ok(expected) => assert_eq!(found, Assembled { seen: Seen::default(), ..expected }, "{case:?}"),
@@ -409,17 +437,23 @@ async fn over_http(wire: Wire, case: &std::path::Path) {
     }
 }
 
-fn direct<C: WireCodec>(
-    codec: &C,
-    status: u16,
-    bytes: &[u8],
-    stream: bool,
-) -> Result<Assembled, ProviderError> {
+fn direct<C: WireCodec>(codec: &C, status: u16, bytes: &[u8]) -> Result<Assembled, ProviderError> {
     if status >= 400 {
         return Err(codec.classify(status, &co::provider::RetryHeaders::default(), bytes));
     }
     let decoder = codec.decoder("m");
-    Ok(if stream { decode(decoder, [bytes]) } else { decode_whole(decoder, bytes) })
+    Ok(decode(decoder, [bytes]))
+}
+
+/// What the server cut in silence is said before the end, as a notice beside the reply.
+#[tokio::test]
+async fn a_silent_cut_is_noticed() {
+    let server = scripted("reply\n text a\n usage 1000 5").await;
+    let long = vec![Message::user("ab ".repeat(6_000)), Message::user("go on")];
+    let reply = collect(of(Wire::Ollama, &server).as_ref(), long).await;
+    assert_eq!(server.requests()[0].body["options"]["num_ctx"], 1_000);
+    assert_eq!((reply.text().as_str(), reply.notices.len()), ("a", 1));
+    assert!(reply.notices[0].contains("read only a part"), "{:?}", reply.notices);
 }
 
 /// A key never shows: not in an error, not in what a request is logged as.

@@ -36,6 +36,7 @@ fn retrying(screen: Screen) -> Screen {
             wait: Duration::from_secs(20),
             attempt: 1,
             of: 2,
+            then: None,
         })
         .wait(6_000)
 }

@@ -72,7 +72,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    (0usize..15, 1u32..6, text()).prop_map(|(which, number, text)| {
+    (0usize..17, 1u32..6, text()).prop_map(|(which, number, text)| {
         let called = || call(number, "shell", json!({ "command": text }));
         match which {
             0 | 1 => Event::TextDelta { text },
@@ -90,12 +90,18 @@ fn event() -> impl Strategy<Value = Event> {
             11 => Event::Prompted { parts: vec![UserPart::Text { text }] },
             12 => Event::Retry {
                 class: ErrorClass::Overloaded,
-                message: text,
+                message: text.clone(),
                 wait: Duration::from_secs(u64::from(number)),
                 attempt: 1,
                 of: 3,
+                then: Some(text),
             },
             13 => Event::PartialReset,
+            14 => {
+                let class = ErrorClass::Network;
+                Event::FellBack { from: text.clone(), to: text.clone(), class, why: text }
+            }
+            15 => Event::Refused { why: text },
             _ => Event::Status { text },
         }
     })

@@ -211,6 +211,7 @@ fn retry() {
             wait: Duration::from_secs(20),
             attempt: 1,
             of: 2,
+            then: None,
         })
     };
     check("retry", |screen| retry(screen).wait(6_000));

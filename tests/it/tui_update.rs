@@ -216,6 +216,7 @@ fn the_interrupt_contract() {
             wait: Duration::from_secs(9),
             attempt: 1,
             of: 3,
+            then: None,
         })
     };
     let cases: Vec<(&str, Screen, &str, Vec<Ask>)> = vec![

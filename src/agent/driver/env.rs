@@ -1,14 +1,17 @@
 //! What a turn is run with, put together once by `app`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::agent::port::Op;
+use crate::agent::turn::Patience;
 use crate::approval::{Decider, FolderTrust, Policy};
 use crate::history::{Limits, TurnEnd};
-use crate::provider::{Provider, ThinkingLevel};
+use crate::provider::{ParallelCalls, Profile, Provider, ThinkingLevel};
 use crate::sandbox::Isolation;
 use crate::stdx::clock::Clock;
 use crate::tool::{Hook, Registry};
@@ -20,6 +23,8 @@ pub struct AgentEnv {
     pub hooks: Vec<Arc<dyn Hook>>,
     /// The model that answers the next request; `/model` switches it at once.
     pub model: watch::Receiver<Arc<ActiveModel>>,
+    /// Who answers when that one has failed for good; nobody where none is set.
+    pub fallback: Option<FallbackModel>,
     /// The policy the next turn starts with.
     pub policy: watch::Receiver<Policy>,
     pub isolation: Isolation,
@@ -46,6 +51,72 @@ pub struct ActiveModel {
     pub name: String,
     pub max_output_tokens: Option<u32>,
     pub thinking: ThinkingLevel,
+    pub parallel_calls: ParallelCalls,
+    pub temperature: Option<f32>,
+    pub top_p: Option<f32>,
+    /// What is known of it: its price is what a request is counted with.
+    pub profile: Profile,
+}
+
+impl ActiveModel {
+    /// A model of which nothing is known and to which nothing is said beside the request.
+    pub fn new(provider: Arc<dyn Provider>, name: impl Into<String>) -> Self {
+        Self {
+            provider,
+            name: name.into(),
+            max_output_tokens: None,
+            thinking: ThinkingLevel::Default,
+            parallel_calls: ParallelCalls::Allowed,
+            temperature: None,
+            top_p: None,
+            profile: Profile::default(),
+        }
+    }
+}
+
+impl ActiveModel {
+    /// `provider/model`.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.provider.name(), self.name)
+    }
+}
+
+/// How long a model that was given up gets only one try a turn.
+const GRUDGE: Duration = Duration::from_secs(300);
+
+/// The model that stands behind the first, and what is remembered of the last time it had to.
+///
+/// Every turn asks the first model first: it may be well again, and it is the one that was chosen. In the
+/// [`GRUDGE`] after it was given up it gets no retries, so that an outage costs each turn one failed request.
+pub struct FallbackModel {
+    model: Arc<ActiveModel>,
+    given_up: Mutex<Option<(String, Instant)>>,
+}
+
+impl FallbackModel {
+    pub fn new(model: Arc<ActiveModel>) -> Self {
+        Self { model, given_up: Mutex::default() }
+    }
+
+    /// The model, where it is another than `first`.
+    pub(super) fn behind(&self, first: &ActiveModel) -> Option<&Arc<ActiveModel>> {
+        (self.model.full_name() != first.full_name()).then_some(&self.model)
+    }
+
+    /// Notes that it takes over from `first` now.
+    pub(super) fn takes_over(&self, first: &str) {
+        let mut given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+        *given_up = Some((first.to_owned(), Instant::now()));
+    }
+
+    /// How patient the next turn is with `first`.
+    pub(super) fn patience(&self, first: &ActiveModel) -> Patience {
+        let given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+        match given_up.as_ref() {
+            Some((name, since)) if *name == first.full_name() && since.elapsed() < GRUDGE => Patience::Short,
+            Some(_) | None => Patience::Usual,
+        }
+    }
 }
 
 /// How a turn went.

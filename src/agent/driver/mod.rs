@@ -14,7 +14,7 @@ mod tools;
 use tokio_util::sync::CancellationToken;
 
 pub use self::detached::run_detached;
-pub use self::env::{ActiveModel, AgentEnv, TurnResult};
+pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TurnResult};
 use super::port::Frontend;
 use super::{calls, turn};
 use crate::history::{Durability, Record, TurnEnd};

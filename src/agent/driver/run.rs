@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::future::pending;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -13,12 +14,12 @@ use tracing::Instrument;
 
 use super::looking::Looking;
 use super::tools::{Happened, Running};
-use super::{AgentEnv, TurnResult, detached};
+use super::{ActiveModel, AgentEnv, TurnResult, detached};
 use crate::agent::calls::Rules;
 use crate::agent::context;
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt;
-use crate::agent::turn::{Audience, Effect, Input, Setup, Turn};
+use crate::agent::turn::{Asked, Audience, Effect, Input, Patience, Setup, Turn, Whom};
 use crate::approval::{Approval, CallFacts, Remember, RequestId, Standing, Verdict};
 use crate::history::{Durability, Record, TurnEnd};
 use crate::message::{Message, NoteKind, Trust};
@@ -43,7 +44,7 @@ pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) 
         rules: Rules {
             policy: env.policy.borrow().clone(),
             grants: session.history().grants().clone(),
-            specs: std::sync::Arc::new(specs),
+            specs: Arc::new(specs),
             hooked,
             isolation: env.isolation,
             folder_trust: env.folder_trust,
@@ -51,6 +52,10 @@ pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) 
         },
         limits: env.limits,
         retries: env.http_retries,
+        patience: match &env.fallback {
+            Some(fallback) => fallback.patience(&env.model.borrow()),
+            None => Patience::Usual,
+        },
         audience: if frontend.can_approve() { Audience::Present } else { Audience::Absent },
         seed: session.history().len(),
     }
@@ -77,6 +82,8 @@ pub(super) struct Driver<'a> {
     /// A delta that is to be shown as soon as the stream holds nothing more at this moment.
     delta: Option<Event>,
     text: String,
+    /// The full name of the model that the person had chosen at the last request.
+    first: Option<String>,
 }
 
 /// Whether the front end still watches.
@@ -122,6 +129,7 @@ impl<'a> Driver<'a> {
             audience: Watching::Open,
             delta: None,
             text: String::new(),
+            first: None,
         }
     }
 
@@ -241,7 +249,8 @@ impl<'a> Driver<'a> {
                 StreamEvent::Started { .. }
                 | StreamEvent::PartStarted { .. }
                 | StreamEvent::PartDelta { .. }
-                | StreamEvent::PartEnded { .. },
+                | StreamEvent::PartEnded { .. }
+                | StreamEvent::Notice { .. },
             ) => {}
         }
         event
@@ -257,8 +266,13 @@ impl<'a> Driver<'a> {
         for effect in effects {
             match effect {
                 Effect::Commit(records, durability) => self.commit(&records, durability).await?,
-                Effect::Show(event) => self.show(event).await,
-                Effect::CallModel { choice, .. } => self.call_model(choice).await?,
+                Effect::Show(event) => {
+                    if let (Event::FellBack { from, .. }, Some(fallback)) = (&event, &self.env.fallback) {
+                        fallback.takes_over(from);
+                    }
+                    self.show(event).await;
+                }
+                Effect::CallModel { choice, who, .. } => self.call_model(choice, who).await?,
                 Effect::CancelModel => {
                     self.stream = None;
                     self.checkpoint = None;
@@ -333,18 +347,43 @@ impl<'a> Driver<'a> {
     }
 
     /// Sends the next request, late approvals first: their outcomes are part of it.
-    async fn call_model(&mut self, choice: ToolChoice) -> Result<(), StoreError> {
+    async fn call_model(&mut self, choice: ToolChoice, who: Whom) -> Result<(), StoreError> {
         self.session.consume_decisions().await?;
         detached::run_ready(self.session, self.env, self.frontend, &self.cancel, &mut self.heard).await?;
         detached::say_outcomes(self.session, self.frontend).await?;
         self.fit_window().await?;
-        let model = std::sync::Arc::clone(&self.env.model.borrow());
-        let request = prompt::request(self.session.history(), self.env, &model, choice);
+        let model = self.model(who);
+        let request = prompt::request(self.session, self.env, &model, choice);
         // A token of its own: the end of this turn must be heard as such, not as a reply that broke off.
         // Dropping the stream closes the connection.
         self.stream = Some(model.provider.stream(request, CancellationToken::new()));
         self.checkpoint = Some(timer(CHECKPOINT));
         Ok(())
+    }
+
+    /// The model that is to answer; the turn hears who it is.
+    fn model(&mut self, who: Whom) -> Arc<ActiveModel> {
+        let first = Arc::clone(&self.env.model.borrow());
+        let behind = self.env.fallback.as_ref().and_then(|fallback| fallback.behind(&first));
+        // Whoever switches the model while another stands in wants the new one to be tried.
+        let switched = *self.first.get_or_insert_with(|| first.full_name()) != first.full_name();
+        if switched {
+            self.first = Some(first.full_name());
+        }
+        let (who, model, fallback) = match (who, behind) {
+            (Whom::Fallback, Some(behind)) if !switched => (who, Arc::clone(behind), None),
+            (Whom::First | Whom::Fallback, behind) => {
+                (Whom::First, Arc::clone(&first), behind.map(|behind| behind.full_name()))
+            }
+        };
+        self.turn.asks(Asked {
+            who,
+            provider: model.provider.name().to_owned(),
+            model: model.name.clone(),
+            price: model.profile.price,
+            fallback,
+        });
+        model
     }
 
     /// Leaves old turns out until the conversation fits the window that was set, or nothing older is left.

@@ -25,7 +25,7 @@ impl Turn {
                 self.stopping = how;
                 self.phase = Phase::Draining(Next::End(TurnEnd::Interrupted));
             }
-            Phase::BackingOff | Phase::Compacting => {
+            Phase::BackingOff | Phase::Compacting(_) => {
                 self.stopping = how;
                 self.end(TurnEnd::Interrupted, out);
             }

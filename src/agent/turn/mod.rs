@@ -7,6 +7,7 @@
 //! a committed reply gets one return, in order, unless the turn ends deferred; there is one `End`.
 
 mod end;
+mod failure;
 mod reply;
 mod request;
 #[cfg(test)]
@@ -22,7 +23,7 @@ use super::port::Event;
 use crate::approval::{Approval, Decider, RequestId, Standing};
 use crate::history::{Durability, History, Limits, Record, SessionId, TurnEnd};
 use crate::message::{CallId, Message, PartKind, StopKind, ToolCall, ToolReturn, UserPart};
-use crate::provider::{ProviderError, StreamEvent, ToolChoice};
+use crate::provider::{Price, ProviderError, StreamEvent, ToolChoice};
 use crate::tool::{CallPlan, HookVerdict, Resource, ToolError, Version};
 
 /// What happens to a turn from outside.
@@ -80,6 +81,7 @@ pub enum Effect {
     CallModel {
         attempt: u32,
         choice: ToolChoice,
+        who: Whom,
     },
     /// Drop the running request; none of its events counts any more.
     CancelModel,
@@ -114,8 +116,27 @@ pub struct Setup {
     /// Retries after a failed request; a reply that arrives whole resets the count.
     pub retries: u32,
     pub audience: Audience,
+    pub patience: Patience,
     /// For the jitter of waits.
     pub seed: u64,
+}
+
+/// Which of the two models answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whom {
+    /// The one that the person chose. Every turn begins with it.
+    First,
+    /// The one that stands in for it, to the end of the turn.
+    Fallback,
+}
+
+/// How long the first model is tried before another takes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// As often as the settings say.
+    Usual,
+    /// It was given up a short while ago: its first failure is its last, if another stands ready.
+    Short,
 }
 
 /// Whether somebody can answer requests while the turn runs.
@@ -140,7 +161,40 @@ pub struct Turn {
     calls: Calls,
     queued: Vec<Vec<UserPart>>,
     wire_ids: BTreeSet<String>,
+    /// Whom the next request goes to.
+    who: Whom,
+    /// What the model that was given up failed with, in words.
+    given_up: Option<String>,
+    asked: Asked,
     model: String,
+    /// What a provider had to say beside its reply, as it was shown last.
+    noticed: Option<String>,
+}
+
+/// Who was asked last: what its requests are recorded and counted with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    pub who: Whom,
+    pub provider: String,
+    /// As the service knows it.
+    pub model: String,
+    pub price: Option<Price>,
+    /// Who is asked once this one is given up, as `provider/model`; nobody stands behind a fallback.
+    pub fallback: Option<String>,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        let (provider, model) = (String::new(), String::new());
+        Self { who: Whom::First, provider, model, price: None, fallback: None }
+    }
+}
+
+impl Asked {
+    /// `provider/model`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
 }
 
 #[derive(Debug)]
@@ -150,7 +204,7 @@ enum Phase {
     /// The attempt is void; its early calls must end before what comes next.
     Draining(Next),
     BackingOff,
-    Compacting,
+    Compacting(Overflow),
     /// The reply is committed, its calls are on their way.
     Working,
     Ended,
@@ -161,8 +215,17 @@ enum Phase {
 enum Next {
     Request,
     Wait(Duration),
-    Compact,
+    Compact(Overflow),
     End(TurnEnd),
+}
+
+/// What asked for less of the conversation.
+#[derive(Debug, Clone, PartialEq)]
+enum Overflow {
+    /// This refusal; it is how the turn ends where nothing can be left out.
+    Refused(ProviderError),
+    /// A reply that the window cut off.
+    Cut,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,8 +307,20 @@ impl Turn {
             calls: Calls::default(),
             queued: history.queued().to_vec(),
             wire_ids: wire_ids(history),
+            who: Whom::First,
+            given_up: None,
+            asked: Asked::default(),
             model: String::new(),
+            noticed: None,
         }
+    }
+
+    /// Says who gets the request that [`Effect::CallModel`] stands for; before any of its events. It may be the first
+    /// model in the fallback's place: the person has chosen another meanwhile.
+    pub fn asks(&mut self, asked: Asked) {
+        self.who = asked.who;
+        self.model.clone_from(&asked.model);
+        self.asked = asked;
     }
 
     /// Takes one input. Inputs that are stale, or come after the end, do nothing.

@@ -1,6 +1,6 @@
 //! One reply: its events as they stream, and what its end means.
 
-use super::{Compaction, Effect, Next, Phase, Turn};
+use super::{Compaction, Effect, Next, Overflow, Phase, Turn};
 use crate::agent::assemble::Step;
 use crate::agent::port::Event;
 use crate::history::{Durability, Limit, Record, TurnEnd};
@@ -36,7 +36,16 @@ impl Turn {
                 self.calls.add_early(call, &self.setup.rules);
                 self.calls.advance(&self.setup.rules, out);
             }
+            Step::Notice(text) => self.on_notice(text, out),
             Step::Finished(stop, usage) => self.on_finished(&stop, usage, out),
+        }
+    }
+
+    /// Shows what the provider has to say beside its reply, once a turn.
+    fn on_notice(&mut self, text: String, out: &mut Vec<Effect>) {
+        if self.noticed.as_ref() != Some(&text) {
+            self.status(&text, out);
+            self.noticed = Some(text);
         }
     }
 
@@ -63,7 +72,7 @@ impl Turn {
             if shown {
                 out.push(Effect::Show(Event::PartialReset));
             }
-            return self.drain(Next::Compact, out);
+            return self.drain(Next::Compact(Overflow::Cut), out);
         }
         self.commit_reply(message, usage, out);
         if calls.is_empty() {
@@ -76,12 +85,7 @@ impl Turn {
 
     fn commit_reply(&mut self, message: AssistantMessage, usage: Usage, out: &mut Vec<Effect>) {
         self.budget.count(Some(usage));
-        let ended = Record::RequestEnded {
-            attempt: self.attempt,
-            usage: Some(usage),
-            model: self.model.clone(),
-            error: None,
-        };
+        let ended = self.ended(Some(usage), None);
         let said = Record::Said { message: crate::message::Message::Assistant(message) };
         out.push(Effect::Commit(vec![ended, said], Durability::Written));
     }
@@ -111,7 +115,7 @@ impl Turn {
     fn on_empty(&mut self, stop: &StopReason, usage: Usage, out: &mut Vec<Effect>) {
         self.count_request(Some(usage), None, out);
         let next = match stop.kind {
-            StopKind::MaxTokens if self.retries_after_window(stop) => Next::Compact,
+            StopKind::MaxTokens if self.retries_after_window(stop) => Next::Compact(Overflow::Cut),
             StopKind::MaxTokens => {
                 let full = "The conversation fills the model's window, which left no room for an answer.";
                 let cut = "The model used up its output limit before it answered.";
@@ -133,8 +137,7 @@ impl Turn {
     }
 
     fn refused(&mut self, stop: &StopReason, out: &mut Vec<Effect>) -> Next {
-        let detail = stop.detail.as_deref().unwrap_or("it gave no reason");
-        self.status(&format!("The model refused: {detail}."), out);
+        out.push(Effect::Show(Event::Refused { why: refusal(stop) }));
         Next::End(TurnEnd::Completed)
     }
 
@@ -149,6 +152,29 @@ impl Turn {
 
     fn status(&self, text: &str, out: &mut Vec<Effect>) {
         out.push(Effect::Show(Event::Status { text: text.to_owned() }));
+    }
+}
+
+/// The words with which a model that refuses by itself ends; any other word is a filter's (`wire.md` §0).
+const OWN_WORDS: [&str; 4] = ["refusal", "stop", "end_turn", "completed"];
+
+/// What stands before the word where a filter refused the prompt itself.
+const OF_THE_PROMPT: &str = "promptFeedback:";
+
+/// A refusal in a sentence: the model's own, or a filter's between it and the person.
+fn refusal(stop: &StopReason) -> String {
+    let why = stop.detail.as_deref().map(|detail| detail.trim().trim_end_matches('.'));
+    let why = why.filter(|why| !why.is_empty());
+    let filter = stop.raw.as_deref().filter(|word| !OWN_WORDS.contains(word));
+    let who = match filter.map(|word| (word, word.strip_prefix(OF_THE_PROMPT))) {
+        None => "The model refused".to_owned(),
+        Some((_, Some(word))) => format!("The provider's filter refused the prompt ({word})"),
+        Some((word, None)) => format!("The provider's filter stopped the answer ({word})"),
+    };
+    match (why, filter) {
+        (Some(why), _) => format!("{who}: {why}."),
+        (None, Some(_)) => format!("{who}."),
+        (None, None) => format!("{who} and gave no reason."),
     }
 }
 

@@ -1,14 +1,12 @@
-//! Requests of a turn: when one is sent, and what follows from a failed one.
+//! Requests of a turn: when one is sent, and how each is recorded.
 
-use std::time::Duration;
-
-use super::{Compaction, Effect, Next, Phase, Stopping, Turn};
+use super::{Effect, Next, Phase, Stopping, Turn};
 use crate::agent::assemble::Assembler;
-use crate::agent::budget::{Allowance, backoff};
+use crate::agent::budget::Allowance;
 use crate::agent::port::Event;
 use crate::history::{Durability, Record, TurnEnd};
-use crate::message::{Message, NoteKind};
-use crate::provider::{ErrorClass, ProviderError, Recovery, ToolChoice};
+use crate::message::{Message, NoteKind, Usage};
+use crate::provider::{ErrorClass, Price, ToolChoice};
 
 impl Turn {
     /// Sends the next request, queued prompts first, if the budget allows one.
@@ -27,7 +25,7 @@ impl Turn {
         self.attempt += 1;
         let prefix = format!("{}/{}.{}", self.setup.session, self.number, self.attempt);
         self.phase = Phase::Streaming(Box::new(Assembler::new(prefix, self.wire_ids.clone())));
-        out.push(Effect::CallModel { attempt: self.attempt, choice });
+        out.push(Effect::CallModel { attempt: self.attempt, choice, who: self.who });
     }
 
     fn say_queued(&mut self, out: &mut Vec<Effect>) {
@@ -53,64 +51,28 @@ impl Turn {
         }
     }
 
-    /// The running request failed.
-    pub(super) fn on_failure(&mut self, error: &ProviderError, out: &mut Vec<Effect>) {
-        let Phase::Streaming(assembler) = &self.phase else { return };
-        let shown = assembler.has_output();
-        self.count_request(None, Some(error.class), out);
-        if shown {
-            out.push(Effect::Show(Event::PartialReset));
-        }
-        let next = self.after_failure(error, out);
-        self.drain(next, out);
-    }
-
-    /// What follows from a failure; the one table is [`ProviderError::recovery`].
-    fn after_failure(&mut self, error: &ProviderError, out: &mut Vec<Effect>) -> Next {
-        let failed = || Next::End(TurnEnd::Failed { error: error.clone() });
-        match error.recovery() {
-            Recovery::Abort => failed(),
-            Recovery::Compact if self.compaction == Compaction::Unused => {
-                self.compaction = Compaction::Used;
-                Next::Compact
-            }
-            Recovery::Compact => failed(),
-            Recovery::Reflect | Recovery::Backoff(_) if self.failures >= self.setup.retries => failed(),
-            Recovery::Reflect => {
-                self.failures += 1;
-                let text = format!("The provider refused the last request: {}", error.message);
-                self.say(Message::note(NoteKind::Reflection, text), out);
-                Next::Request
-            }
-            Recovery::Backoff(wait) => {
-                self.failures += 1;
-                let wait = wait.unwrap_or_else(|| backoff(self.failures, self.setup.seed));
-                self.show_retry(error, wait, out);
-                Next::Wait(wait)
-            }
-        }
-    }
-
-    fn show_retry(&self, error: &ProviderError, wait: Duration, out: &mut Vec<Effect>) {
-        out.push(Effect::Show(Event::Retry {
-            class: error.class,
-            message: error.to_string(),
-            wait,
-            attempt: self.failures,
-            of: self.setup.retries,
-        }));
-    }
-
     /// Records one request, whole or failed, and counts it.
     pub(super) fn count_request(
         &mut self,
-        usage: Option<crate::message::Usage>,
+        usage: Option<Usage>,
         error: Option<ErrorClass>,
         out: &mut Vec<Effect>,
     ) {
         self.budget.count(usage);
-        let record = Record::RequestEnded { attempt: self.attempt, usage, model: self.model.clone(), error };
+        let record = self.ended(usage, error);
         out.push(Effect::Commit(vec![record], Durability::Written));
+    }
+
+    /// The record of the request that just ended.
+    pub(super) fn ended(&self, usage: Option<Usage>, error: Option<ErrorClass>) -> Record {
+        Record::RequestEnded {
+            attempt: self.attempt,
+            usage,
+            provider: self.asked.provider.clone(),
+            model: self.model.clone(),
+            cost: usage.and_then(|usage| Price::of_request(self.asked.price.as_ref(), &usage)),
+            error,
+        }
     }
 
     /// Lets the early calls of a void attempt end, then goes on with `next`. Nothing of them is kept.
@@ -133,25 +95,12 @@ impl Turn {
                 self.phase = Phase::BackingOff;
                 out.push(Effect::Wait(wait));
             }
-            Next::Compact => {
-                self.phase = Phase::Compacting;
+            Next::Compact(overflow) => {
+                self.phase = Phase::Compacting(overflow);
                 out.push(Effect::Compact);
             }
             Next::End(end) => self.end(end, out),
         }
-    }
-
-    pub(super) fn on_compacted(&mut self, dropped: usize, out: &mut Vec<Effect>) {
-        let Phase::Compacting = self.phase else { return };
-        if dropped == 0 {
-            let error = ProviderError::new(
-                ErrorClass::ContextOverflow,
-                "the conversation does not fit the model, and nothing older is left to drop",
-            );
-            return self.end(TurnEnd::Failed { error }, out);
-        }
-        out.push(Effect::Show(Event::Compacted { dropped }));
-        self.request(out);
     }
 
     /// Moves calls on, and the turn with them once all have their return.
@@ -165,7 +114,7 @@ impl Turn {
                 }
             }
             Phase::Working => self.work(out),
-            Phase::BackingOff | Phase::Compacting | Phase::Ended => {}
+            Phase::BackingOff | Phase::Compacting(_) | Phase::Ended => {}
         }
     }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Audience, Effect, Input, Setup, Turn};
+use super::{Asked, Audience, Effect, Input, Patience, Setup, Turn, Whom};
 use crate::agent::calls::Rules;
+use crate::agent::port::Event;
 use crate::approval::{
     Approval, Decider, FolderTrust, Grants, Mode, Policy, Remember, RequestId, Standing, WorkspaceKind,
 };
@@ -16,7 +17,7 @@ use crate::history::{History, Limits, Record, SessionId, TurnEnd, patch_dangling
 use crate::message::{
     CallId, Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolName, ToolReturn, Usage, UserPart,
 };
-use crate::provider::{ErrorClass, ProviderError, StartKind, StreamEvent};
+use crate::provider::{ErrorClass, Fallback, ProviderError, StartKind, StreamEvent};
 use crate::sandbox::Isolation;
 use crate::tool::{
     Access, CallPlan, Category, HookVerdict, Preview, Resource, Risk, SideEffect, ToolError, ToolSpec, Undo,
@@ -65,6 +66,9 @@ struct Walk {
     waiting: BTreeMap<RequestId, CallId>,
     waits: bool,
     compacts: bool,
+    /// Who the last request of this turn went to; nobody yet.
+    asked: Option<Whom>,
+    fell_back: bool,
     ends: usize,
     said: BTreeSet<CallId>,
     approved: BTreeSet<CallId>,
@@ -118,6 +122,7 @@ fn setup(dice: &mut Dice, grants: Grants) -> Setup {
         limits: Limits { requests: Some(6), tokens: None },
         retries: 2,
         audience: if dice.one_in(4) { Audience::Absent } else { Audience::Present },
+        patience: if dice.one_in(4) { Patience::Short } else { Patience::Usual },
         seed: 7,
     }
 }
@@ -174,6 +179,8 @@ fn failure(dice: &mut Dice) -> ProviderError {
         ErrorClass::ContextOverflow,
         ErrorClass::Auth,
         ErrorClass::RateLimited,
+        ErrorClass::Quota,
+        ErrorClass::BadReply,
     ]);
     ProviderError::new(class, "no")
 }
@@ -219,6 +226,8 @@ impl Walk {
             waiting: BTreeMap::new(),
             waits: false,
             compacts: false,
+            asked: None,
+            fell_back: false,
             ends: 0,
             said: BTreeSet::new(),
             approved: BTreeSet::new(),
@@ -244,7 +253,8 @@ impl Walk {
             assert_eq!(self.ends, 0, "an effect after the end");
             match effect {
                 Effect::Commit(records, _) => records.iter().for_each(|record| self.commit(record)),
-                Effect::CallModel { .. } => {
+                Effect::CallModel { who, .. } => {
+                    self.ask(who);
                     assert!(self.running.is_empty(), "a request while a call runs");
                     assert!(self.stream.is_none(), "two requests at once");
                     assert!(self.history.open_calls().is_empty(), "a request with an unanswered call");
@@ -261,10 +271,31 @@ impl Walk {
                 }
                 Effect::Wait(_) => self.waits = true,
                 Effect::Compact => self.compacts = true,
+                Effect::Show(Event::FellBack { class, .. }) => {
+                    assert_eq!(self.asked, Some(Whom::First), "nobody stands behind the fallback");
+                    let error = ProviderError::new(class, "");
+                    assert_ne!(error.fallback(), Fallback::Never, "{class:?} is no reason to fall back");
+                    self.fell_back = true;
+                }
                 Effect::Show(_) => {}
                 Effect::End(end) => self.end(&end),
             }
         }
+    }
+
+    /// The first model is asked until it is given up, and then no more in this turn.
+    fn ask(&mut self, who: Whom) {
+        let expected = if self.fell_back { Whom::Fallback } else { Whom::First };
+        assert_eq!(who, expected, "the wrong model is asked");
+        let model = if who == Whom::First { "first" } else { "spare" };
+        self.asked = Some(who);
+        self.turn.asks(Asked {
+            who,
+            provider: "p".to_owned(),
+            model: model.to_owned(),
+            price: None,
+            fallback: (who == Whom::First && self.dice.one_in(2)).then(|| "p/spare".to_owned()),
+        });
     }
 
     fn commit(&mut self, record: &Record) {
@@ -305,6 +336,9 @@ impl Walk {
 
     fn end(&mut self, end: &TurnEnd) {
         self.ends += 1;
+        if let TurnEnd::Failed { error } = end {
+            assert_eq!(error.message.contains("before it p/first"), self.fell_back, "{error}");
+        }
         assert!(self.running.is_empty(), "the turn ends while a call runs");
         if *end == TurnEnd::Deferred {
             assert!(!self.waiting.is_empty(), "deferred, and nothing waits");
@@ -316,7 +350,8 @@ impl Walk {
 
     /// Every call is answered, in order: repair finds nothing to do.
     fn assert_whole(&self) {
-        let messages: Vec<Message> = self.history.messages().cloned().collect();
+        let messages: Vec<_> =
+            self.history.entries().iter().map(|(_, message)| Arc::clone(message)).collect();
         assert_eq!(patch_dangling_tool_calls(messages.clone()), messages, "the conversation needs repair");
     }
 
@@ -450,6 +485,7 @@ impl Walk {
         self.waits = false;
         self.compacts = false;
         self.ends = 0;
+        (self.asked, self.fell_back) = (None, false);
         let setup = setup(&mut self.dice, self.history.grants().clone());
         let (turn, effects) = Turn::resume(setup, &self.history);
         self.turn = turn;
@@ -493,4 +529,29 @@ fn random_walks_break_no_rule() {
             panic!("walk {seed}:\n{}", again.trace.unwrap_or_default().join("\n"));
         }
     }
+}
+
+/// What a provider has to say beside its replies is shown once a turn, however often it comes.
+#[test]
+fn a_notice_is_shown_once() {
+    let prompt = vec![UserPart::Text { text: "go".to_owned() }];
+    let (mut turn, _) = Turn::start(setup(&mut Dice(1), Grants::default()), &History::default(), prompt);
+    let mut shown = Vec::new();
+    for text in ["cut", "cut", "full", "full"] {
+        let (stop, usage) = (StopReason::new(StopKind::PauseTurn), Usage::default());
+        let events = [
+            StreamEvent::Started { model: "m".to_owned() },
+            StreamEvent::PartStarted { index: 0, kind: StartKind::Text },
+            StreamEvent::PartDelta { index: 0, delta: "words".to_owned() },
+            StreamEvent::PartEnded { index: 0, opaque: None },
+            StreamEvent::Notice { text: text.to_owned() },
+            StreamEvent::Finished { stop, usage },
+        ];
+        let effects = events.into_iter().flat_map(|event| turn.handle(Input::Stream(Ok(event))));
+        shown.extend(effects.filter_map(|effect| match effect {
+            Effect::Show(crate::agent::port::Event::Status { text }) => Some(text),
+            _ => None,
+        }));
+    }
+    assert_eq!(shown, ["cut", "full"]);
 }

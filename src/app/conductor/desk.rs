@@ -237,6 +237,8 @@ impl Desk {
             Ok(choice) => {
                 let text = format!("{} answers from the next request on.", code(&named(&choice)));
                 self.say(Say::plain("model", text)).await;
+                let models = Arc::clone(&self.app.models);
+                tokio::spawn(async move { models.learn().await });
             }
             Err(error) => self.say(Say::error("model", format!("{error}."))).await,
         }
@@ -250,12 +252,16 @@ impl Desk {
         }
     }
 
-    /// Looks for a model server on this machine, beside everything else, where nothing else was chosen.
+    /// Looks for a model server on this machine, beside everything else, where nothing else was chosen, and learns what
+    /// the model in use is.
     pub(super) fn discover(&self) {
-        if self.app.models.may_discover() {
-            let models = Arc::clone(&self.app.models);
-            tokio::spawn(async move { models.discover().await });
-        }
+        let models = Arc::clone(&self.app.models);
+        tokio::spawn(async move {
+            if models.may_discover() {
+                models.discover().await;
+            }
+            models.learn().await;
+        });
     }
 
     /// The first prompt to a server that was found by itself names it.

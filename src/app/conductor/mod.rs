@@ -48,7 +48,8 @@ pub struct Interactive {
 pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     let Interactive { world, loaded, models, opening, asks, face: updates } = run;
     let lines = async {
-        let warnings = advice(&world, &loaded);
+        let mut warnings = advice(&world, &loaded);
+        warnings.extend(models.fallback().err().map(|problem| format!("{problem}.")));
         let app = Arc::new(App::open(world, loaded, models).await?);
         let mut desk = Desk::new(app, updates.clone(), asks);
         live(&mut desk, opening, warnings).await

@@ -52,11 +52,20 @@ impl Plain {
                 self.ask_at = self.now_ms + GATHER_MS;
             }
             Event::ApprovalSettled { request, settled } => self.settled(&request, &settled),
-            Event::Retry { class, message, wait, attempt, of } => {
-                let provider = self.header.as_ref().map_or("the provider", |header| &header.provider);
-                let text = words::retry(class, &message, provider, wait, (attempt, of));
+            Event::Retry { class, message, wait, attempt, of, then } => {
+                let chosen = self.header.as_ref().map(|header| header.provider.as_str());
+                let provider = self.stand_in.as_deref().or(chosen).unwrap_or("the provider");
+                let mut text = words::retry(class, &message, provider, wait, (attempt, of));
+                if let Some(then) = then {
+                    text.push_str(&format!(" If no try helps, {then} goes on."));
+                }
                 self.page.line(&text);
             }
+            Event::FellBack { from, to, class: _, why } => {
+                self.page.line(&words::fell_back(&from, &to, &why));
+                self.stand_in = Some(to);
+            }
+            Event::Refused { why } => self.page.line(&why),
             Event::PartialReset => {
                 self.page.flow_void();
                 self.thinking_since = None;
@@ -158,6 +167,7 @@ impl Plain {
         self.end_thinking();
         self.page.flow_end();
         self.calls.clear();
+        self.stand_in = None;
         if *end == TurnEnd::Deferred {
             // The words below say so.
             self.told_waiting = self.approvals.count(State::Aside) + self.approvals.count(State::Sent);

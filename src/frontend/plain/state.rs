@@ -137,6 +137,8 @@ pub struct Plain {
     pub(super) shell: Activity,
     pub(super) calls: HashMap<CallId, Known>,
     pub(super) thinking_since: Option<u64>,
+    /// The model that answers in place of the header's until the turn ends, as `provider/model`.
+    pub(super) stand_in: Option<String>,
     /// The prompt that the person sees already, as they typed it.
     pub(super) echoed: Option<String>,
     /// Lines that ended in a backslash.
@@ -171,6 +173,7 @@ impl Plain {
             shell: Activity::Idle,
             calls: HashMap::new(),
             thinking_since: None,
+            stand_in: None,
             echoed: None,
             begun: String::new(),
             ahead: VecDeque::new(),

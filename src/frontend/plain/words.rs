@@ -230,10 +230,17 @@ pub(super) fn retry(
         | ErrorClass::Quota
         | ErrorClass::ContextOverflow
         | ErrorClass::Filtered
+        | ErrorClass::BadReply
         | ErrorClass::Malformed => format!("The request to {provider} failed: {message}"),
     };
     let (attempt, of) = attempt;
     format!("{what}; trying again in {} ({attempt} of {of}).", seconds(wait))
+}
+
+/// Another model takes over.
+pub(super) fn fell_back(from: &str, to: &str, why: &str) -> String {
+    let why = one_line_summary(why, WIDTH);
+    format!("{from}: {}. {to} goes on in its place until the end of this turn.", ended(&why))
 }
 
 /// A duration to be read out, in whole seconds.
@@ -262,7 +269,7 @@ pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
         .to_owned(),
         TurnEnd::Failed { error } => {
             let advice = error.advice();
-            format!("Error: {}. {advice}", ended(&one_line_summary(&error.to_string(), 2 * WIDTH)))
+            format!("Error: {}. {advice}", ended(&one_line_summary(&error.told(), 2 * WIDTH)))
         }
     };
     Some(text)

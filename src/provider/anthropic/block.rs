@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::message::Opaque;
-use crate::provider::sse_decoder::Held;
+use crate::provider::decoder::Held;
 use crate::provider::{ProviderError, StartKind, StreamEvent};
 
 /// An open block; `index` is the part's, dense from 0.
@@ -150,7 +150,9 @@ fn call(start: &Value) -> Content {
     for known in ["type", "id", "name"] {
         fields.shift_remove(known);
     }
-    fields.retain(|_, value| !value.is_null());
+    // That the model itself calls is what the service takes for granted.
+    let direct = serde_json::json!({ "type": "direct" });
+    fields.retain(|key, value| !(value.is_null() || key == "caller" && *value == direct));
     Content::Call { input, said: false, fields }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::WIRE;
 use super::block::Block;
 use crate::message::{Opaque, StopKind, StopReason, Usage};
-use crate::provider::sse_decoder::{Held, SseProtocol, is_error, malformed, truncated};
+use crate::provider::decoder::{Held, Protocol, is_error, malformed, truncated};
 use crate::provider::{ProviderError, Seen, StartKind, StreamEvent, classify};
 
 /// The state of one reply.
@@ -178,11 +178,12 @@ impl MessagesProtocol {
             cached_input,
             cache_write,
             reasoning: details.and_then(|details| details.get("thinking_tokens")).and_then(Value::as_u64),
+            cost: None,
         }
     }
 }
 
-impl SseProtocol for MessagesProtocol {
+impl Protocol for MessagesProtocol {
     fn event(&mut self, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if is_error(data) {
             return Err(classify::classify_value(data));

@@ -10,13 +10,13 @@ use crate::message::{
     AssistantMessage, AssistantPart, Message, PartKind, ReturnPart, ReturnStatus, ToolReturn, UserPart,
 };
 use crate::provider::wire_text::{self, WireIds, clean};
-use crate::provider::{ErrorClass, ModelRequest, ProviderError, ToolChoice};
+use crate::provider::{ErrorClass, ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice};
 
 /// The body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     let mut messages = messages(request)?;
     mark_messages(&mut messages);
-    let asked = thinking::ask(&request.model, request.thinking, request.max_output_tokens);
+    let asked = thinking::ask(request);
     let mut body = Map::new();
     let mut set = |key: &str, value: Value| {
         body.insert(key.to_owned(), value);
@@ -25,17 +25,19 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     set("max_tokens", json!(asked.max_tokens));
     if !request.tools.is_empty() {
         set("tools", tools(request));
-        if request.tool_choice == ToolChoice::None {
-            set("tool_choice", json!({ "type": "none" }));
-        }
+        tool_choice(request).into_iter().for_each(|choice| set("tool_choice", choice));
     }
-    if !request.system.is_empty() {
+    if !request.system.trim().is_empty() {
         let mut block = json!({ "type": "text", "text": clean(&request.system) });
         mark(&mut block);
         set("system", json!([block]));
     }
     // A budget for thinking is refused where the open tool loop does not begin with thinking.
     let possible = !asked.demands_signature || !begins_unsigned(&messages);
+    if !(asked.thinks && possible) && request.profile.sampling == Sampling::Free {
+        request.temperature.into_iter().for_each(|value| set("temperature", json!(value)));
+        request.top_p.into_iter().for_each(|value| set("top_p", json!(value)));
+    }
     if let Some(thinking) = asked.thinking.filter(|_| possible) {
         set("thinking", thinking);
     }
@@ -48,6 +50,21 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     set("messages", Value::Array(messages));
     set("stream", json!(true));
     serde_json::to_vec(&body).map_err(|error| bad_request(error.to_string()))
+}
+
+/// How tools may be called, where it is not as the service has it.
+fn tool_choice(request: &ModelRequest) -> Option<Value> {
+    match (request.tool_choice, request.parallel_calls) {
+        (ToolChoice::None, _) => Some(json!({ "type": "none" })),
+        (ToolChoice::Auto, ParallelCalls::One) => {
+            Some(json!({ "type": "auto", "disable_parallel_tool_use": true }))
+        }
+        (ToolChoice::Auto, ParallelCalls::Allowed) => None,
+        (ToolChoice::Required, ParallelCalls::One) => {
+            Some(json!({ "type": "any", "disable_parallel_tool_use": true }))
+        }
+        (ToolChoice::Required, ParallelCalls::Allowed) => Some(json!({ "type": "any" })),
+    }
 }
 
 fn bad_request(message: impl Into<String>) -> ProviderError {
@@ -89,7 +106,7 @@ fn mark_messages(messages: &mut [Value]) {
 
 fn messages(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
     let mut list = List { messages: Vec::new(), ids: WireIds::default(), model: &request.model };
-    for message in &request.messages {
+    for message in request.conversation() {
         match message {
             Message::User { parts } => list.add("user", parts.iter().filter_map(user_block).collect()),
             Message::Assistant(reply) => list.assistant(reply),
@@ -135,7 +152,7 @@ impl List<'_> {
             PartKind::Text { text } if text.trim().is_empty() => None,
             PartKind::Text { text } => {
                 let mut block = json!({ "type": "text", "text": clean(text) });
-                extend(&mut block, own);
+                wire_text::extend(&mut block, own.and_then(Value::as_object));
                 Some(block)
             }
             PartKind::Thinking { text } => {
@@ -150,7 +167,7 @@ impl List<'_> {
                     "name": wire_text::tool_name(call.name.as_str()),
                     "input": wire_text::arguments(&call.args),
                 });
-                extend(&mut block, own);
+                wire_text::extend(&mut block, own.and_then(Value::as_object));
                 Some(block)
             }
             PartKind::Native => own.filter(|data| data.get("type").is_some()).cloned(),
@@ -173,14 +190,6 @@ impl List<'_> {
         }
         self.add("user", blocks);
         Ok(())
-    }
-}
-
-fn extend(block: &mut Value, own: Option<&Value>) {
-    if let (Some(block), Some(own)) = (block.as_object_mut(), own.and_then(Value::as_object)) {
-        for (key, value) in own {
-            block.entry(key.clone()).or_insert_with(|| value.clone());
-        }
     }
 }
 
@@ -234,7 +243,7 @@ fn begins_unsigned(messages: &[Value]) -> bool {
 
 /// The container that this model's last reply named, if it named one.
 fn container(request: &ModelRequest) -> Option<Value> {
-    request.messages.iter().rev().find_map(|message| match message {
+    request.conversation().rev().find_map(|message| match message {
         Message::Assistant(reply) => reply.parts.iter().rev().find_map(|part| {
             wire_text::own(part.opaque.as_ref(), WIRE, &request.model)?.get("container").cloned()
         }),

@@ -10,7 +10,7 @@ mod encode;
 mod thinking;
 
 pub use self::decode::MessagesProtocol;
-use super::sse_decoder::SseDecoder;
+use super::decoder::Decoder;
 use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec, classify};
 
 /// The codec's name, as bound into opaque data.
@@ -24,7 +24,7 @@ const VERSION: &str = "2023-06-01";
 pub struct Anthropic;
 
 impl WireCodec for Anthropic {
-    type Decoder = SseDecoder<MessagesProtocol>;
+    type Decoder = Decoder<MessagesProtocol>;
 
     fn wire(&self) -> &'static str {
         WIRE
@@ -39,7 +39,7 @@ impl WireCodec for Anthropic {
     }
 
     fn decoder(&self, model: &str) -> Self::Decoder {
-        SseDecoder::new(MessagesProtocol::new(model))
+        Decoder::new(MessagesProtocol::new(model))
     }
 
     fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {

@@ -7,18 +7,12 @@ use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
     StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
 };
-use crate::provider::{ErrorClass, ThinkingLevel, ToolChoice, ToolSchema};
+use crate::provider::{
+    ErrorClass, ParallelCalls, Sampling, ThinkingLevel, ThinkingStyle, ToolChoice, ToolSchema,
+};
 
 fn request(messages: Vec<Message>) -> ModelRequest {
-    ModelRequest {
-        model: "claude-x".into(),
-        system: String::new(),
-        messages,
-        tools: Vec::new(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        thinking: ThinkingLevel::Default,
-    }
+    ModelRequest::new("claude-x", messages)
 }
 
 fn assistant(parts: Vec<AssistantPart>) -> Message {
@@ -268,32 +262,85 @@ fn the_body_around_the_messages() {
 }
 
 #[test]
-fn levels_become_budgets_that_fit() {
+fn levels_become_what_the_model_takes() {
+    use ThinkingLevel::{Default, High, Low, Off, Tokens};
+    use ThinkingStyle::{Always, Budget, Levels, Never, Unknown};
     let enabled = |budget: u32| json!({ "type": "enabled", "budget_tokens": budget });
+    let (adaptive, disabled) = (json!({ "type": "adaptive" }), json!({ "type": "disabled" }));
+    let effort = |effort: &str| json!({ "effort": effort });
+    let none = Value::Null;
+    // Model, style, level, chosen and known limits; then the limit, thinking and effort that are sent.
     let cases = [
-        ("claude-x", ThinkingLevel::Default, None, 8_192, Value::Null, Value::Null),
-        ("claude-x", ThinkingLevel::Off, None, 8_192, Value::Null, Value::Null),
-        ("claude-sonnet-5", ThinkingLevel::Off, None, 8_192, json!({ "type": "disabled" }), Value::Null),
-        ("claude-x", ThinkingLevel::Low, None, 10_240, enabled(2_048), Value::Null),
-        ("claude-x", ThinkingLevel::High, None, 32_768, enabled(24_576), Value::Null),
-        ("claude-x", ThinkingLevel::High, Some(4_000), 4_000, enabled(3_999), Value::Null),
-        ("claude-x", ThinkingLevel::High, Some(1_024), 1_024, Value::Null, Value::Null),
-        (
-            "claude-opus-5-1",
-            ThinkingLevel::High,
-            None,
-            8_192,
-            json!({ "type": "adaptive" }),
-            json!({ "effort": "high" }),
-        ),
+        ("claude-x", Unknown, Default, None, None, 8_192, none.clone(), none.clone()),
+        ("claude-x", Unknown, Off, None, None, 8_192, none.clone(), none.clone()),
+        ("claude-x", Unknown, Low, None, None, 10_240, enabled(2_048), none.clone()),
+        ("claude-x", Unknown, High, None, None, 32_768, enabled(24_576), none.clone()),
+        ("claude-x", Unknown, High, Some(4_000), None, 4_000, enabled(3_999), none.clone()),
+        ("claude-x", Unknown, High, Some(1_024), None, 1_024, none.clone(), none.clone()),
+        ("claude-x", Budget, Default, None, Some(64_000), 64_000, none.clone(), none.clone()),
+        ("claude-x", Budget, Tokens(9_000), None, Some(64_000), 64_000, enabled(9_000), none.clone()),
+        ("claude-x", Budget, High, Some(4_000), Some(64_000), 4_000, enabled(3_999), none.clone()),
+        ("claude-x", Never, High, None, Some(4_096), 4_096, none.clone(), none.clone()),
+        ("claude-x", Levels, Default, None, None, 8_192, none.clone(), none.clone()),
+        ("claude-x", Levels, Tokens(9_000), None, None, 8_192, adaptive.clone(), effort("medium")),
+        ("claude-x", Levels, Off, None, None, 8_192, disabled.clone(), none.clone()),
+        ("claude-x", Always, Off, None, None, 8_192, adaptive.clone(), effort("low")),
+        ("claude-sonnet-5", Unknown, Off, None, None, 8_192, disabled, none.clone()),
+        ("claude-opus-5-1", Unknown, High, None, None, 8_192, adaptive, effort("high")),
+        ("claude-opus-5-1", Budget, Low, None, None, 10_240, enabled(2_048), none),
     ];
-    for (model, level, limit, max_tokens, thinking, config) in cases {
+    for (model, style, level, chosen, known, max_tokens, thinking, config) in cases {
         let mut asked = request(vec![Message::user("hi")]);
-        (asked.model, asked.thinking, asked.max_output_tokens) = (model.into(), level, limit);
+        (asked.model, asked.thinking, asked.max_output_tokens) = (model.into(), level, chosen);
+        (asked.profile.thinking, asked.profile.max_output) = (style, known);
         let body = sent(&asked);
         let found = (&body["max_tokens"], &body["thinking"], &body["output_config"]);
-        assert_eq!(found, (&json!(max_tokens), &thinking, &config), "{model} {level:?} {limit:?}");
+        assert_eq!(found, (&json!(max_tokens), &thinking, &config), "{model} {style:?} {level:?} {chosen:?}");
     }
+}
+
+#[test]
+fn a_reply_leaves_room_for_the_prompt() {
+    let mut asked = request(vec![Message::user("hi")]);
+    (asked.profile.max_output, asked.profile.window) = (Some(64_000), Some(200_000));
+    assert_eq!(sent(&asked)["max_tokens"], 50_000);
+    asked.max_output_tokens = Some(60_000);
+    assert_eq!(sent(&asked)["max_tokens"], 60_000, "what a person chose counts");
+}
+
+/// Temperature and thinking exclude each other.
+#[test]
+fn sampling_is_sent_only_without_thinking() {
+    use ThinkingLevel::{Default, Low, Off};
+    use ThinkingStyle::{Budget, Levels};
+    let cases = [
+        (Budget, Default, Sampling::Free, true),
+        (Budget, Low, Sampling::Free, false),
+        (Budget, Default, Sampling::Fixed, false),
+        (Levels, Default, Sampling::Free, false),
+        (Levels, Off, Sampling::Free, true),
+    ];
+    for (style, level, sampling, expected) in cases {
+        let mut asked = request(vec![Message::user("hi")]);
+        (asked.temperature, asked.top_p, asked.thinking) = (Some(0.5), Some(0.25), level);
+        (asked.profile.thinking, asked.profile.sampling) = (style, sampling);
+        let body = sent(&asked);
+        let found = json!([body["temperature"], body["top_p"]]);
+        let wanted = if expected { json!([0.5, 0.25]) } else { json!([null, null]) };
+        assert_eq!(found, wanted, "{style:?} {level:?} {sampling:?}");
+    }
+}
+
+#[test]
+fn one_call_at_a_time_can_be_asked_for() {
+    let mut asked = request(vec![Message::user("hi")]);
+    asked.parallel_calls = ParallelCalls::One;
+    assert_eq!(sent(&asked)["tool_choice"], Value::Null, "without tools there is nothing to choose");
+    let schema = json!({ "type": "object" });
+    asked.tools = vec![ToolSchema { name: "a".into(), description: "d".into(), parameters: schema }];
+    assert_eq!(sent(&asked)["tool_choice"], json!({ "type": "auto", "disable_parallel_tool_use": true }));
+    asked.tool_choice = ToolChoice::None;
+    assert_eq!(sent(&asked)["tool_choice"], json!({ "type": "none" }));
 }
 
 #[test]

@@ -1,17 +1,18 @@
-//! How a thinking level is asked for: models differ, and the differences are one table.
+//! How a thinking level is asked for, and what limits a reply: models differ.
 
 use serde_json::{Value, json};
 
-use crate::provider::ThinkingLevel;
+use crate::provider::wire_text::level_of;
+use crate::provider::{ModelRequest, ThinkingLevel, ThinkingStyle};
 
 /// The least budget the service takes, in tokens.
 const LEAST_BUDGET: u32 = 1_024;
 
-/// The reply's length without thinking where nobody chose one, in tokens.
+/// The reply's length where nobody chose one and nobody knows the model's, in tokens: every model takes it.
 const DEFAULT_MAX_TOKENS: u32 = 8_192;
 
 /// Models that choose the amount themselves and take an effort in place of a budget (`wire.md` §1), by the start of
-/// their names.
+/// their names; asked only where the profile does not know.
 const ADAPTIVE: &[&str] =
     &["claude-opus-4-6", "claude-opus-4-7", "claude-opus-4-8", "claude-opus-5", "claude-sonnet-5"];
 
@@ -23,34 +24,45 @@ pub struct Thinking {
     pub output_config: Option<Value>,
     /// Whether an open tool loop must begin with a signed thinking block.
     pub demands_signature: bool,
+    /// Whether the model thinks with these fields, as far as is known; then it takes no temperature.
+    pub thinks: bool,
 }
 
-/// What to ask `model` for.
-pub fn ask(model: &str, level: ThinkingLevel, max_output_tokens: Option<u32>) -> Thinking {
-    let max_tokens = max_output_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
-    let plain = Thinking { max_tokens, thinking: None, output_config: None, demands_signature: false };
-    let adaptive = ADAPTIVE.iter().any(|start| model.starts_with(start));
-    let (budget, effort) = match level {
-        ThinkingLevel::Default => return plain,
-        // Only these think unasked.
-        ThinkingLevel::Off if adaptive => {
-            return Thinking { thinking: Some(json!({ "type": "disabled" })), ..plain };
-        }
-        ThinkingLevel::Off => return plain,
-        ThinkingLevel::Low => (2_048, "low"),
-        ThinkingLevel::Medium => (8_192, "medium"),
-        ThinkingLevel::High => (24_576, "high"),
+/// What to ask the model for.
+pub fn ask(request: &ModelRequest) -> Thinking {
+    let style = style(request);
+    let known = request.max_output_tokens.or_else(|| longest(request));
+    let max_tokens = known.unwrap_or(DEFAULT_MAX_TOKENS);
+    let unasked = matches!(style, ThinkingStyle::Levels | ThinkingStyle::Always);
+    let plain = Thinking {
+        max_tokens,
+        thinking: None,
+        output_config: None,
+        demands_signature: false,
+        thinks: unasked,
     };
-    if adaptive {
+    let (budget, effort) = match (request.thinking, style) {
+        (ThinkingLevel::Default, _) | (_, ThinkingStyle::Never) => return plain,
+        // Only these think unasked.
+        (ThinkingLevel::Off, ThinkingStyle::Levels) => {
+            return Thinking { thinking: Some(json!({ "type": "disabled" })), thinks: false, ..plain };
+        }
+        (ThinkingLevel::Off, ThinkingStyle::Always) | (ThinkingLevel::Low, _) => (2_048, "low"),
+        (ThinkingLevel::Off, ThinkingStyle::Unknown | ThinkingStyle::Budget) => return plain,
+        (ThinkingLevel::Medium, _) => (8_192, "medium"),
+        (ThinkingLevel::High, _) => (24_576, "high"),
+        (ThinkingLevel::Tokens(tokens), _) => (tokens, level_of(tokens)),
+    };
+    if unasked {
         return Thinking {
             thinking: Some(json!({ "type": "adaptive" })),
             output_config: Some(json!({ "effort": effort })),
             ..plain
         };
     }
-    // The budget counts as output: without a chosen limit it comes on top of it, else it must fit below.
-    let (max_tokens, budget) = match max_output_tokens {
-        None => (max_tokens + budget, budget),
+    // The budget counts as output: where no limit is known it comes on top of our own, else it must fit below.
+    let (max_tokens, budget) = match known {
+        None => (max_tokens.saturating_add(budget), budget),
         Some(limit) => (limit, budget.min(limit.saturating_sub(1))),
     };
     if budget < LEAST_BUDGET {
@@ -61,5 +73,22 @@ pub fn ask(model: &str, level: ThinkingLevel, max_output_tokens: Option<u32>) ->
         thinking: Some(json!({ "type": "enabled", "budget_tokens": budget })),
         output_config: None,
         demands_signature: true,
+        thinks: true,
+    }
+}
+
+/// The model's own limit, as far as it is known. The service refuses a prompt that does not fit beside the limit that
+/// was asked for, so a reply gets a quarter of the window at most.
+fn longest(request: &ModelRequest) -> Option<u32> {
+    let most = request.profile.max_output?;
+    Some(request.profile.window.map_or(most, |window| most.min(window / 4)))
+}
+
+fn style(request: &ModelRequest) -> ThinkingStyle {
+    match request.profile.thinking {
+        ThinkingStyle::Unknown if ADAPTIVE.iter().any(|start| request.model.starts_with(start)) => {
+            ThinkingStyle::Levels
+        }
+        style => style,
     }
 }

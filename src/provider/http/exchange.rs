@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::stream::{self, Stream};
 use reqwest::Response;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{HeaderMap, LOCATION};
 use tracing::Span;
 
 use super::deepest;
@@ -19,9 +19,6 @@ use crate::stdx::clock::Clock;
 
 /// The most that is read of a body that explains a failure, in bytes.
 const LONGEST_EXPLANATION: usize = 64 * 1024;
-
-/// The most that is read of a whole JSON body, in bytes.
-const LONGEST_BODY: usize = 32 * 1024 * 1024;
 
 /// Pieces that are read after the end, so that the connection can be used again.
 const LEFTOVERS: usize = 4;
@@ -103,17 +100,7 @@ impl<W: WireCodec> Exchange<W> {
         if !status.is_success() {
             return Phase::Failed(self.refused(response).await);
         }
-        if is_stream(response.headers()) {
-            return Phase::Streaming(response);
-        }
-        match self.body(response, LONGEST_BODY).await {
-            Ok(body) => {
-                let mut events = Vec::new();
-                let decoded = self.decoder.whole_body(&body, &mut events);
-                self.decoded(events, decoded, Phase::Over)
-            }
-            Err(error) => Phase::Failed(error),
-        }
+        Phase::Streaming(response)
     }
 
     /// Reads one piece of the stream.
@@ -222,18 +209,11 @@ fn finish_connection(mut response: Response) {
     }
 }
 
-/// JSON and pages come whole; anything else is taken for a stream, whose decoder notices where it is none.
-fn is_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    !(kind == "application/json" || kind.ends_with("+json") || kind == "text/html")
-}
-
 fn retry_headers(headers: &HeaderMap, clock: &dyn Clock) -> RetryHeaders {
     RetryHeaders::read(clock.now(), |name| headers.get(name).and_then(|value| value.to_str().ok()))
 }
 
-fn redirected(response: &Response) -> ProviderError {
+pub(super) fn redirected(response: &Response) -> ProviderError {
     let to = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
     let mut error = ProviderError::new(
         ErrorClass::NotFound,
@@ -244,7 +224,7 @@ fn redirected(response: &Response) -> ProviderError {
 }
 
 /// The request did not get through.
-fn network(error: reqwest::Error) -> ProviderError {
+pub(super) fn network(error: reqwest::Error) -> ProviderError {
     let host = error.url().map(|url| url.host_str().unwrap_or_default().to_owned());
     let port = error.url().and_then(reqwest::Url::port).map_or(String::new(), |port| format!(":{port}"));
     let to = host.map_or_else(|| "the server".to_owned(), |host| format!("{host}{port}"));
@@ -259,7 +239,7 @@ fn network(error: reqwest::Error) -> ProviderError {
 }
 
 /// The connection broke while the reply came.
-fn broken(error: reqwest::Error) -> ProviderError {
+pub(super) fn broken(error: reqwest::Error) -> ProviderError {
     let reason = deepest(&error.without_url());
     ProviderError::new(ErrorClass::Network, format!("the connection broke off: {reason}"))
 }

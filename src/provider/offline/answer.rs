@@ -13,12 +13,12 @@ const EMPTY_NOTE: &str = "# A note\n\nWritten by the tour of `co`, because you a
 
 /// How many replies stand in the conversation.
 pub fn replies_so_far(request: &ModelRequest) -> usize {
-    request.messages.iter().filter(|message| matches!(message, Message::Assistant(_))).count()
+    request.conversation().filter(|message| matches!(message, Message::Assistant(_))).count()
 }
 
 /// The next reply to a conversation.
 pub fn reply(request: &ModelRequest) -> Vec<Say> {
-    let turn = Turn::of(&request.messages);
+    let turn = Turn::of(request);
     let wanted = understand(&turn.asked);
     let mut said = match turn.last_returns() {
         None => begin(&wanted, &turn),
@@ -41,15 +41,16 @@ struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    fn of(messages: &'a [Message]) -> Self {
+    fn of(request: &'a ModelRequest) -> Self {
         let is_said = |message: &Message| match message {
             Message::User { parts } => parts.iter().any(|part| matches!(part, UserPart::Text { .. })),
             Message::Assistant(_) | Message::ToolReturns { .. } => false,
         };
-        let start = messages.iter().rposition(is_said).unwrap_or(0);
+        let messages: Vec<&Message> = request.conversation().collect();
+        let start = messages.iter().rposition(|message| is_said(message)).unwrap_or(0);
         let mut turn = Self { asked: String::new(), notes: Vec::new(), rounds: Vec::new() };
         let mut reply: Option<&AssistantMessage> = None;
-        for message in messages.get(start..).unwrap_or_default() {
+        for message in messages.into_iter().skip(start) {
             match message {
                 Message::User { parts } => turn.hear(parts),
                 Message::Assistant(message) => reply = Some(message),
@@ -223,7 +224,7 @@ fn only_what_is_allowed(said: &mut Vec<Say>, request: &ModelRequest) {
     said.retain(|say| match say {
         Say::Call { name, .. } => {
             let there = request.tools.iter().any(|tool| tool.name == *name);
-            let allowed = there && request.tool_choice == ToolChoice::Auto;
+            let allowed = there && request.tool_choice != ToolChoice::None;
             if !allowed {
                 missing.push(name);
             }
@@ -233,7 +234,9 @@ fn only_what_is_allowed(said: &mut Vec<Say>, request: &ModelRequest) {
     });
     if let Some(name) = missing.first() {
         let why = match request.tool_choice {
-            ToolChoice::Auto => format!("The tool `{name}` is not available here, so I stop.\n"),
+            ToolChoice::Auto | ToolChoice::Required => {
+                format!("The tool `{name}` is not available here, so I stop.\n")
+            }
             ToolChoice::None => "This turn may make no more calls, so I stop here.\n".to_owned(),
         };
         said.push(text(format!("\n{why}")));

@@ -7,7 +7,7 @@ use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, NoteKind, PartKind, ReturnStatus, ToolCall, ToolName,
     ToolReturn,
 };
-use crate::provider::{ThinkingLevel, ToolChoice, ToolSchema};
+use crate::provider::{ToolChoice, ToolSchema};
 
 const TOOLS: [&str; 7] =
     ["read_file", "list_dir", "find_files", "search_text", "write_file", "edit_file", "shell"];
@@ -15,15 +15,7 @@ const TOOLS: [&str; 7] =
 fn request(messages: Vec<Message>) -> ModelRequest {
     let tool =
         |name: &str| ToolSchema { name: name.into(), description: String::new(), parameters: json!({}) };
-    ModelRequest {
-        model: Offline::MODEL.into(),
-        system: String::new(),
-        messages,
-        tools: TOOLS.map(tool).to_vec(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        thinking: ThinkingLevel::Default,
-    }
+    ModelRequest { tools: TOOLS.map(tool).to_vec(), ..ModelRequest::new(Offline::MODEL, messages) }
 }
 
 /// The texts of a reply, and its calls as `name args`.

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use crate::message::Opaque;
-use crate::provider::sse_decoder::Held;
+use crate::provider::decoder::Held;
 use crate::provider::{ProviderError, StartKind, StreamEvent};
 
 /// The calls of one reply, in order of appearance.

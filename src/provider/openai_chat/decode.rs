@@ -11,14 +11,14 @@ use super::calls::Calls;
 use super::details::Details;
 use super::totals::{stop_reason, usage};
 use crate::message::{Opaque, Usage};
-use crate::provider::sse_decoder::{Held, SseProtocol, is_error, malformed, truncated};
+use crate::provider::decoder::{Held, Protocol, is_error, malformed, truncated};
 use crate::provider::{ErrorClass, ProviderError, Seen, StartKind, StreamEvent, classify};
 
 /// Fields that carry reasoning, in order of preference: some hosts send two copies.
 const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 
-/// The field that must be sent back with turns that call tools (DeepSeek, Kimi).
-pub(super) const ECHOED_FIELD: &str = "reasoning_content";
+/// The field of thinking that comes as items of the content (Mistral).
+pub(super) const CONTENT_FIELD: &str = "content";
 
 /// The state of one reply.
 #[derive(Debug, Clone, PartialEq)]
@@ -133,7 +133,7 @@ impl ChatProtocol {
         for item in items {
             if let Some(thoughts) = item.get("thinking").and_then(Value::as_array) {
                 for thought in thoughts {
-                    self.say(Said::Thinking("content"), text_of(thought), out);
+                    self.say(Said::Thinking(CONTENT_FIELD), text_of(thought), out);
                 }
             } else {
                 self.say(Said::Text, text_of(item), out);
@@ -184,8 +184,9 @@ impl ChatProtocol {
     fn close(&mut self, out: &mut Vec<StreamEvent>) {
         let Some(open) = self.open.take() else { return };
         let opaque = match open.kind {
-            Said::Thinking(field) if field == ECHOED_FIELD => Some(self.opaque(json!({ "field": field }))),
-            Said::Thinking(_) | Said::Text => None,
+            // Whether it goes back is the encoder's to decide; where it came from only this reply tells.
+            Said::Thinking(field) => Some(self.opaque(json!({ "field": field }))),
+            Said::Text => None,
         };
         out.push(StreamEvent::PartEnded { index: open.index, opaque });
     }
@@ -220,7 +221,7 @@ impl ChatProtocol {
     }
 }
 
-impl SseProtocol for ChatProtocol {
+impl Protocol for ChatProtocol {
     fn event(&mut self, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if is_error(data) {
             // An error may come beside the last of the reply.

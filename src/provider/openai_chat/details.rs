@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::provider::ProviderError;
-use crate::provider::sse_decoder::Held;
+use crate::provider::decoder::Held;
 
 /// Fields whose fragments are joined; any other keeps the first that says something.
 const JOINED: [&str; 3] = ["text", "summary", "data"];

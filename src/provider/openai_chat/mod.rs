@@ -8,64 +8,23 @@ mod calls;
 mod decode;
 mod details;
 mod encode;
+mod messages;
+mod quirks;
+mod reasoning;
+mod strict;
 mod totals;
 
 pub use self::decode::ChatProtocol;
-use super::sse_decoder::SseDecoder;
+pub use self::quirks::{
+    AfterReturns, CacheKeyField, CacheMarks, EmptyContent, MaxTokensField, ParallelField, QUIRKS, QuirkError,
+    QuirkRow, QuirkValue, Quirks, ReasoningStyle, StoreField, StrictSchemas, SystemRole, ThinkingBack,
+    ThinkingField, ToolResultName, ToolsField, UsageOption,
+};
+use super::decoder::Decoder;
 use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec, classify};
 
 /// The codec's name, as bound into opaque data.
 pub const WIRE: &str = "openai_chat";
-
-/// How a host wants things said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quirks {
-    pub max_tokens: MaxTokensField,
-    pub usage: UsageOption,
-    pub effort: EffortStyle,
-}
-
-/// The request field that limits the reply's length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MaxTokensField {
-    /// `max_completion_tokens`: OpenAI, whose reasoning models refuse the older field.
-    MaxCompletionTokens,
-    /// `max_tokens`: nearly everybody else.
-    MaxTokens,
-}
-
-/// Whether `stream_options.include_usage` may be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UsageOption {
-    Ask,
-    /// The host refuses the field, or says its usage unasked.
-    Silent,
-}
-
-/// How a thinking level is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EffortStyle {
-    /// `reasoning_effort`.
-    ReasoningEffort,
-    /// The host has no such field.
-    Unsupported,
-}
-
-impl Quirks {
-    /// api.openai.com.
-    pub const OPENAI: Self = Self {
-        max_tokens: MaxTokensField::MaxCompletionTokens,
-        usage: UsageOption::Ask,
-        effort: EffortStyle::ReasoningEffort,
-    };
-
-    /// A host of which nothing else is known: Ollama, LM Studio, llama.cpp, vLLM, LiteLLM, OpenRouter.
-    pub const COMPATIBLE: Self = Self {
-        max_tokens: MaxTokensField::MaxTokens,
-        usage: UsageOption::Ask,
-        effort: EffortStyle::ReasoningEffort,
-    };
-}
 
 /// The codec for one host.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +40,7 @@ impl OpenAiChat {
 }
 
 impl WireCodec for OpenAiChat {
-    type Decoder = SseDecoder<ChatProtocol>;
+    type Decoder = Decoder<ChatProtocol>;
 
     fn wire(&self) -> &'static str {
         WIRE
@@ -93,7 +52,7 @@ impl WireCodec for OpenAiChat {
     }
 
     fn decoder(&self, model: &str) -> Self::Decoder {
-        SseDecoder::new(ChatProtocol::new(model))
+        Decoder::new(ChatProtocol::new(model))
     }
 
     fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
@@ -101,5 +60,7 @@ impl WireCodec for OpenAiChat {
     }
 }
 
+#[cfg(test)]
+mod quirk_tests;
 #[cfg(test)]
 mod tests;

@@ -10,15 +10,7 @@ use crate::message::{
 use crate::provider::{ErrorClass, ThinkingLevel, ToolChoice, ToolSchema};
 
 fn request(messages: Vec<Message>) -> ModelRequest {
-    ModelRequest {
-        model: "gpt-x".into(),
-        system: String::new(),
-        messages,
-        tools: Vec::new(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        thinking: ThinkingLevel::Default,
-    }
+    ModelRequest::new("gpt-x", messages)
 }
 
 fn assistant(parts: Vec<AssistantPart>) -> Message {
@@ -63,7 +55,7 @@ fn sent(request: &ModelRequest, quirks: Quirks) -> Value {
 }
 
 fn messages(list: Vec<Message>) -> Value {
-    sent(&request(list), Quirks::OPENAI)["messages"].take()
+    sent(&request(list), Quirks::COMPATIBLE)["messages"].take()
 }
 
 fn said(content: &str) -> Value {
@@ -250,9 +242,12 @@ fn the_body_around_the_messages() {
             "stream_options": { "include_usage": true },
         })
     };
-    assert_eq!(sent(&asked, Quirks::OPENAI), expected("max_completion_tokens"));
+    let mut of_openai = expected("max_completion_tokens");
+    of_openai["store"] = json!(false);
+    assert_eq!(sent(&asked, Quirks::OPENAI), of_openai);
     assert_eq!(sent(&asked, Quirks::COMPATIBLE), expected("max_tokens"));
-    let bare = Quirks { usage: UsageOption::Silent, effort: EffortStyle::Unsupported, ..Quirks::COMPATIBLE };
+    let bare =
+        Quirks { usage: UsageOption::Silent, reasoning: ReasoningStyle::Unsupported, ..Quirks::COMPATIBLE };
     let body = sent(&asked, bare);
     assert!(body.get("stream_options").is_none() && body.get("reasoning_effort").is_none());
 }

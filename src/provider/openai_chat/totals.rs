@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::calls::Calls;
-use crate::message::{StopKind, StopReason, Usage};
+use crate::message::{StopKind, StopReason, Usage, Usd};
 
 /// The stop reason behind a finish reason; without one it is inferred. Calls count for more than the word.
 pub fn stop_reason(raw: Option<&str>, calls: &Calls, refusal: &str) -> StopReason {
@@ -49,5 +49,7 @@ pub fn usage(told: &Value) -> Usage {
             .or_else(|| count(&["prompt_cache_hit_tokens"])),
         cache_write: count(&["prompt_tokens_details", "cache_write_tokens"]),
         reasoning,
+        // OpenRouter tells dollars.
+        cost: told.get("cost").and_then(Value::as_f64).and_then(Usd::from_dollars),
     }
 }

@@ -140,6 +140,21 @@ impl Checker {
         self.check(&read::openai_chat(body)?)
     }
 
+    /// Checks a Responses body.
+    pub fn openai_responses(&self, body: &Value) -> Result<(), Finding> {
+        self.check(&read::responses::read(body)?)
+    }
+
+    /// Checks a Gemini body; the model stands in the path.
+    pub fn gemini(&self, model: &str, body: &Value) -> Result<(), Finding> {
+        self.check(&read::gemini::read(model, body)?)
+    }
+
+    /// Checks an Ollama body.
+    pub fn ollama(&self, body: &Value) -> Result<(), Finding> {
+        self.check(&read::ollama::read(body)?)
+    }
+
     fn check(&self, conversation: &Conversation) -> Result<(), Finding> {
         let entries = &conversation.entries;
         match entries.first() {

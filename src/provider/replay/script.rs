@@ -53,6 +53,18 @@ impl Reply {
             Step::Part | Step::Gate { .. } => false,
         })
     }
+
+    /// The same reply as a wire gives it that signs nothing.
+    #[must_use]
+    pub fn unsigned(&self) -> Self {
+        let mut reply = self.clone();
+        for step in &mut reply.steps {
+            if let Step::Thinking { signature, .. } = step {
+                *signature = None;
+            }
+        }
+        reply
+    }
 }
 
 /// One thing a reply does, in order.

@@ -5,18 +5,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::message::Message;
-use crate::provider::{ThinkingLevel, ToolChoice};
 
 pub(super) fn request(messages: Vec<Message>) -> ModelRequest {
-    ModelRequest {
-        model: "m".into(),
-        system: String::new(),
-        messages,
-        tools: Vec::new(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        thinking: ThinkingLevel::Default,
-    }
+    ModelRequest::new("m", messages)
 }
 
 /// One line per event: short enough to write as data.
@@ -32,6 +23,7 @@ fn line(item: Result<StreamEvent, ProviderError>) -> String {
         },
         Ok(StreamEvent::PartDelta { index, delta }) => format!("{index} + {delta}"),
         Ok(StreamEvent::PartEnded { index, opaque: data }) => format!("{index} .{}", opaque(data)),
+        Ok(StreamEvent::Notice { text }) => format!("notice {text}"),
         Ok(StreamEvent::Finished { stop, usage }) => {
             format!("finished {} {:?}/{:?}", stop.raw.unwrap_or_default(), usage.input, usage.output)
         }

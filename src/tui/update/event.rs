@@ -47,10 +47,15 @@ pub fn take(model: &mut Model, event: Event) {
             rest(model);
         }
         Event::ApprovalSettled { request, settled } => approval_settled(model, &request, &settled),
-        Event::Retry { class, message, wait, attempt, of } => {
+        Event::Retry { class, message, wait, attempt, of, then } => {
             let since_ms = model.now_ms;
             let state = RetryState::Counting;
-            model.retry = Some(Retry { class, message, since_ms, wait, attempt, of, state });
+            model.retry = Some(Retry { class, message, since_ms, wait, attempt, of, then, state });
+        }
+        Event::FellBack { from, to, class: _, why } => fell_back(model, &from, to, &why),
+        Event::Refused { why } => {
+            let title = "no answer".to_owned();
+            model.transcript.push(Cell::new(CellKind::Local { title, text: why, tone: Tone::Warning }));
         }
         Event::PartialReset => {
             model.transcript.retain(|cell| cell.standing == Standing::Kept);
@@ -77,6 +82,16 @@ pub(super) fn note(model: &mut Model, text: &str) {
 fn phase(model: &mut Model, phase: Phase) {
     if let Some(turn) = &mut model.turn {
         turn.phase = phase;
+    }
+}
+
+/// Another model goes on: said in the transcript, and in the header until the turn ends.
+fn fell_back(model: &mut Model, from: &str, to: String, why: &str) {
+    model.retry = None;
+    let why = crate::stdx::text::one_line_summary(why, 200);
+    note(model, &format!("{from}: {why}; {to} goes on until this turn ends"));
+    if let Some(turn) = &mut model.turn {
+        turn.stand_in = Some(to);
     }
 }
 
@@ -423,7 +438,7 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
             },
         ),
         TurnEnd::Failed { error } => {
-            let (message, advice) = (error.to_string(), error.advice().to_owned());
+            let (message, advice) = (error.told(), error.advice());
             model.transcript.push(Cell::new(CellKind::Failure { message, advice }));
         }
     }

@@ -1,6 +1,5 @@
 //! A failed request that is sent again: what failed, how long until the next attempt, the keys that change it.
 
-use crate::provider::ErrorClass;
 use crate::stdx::text::one_line_summary;
 use crate::tui::keys::{Action, Context};
 use crate::tui::line::Line;
@@ -20,7 +19,7 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
     match rows {
         0 => Vec::new(),
         1..BOX => {
-            let head = format!(" {} {}", model.glyphs.retry, class(retry.class));
+            let head = format!(" {} {}", model.glyphs.retry, retry.class.words());
             let left = Line::of(head, Role::Waiting).with(format!(": {}", message(retry, width)), Role::Dim);
             vec![Line::spread(
                 left,
@@ -46,8 +45,11 @@ fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
         line.pad_to(width - 1);
         line.with(glyphs.side, Role::Dim)
     };
-    let who = model.header.as_ref().map_or(String::new(), |header| format!("{}: ", header.provider));
-    let head = Line::of(format!("{} {who}{}", glyphs.retry, class(retry.class)), Role::Waiting);
+    let stand_in = model.turn.as_ref().and_then(|turn| turn.stand_in.as_deref());
+    let chosen = model.header.as_ref().map(|header| header.provider.as_str());
+    let who =
+        stand_in.or(chosen).map_or(String::new(), |who| format!("{}: ", one_line_summary(who, width / 3)));
+    let head = Line::of(format!("{} {who}{}", glyphs.retry, retry.class.words()), Role::Waiting);
     let stop =
         Line::of(model.keymap.shown(Context::Global, Action::Escape), Role::Key).with(" stop", Role::Dim);
     let now = model.keymap.shown(Context::Global, Action::RetryNow);
@@ -61,9 +63,20 @@ fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
         edge(head, Line::of(count(model, retry), Role::Waiting), 0),
         inside(bar(model, retry)),
         inside(Line::of(message(retry, width), Role::Text)),
-        inside(Line::of("what was done stays done, nothing runs twice; you can go on writing", Role::Dim)),
+        inside(Line::of(outlook(retry, width), Role::Dim)),
         edge(keys, Line::new(), 2),
     ]
+}
+
+/// What the person may count on meanwhile, and what comes next where another model stands ready.
+fn outlook(retry: &Retry, width: usize) -> String {
+    let kept = "what was done stays done, nothing runs twice; you can go on writing";
+    match &retry.then {
+        None => kept.to_owned(),
+        Some(then) => {
+            format!("then {}; nothing runs twice; you can go on writing", one_line_summary(then, width))
+        }
+    }
 }
 
 /// How much of the wait has gone by.
@@ -94,25 +107,4 @@ fn count(model: &Model, retry: &Retry) -> String {
 /// Seconds as `m:ss`.
 pub fn clock(seconds: u64) -> String {
     format!("{}:{:02}", seconds / 60, seconds % 60)
-}
-
-/// A failure in a few words.
-pub fn class(class: ErrorClass) -> &'static str {
-    match class {
-        ErrorClass::BadRequest => "the request was refused",
-        ErrorClass::Auth => "the key was refused",
-        ErrorClass::Billing => "a spend limit is reached",
-        ErrorClass::Permission => "not permitted",
-        ErrorClass::NotFound => "no such model or endpoint",
-        ErrorClass::Quota => "the quota is used up",
-        ErrorClass::RateLimited => "rate limited",
-        ErrorClass::Overloaded => "the service is overloaded",
-        ErrorClass::Server => "the service failed",
-        ErrorClass::Network => "no connection",
-        ErrorClass::Idle => "nothing arrived",
-        ErrorClass::Truncated => "the reply broke off",
-        ErrorClass::ContextOverflow => "too long for the model",
-        ErrorClass::Filtered => "the provider's filter refused it",
-        ErrorClass::Malformed => "an answer nobody can read",
-    }
 }

@@ -22,9 +22,9 @@ pub fn line(model: &Model) -> Line {
     }
     // On a narrow screen the provider's name gives way before anything that warns.
     let room = width.saturating_sub(right.width() + 6);
-    let full = format!("{} {}", header.provider, header.model);
-    let named = if full.chars().count() <= room { &full } else { &header.model };
-    let mut right = right.with(one_line_summary(named, room), Role::Text);
+    let (full, short, role) = named(model, header);
+    let shown = if full.chars().count() <= room { full } else { short };
+    let mut right = right.with(one_line_summary(&shown, room), role);
     if let Some(percent) = header.context.and_then(ContextUse::percent).filter(|_| width >= 60) {
         right = right.with(format!("  ctx {percent}%"), Role::Dim);
     }
@@ -38,6 +38,18 @@ pub fn line(model: &Model) -> Line {
         left
     };
     Line::spread(left, right, width)
+}
+
+/// The model that answers, with its provider and without, and whether it is the chosen one.
+pub fn named(model: &Model, header: &Header) -> (String, String, Role) {
+    match model.turn.as_ref().and_then(|turn| turn.stand_in.as_deref()) {
+        Some(stand_in) => {
+            let name = stand_in.split_once('/').map_or(stand_in, |(_, name)| name);
+            let sign = model.glyphs.retry;
+            (format!("{sign} {}", stand_in.replacen('/', " ", 1)), format!("{sign} {name}"), Role::Waiting)
+        }
+        None => (format!("{} {}", header.provider, header.model), header.model.clone(), Role::Text),
+    }
 }
 
 /// What a person must not overlook.

@@ -91,7 +91,7 @@ fn now(model: &Model) -> Vec<Line> {
         lines.push(entry(&format!("{spinner} your command"), Role::Text));
     }
     if let Some(retry) = &model.retry {
-        let text = format!("{} {}", model.glyphs.retry, super::banner::class(retry.class));
+        let text = format!("{} {}", model.glyphs.retry, retry.class.words());
         lines.push(entry(&text, Role::Waiting));
     } else if let Some(turn) = model.turn.as_ref().filter(|_| running.is_empty()) {
         let took = Duration::from_millis(model.now_ms.saturating_sub(turn.since_ms));
@@ -179,7 +179,7 @@ fn session(model: &Model) -> Vec<Line> {
     vec![
         title("SESSION", Line::of(one_line_summary(&header.session.0, 13), Role::Dim)),
         fact("folder", &super::header::place(header)),
-        fact("answers", &format!("{} {}", header.provider, header.model)),
+        fact("answers", &super::header::named(model, header).0),
         fact("commands", header.isolation),
     ]
 }

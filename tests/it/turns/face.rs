@@ -161,10 +161,15 @@ fn line(event: &Event) -> Option<String> {
             Settled::Detached => "detached".to_owned(),
             Settled::Replaced => "replaced".to_owned(),
         },
-        Event::Retry { class, wait, attempt, of, .. } => {
+        Event::Retry { class, wait, attempt, of, then, .. } => {
             let wait = if wait.is_zero() { "at once".to_owned() } else { "after a wait".to_owned() };
-            format!("retry {class:?} {attempt}/{of} {wait}")
+            let then = then.as_ref().map_or(String::new(), |then| format!(", then {then}"));
+            format!("retry {class:?} {attempt}/{of} {wait}{then}")
         }
+        Event::FellBack { from, to, class, why } => {
+            format!("fell back from {from} to {to}, {class:?}: {why}")
+        }
+        Event::Refused { why } => format!("refused {why}"),
         Event::PartialReset => "reset".to_owned(),
         Event::Compacted { dropped } => format!("compacted {dropped}"),
         Event::Status { text } => format!("status {text}"),

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use co::agent::driver::{self, ActiveModel, AgentEnv};
+use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
 use co::approval::{Decider, FolderTrust, Mode, Policy, Rule, RuleEffect, Standing, WorkspaceKind};
 use co::history::{History, Known, Limits, Record, patch_dangling_tool_calls};
 use co::message::{Message, PartKind, ToolCall, ToolName, UserPart};
-use co::provider::ThinkingLevel;
 use co::provider::replay::{Closing, ReplayGate, ReplayProvider};
 use co::sandbox::Isolation;
 use co::session::Session;
@@ -123,7 +122,12 @@ pub async fn run(script: &Script) -> String {
     let mut lines = face.lines();
     lines.extend(aftermath(session.history(), &world, &provider));
     sound(&store, session.id(), session.history()).await;
-    recorded(&store.load(session.id()).await.unwrap(), &world);
+    let records = store.load(session.id()).await.unwrap();
+    recorded(&records, &world);
+    if setting("fallback").is_some() {
+        lines.extend(records.iter().filter_map(asked));
+        assert_eq!(provider.findings(), Vec::<String>::new(), "no model gets what only another may read");
+    }
     lines.join("\n") + "\n"
 }
 
@@ -141,12 +145,7 @@ fn environment(
     let setting =
         |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let number = |name: &str| setting(name).map(|value| value.parse::<u32>().expect("a number"));
-    let model = ActiveModel {
-        provider: Arc::new(provider.clone()),
-        name: "script".to_owned(),
-        max_output_tokens: None,
-        thinking: ThinkingLevel::Default,
-    };
+    let model = ActiveModel::new(Arc::new(provider.clone()), "script");
     let rules = setting("deny").map(|tool| Rule {
         id: "test".to_owned(),
         tool: ToolName::new(tool),
@@ -170,6 +169,8 @@ fn environment(
         registry: Registry::new(tools(world, slow)),
         hooks,
         model: watch::channel(Arc::new(model)).1,
+        fallback: setting("fallback")
+            .map(|name| FallbackModel::new(Arc::new(ActiveModel::new(Arc::new(provider.clone()), name)))),
         policy: watch::channel(policy).1,
         isolation: Isolation::None,
         folder_trust: FolderTrust::Untrusted,
@@ -181,6 +182,14 @@ fn environment(
         spill: "/w/.spill".into(),
         decider: Decider::Script,
     }
+}
+
+/// Who a request went to, and what came of it.
+fn asked(record: &Record) -> Option<String> {
+    let Record::RequestEnded { attempt, provider, model, error, usage, .. } = record else { return None };
+    let ended = if usage.is_some() { "answered" } else { "stopped" };
+    let outcome = error.map_or(ended.to_owned(), |class| format!("{class:?}"));
+    Some(format!("request {attempt} {provider}/{model} {outcome}"))
 }
 
 /// What remains: what ran, the conversation, what is still open.
@@ -246,7 +255,7 @@ async fn sound(store: &Store, id: &co::history::SessionId, history: &History) {
     let lived: Vec<&Message> = history.messages().collect();
     assert_eq!(told, lived, "the stored history differs from the live one");
     if history.open_calls().is_empty() {
-        let messages: Vec<Message> = history.messages().cloned().collect();
+        let messages: Vec<_> = history.entries().iter().map(|(_, message)| Arc::clone(message)).collect();
         assert_eq!(patch_dangling_tool_calls(messages.clone()), messages, "a call dangles");
     }
 }

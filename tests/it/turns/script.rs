@@ -89,8 +89,8 @@ fn directive(line: &str, script: &mut Script) {
             let (tool, verdict) = rest.split_once(' ').expect("hook TOOL VERDICT");
             script.hooks.push((tool.to_owned(), hook(verdict)));
         }
-        "limit" | "window" | "tokens" | "retries" | "tool-retries" | "yolo" | "plan-mode" | "deny"
-        | "absent" | "home" | "close-late" | "file" => {
+        "fallback" | "limit" | "window" | "tokens" | "retries" | "tool-retries" | "yolo" | "plan-mode"
+        | "deny" | "absent" | "home" | "close-late" | "file" => {
             script.settings.push((word.to_owned(), rest.to_owned()));
         }
         _ => panic!("unknown line in a turn script: {line}"),

@@ -102,9 +102,12 @@ fn ends_as_recorded(case: &Case) {
             assert_eq!((ended, requests, text), ((1, "limit_reached"), 1, said(&expected)), "{told:#}");
         }
         "refusal" => {
-            assert_eq!((ended, requests, text), ((0, "completed"), 1, said(&expected)), "{told:#}");
-            let reason = expected["refusal"].as_str().unwrap_or("it gave no reason");
-            assert_eq!(told["notes"], json!([format!("The model refused: {reason}.")]), "{told:#}");
+            assert_eq!((ended, requests, text), ((0, "refused"), 1, said(&expected)), "{told:#}");
+            let why = match expected["refusal"].as_str() {
+                Some(reason) => format!("The model refused: {}.", reason.trim_end_matches('.')),
+                None => "The provider's filter stopped the answer (content_filter).".to_owned(),
+            };
+            assert_eq!(told["refusal"], why, "{told:#}");
         }
         "pause_turn" => {
             assert_eq!((ended, requests, text), ((0, "completed"), 2, "That is all."), "{told:#}");
@@ -132,10 +135,15 @@ fn failed_as_recorded(error: &Value, told: &Value, err: &str) {
     let message = error["message"].as_str().unwrap();
     if known["class"] == "context_overflow" {
         // Dropping older turns was tried first, and there are none.
-        assert!(err.contains("/clear starts afresh"), "{told:#} {err}");
+        let tried = format!("{message}; nothing older is left to drop");
+        assert_eq!(known["message"], tried, "{told:#}");
+        assert!(err.contains("start afresh with /clear"), "{told:#} {err}");
         return;
     }
-    assert_eq!(known["message"], message, "{told:#}");
+    // What the model had written and the service refused stands behind the service's words.
+    let failed = error["failed_generation"].as_str();
+    let told_of = failed.map_or(String::new(), |failed| format!(". The model had written: {failed}"));
+    assert_eq!(known["message"], format!("{message}{told_of}"), "{told:#}");
     let word = [&error["code"], &error["type"]].into_iter().find_map(Value::as_str);
     assert_eq!(known["code"].as_str(), word, "{told:#}");
     let advice = known["advice"].as_str().unwrap();

@@ -1,5 +1,9 @@
 //! Reads requests of every form into the one that is checked, and refuses what is wrong with the form itself.
 
+pub mod gemini;
+pub mod ollama;
+pub mod responses;
+
 use serde_json::Value;
 
 use super::{Call, Conversation, Entry, Finding, Order};
@@ -8,7 +12,7 @@ use crate::provider::ModelRequest;
 
 /// Our own form. It cannot be malformed: its types say so.
 pub fn request(request: &ModelRequest) -> Conversation {
-    let entries = request.messages.iter().map(|message| match message {
+    let entries = request.conversation().map(|message| match message {
         Message::User { .. } => Entry::User,
         Message::Assistant(reply) => assistant(reply),
         Message::ToolReturns { returns } => {

@@ -1,6 +1,6 @@
 //! Each rule in our own form and in both wires' bodies, the good case beside the bad one.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::message::{
@@ -9,6 +9,7 @@ use crate::message::{
 };
 use crate::provider::WireCodec;
 use crate::provider::anthropic::Anthropic;
+use crate::provider::ollama::Ollama;
 use crate::provider::openai_chat::{OpenAiChat, Quirks};
 use crate::provider::replay::parse_reply;
 use crate::provider::replay::tests::request;
@@ -133,6 +134,7 @@ fn encoded_conversations_pass() {
     checker().anthropic(&body(&Anthropic.encode(&good).unwrap().body)).unwrap();
     let plain = Checker::default();
     plain.openai_chat(&body(&OpenAiChat::new(Quirks::OPENAI).encode(&good).unwrap().body)).unwrap();
+    plain.ollama(&body(&Ollama::default().encode(&good).unwrap().body)).unwrap();
 }
 
 #[test]
@@ -186,4 +188,199 @@ fn bodies_are_checked() {
         let body = json!({ "model": "m", "messages": messages });
         check(&body.to_string(), checker().openai_chat(&body), expected);
     }
+}
+
+#[test]
+fn ollama_bodies_are_checked() {
+    let hi = json!({ "role": "user", "content": "hi" });
+    let call = |id: &str| json!({ "id": id, "function": { "name": "x", "arguments": {} } });
+    let bare = json!({ "function": { "name": "x", "arguments": {} } });
+    let said = |calls: Value| json!({ "role": "assistant", "content": "", "tool_calls": calls });
+    let tool = |id: &str| json!({ "role": "tool", "tool_name": "x", "tool_call_id": id, "content": "r" });
+    let unnamed = json!({ "role": "tool", "tool_name": "x", "content": "r" });
+    let cases = [
+        (json!([hi, said(json!([call("a"), call("b")])), tool("b"), tool("a"), hi]), None),
+        (json!([hi, said(json!([bare, bare])), unnamed, unnamed]), None),
+        (json!([hi, said(json!([bare, bare])), unnamed, hi]), Some("has no return")),
+        (json!([hi, said(json!([call("a")])), hi]), Some("has no return")),
+        (json!([hi, said(json!([bare])), unnamed, unnamed]), Some("which is no call")),
+        (json!([hi, { "role": "tool", "content": "r" }]), Some("names its tool")),
+        (json!([unnamed]), Some("without a call before it")),
+        (
+            json!([hi, said(json!([{ "function": { "name": "x", "arguments": "{}" } }]))]),
+            Some("are no object"),
+        ),
+        (
+            json!([{ "role": "user", "content": [{ "type": "text", "text": "hi" }] }]),
+            Some("must be a string"),
+        ),
+        (
+            json!([{ "role": "user", "content": "", "images": ["data:image/png;base64,QUJD"] }]),
+            Some("base64"),
+        ),
+    ];
+    for (messages, expected) in cases {
+        let body = json!({ "model": "m", "messages": messages });
+        check(&body.to_string(), Checker::default().ollama(&body), expected);
+    }
+    let think = json!({ "model": "m", "messages": [hi], "think": "most" });
+    check("a level nobody knows", Checker::default().ollama(&think), Some("invalid think value"));
+}
+
+/// What is wrong with a Gemini body, in the service's own words.
+#[test]
+fn gemini_bodies_are_checked() {
+    let user = |parts: Value| json!({ "role": "user", "parts": parts });
+    let model = |parts: Value| json!({ "role": "model", "parts": parts });
+    let hi = || user(json!([{ "text": "hi" }]));
+    let called = |name: &str| json!({ "functionCall": { "name": name, "args": {} } });
+    let signed =
+        |name: &str| json!({ "functionCall": { "name": name, "args": {} }, "thoughtSignature": "s" });
+    let answer = |name: &str| json!({ "functionResponse": { "name": name, "response": {} } });
+    let cases: Vec<(&str, Value, Option<&str>)> = vec![
+        ("m", json!([hi()]), None),
+        (
+            "m",
+            json!([hi(), model(json!([called("f"), called("g")])), user(json!([answer("f"), answer("g")]))]),
+            None,
+        ),
+        (
+            "gemini-3-pro",
+            json!([
+                hi(),
+                model(json!([signed("f"), called("g")])),
+                user(json!([answer("f"), answer("g")])),
+                model(json!([signed("f")])),
+                user(json!([answer("f")]))
+            ]),
+            None,
+        ),
+        ("gemini-2.5-pro", json!([hi(), model(json!([called("f")])), user(json!([answer("f")]))]), None),
+        (
+            "gemini-3-pro",
+            json!([hi(), model(json!([called("f"), signed("g")])), user(json!([answer("f"), answer("g")]))]),
+            Some("Function call is missing a thought_signature in functionCall parts."),
+        ),
+        ("m", json!([]), Some("contents are required")),
+        ("m", json!([user(json!([]))]), Some("must not be empty")),
+        ("m", json!([user(json!([{}]))]), Some("required oneof field 'data'")),
+        (
+            "m",
+            json!([user(json!([{ "text": "a", "functionCall": {} }]))]),
+            Some("required oneof field 'data'"),
+        ),
+        ("m", json!([{ "role": "assistant", "parts": [{ "text": "a" }] }]), Some("valid role: user, model")),
+        ("m", json!([model(json!([{ "text": "a" }])), hi()]), Some("the first message must be the user's")),
+        (
+            "m",
+            json!([hi(), model(json!([{ "text": "a" }]))]),
+            Some("the last message must not be the assistant's"),
+        ),
+        (
+            "m",
+            json!([hi(), user(json!([answer("f")]))]),
+            Some("function response turn comes immediately after"),
+        ),
+        (
+            "m",
+            json!([hi(), model(json!([called("f")])), hi()]),
+            Some("number of function response parts is equal"),
+        ),
+        (
+            "m",
+            json!([hi(), model(json!([called("f"), called("g")])), user(json!([answer("f")]))]),
+            Some("number of function response parts"),
+        ),
+        (
+            "m",
+            json!([hi(), model(json!([called("f"), called("g")])), user(json!([answer("g"), answer("f")]))]),
+            Some("a response to `g` stands where the one to `f` belongs"),
+        ),
+        (
+            "m",
+            json!([hi(), model(json!([called("1f")])), user(json!([answer("1f")]))]),
+            Some("Invalid function name"),
+        ),
+        (
+            "m",
+            json!([
+                hi(),
+                model(json!([{ "functionCall": { "name": "f", "args": "x" } }])),
+                user(json!([answer("f")]))
+            ]),
+            Some("an object is required"),
+        ),
+    ];
+    for (model, contents, expected) in cases {
+        check(
+            &contents.to_string(),
+            Checker::default().gemini(model, &json!({ "contents": contents })),
+            expected,
+        );
+    }
+    let schemas = [
+        (json!({ "type": "STRING" }), None),
+        (
+            json!({ "type": "STRING", "const": "a" }),
+            Some(
+                "Unknown name \"const\" at 'tools[0].function_declarations[0].parameters.properties[0].value': Cannot find field.",
+            ),
+        ),
+        (json!({ "$ref": "#/$defs/x" }), Some("Unknown name \"$ref\"")),
+        (
+            json!({ "type": "OBJECT", "additionalProperties": false }),
+            Some("Unknown name \"additionalProperties\""),
+        ),
+        (json!({ "type": "ARRAY" }), Some("items: missing field.")),
+        (json!({ "type": "INTEGER", "enum": ["1"] }), Some("only allowed for STRING type")),
+        (json!({ "type": "STRING", "format": "uri" }), Some("only 'enum' and 'date-time'")),
+        (json!({ "type": ["string", "null"] }), Some("type: must be specified")),
+        (json!({ "type": "OBJECT", "properties": {}, "required": ["x"] }), Some("property is not defined")),
+        (
+            json!({ "anyOf": [{ "type": "STRING" }], "description": "d" }),
+            Some("it must be the only field set"),
+        ),
+    ];
+    for (schema, expected) in schemas {
+        let parameters = json!({ "type": "OBJECT", "properties": { "p": schema } });
+        let tools = json!([{ "functionDeclarations": [{ "name": "f", "parameters": parameters }] }]);
+        let body = json!({ "tools": tools, "contents": [hi()] });
+        check(&body.to_string(), Checker::default().gemini("m", &body), expected);
+    }
+}
+
+/// Whatever a tool's schema holds, what is declared of it is taken.
+#[test]
+fn gemini_takes_what_becomes_of_any_schema() {
+    let schemas = [
+        json!({ "$schema": "x", "type": "object", "properties": {}, "additionalProperties": false }),
+        json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/a" } }, "required": ["a", "b"], "$defs": { "a": { "oneOf": [{ "const": 1 }, { "const": "b" }, { "type": "null" }] } } }),
+        json!({ "type": "object", "properties": { "a": { "type": ["array", "null"], "items": true, "uniqueItems": true, "default": [] } } }),
+        json!({ "type": "object", "properties": { "a": { "enum": ["x", 1, null] }, "b": { "type": "string", "format": "uuid" } } }),
+        json!({ "type": "object", "properties": { "a": { "anyOf": [{ "type": "object", "properties": { "t": { "const": "x" } }, "required": ["t"], "unevaluatedProperties": false }, { "type": "array", "prefixItems": [{}, { "type": "null" }] }], "title": "t", "examples": [] } } }),
+        json!({ "type": "object", "properties": { "a": { "not": {} }, "b": { "anyOf": [] }, "c": { "type": "nonsense" }, "d": { "type": [] } }, "patternProperties": {} }),
+        json!({ "allOf": [{ "if": {}, "then": {} }, { "properties": { "a": { "exclusiveMaximum": 3, "type": "integer", "enum": [1] } } }] }),
+    ];
+    for parameters in schemas {
+        let mut asked = request(vec![Message::user("hi")]);
+        let name = "f".to_owned();
+        asked.tools = vec![crate::provider::ToolSchema { name, description: "d".into(), parameters }];
+        let body =
+            serde_json::from_slice(&crate::provider::gemini::Gemini.encode(&asked).unwrap().body).unwrap();
+        check(&format!("{body}"), Checker::default().gemini("m", &body), None);
+    }
+}
+
+/// A signature that was given and does not come back is noticed on this wire too.
+#[test]
+fn gemini_signatures_come_back() {
+    let body = |signature: &str| {
+        json!({ "contents": [
+            { "role": "user", "parts": [{ "text": "hi" }] },
+            { "role": "model", "parts": [{ "functionCall": { "name": "x", "id": "c1" }, "thoughtSignature": signature }] },
+            { "role": "user", "parts": [{ "functionResponse": { "name": "x", "id": "c1", "response": {} } }] },
+        ] })
+    };
+    check("kept", checker().gemini("m", &body("s")), None);
+    check("lost", checker().gemini("m", &body("other")), Some("its signature `s`"));
 }

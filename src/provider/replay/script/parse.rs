@@ -260,6 +260,10 @@ fn stop_line(rest: &str, line: usize) -> Result<StopReason, ScriptError> {
         None if word == "model_context_window_exceeded" => {
             StopReason { kind: StopKind::MaxTokens, raw: Some(word.to_owned()), detail }
         }
+        // A filter's word on the Chat Completions wire.
+        None if word == "content_filter" => {
+            StopReason { kind: StopKind::Refusal, raw: Some(word.to_owned()), detail }
+        }
         None => StopReason { kind: StopKind::Other, raw: Some(word.to_owned()), detail },
     })
 }

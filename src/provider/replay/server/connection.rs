@@ -19,6 +19,33 @@ const LONGEST_BODY: usize = 64 * 1024 * 1024;
 enum Wire {
     Anthropic,
     OpenAiChat,
+    OpenAiResponses,
+    Gemini,
+    Ollama,
+}
+
+impl Wire {
+    /// The wire that speaks at this path.
+    fn of(path: &str) -> Option<Self> {
+        let ends: [(&str, Self); 6] = [
+            ("/messages", Self::Anthropic),
+            ("/chat/completions", Self::OpenAiChat),
+            ("/responses", Self::OpenAiResponses),
+            (":streamGenerateContent", Self::Gemini),
+            (":generateContent", Self::Gemini),
+            ("/api/chat", Self::Ollama),
+        ];
+        let path = path.split('?').next().unwrap_or_default();
+        ends.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, wire)| wire)
+    }
+
+    /// The model that a request asks for.
+    fn model(self, path: &str, body: &Value) -> String {
+        let in_path = path.rsplit('/').next().and_then(|last| last.split(':').next());
+        let in_body = body.get("model").and_then(Value::as_str);
+        let model = if self == Self::Gemini { in_path } else { in_body };
+        model.unwrap_or_default().to_owned()
+    }
 }
 
 /// Whether the answer came through.
@@ -30,12 +57,7 @@ enum Sent {
 
 pub async fn serve(mut stream: TcpStream, shared: &Shared) {
     let Some(request) = read(&mut stream).await else { return };
-    let wire = match request.path.split('?').next().unwrap_or_default() {
-        path if path.ends_with("/messages") => Some(Wire::Anthropic),
-        path if path.ends_with("/chat/completions") => Some(Wire::OpenAiChat),
-        _ => None,
-    };
-    match wire.filter(|_| request.method == "POST") {
+    match Wire::of(&request.path).filter(|_| request.method == "POST") {
         Some(wire) => model_request(&mut stream, shared, request, wire).await,
         None => {
             let (status, kind, body) = page(shared, &request).await;
@@ -64,18 +86,22 @@ async fn model_request(stream: &mut TcpStream, shared: &Shared, request: Capture
 fn take(shared: &Shared, request: Captured, wire: Wire) -> (usize, Answer, Option<String>) {
     let mut state = shared.lock();
     let body = request.body.clone();
+    let path = request.path.clone();
+    let model = wire.model(&path, &body);
     state.requests.push(request);
     let number = state.requests.len();
     let checked = match wire {
         Wire::Anthropic => state.checker.anthropic(&body),
         Wire::OpenAiChat => state.checker.openai_chat(&body),
+        Wire::OpenAiResponses => state.checker.openai_responses(&body),
+        Wire::Gemini => state.checker.gemini(&model, &body),
+        Wire::Ollama => state.checker.ollama(&body),
     };
     if let Err(finding) = checked {
         let finding = finding.to_string();
         state.findings.push(finding.clone());
         return (number, error(400, "invalid_request_error", &finding), Some(finding));
     }
-    let model = body.get("model").and_then(Value::as_str).unwrap_or_default();
     match state.answers.pop_front() {
         None => (
             number,
@@ -87,10 +113,18 @@ fn take(shared: &Shared, request: Captured, wire: Wire) -> (usize, Answer, Optio
             (number, recorded(recording), None)
         }
         Some(Served::Reply(reply)) => {
-            state.checker.give(&reply, number, model);
+            match wire {
+                Wire::Ollama => state.checker.give(&reply.unsigned(), number, &model),
+                Wire::Anthropic | Wire::OpenAiChat | Wire::OpenAiResponses | Wire::Gemini => {
+                    state.checker.give(&reply, number, &model);
+                }
+            }
             let answer = match wire {
-                Wire::Anthropic => wire::anthropic(&reply, number, model),
-                Wire::OpenAiChat => wire::openai_chat(&reply, number, model),
+                Wire::Anthropic => wire::anthropic(&reply, number, &model),
+                Wire::OpenAiChat => wire::openai_chat(&reply, number, &model),
+                Wire::OpenAiResponses => wire::openai_responses(&reply, number, &model),
+                Wire::Gemini => wire::gemini(&reply, number, &model, wire::framing(&path)),
+                Wire::Ollama => wire::ollama(&reply, number, &model),
             };
             (number, answer, None)
         }

@@ -50,19 +50,23 @@ pub struct RecordingError {
 const STALE: [&str; 4] = ["content-length", "transfer-encoding", "content-encoding", "connection"];
 
 impl Recording {
-    /// Reads a folder of a recorded case: `headers.json` and `response.sse` or `response.json`.
+    /// Reads a folder of a recorded case: `headers.json` and `response.sse`, `response.json` or `response.ndjson`.
     pub fn read(folder: &Path) -> Result<Self, RecordingError> {
         let fail = |reason: String| RecordingError { path: folder.to_owned(), reason };
         let head = std::fs::read(folder.join("headers.json")).map_err(|error| fail(error.to_string()))?;
         let head: Value = serde_json::from_slice(&head).map_err(|error| fail(error.to_string()))?;
         let status = head.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
-        let (body, kind) = ["sse", "json"]
+        let (body, kind) = ["sse", "json", "ndjson"]
             .iter()
             .find_map(|kind| Some((std::fs::read(folder.join(format!("response.{kind}"))).ok()?, *kind)))
-            .ok_or_else(|| fail("there is no response.sse and no response.json".to_owned()))?;
+            .ok_or_else(|| fail("there is no response.sse, response.json or response.ndjson".to_owned()))?;
         let mut headers = recorded_headers(&head);
         if !headers.iter().any(|(name, _)| name == "content-type") {
-            let value = if kind == "sse" { "text/event-stream" } else { "application/json" };
+            let value = match kind {
+                "sse" => "text/event-stream",
+                "ndjson" => "application/x-ndjson",
+                _ => "application/json",
+            };
             headers.push(("content-type".to_owned(), value.to_owned()));
         }
         Ok(Self { status: status.unwrap_or(200), headers, body, delivery: Delivery::Whole })

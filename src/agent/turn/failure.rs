@@ -1,0 +1,137 @@
+//! What follows from a failed request: reflection, a wait, less of the conversation, another model, the end.
+//!
+//! The table of what each failure deserves is [`ProviderError::recovery`] and [`ProviderError::fallback`]; here it is
+//! followed. Called by the turn for each `Err` of a stream.
+
+use std::time::Duration;
+
+use super::{Compaction, Effect, Next, Overflow, Patience, Phase, Turn, Whom};
+use crate::agent::budget::backoff;
+use crate::agent::port::Event;
+use crate::history::TurnEnd;
+use crate::message::{Message, NoteKind};
+use crate::provider::error::LONGEST_WAIT_BEFORE_FALLBACK;
+use crate::provider::{ErrorClass, Fallback, ProviderError, Recovery};
+
+impl Turn {
+    /// The running request failed.
+    pub(super) fn on_failure(&mut self, error: &ProviderError, out: &mut Vec<Effect>) {
+        let Phase::Streaming(assembler) = &self.phase else { return };
+        let shown = assembler.has_output();
+        self.count_request(None, Some(error.class), out);
+        if shown {
+            out.push(Effect::Show(Event::PartialReset));
+        }
+        let next = self.after_failure(error, out);
+        self.drain(next, out);
+    }
+
+    fn after_failure(&mut self, error: &ProviderError, out: &mut Vec<Effect>) -> Next {
+        match error.recovery() {
+            Recovery::Abort => self.give_up(error, out),
+            Recovery::Compact if self.compaction == Compaction::Unused => {
+                self.compaction = Compaction::Used;
+                Next::Compact(Overflow::Refused(error.clone()))
+            }
+            Recovery::Compact => self.give_up(error, out),
+            Recovery::Reflect if self.failures >= self.retries(error) => self.give_up(error, out),
+            Recovery::Reflect => {
+                self.failures += 1;
+                let text = format!("The provider refused the last request: {}", error.message);
+                self.say(Message::note(NoteKind::Reflection, text), out);
+                Next::Request
+            }
+            Recovery::Once => self.wait_and_retry(error, error.retry_after, out),
+            Recovery::Backoff(wait) => self.wait_and_retry(error, wait, out),
+        }
+    }
+
+    fn wait_and_retry(
+        &mut self,
+        error: &ProviderError,
+        wait: Option<Duration>,
+        out: &mut Vec<Effect>,
+    ) -> Next {
+        let of = self.retries(error);
+        let wait = wait.unwrap_or_else(|| backoff(self.failures + 1, self.setup.seed));
+        let too_long = self.falls_back_from(error) && wait > LONGEST_WAIT_BEFORE_FALLBACK;
+        if self.failures >= of || too_long {
+            return self.give_up(error, out);
+        }
+        self.failures += 1;
+        let then = self.asked.fallback.clone().filter(|_| self.falls_back_from(error));
+        out.push(Effect::Show(Event::Retry {
+            class: error.class,
+            message: error.to_string(),
+            wait,
+            attempt: self.failures,
+            of,
+            then,
+        }));
+        Next::Wait(wait)
+    }
+
+    /// How often a request that failed so is sent again.
+    fn retries(&self, error: &ProviderError) -> u32 {
+        let set = match error.recovery() {
+            Recovery::Once => self.setup.retries.min(1),
+            Recovery::Reflect | Recovery::Compact | Recovery::Backoff(_) | Recovery::Abort => {
+                self.setup.retries
+            }
+        };
+        if !self.falls_back_from(error) {
+            return set;
+        }
+        match (self.setup.patience, error.fallback()) {
+            (Patience::Short, _) => 0,
+            (Patience::Usual, Fallback::AfterOneRetry) => set.min(1),
+            (Patience::Usual, Fallback::AfterRetries | Fallback::Never) => set,
+        }
+    }
+
+    fn falls_back_from(&self, error: &ProviderError) -> bool {
+        self.asked.fallback.is_some() && error.fallback() != Fallback::Never
+    }
+
+    /// The model that was asked will not answer: another does, or the turn ends.
+    fn give_up(&mut self, error: &ProviderError, out: &mut Vec<Effect>) -> Next {
+        let Some(to) = self.asked.fallback.take().filter(|_| error.fallback() != Fallback::Never) else {
+            return Next::End(TurnEnd::Failed { error: self.with_the_first(error) });
+        };
+        let from = self.asked.name();
+        self.given_up = Some(format!("{from}: {error}"));
+        self.who = Whom::Fallback;
+        self.failures = 0;
+        out.push(Effect::Show(Event::FellBack { from, to, class: error.class, why: error.told() }));
+        Next::Request
+    }
+
+    /// The error that ends the turn; where two models failed it names both.
+    fn with_the_first(&self, error: &ProviderError) -> ProviderError {
+        let Some(given_up) = self.given_up.as_ref().filter(|_| self.who == Whom::Fallback) else {
+            return error.clone();
+        };
+        let message = format!("{}: {error}; before it {given_up}", self.asked.name());
+        ProviderError { message, ..error.clone() }
+    }
+
+    pub(super) fn on_compacted(&mut self, dropped: usize, out: &mut Vec<Effect>) {
+        let Phase::Compacting(overflow) = &self.phase else { return };
+        if dropped == 0 {
+            let nothing = "nothing older is left to drop";
+            let error = match overflow {
+                Overflow::Refused(error) => {
+                    ProviderError { message: format!("{}; {nothing}", error.message), ..error.clone() }
+                }
+                Overflow::Cut => ProviderError::new(
+                    ErrorClass::ContextOverflow,
+                    format!("the conversation does not fit the model, and {nothing}"),
+                ),
+            };
+            let error = self.with_the_first(&error);
+            return self.end(TurnEnd::Failed { error }, out);
+        }
+        out.push(Effect::Show(Event::Compacted { dropped }));
+        self.request(out);
+    }
+}

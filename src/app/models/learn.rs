@@ -1,0 +1,94 @@
+//! What the model in use is, learned from its service beside everything else, where nothing else tells it.
+
+use std::sync::{Arc, PoisonError};
+
+use super::{ModelChoice, Models, most_output};
+use crate::agent::driver::ActiveModel;
+use crate::app::{offers, profiles};
+use crate::provider::Profile;
+
+impl Models {
+    /// Asks the service in use what it says of the model in use, where its window or its price is not known. What it
+    /// says counts from the next request on, and whenever that model is switched to again.
+    pub async fn learn(&self) {
+        let ModelChoice { provider, model, .. } = self.current();
+        let known = self.active.borrow().profile;
+        if known.window.is_some() && known.price.is_some() {
+            return;
+        }
+        let Ok(service) = self.named(&provider) else { return };
+        let settings = &self.wiring.settings;
+        let told = offers::told(&service, &model, settings).await;
+        if told == Profile::default() {
+            return;
+        }
+        let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert((provider.clone(), model.clone()), told);
+        drop(all);
+        let profile = profiles::profile(&service, &model, settings, told);
+        let is_it = |choice: &ModelChoice| choice.provider == provider && choice.model == model;
+        // The person may have switched meanwhile. Whoever waits for another choice has nothing to hear: it is the same.
+        self.choice.send_if_modified(|choice| {
+            if is_it(choice) {
+                choice.context_tokens = profile.window;
+            }
+            false
+        });
+        self.active.send_modify(|active| {
+            if active.name == model && active.provider.name() == provider {
+                *active = Arc::new(ActiveModel {
+                    provider: Arc::clone(&active.provider),
+                    name: model.clone(),
+                    max_output_tokens: most_output(settings, &profile),
+                    profile,
+                    ..**active
+                });
+            }
+        });
+    }
+
+    /// What was learned of a model.
+    pub(super) fn told(&self, provider: &str, model: &str) -> Profile {
+        let all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(&(provider.to_owned(), model.to_owned())).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Pace;
+    use super::*;
+    use crate::config::{ProviderChoice, Settings};
+    use crate::provider::replay::server::{Page, Plan, ReplayServer};
+    use crate::stdx::clock::SystemClock;
+
+    #[tokio::test]
+    async fn the_window_of_a_server_is_learned_from_its_list() {
+        let body =
+            r#"{"data": [{"id": "other", "max_model_len": 1000}, {"id": "qwen", "max_model_len": 32768}]}"#;
+        let pages = vec![Page { path: "/v1/models".to_owned(), status: 200, body: body.to_owned() }];
+        let server = ReplayServer::start(Plan { pages, ..Plan::default() }).await.unwrap();
+        let mut settings = Settings {
+            provider: ProviderChoice::OpenAiCompatible,
+            model: Some("qwen".to_owned()),
+            max_output_tokens: Some(500),
+            ..Settings::default()
+        };
+        settings.endpoint.base_url = Some(server.chat_url());
+        let models = Models::choose(&settings, Arc::new(SystemClock), Pace::Instant).unwrap();
+        let mut heard = models.choices();
+        assert_eq!(models.current().context_tokens, None);
+        models.learn().await;
+        assert_eq!(models.current().context_tokens, Some(32_768));
+        assert!(!heard.has_changed().unwrap(), "it is the same choice");
+        heard.mark_unchanged();
+        let active = Arc::clone(&models.active().borrow());
+        assert_eq!((active.profile.window, active.max_output_tokens), (Some(32_768), Some(500)));
+        assert_eq!(models.lines()[0].note, "from your settings; 33k");
+        // It is known when the person comes back to it.
+        assert_eq!(models.switch("openai-compatible/new").unwrap().context_tokens, None);
+        models.learn().await;
+        assert_eq!(models.current().context_tokens, None);
+        assert_eq!(models.switch("qwen").unwrap().context_tokens, Some(32_768));
+    }
+}

@@ -1,0 +1,151 @@
+//! What is known of a model: what the person set, then the table of models, then what its service says of it.
+//!
+//! Nothing is made up: what none of them knows stays unknown. A server on this machine loads a model with a window of its
+//! own choice, so the table says nothing there; and what it costs to run one here nobody knows, so it is not said to be
+//! free. Whoever wants a cap in dollars over such a model sets its prices to 0. Called by the rest of `app`.
+
+use super::services::{self, Service};
+use crate::config::{ModelOverride, ModelThinking, PriceOverride, Settings};
+use crate::provider::{Price, Profile, Sampling, ThinkingStyle, catalog};
+
+/// What is known of `model` at `service`; `told` is what the service's own list says of it.
+pub(super) fn profile(service: &Service, model: &str, settings: &Settings, told: Profile) -> Profile {
+    let known = match service {
+        Service::Known(row) => {
+            // A server of one's own may be anybody's, and ask any price.
+            let own = services::own_settings(row, settings).base_url.is_none();
+            catalog::profile(if own { row.name } else { "" }, model, told)
+        }
+        Service::Compatible => catalog::profile("", model, told),
+        Service::Offline | Service::Local(_) => told,
+    };
+    overridden(known, service.name(), model, &settings.models)
+}
+
+/// With what the person says: of this model at this provider first, then of this model anywhere.
+fn overridden(known: Profile, provider: &str, model: &str, overrides: &[ModelOverride]) -> Profile {
+    let of = |name: &str| overrides.iter().find(|one| one.name.eq_ignore_ascii_case(name));
+    let said = [of(model), of(&format!("{provider}/{model}"))];
+    said.into_iter().flatten().fold(known, said_over)
+}
+
+fn said_over(known: Profile, said: &ModelOverride) -> Profile {
+    Profile {
+        window: said.window.or(known.window),
+        max_output: said.max_output.or(known.max_output),
+        price: said.price.map(price).or(known.price),
+        thinking: said.thinking.map_or(known.thinking, |thinking| match thinking {
+            ModelThinking::Never => ThinkingStyle::Never,
+            ModelThinking::Budget => ThinkingStyle::Budget,
+            ModelThinking::Levels => ThinkingStyle::Levels,
+            ModelThinking::Always => ThinkingStyle::Always,
+        }),
+        sampling: match said.temperature {
+            Some(true) => Sampling::Free,
+            Some(false) => Sampling::Fixed,
+            None => known.sampling,
+        },
+        images: said.images.or(known.images),
+    }
+}
+
+fn price(said: PriceOverride) -> Price {
+    let PriceOverride { input, output, cached_input, cache_write, reasoning } = said;
+    Price { input, output, cached_input, cache_write, reasoning, long: None }
+}
+
+/// Window and price in a few words, as far as they are known: `200k, $3.00 in, $15.00 out`.
+pub(super) fn in_words(profile: &Profile) -> Option<String> {
+    let window = profile.window.map(tokens);
+    let price = profile.price.map(|price| {
+        let more = if price.long.is_some() { "+" } else { "" };
+        format!("{}{more} in, {}{more} out per M", dollars(price.input), dollars(price.output))
+    });
+    let words: Vec<String> = window.into_iter().chain(price).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+/// Tokens in a few characters: `1M`, `1.05M`, `200k`, `131k`, `512`.
+pub fn tokens(tokens: u32) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..999_500 => format!("{}k", (tokens + 500) / 1_000),
+        999_500.. => {
+            let hundredths = tokens.saturating_add(5_000) / 10_000;
+            let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+            format!("{}M", text.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
+}
+
+/// Millionths of a dollar as an amount: two places, more where it has more.
+pub fn dollars(millionths: u64) -> String {
+    let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
+    let shortest = text.len() - 4;
+    let mut end = text.len();
+    while end > shortest && text.as_bytes().get(end - 1) == Some(&b'0') {
+        end -= 1;
+    }
+    format!("${}", text.get(..end).unwrap_or(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::catalog::{ANTHROPIC, OPENAI};
+
+    fn of(service: &Service, model: &str, settings: &Settings) -> Profile {
+        profile(service, model, settings, Profile::default())
+    }
+
+    #[test]
+    fn the_person_knows_best() {
+        let said = |name: &str, window, input| ModelOverride {
+            name: name.to_owned(),
+            window,
+            price: Some(PriceOverride { input, output: 9, ..PriceOverride::default() }),
+            ..ModelOverride::default()
+        };
+        let mut settings = Settings::default();
+        let openai = Service::Known(&OPENAI);
+        assert_eq!(of(&openai, "gpt-5", &settings).price.unwrap().input, 1_250_000);
+        settings.models = vec![said("gpt-5", Some(7), 1), said("openai/GPT-5", None, 2)];
+        settings.models[0].temperature = Some(true);
+        settings.models[0].thinking = Some(ModelThinking::Never);
+        let known = of(&openai, "gpt-5", &settings);
+        assert_eq!((known.window, known.price.unwrap().input), (Some(7), 2));
+        assert_eq!(known.price.unwrap().cached_input, None, "a price is replaced as a whole");
+        assert_eq!((known.sampling, known.thinking), (Sampling::Free, ThinkingStyle::Never));
+        assert_eq!(known.max_output, Some(128_000));
+        let elsewhere = of(&Service::Compatible, "gpt-5", &settings);
+        assert_eq!(elsewhere.price.unwrap().input, 1);
+    }
+
+    #[test]
+    fn a_price_is_that_of_the_service() {
+        let mut settings = Settings::default();
+        let anthropic = Service::Known(&ANTHROPIC);
+        let model = "claude-sonnet-4-5";
+        assert!(of(&anthropic, model, &settings).price.is_some());
+        settings.anthropic.base_url = Some("http://gateway.test".to_owned());
+        let routed = of(&anthropic, model, &settings);
+        assert_eq!((routed.price, routed.window), (None, Some(200_000)));
+        let local = Service::local("ollama").unwrap();
+        assert_eq!(of(&local, "gpt-oss-120b", &settings), Profile::default());
+        let told = Profile { window: Some(4_096), ..Profile::default() };
+        assert_eq!(profile(&local, "gpt-oss-120b", &settings, told), told);
+    }
+
+    #[test]
+    fn amounts_are_short() {
+        let tokens: Vec<String> = [512, 8_192, 131_072, 200_000, 999_999, 1_000_000, 1_048_576, 2_000_000]
+            .map(super::tokens)
+            .into();
+        assert_eq!(tokens, ["512", "8k", "131k", "200k", "1M", "1M", "1.05M", "2M"]);
+        let dollars: Vec<String> = [0, 3_000_000, 250_000, 37_500, 12_500_000, 1].map(super::dollars).into();
+        assert_eq!(dollars, ["$0.00", "$3.00", "$0.25", "$0.0375", "$12.50", "$0.000001"]);
+        let profile = of(&Service::Known(&OPENAI), "gpt-5", &Settings::default());
+        assert_eq!(in_words(&profile).unwrap(), "400k, $1.25 in, $10.00 out per M");
+        assert_eq!(in_words(&Profile::default()), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! `co models`: what the services that are set up offer, with windows and prices where they are known.
+//!
+//! What nobody knows is said to be unknown. A service that does not answer has a line of its own and takes nothing from
+//! the others.
+
+use std::io::IsTerminal as _;
+
+use serde_json::{Value, json};
+
+use super::args::Models;
+use super::console::Console;
+use super::error::{CliError, Kind};
+use crate::app::{Lists, NoSuchService, Offer, OfferedModel, World, dollars, load_settings, offers, tokens};
+use crate::provider::Price;
+use crate::stdx::text::{sanitize_line, width};
+
+/// Cells of a model's name; the columns behind it end at 80 cells. A longer name has a line to itself, because a name
+/// that is cut is of no use.
+const NAME: usize = 46;
+
+/// What is said where nobody knows.
+const UNKNOWN: &str = "unknown";
+
+pub(super) async fn run(
+    what: &Models,
+    world: &World,
+    flags: Vec<(String, String)>,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let loaded = load_settings(world, flags)?;
+    let lists = if what.offline { Lists::Known } else { Lists::Live };
+    if lists == Lists::Live && std::io::stderr().is_terminal() {
+        console.note("co: asking the services for their lists…");
+    }
+    let offers = offers(&loaded.settings, what.service.as_deref(), lists).await.map_err(no_such_service)?;
+    if what.json {
+        console.json(&offers.iter().map(as_json).collect::<Vec<_>>())?;
+    } else if offers.is_empty() {
+        console.out(
+            "No service is set up: set a key (`co config` lists them), or start a model server on this machine.\n",
+        )?;
+    } else {
+        console.out(&in_words(&offers))?;
+    }
+    match offers.iter().find_map(|offer| offer.models.as_ref().err()) {
+        Some(error) if offers.iter().all(|offer| offer.models.is_err()) => {
+            let message = match offers.len() {
+                1 => "the service did not tell its models",
+                _ => "no service told its models",
+            };
+            let error = CliError::message(Kind::Provider, message).hint(error.advice());
+            Err(error.hint("`co models --offline` lists what is known without asking"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn no_such_service(error: NoSuchService) -> CliError {
+    let hint = match error.ready.as_slice() {
+        [] => "no service is set up yet: set a key (`co config` lists them)".to_owned(),
+        ready => format!("those that are: {}", ready.join(", ")),
+    };
+    CliError::new(Kind::Usage, error).hint(hint)
+}
+
+/// A table a service, and a line for each that did not answer.
+fn in_words(offers: &[Offer]) -> String {
+    let mut out = String::new();
+    for offer in offers {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        let service = sanitize_line(&offer.service);
+        let address = offer.address.as_deref().map(|address| format!(" ({address})")).unwrap_or_default();
+        match &offer.models {
+            Err(error) => out.push_str(&format!("{service}{}: {error}\n", sanitize_line(&address))),
+            Ok(models) if models.is_empty() => {
+                out.push_str(&format!("{service}{}: no models\n", sanitize_line(&address)));
+            }
+            Ok(models) => {
+                out.push_str(&row(
+                    &format!("{service}{}", sanitize_line(&address)),
+                    ["WINDOW", "$/M IN ", "$/M OUT "],
+                ));
+                models.iter().for_each(|model| out.push_str(&line(model)));
+            }
+        }
+    }
+    let models = offers.iter().flat_map(|offer| offer.models.iter().flatten());
+    let prices: Vec<Price> = models.clone().filter_map(|model| model.profile.price).collect();
+    if models.clone().any(|model| model.in_use) {
+        out.push_str("\n* answers now");
+    }
+    if prices.iter().any(|price| price.long.is_some()) {
+        out.push_str("\n+ more for long inputs: `co models --json` tells from where on");
+    }
+    if !out.ends_with('\n') {
+        out.push('\n');
+    }
+    out
+}
+
+fn line(model: &OfferedModel) -> String {
+    let mark = if model.in_use { '*' } else { ' ' };
+    let window = model.profile.window.map_or_else(|| UNKNOWN.to_owned(), tokens);
+    // Room for the sign, so that the amounts stand below each other.
+    let price = |part: fn(&Price) -> u64| match &model.profile.price {
+        Some(price) => {
+            let more = if price.long.is_some() { '+' } else { ' ' };
+            format!("{}{more}", dollars(part(price)).trim_start_matches('$'))
+        }
+        None => format!("{UNKNOWN} "),
+    };
+    let cells = [window, price(|price| price.input), price(|price| price.output)];
+    row(&format!("{mark} {}", sanitize_line(&model.name)), cells.each_ref().map(String::as_str))
+}
+
+/// A name and three cells at the right; a long name has a line to itself.
+fn row(name: &str, [window, input, output]: [&str; 3]) -> String {
+    let cells = format!("{window:>9} {input:>10} {output:>10}");
+    let cells = cells.trim_end();
+    match NAME.checked_sub(width(name)) {
+        Some(room) => format!("{name}{}{cells}\n", " ".repeat(room)),
+        None => format!("{name}\n{}{cells}\n", " ".repeat(NAME)),
+    }
+}
+
+fn as_json(offer: &Offer) -> Value {
+    let models = offer
+        .models
+        .as_ref()
+        .map(|models| models.iter().map(|model| model_as_json(&offer.service, model)).collect::<Vec<_>>());
+    json!({
+        "service": offer.service,
+        "address": offer.address,
+        "error": models.as_ref().err().map(ToString::to_string),
+        "models": models.unwrap_or_default(),
+    })
+}
+
+fn model_as_json(service: &str, model: &OfferedModel) -> Value {
+    let profile = &model.profile;
+    json!({
+        "name": model.name,
+        "id": format!("{service}/{}", model.name),
+        "window": profile.window,
+        "max_output": profile.max_output,
+        "usd_per_million": profile.price.map(price_as_json),
+        "images": profile.images,
+        "in_use": model.in_use,
+    })
+}
+
+fn price_as_json(price: Price) -> Value {
+    let long = price.long.map(|long| {
+        json!({
+            "over_input_tokens": long.over,
+            "input": usd(long.input),
+            "output": usd(long.output),
+            "cached_input": long.cached_input.map(usd),
+            "cache_write": long.cache_write.map(usd),
+        })
+    });
+    json!({
+        "input": usd(price.input),
+        "output": usd(price.output),
+        "cached_input": price.cached_input.map(usd),
+        "cache_write": price.cache_write.map(usd),
+        "reasoning": price.reasoning.map(usd),
+        "long_input": long,
+    })
+}
+
+/// Millionths of a dollar as dollars.
+#[expect(clippy::cast_precision_loss, reason = "a price is far below where a number loses its millionths")]
+fn usd(millionths: u64) -> f64 {
+    millionths as f64 / 1_000_000.0
+}

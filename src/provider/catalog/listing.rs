@@ -1,0 +1,278 @@
+//! What a service says of its models: its own list, in the forms that services have.
+//!
+//! Tolerant of what is missing or new, strict in what it believes: a window or a price stands here only where the list
+//! says it of this very service. What a model could do on a larger machine is not what a server here loads it with, so
+//! the most that a local model was trained for is passed over. Bounded in time, size and pages. Called by `app`.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::provider::http::{Endpoint, get_json};
+use crate::provider::{ErrorClass, Price, Profile, ProviderError, ThinkingStyle};
+
+/// The most pages that are asked for.
+const MOST_PAGES: usize = 20;
+
+/// The most models that are kept of one service.
+const MOST_MODELS: usize = 10_000;
+
+/// The longest name of a model that is believed, in bytes.
+const LONGEST_NAME: usize = 256;
+
+/// Where a service lists its models, and in which form.
+#[derive(Clone)]
+pub struct ListEndpoint {
+    pub endpoint: Endpoint,
+    /// Below the endpoint's base URL, e.g. `/v1/models`.
+    pub path: String,
+    pub form: ListForm,
+}
+
+/// The form of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListForm {
+    /// `{"data": [{"id"}]}`, with what hosts add: `context_length` and `pricing` (OpenRouter, Together), `max_model_len`
+    /// (vLLM), `context_window` (Groq), `max_context_length` (Mistral), `meta.n_ctx` (llama.cpp).
+    OpenAi,
+    /// `{"data": [{"id", "max_input_tokens", "max_tokens"}], "has_more", "last_id"}`
+    Anthropic,
+    /// `{"models": [{"name", "inputTokenLimit", "supportedGenerationMethods"}], "nextPageToken"}`
+    Gemini,
+    /// `{"models": [{"name"}]}`; what is loaded is told by `/api/ps`.
+    Ollama,
+    /// `{"data": [{"id", "type", "loaded_context_length"}]}`
+    LmStudio,
+}
+
+/// A model as a service lists it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// As requests name it.
+    pub name: String,
+    /// What the list tells of it.
+    pub told: Profile,
+}
+
+/// The models that a service offers, by their names. `patience` bounds all pages together. Cancel-safe.
+pub async fn list(place: &ListEndpoint, patience: Duration) -> Result<Vec<Listed>, ProviderError> {
+    let until = Instant::now() + patience;
+    let mut models: Vec<Listed> = Vec::new();
+    let mut next = None;
+    for _ in 0..MOST_PAGES {
+        let path = page_path(place, next.as_deref());
+        let page = get(place, &path, until).await?;
+        let (listed, more) = read(place.form, &page)?;
+        models.extend(listed);
+        next = more;
+        if next.is_none() || models.len() >= MOST_MODELS {
+            break;
+        }
+    }
+    if place.form == ListForm::Ollama {
+        // The list is good without it: an older server does not know the page.
+        if let Ok(loaded) = get(place, "/api/ps", until).await {
+            add_loaded(&mut models, &loaded);
+        }
+    }
+    models.truncate(MOST_MODELS);
+    models.sort_by(|one, other| one.name.cmp(&other.name));
+    models.dedup_by(|one, other| one.name == other.name);
+    Ok(models)
+}
+
+async fn get(place: &ListEndpoint, path: &str, until: Instant) -> Result<Value, ProviderError> {
+    let headers: &[(&str, &str)] = match place.form {
+        ListForm::Anthropic => &[("anthropic-version", "2023-06-01")],
+        ListForm::OpenAi | ListForm::Gemini | ListForm::Ollama | ListForm::LmStudio => &[],
+    };
+    get_json(&place.endpoint, path, headers, until.saturating_duration_since(Instant::now())).await
+}
+
+fn page_path(place: &ListEndpoint, next: Option<&str>) -> String {
+    let path = &place.path;
+    let more = |key: &str| next.map(|next| format!("&{key}={}", encoded(next))).unwrap_or_default();
+    match place.form {
+        ListForm::Anthropic => format!("{path}?limit=1000{}", more("after_id")),
+        ListForm::Gemini => format!("{path}?pageSize=1000{}", more("pageToken")),
+        ListForm::OpenAi | ListForm::Ollama | ListForm::LmStudio => path.clone(),
+    }
+}
+
+/// A text for a query: what is no letter, digit or one of `-._~` is escaped.
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let escape = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(escape).collect()
+}
+
+/// The models of one page, and what the next one is asked for with.
+fn read(form: ListForm, page: &Value) -> Result<(Vec<Listed>, Option<String>), ProviderError> {
+    let items = match form {
+        ListForm::Gemini | ListForm::Ollama => page.get("models"),
+        // Together answers with the array itself.
+        ListForm::OpenAi => page.get("data").or(Some(page)),
+        ListForm::Anthropic | ListForm::LmStudio => page.get("data"),
+    };
+    let Some(items) = items.and_then(Value::as_array) else {
+        let message = "what came is no list of models: the address is not that of an API, or of another one";
+        return Err(ProviderError::new(ErrorClass::Malformed, message));
+    };
+    let item = match form {
+        ListForm::OpenAi => open_ai,
+        ListForm::Anthropic => anthropic,
+        ListForm::Gemini => gemini,
+        ListForm::Ollama => ollama,
+        ListForm::LmStudio => lm_studio,
+    };
+    let good = |listed: &Listed| !listed.name.is_empty() && listed.name.len() <= LONGEST_NAME;
+    let listed = items.iter().filter_map(item).filter(good).collect();
+    let next = match form {
+        ListForm::Anthropic if page.get("has_more").and_then(Value::as_bool) == Some(true) => {
+            text(page, "last_id")
+        }
+        ListForm::Gemini => text(page, "nextPageToken").filter(|token| !token.is_empty()),
+        ListForm::Anthropic | ListForm::OpenAi | ListForm::Ollama | ListForm::LmStudio => None,
+    };
+    Ok((listed, next))
+}
+
+fn text(item: &Value, key: &str) -> Option<String> {
+    item.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// A number of tokens at one of these places; 0 says nothing.
+fn tokens(item: &Value, places: &[&str]) -> Option<u32> {
+    let number = |place: &&str| item.pointer(place).and_then(Value::as_u64);
+    places.iter().find_map(number).and_then(|tokens| u32::try_from(tokens).ok()).filter(|tokens| *tokens > 0)
+}
+
+/// Kinds of models that nobody talks with.
+const OTHER_KINDS: &[&str] =
+    &["embedding", "embeddings", "image", "audio", "video", "rerank", "moderation", "transcribe"];
+
+fn open_ai(item: &Value) -> Option<Listed> {
+    let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
+    let chats = item.pointer("/capabilities/completion_chat").and_then(Value::as_bool);
+    if OTHER_KINDS.contains(&kind) || chats == Some(false) {
+        return None;
+    }
+    let windows =
+        ["/context_length", "/context_window", "/max_model_len", "/max_context_length", "/meta/n_ctx"];
+    let inputs = item.pointer("/architecture/input_modalities").and_then(Value::as_array);
+    let sees = inputs.map(|inputs| inputs.iter().any(|input| input == "image"));
+    let vision = item.pointer("/capabilities/vision").and_then(Value::as_bool);
+    let told = Profile {
+        window: tokens(item, &windows),
+        max_output: tokens(item, &["/top_provider/max_completion_tokens", "/max_completion_tokens"]),
+        price: item.get("pricing").and_then(price),
+        images: sees.or(vision),
+        ..Profile::default()
+    };
+    Some(Listed { name: text(item, "id")?, told })
+}
+
+fn anthropic(item: &Value) -> Option<Listed> {
+    let supports =
+        |what: &str| item.pointer(&format!("/capabilities/{what}/supported")).and_then(Value::as_bool);
+    let told = Profile {
+        window: tokens(item, &["/max_input_tokens"]),
+        max_output: tokens(item, &["/max_tokens"]),
+        thinking: never_where(supports("thinking")),
+        images: supports("image_input"),
+        ..Profile::default()
+    };
+    Some(Listed { name: text(item, "id")?, told })
+}
+
+fn gemini(item: &Value) -> Option<Listed> {
+    let methods = item.get("supportedGenerationMethods").and_then(Value::as_array);
+    if methods.is_some_and(|methods| !methods.iter().any(|method| method == "generateContent")) {
+        return None;
+    }
+    let name = text(item, "name")?;
+    let told = Profile {
+        window: tokens(item, &["/inputTokenLimit"]),
+        max_output: tokens(item, &["/outputTokenLimit"]),
+        thinking: never_where(item.get("thinking").and_then(Value::as_bool)),
+        ..Profile::default()
+    };
+    Some(Listed { name: name.strip_prefix("models/").unwrap_or(&name).to_owned(), told })
+}
+
+fn ollama(item: &Value) -> Option<Listed> {
+    Some(Listed { name: text(item, "name")?, told: Profile::default() })
+}
+
+fn lm_studio(item: &Value) -> Option<Listed> {
+    let kind = text(item, "type")?;
+    if kind == "embeddings" {
+        return None;
+    }
+    let told = Profile {
+        window: tokens(item, &["/loaded_context_length"]),
+        images: Some(kind == "vlm"),
+        ..Profile::default()
+    };
+    Some(Listed { name: text(item, "id")?, told })
+}
+
+/// That a model cannot think is sure; how one that can is asked, a list does not say.
+fn never_where(thinks: Option<bool>) -> ThinkingStyle {
+    if thinks == Some(false) { ThinkingStyle::Never } else { ThinkingStyle::Unknown }
+}
+
+/// Adds the windows of the models that an Ollama server has loaded.
+fn add_loaded(models: &mut [Listed], loaded: &Value) {
+    let Some(items) = loaded.get("models").and_then(Value::as_array) else { return };
+    for item in items {
+        let (Some(name), Some(window)) = (text(item, "name"), tokens(item, &["/context_length"])) else {
+            continue;
+        };
+        for model in models.iter_mut().filter(|model| model.name == name) {
+            model.told.window = Some(window);
+        }
+    }
+}
+
+/// A price as routers tell it: as texts in dollars for one token (OpenRouter), or as numbers in dollars for a million
+/// (Together). A negative one means that it depends on the model that is chosen.
+fn price(pricing: &Value) -> Option<Price> {
+    let for_one = |key: &str| {
+        let dollars: f64 = pricing.get(key)?.as_str()?.trim().parse().ok()?;
+        millionths(dollars * 1_000_000.0)
+    };
+    let for_million = |key: &str| millionths(pricing.get(key)?.as_f64()?);
+    if let (Some(input), Some(output)) = (for_one("prompt"), for_one("completion")) {
+        // A part that costs nothing beside input that does is a part that is not told.
+        let part = |key: &str| for_one(key).filter(|price| *price > 0 || input == 0);
+        return Some(Price {
+            input,
+            output,
+            cached_input: part("input_cache_read"),
+            cache_write: part("input_cache_write"),
+            reasoning: part("internal_reasoning").filter(|price| *price > 0),
+            long: None,
+        });
+    }
+    // A host that charges by the hour tells zeros here.
+    let by_hour = pricing.get("hourly").and_then(Value::as_f64).is_some_and(|hourly| hourly > 0.0);
+    match (for_million("input"), for_million("output")) {
+        (Some(input), Some(output)) if !by_hour => Some(Price { input, output, ..Price::default() }),
+        (Some(_) | None, Some(_) | None) => None,
+    }
+}
+
+/// Dollars to their millionths; `None` for what is no price.
+fn millionths(dollars: f64) -> Option<u64> {
+    if !(0.0..=1_000_000.0).contains(&dollars) {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
+    let millionths = (dollars * 1_000_000.0).round() as u64;
+    Some(millionths)
+}
+
+#[cfg(test)]
+mod tests;

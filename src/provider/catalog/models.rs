@@ -1,0 +1,193 @@
+//! What is known of models: windows, output limits, prices, how they think, by the start of their names.
+//!
+//! Rows are constants, so looking is all that it costs. Each vendor's rows stand in a file of their own, with where they
+//! come from and when that was read. A row holds what a source says and nothing else; what no source says, or what
+//! sources say differently, is left out. Prices count only at the service that asks them: a router or a host that serves
+//! the same model has its own.
+//!
+//! Two kinds of prices are left out with intent, as they would be wrong half of the time: those that depend on the
+//! hour, and those that end on a known day. Whoever uses such a model sets them (`[models."NAME"]`).
+//!
+//! Called by `app`, which lays settings over it.
+
+mod anthropic;
+mod google;
+mod openai;
+mod others;
+
+use crate::provider::profile::LongInput;
+use crate::provider::{Price, Profile, Sampling, ThinkingStyle};
+
+/// One model, or several versions of it that differ in their dates alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModelRow {
+    /// The name without date and vendor, in lower case.
+    pub name: &'static str,
+    pub profile: Profile,
+}
+
+/// The models of one service.
+struct Table {
+    /// As the service is typed.
+    service: &'static str,
+    rows: &'static [ModelRow],
+    models: Models,
+}
+
+/// Whose models a service serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Models {
+    /// Its own: what is known of them holds elsewhere too, but for the price.
+    Own,
+    /// Other people's, in its own way: rows count here only.
+    Hosted,
+}
+
+const TABLES: &[Table] = &[
+    Table { service: "anthropic", rows: anthropic::ROWS, models: Models::Own },
+    Table { service: "openai", rows: openai::ROWS, models: Models::Own },
+    Table { service: "gemini", rows: google::ROWS, models: Models::Own },
+    Table { service: "xai", rows: others::XAI, models: Models::Own },
+    Table { service: "deepseek", rows: others::DEEPSEEK, models: Models::Own },
+    Table { service: "mistral", rows: others::MISTRAL, models: Models::Own },
+    Table { service: "", rows: others::OPEN, models: Models::Own },
+    Table { service: "groq", rows: others::GROQ, models: Models::Hosted },
+    Table { service: "cerebras", rows: others::CEREBRAS, models: Models::Hosted },
+];
+
+/// What is known of a model at a service. `told` is what the service itself says of it: it counts where the service has
+/// no row of its own here, and before what is known of the model in general.
+#[must_use]
+pub fn profile(service: &str, model: &str, told: Profile) -> Profile {
+    let name = bare(model);
+    let own = rows(service).filter(|row| row.is(&name)).max_by_key(|row| row.name.len());
+    match own {
+        Some(row) => row.profile.or(told),
+        None => told.or(elsewhere(&name)),
+    }
+}
+
+/// What is known of a model wherever it runs.
+fn elsewhere(name: &str) -> Profile {
+    let general = TABLES.iter().filter(|table| table.models == Models::Own).flat_map(|table| table.rows);
+    let found = general.filter(|row| row.is(name)).max_by_key(|row| row.name.len());
+    found.map_or_else(Profile::default, |row| Profile { price: None, ..row.profile })
+}
+
+/// The rows of a service, in the order of the table; none for one that has no table.
+pub fn rows(service: &str) -> impl Iterator<Item = &'static ModelRow> {
+    let of_service = move |table: &&Table| !table.service.is_empty() && table.service == service;
+    TABLES.iter().filter(of_service).flat_map(|table| table.rows)
+}
+
+/// A model's own name: without a router's vendor and path, without a variant behind `:` or `@`.
+fn bare(model: &str) -> String {
+    let last = model.rsplit('/').next().unwrap_or(model);
+    // Bedrock puts the vendor in front with a dot.
+    let last = last.rsplit_once("anthropic.").map_or(last, |(_, name)| name);
+    let name = last.split([':', '@']).next().unwrap_or(last).to_ascii_lowercase();
+    // Routers write Claude's versions with dots.
+    if name.starts_with("claude") { name.replace('.', "-") } else { name }
+}
+
+/// What may stand behind a model's name without making it another model.
+const SUFFIXES: &[&str] = &["latest", "preview", "exp", "experimental", "beta", "v1", "v2"];
+
+impl ModelRow {
+    /// Whether a bare name is this model: the row's name, with a date or the like behind it. A new member of a family
+    /// (`gpt-5-turbo` beside `gpt-5`) is another model, of which nothing is known.
+    fn is(&self, name: &str) -> bool {
+        let Some(rest) = name.strip_prefix(self.name) else { return false };
+        let Some(rest) = rest.strip_prefix('-') else { return rest.is_empty() };
+        let digits = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let has_year = rest.split('-').any(|part| part.len() == 4 && digits(&part));
+        let fits = |part: &str| {
+            SUFFIXES.contains(&part) || digits(&part) && (part.len() >= 3 || part.len() == 2 && has_year)
+        };
+        rest.split('-').all(fits)
+    }
+
+    const fn new(name: &'static str) -> Self {
+        let profile = Profile {
+            window: None,
+            max_output: None,
+            price: None,
+            thinking: ThinkingStyle::Unknown,
+            sampling: Sampling::Free,
+            images: None,
+        };
+        Self { name, profile }
+    }
+
+    const fn window(mut self, tokens: u32) -> Self {
+        self.profile.window = Some(tokens);
+        self
+    }
+
+    const fn output(mut self, tokens: u32) -> Self {
+        self.profile.max_output = Some(tokens);
+        self
+    }
+
+    const fn thinks(mut self, style: ThinkingStyle) -> Self {
+        self.profile.thinking = style;
+        self
+    }
+
+    const fn fixed(mut self) -> Self {
+        self.profile.sampling = Sampling::Fixed;
+        self
+    }
+
+    const fn sees(mut self) -> Self {
+        self.profile.images = Some(true);
+        self
+    }
+
+    const fn blind(mut self) -> Self {
+        self.profile.images = Some(false);
+        self
+    }
+
+    /// In the units of [`Price`].
+    const fn price(mut self, input: u64, output: u64) -> Self {
+        self.profile.price =
+            Some(Price { input, output, cached_input: None, cache_write: None, reasoning: None, long: None });
+        self
+    }
+
+    const fn cached(mut self, price: u64) -> Self {
+        self.profile.price = Some(Price { cached_input: Some(price), ..self.set_price() });
+        self
+    }
+
+    const fn written(mut self, price: u64) -> Self {
+        self.profile.price = Some(Price { cache_write: Some(price), ..self.set_price() });
+        self
+    }
+
+    const fn long(mut self, long: LongInput) -> Self {
+        self.profile.price = Some(Price { long: Some(long), ..self.set_price() });
+        self
+    }
+
+    const fn set_price(&self) -> Price {
+        match self.profile.price {
+            Some(price) => price,
+            None => panic!("a part of a price is set after the price"),
+        }
+    }
+}
+
+/// The price of requests with more input than `over` tokens.
+const fn over(over: u32, input: u64, output: u64, cached_input: u64) -> LongInput {
+    LongInput { over, input, output, cached_input: Some(cached_input), cache_write: None }
+}
+
+/// The same with a price for what is written to a cache.
+const fn over_written(over: u32, input: u64, output: u64, cached_input: u64, cache_write: u64) -> LongInput {
+    LongInput { over, input, output, cached_input: Some(cached_input), cache_write: Some(cache_write) }
+}
+
+#[cfg(test)]
+mod tests;

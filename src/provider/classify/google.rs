@@ -1,0 +1,31 @@
+//! What Google's error details say beyond status and words: which limit it was, which key.
+
+use serde_json::Value;
+
+use crate::provider::ErrorClass;
+
+/// Reasons that mean more than the status they come with.
+const REASONS: &[(&str, ErrorClass)] = &[
+    ("API_KEY_INVALID", ErrorClass::Auth),
+    ("API_KEY_EXPIRED", ErrorClass::Auth),
+    ("BILLING_DISABLED", ErrorClass::Billing),
+];
+
+/// The class that the details of an error object name, where they say more than its status.
+pub(super) fn class(error: &Value) -> Option<ErrorClass> {
+    let details: Vec<&Value> = error.get("details").and_then(Value::as_array)?.iter().collect();
+    let violations = details.iter().filter_map(|detail| detail.get("violations")?.as_array()).flatten();
+    if violations.into_iter().any(is_daily) {
+        return Some(ErrorClass::Quota);
+    }
+    let reasons = details.iter().filter_map(|detail| detail.get("reason")?.as_str());
+    reasons
+        .into_iter()
+        .find_map(|reason| REASONS.iter().find(|(word, _)| *word == reason))
+        .map(|(_, class)| *class)
+}
+
+/// A quota of a day does not come back by waiting.
+fn is_daily(violation: &Value) -> bool {
+    violation.get("quotaId").and_then(Value::as_str).is_some_and(|id| id.contains("PerDay"))
+}

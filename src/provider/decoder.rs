@@ -1,0 +1,294 @@
+//! The part of stream decoding that all wires share: framing, JSON, errors outside the protocol, bounds.
+//!
+//! A wire implements [`Protocol`] and never sees a byte; this file never knows what an event means. Called by the
+//! codecs of this folder.
+//!
+//! A body is framed as it begins, whatever its label says: an object or an array is JSON, anything else is an event
+//! stream. A JSON body is one reply ([`Protocol::whole`]) or, on wires that stream so, one event an item.
+
+use serde_json::Value;
+
+use super::{ErrorClass, ProviderError, Seen, StreamDecoder, StreamEvent, classify};
+use crate::stdx::json_items::JsonItems;
+use crate::stdx::sse::{SseItem, SseReader};
+
+/// The most one reply may be, in bytes: far above any model's output window, far below what hurts.
+const LONGEST_REPLY: usize = 64 * 1024 * 1024;
+
+/// The most a decoder may hold back of one reply (arguments without a name, signatures, native items), in bytes.
+const MOST_HELD: usize = 16 * 1024 * 1024;
+
+/// How much of the start of a body is kept in case it turns out to be no stream at all.
+const HEAD: usize = 64 * 1024;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// How much of a foreign text is quoted in an error, in characters.
+const QUOTED: usize = 120;
+
+/// What a body of bare JSON is on a wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonBody {
+    /// One whole reply in place of a stream.
+    Reply,
+    /// The events of a stream: one object a line (Ollama), or the items of an array (Gemini without `alt=sse`).
+    Events,
+}
+
+/// What the events of one wire mean. An implementation emits `Started` before anything else.
+pub trait Protocol: Clone + PartialEq + Send + 'static {
+    /// What it means when JSON comes without event framing.
+    const JSON: JsonBody = JsonBody::Reply;
+
+    /// One event's data.
+    fn event(&mut self, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
+
+    /// `[DONE]`.
+    fn done_sentinel(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
+
+    /// The body ended.
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
+
+    /// A reply that came as one JSON value. It is no error object.
+    fn whole(&mut self, body: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
+
+    /// Whether `Finished` was emitted.
+    fn finished(&self) -> bool;
+
+    /// What the reply said of itself so far.
+    fn seen(&self) -> Seen;
+}
+
+/// Decodes the body of one wire.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decoder<P> {
+    framing: Framing,
+    protocol: P,
+    length: usize,
+    /// The body's start, until the first item shows that it is a stream.
+    head: Option<Vec<u8>>,
+}
+
+/// How the body is cut into events.
+#[derive(Debug, Clone, PartialEq)]
+enum Framing {
+    /// Nothing but white space and a byte order mark has come.
+    Unknown(Vec<u8>),
+    Events(SseReader),
+    Items(JsonItems),
+    /// One JSON value, or a page that somebody put in the way.
+    Whole(Vec<u8>),
+}
+
+impl<P: Protocol> Decoder<P> {
+    pub fn new(protocol: P) -> Self {
+        Self { framing: Framing::Unknown(Vec::new()), protocol, length: 0, head: Some(Vec::new()) }
+    }
+
+    /// Decides how the body is framed, once its first byte that says something is there.
+    fn frame(&mut self, bytes: &[u8]) {
+        match &mut self.framing {
+            Framing::Events(reader) => reader.feed(bytes),
+            Framing::Items(items) => items.feed(bytes),
+            Framing::Whole(body) => body.extend_from_slice(bytes),
+            Framing::Unknown(start) => {
+                start.extend_from_slice(bytes);
+                let begun = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).trim_ascii_start();
+                let partial = BYTE_ORDER_MARK.starts_with(start);
+                let Some(first) = begun.first().filter(|_| !partial) else { return };
+                self.framing = match (first, P::JSON) {
+                    (b'{' | b'[', JsonBody::Events) => {
+                        let mut items = JsonItems::default();
+                        items.feed(begun);
+                        Framing::Items(items)
+                    }
+                    (b'{' | b'[', JsonBody::Reply) | (b'<', _) => Framing::Whole(begun.to_vec()),
+                    (_, JsonBody::Events | JsonBody::Reply) => {
+                        let mut reader = SseReader::default();
+                        reader.feed(start);
+                        Framing::Events(reader)
+                    }
+                };
+            }
+        }
+    }
+
+    fn drain(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        while let Some(item) = self.next_item()? {
+            self.head = None;
+            match item {
+                SseItem::Comment => {}
+                SseItem::ErrorField(text) => return Err(error_text(&text)),
+                SseItem::Event { event, data } => self.event(event.as_deref(), &data, out)?,
+            }
+            // What follows the end is nobody's business, and need not make sense.
+            if self.protocol.finished() {
+                self.framing = Framing::Unknown(Vec::new());
+                self.length = 0;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn next_item(&mut self) -> Result<Option<SseItem>, ProviderError> {
+        match &mut self.framing {
+            Framing::Unknown(_) | Framing::Whole(_) => Ok(None),
+            Framing::Events(reader) => reader.next_item().map_err(|error| malformed(error.to_string())),
+            Framing::Items(items) => {
+                let item = items.next_item().map_err(|error| malformed(error.to_string()))?;
+                Ok(item.map(|item| SseItem::Event { event: None, data: text(item) }))
+            }
+        }
+    }
+
+    fn event(
+        &mut self,
+        event: Option<&str>,
+        data: &str,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        match data.trim() {
+            "" => return Ok(()),
+            "[DONE]" => return self.protocol.done_sentinel(out),
+            _ => {}
+        }
+        match serde_json::from_str::<Value>(data) {
+            Ok(value) => self.protocol.event(&value, out),
+            Err(_) if event == Some("error") => Err(error_text(data)),
+            Err(_) => Err(malformed(format!("the server sent an event that is no JSON: {}", quoted(data)))),
+        }
+    }
+
+    /// A body that came as one JSON value.
+    fn whole(&mut self, body: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        let value = match serde_json::from_slice::<Value>(body) {
+            Ok(value) => value,
+            Err(error) if error.is_eof() => {
+                return Err(truncated("the connection ended in the middle of the reply"));
+            }
+            Err(_) => return Err(foreign(body)),
+        };
+        if is_error(&value) {
+            return Err(classify::classify_value(&value));
+        }
+        self.protocol.whole(&value, out)
+    }
+}
+
+impl<P: Protocol> StreamDecoder for Decoder<P> {
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        if self.protocol.finished() {
+            return Ok(());
+        }
+        self.length = self.length.saturating_add(bytes.len());
+        if self.length > LONGEST_REPLY {
+            return Err(malformed(format!("the reply is longer than {LONGEST_REPLY} bytes")));
+        }
+        if let Some(head) = &mut self.head {
+            let room = HEAD.saturating_sub(head.len()).min(bytes.len());
+            head.extend_from_slice(bytes.get(..room).unwrap_or_default());
+        }
+        self.frame(bytes);
+        self.drain(out)
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        if self.protocol.finished() {
+            return Ok(());
+        }
+        let inside = match &mut self.framing {
+            Framing::Unknown(_) => return Err(truncated("the server closed the connection without a reply")),
+            Framing::Whole(body) => {
+                let body = std::mem::take(body);
+                return self.whole(&body, out);
+            }
+            Framing::Events(reader) => {
+                reader.finish();
+                false
+            }
+            Framing::Items(items) => items.is_inside(),
+        };
+        // What was not closed by its blank line and cannot be read was cut off.
+        self.drain(out).map_err(|error| {
+            if error.class == ErrorClass::Malformed {
+                return truncated("the connection ended in the middle of an event");
+            }
+            error
+        })?;
+        if self.protocol.finished() {
+            return Ok(());
+        }
+        if inside {
+            return Err(truncated("the connection ended in the middle of an event"));
+        }
+        match self.head.take() {
+            Some(head) if !matches!(self.framing, Framing::Items(_)) => Err(foreign(&head)),
+            Some(_) | None => self.protocol.end(out),
+        }
+    }
+
+    fn seen(&self) -> Seen {
+        self.protocol.seen()
+    }
+}
+
+/// Bytes as text, copied only where they are none.
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// A body that nobody who speaks this wire would send.
+fn foreign(body: &[u8]) -> ProviderError {
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim();
+    let what = if text.starts_with('<') { "a web page" } else { "something that is no JSON" };
+    malformed(format!("the server sent {what}: {}", quoted(text)))
+}
+
+/// Whether a value is an error object rather than a reply.
+pub fn is_error(value: &Value) -> bool {
+    let named = value.get("error").is_some_and(|error| !error.is_null());
+    let typed = value.get("type").and_then(Value::as_str) == Some("error");
+    let wrapped =
+        value.as_array().and_then(|items| items.first()).is_some_and(|item| item.get("error").is_some());
+    named || typed || wrapped
+}
+
+fn error_text(text: &str) -> ProviderError {
+    let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+    classify::classify_value(&value)
+}
+
+pub fn malformed(message: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorClass::Malformed, message)
+}
+
+pub fn truncated(message: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorClass::Truncated, message)
+}
+
+fn quoted(text: &str) -> String {
+    let mut start: String = text.chars().take(QUOTED).collect();
+    if start.len() < text.len() {
+        start.push('…');
+    }
+    start
+}
+
+/// Counts what a decoder holds back, so that no server can fill the memory.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Held {
+    bytes: usize,
+}
+
+impl Held {
+    /// Notes `bytes` more, and as much again as an entry of a table takes.
+    pub fn add(&mut self, bytes: usize) -> Result<(), ProviderError> {
+        self.bytes = self.bytes.saturating_add(bytes).saturating_add(64);
+        if self.bytes > MOST_HELD {
+            return Err(malformed(format!("the reply holds back more than {MOST_HELD} bytes")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,182 @@
+//! Arguments that come in pieces, each with the place where it belongs (Vertex, where somebody asked for it).
+
+use serde_json::{Map, Value};
+
+use crate::provider::ProviderError;
+use crate::provider::decoder::{Held, malformed};
+
+/// How deep arguments may lie in one another.
+const DEEPEST: usize = 64;
+
+/// A call whose arguments still come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Growing {
+    /// The part's index.
+    pub index: usize,
+    args: Value,
+}
+
+/// One step on the way to a piece's place.
+#[derive(Debug, PartialEq)]
+enum Step {
+    Key(String),
+    Item(usize),
+}
+
+impl Growing {
+    /// A call without arguments so far, or with those it began with.
+    pub fn new(index: usize, args: Option<&Value>) -> Self {
+        let args = args.filter(|args| args.is_object()).cloned();
+        Self { index, args: args.unwrap_or_else(|| Value::Object(Map::new())) }
+    }
+
+    /// Takes the `partialArgs` of one chunk. Pieces of one string append.
+    pub fn take(&mut self, call: &Value, held: &mut Held) -> Result<(), ProviderError> {
+        for piece in call.get("partialArgs").and_then(Value::as_array).into_iter().flatten() {
+            let path = piece.get("jsonPath").and_then(Value::as_str).unwrap_or_default();
+            held.add(path.len())?;
+            let Some(value) = value(piece) else { continue };
+            held.add(value.as_str().map_or(0, str::len))?;
+            let steps = steps(path).ok_or_else(|| misplaced(path))?;
+            let place = place(&mut self.args, &steps).ok_or_else(|| misplaced(path))?;
+            match (place, value) {
+                (Value::String(text), Value::String(more)) => text.push_str(&more),
+                (place, value) => *place = value,
+            }
+        }
+        Ok(())
+    }
+
+    /// The arguments, which are whole.
+    pub fn whole(&self) -> String {
+        self.args.to_string()
+    }
+
+    /// The arguments of a call that was cut off: JSON that breaks off, so that nobody takes it for whole.
+    pub fn cut(&self) -> String {
+        let mut text = self.args.to_string();
+        text.pop();
+        text
+    }
+}
+
+fn misplaced(path: &str) -> ProviderError {
+    malformed(format!("the server sent a piece of arguments for a place that there is not: {path}"))
+}
+
+fn value(piece: &Value) -> Option<Value> {
+    if piece.get("nullValue").is_some() {
+        return Some(Value::Null);
+    }
+    ["stringValue", "numberValue", "boolValue"].iter().find_map(|key| piece.get(*key)).cloned()
+}
+
+/// `$.a[0].b` and `$['a b'][0]` as steps.
+fn steps(path: &str) -> Option<Vec<Step>> {
+    let mut rest = path.strip_prefix('$')?;
+    let mut steps = Vec::new();
+    while !rest.is_empty() {
+        if steps.len() == DEEPEST {
+            return None;
+        }
+        let (step, after) = if let Some(named) = rest.strip_prefix('.') {
+            let end = named.find(['.', '[']).unwrap_or(named.len());
+            let (name, after) = named.split_at(end);
+            (Step::Key(name.to_owned()), after)
+        } else {
+            let inside = rest.strip_prefix('[')?;
+            match inside.chars().next().filter(|quote| ['\'', '"'].contains(quote)) {
+                Some(quote) => {
+                    let (name, after) = inside.strip_prefix(quote)?.split_once(quote)?;
+                    (Step::Key(name.to_owned()), after.strip_prefix(']')?)
+                }
+                None => {
+                    let (number, after) = inside.split_once(']')?;
+                    (Step::Item(number.parse().ok()?), after)
+                }
+            }
+        };
+        steps.push(step);
+        rest = after;
+    }
+    (!steps.is_empty()).then_some(steps)
+}
+
+/// The place of a piece, made where it is not there yet. Lists grow by one item at a time, so that no number can fill
+/// the memory.
+fn place<'a>(args: &'a mut Value, steps: &[Step]) -> Option<&'a mut Value> {
+    let mut at = args;
+    for step in steps {
+        at = match step {
+            Step::Key(key) => {
+                if at.is_null() {
+                    *at = Value::Object(Map::new());
+                }
+                at.as_object_mut()?.entry(key.as_str()).or_insert(Value::Null)
+            }
+            Step::Item(number) => {
+                if at.is_null() {
+                    *at = Value::Array(Vec::new());
+                }
+                let items = at.as_array_mut()?;
+                if *number == items.len() {
+                    items.push(Value::Null);
+                }
+                items.get_mut(*number)?
+            }
+        };
+    }
+    Some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::provider::ErrorClass;
+
+    fn grown(pieces: &Value) -> Result<String, ProviderError> {
+        let mut call = Growing::new(0, None);
+        call.take(&json!({ "partialArgs": pieces }), &mut Held::default())?;
+        Ok(call.whole())
+    }
+
+    #[test]
+    fn pieces_find_their_places() {
+        let cases = [
+            (
+                json!([{ "jsonPath": "$.a", "stringValue": "x" }, { "jsonPath": "$.a", "stringValue": "y" }]),
+                r#"{"a":"xy"}"#,
+            ),
+            (
+                json!([{ "jsonPath": "$.a[0].b", "numberValue": 1 }, { "jsonPath": "$.a[1].b", "boolValue": true }]),
+                r#"{"a":[{"b":1},{"b":true}]}"#,
+            ),
+            (json!([{ "jsonPath": "$['a b'][0]", "nullValue": "NULL_VALUE" }]), r#"{"a b":[null]}"#),
+            (json!([{ "jsonPath": "$[\"a.b\"]", "stringValue": "" }]), r#"{"a.b":""}"#),
+            (json!([{ "jsonPath": "$.a", "willContinue": true }]), "{}"),
+        ];
+        for (pieces, expected) in cases {
+            assert_eq!(grown(&pieces).as_deref(), Ok(expected), "{pieces}");
+        }
+    }
+
+    #[test]
+    fn places_that_there_are_not_are_refused() {
+        let deep = format!("${}", ".a".repeat(DEEPEST + 1));
+        for path in ["", "a", "$", "$x", "$[", "$[x]", "$['a]", "$.a[4000000000]", "$.a[1]", "$[0]", &deep] {
+            let found = grown(&json!([{ "jsonPath": path, "stringValue": "x" }]));
+            assert_eq!(found.map_err(|error| error.class), Err(ErrorClass::Malformed), "{path}");
+        }
+        let twice =
+            json!([{ "jsonPath": "$.a", "numberValue": 1 }, { "jsonPath": "$.a.b", "stringValue": "x" }]);
+        assert!(grown(&twice).is_err());
+    }
+
+    #[test]
+    fn a_call_that_was_cut_is_no_json() {
+        let call = Growing::new(0, Some(&json!({ "a": 1 })));
+        assert_eq!((call.whole().as_str(), call.cut().as_str()), (r#"{"a":1}"#, r#"{"a":1"#));
+    }
+}

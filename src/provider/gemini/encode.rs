@@ -1,0 +1,242 @@
+//! Our conversation → a body that asks Gemini.
+//!
+//! Equal conversations give equal bytes, and a longer one begins with the contents of the shorter (the service caches
+//! by prefix). User and model take turns: neighbours of one role are one content. Opaque data goes back only to the
+//! codec and model that made it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::decode::SIGNATURE;
+use super::{NO_SIGNATURE, WIRE, demands_signatures, pieces, schema, thinking};
+use crate::message::{
+    AssistantMessage, AssistantPart, CallId, Message, PartKind, ReturnPart, ToolCall, ToolReturn, UserPart,
+};
+use crate::provider::wire_text::{self, clean};
+use crate::provider::{ErrorClass, ModelRequest, ProviderError, Sampling, ToolChoice};
+
+/// The longest name of a function that the service takes, in bytes.
+const LONGEST_NAME: usize = 64;
+
+/// The body's bytes.
+pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
+    let mut body = Map::new();
+    let mut set = |key: &str, value: Value| {
+        body.insert(key.to_owned(), value);
+    };
+    if !request.system.is_empty() {
+        set("systemInstruction", json!({ "parts": [{ "text": clean(&request.system) }] }));
+    }
+    if !request.tools.is_empty() {
+        set("tools", json!([{ "functionDeclarations": declarations(request) }]));
+        let mode = match request.tool_choice {
+            ToolChoice::Auto => "AUTO",
+            ToolChoice::Required => "ANY",
+            ToolChoice::None => "NONE",
+        };
+        set("toolConfig", json!({ "functionCallingConfig": { "mode": mode } }));
+    }
+    let config = generation_config(request);
+    if !config.is_empty() {
+        set("generationConfig", Value::Object(config));
+    }
+    set("contents", Value::Array(contents(request)?));
+    serde_json::to_vec(&body).map_err(|error| bad_request(error.to_string()))
+}
+
+fn bad_request(message: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorClass::BadRequest, message)
+}
+
+fn declarations(request: &ModelRequest) -> Vec<Value> {
+    let declaration = |tool: &crate::provider::ToolSchema| {
+        let mut declaration = Map::new();
+        declaration.insert("name".to_owned(), json!(function_name(&tool.name)));
+        declaration.insert("description".to_owned(), json!(tool.description));
+        if let Some(parameters) = schema::parameters(&tool.parameters) {
+            declaration.insert("parameters".to_owned(), parameters);
+        }
+        Value::Object(declaration)
+    };
+    request.tools.iter().map(declaration).collect()
+}
+
+fn generation_config(request: &ModelRequest) -> Map<String, Value> {
+    let mut config = Map::new();
+    let mut set = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            config.insert(key.to_owned(), value);
+        }
+    };
+    set("maxOutputTokens", request.max_output_tokens.map(|limit| json!(limit)));
+    if request.profile.sampling == Sampling::Free {
+        set("temperature", request.temperature.map(|temperature| json!(temperature)));
+        set("topP", request.top_p.map(|top_p| json!(top_p)));
+    }
+    set("thinkingConfig", thinking::config(request));
+    config
+}
+
+fn contents(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
+    let mut list = List {
+        contents: Vec::new(),
+        calls: HashMap::new(),
+        model: &request.model,
+        unsigned: if demands_signatures(&request.model) { Unsigned::Marked } else { Unsigned::Bare },
+    };
+    for message in request.conversation() {
+        match message {
+            Message::User { parts } => list.add("user", parts.iter().filter_map(user_part).collect()),
+            Message::Assistant(reply) => list.assistant(reply),
+            Message::ToolReturns { returns } => list.returns(returns)?,
+        }
+    }
+    match list.contents.first().and_then(|first| first.get("role")).and_then(Value::as_str) {
+        Some("user") => Ok(list.contents),
+        Some(_) | None => Err(bad_request("the conversation must begin with what the user says")),
+    }
+}
+
+struct List<'a> {
+    contents: Vec<Value>,
+    calls: HashMap<&'a CallId, Sent<'a>>,
+    model: &'a str,
+    unsigned: Unsigned,
+}
+
+/// How a step's first call is sent that has no signature.
+#[derive(Clone, Copy, PartialEq)]
+enum Unsigned {
+    Bare,
+    Marked,
+}
+
+/// A call as it was sent: its return says the same.
+struct Sent<'a> {
+    name: Cow<'a, str>,
+    /// Only where the server gave one.
+    id: Option<&'a str>,
+}
+
+impl<'a> List<'a> {
+    fn add(&mut self, role: &str, parts: Vec<Value>) {
+        if parts.is_empty() {
+            return;
+        }
+        let last = self.contents.last_mut().filter(|last| last.get("role") == Some(&json!(role)));
+        match last.and_then(|last| last.get_mut("parts")).and_then(Value::as_array_mut) {
+            Some(before) => before.extend(parts),
+            None => self.contents.push(json!({ "role": role, "parts": parts })),
+        }
+    }
+
+    fn assistant(&mut self, reply: &'a AssistantMessage) {
+        let mut parts = Vec::new();
+        for part in &reply.parts {
+            self.part(part, &mut parts);
+        }
+        if self.unsigned == Unsigned::Marked {
+            let first = parts.iter_mut().find(|part| part.get("functionCall").is_some());
+            if let Some(first) = first.and_then(Value::as_object_mut) {
+                first.entry(SIGNATURE).or_insert_with(|| json!(NO_SIGNATURE));
+            }
+        }
+        self.add("model", parts);
+    }
+
+    fn part(&mut self, part: &'a AssistantPart, parts: &mut Vec<Value>) {
+        let own = wire_text::own(part.opaque.as_ref(), WIRE, self.model);
+        match &part.kind {
+            // Signed words go back exactly as they came, and where they came.
+            PartKind::Text { text } => {
+                parts.extend(pieces::split(text, own).into_iter().filter_map(|piece| match piece {
+                    ("", None) => None,
+                    (text, None) => Some(json!({ "text": clean(text) })),
+                    (text, Some(signature)) => Some(json!({ "text": text, SIGNATURE: signature })),
+                }));
+            }
+            PartKind::Thinking { text } => {
+                parts.extend(pieces::split(text, own).into_iter().filter_map(|(text, signature)| {
+                    Some(json!({ "text": text, "thought": true, SIGNATURE: signature? }))
+                }));
+            }
+            PartKind::ToolCall(call) => parts.push(self.call(call, own)),
+            PartKind::Native => parts.extend(own.filter(|data| data.is_object()).cloned()),
+        }
+    }
+
+    fn call(&mut self, call: &'a ToolCall, own: Option<&'a Value>) -> Value {
+        let text = |key: &str| own.and_then(|own| own.get(key)).and_then(Value::as_str);
+        let (name, id) = (function_name(call.name.as_str()), text("id"));
+        let mut function = json!({ "name": name, "args": wire_text::arguments(&call.args) });
+        if let Some(id) = id {
+            function["id"] = json!(id);
+        }
+        let mut part = json!({ "functionCall": function });
+        if let Some(signature) = text(SIGNATURE) {
+            part[SIGNATURE] = json!(signature);
+        }
+        self.calls.insert(&call.id, Sent { name, id });
+        part
+    }
+
+    /// The returns of one reply: one content, as many as there were calls and in their order, and pictures after them.
+    fn returns(&mut self, returns: &[ToolReturn]) -> Result<(), ProviderError> {
+        let (mut parts, mut images) = (Vec::new(), Vec::new());
+        for returned in returns {
+            let sent = self.calls.get(&returned.call).ok_or_else(|| {
+                let call = &returned.call;
+                bad_request(format!("the conversation holds a return for {call}, but no such call"))
+            })?;
+            let mut response = json!({ "name": sent.name, "response": response(returned) });
+            if let Some(id) = sent.id {
+                response["id"] = json!(id);
+            }
+            parts.push(json!({ "functionResponse": response }));
+            for part in &returned.content {
+                if let ReturnPart::Image { media_type, data } = part {
+                    let words = format!("[note from co: image returned by {}]", sent.name);
+                    images.extend([json!({ "text": words }), image(media_type, data)]);
+                }
+            }
+        }
+        parts.extend(images);
+        self.add("user", parts);
+        Ok(())
+    }
+}
+
+/// A function's name as the service takes it: it must not begin with a digit or a dash.
+fn function_name(name: &str) -> Cow<'_, str> {
+    let name = wire_text::tool_name(name);
+    if name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
+        return name;
+    }
+    let mut made = format!("_{name}");
+    made.truncate(LONGEST_NAME);
+    Cow::Owned(made)
+}
+
+/// What came of a call: an object, whose field says whether it is what the call should have brought.
+fn response(returned: &ToolReturn) -> Value {
+    let text = returned.text();
+    match wire_text::status_word(returned.status) {
+        Some(word) => json!({ "error": format!("[{word}] {}", clean(&text)) }),
+        None => json!({ "output": clean(&text) }),
+    }
+}
+
+fn user_part(part: &UserPart) -> Option<Value> {
+    match part {
+        UserPart::Text { text } if text.is_empty() => None,
+        UserPart::Text { text } => Some(json!({ "text": clean(text) })),
+        UserPart::Image { media_type, data } => Some(image(media_type, data)),
+        UserPart::Note { kind, text } => Some(json!({ "text": wire_text::note(kind, text) })),
+    }
+}
+
+fn image(media_type: &str, data: &str) -> Value {
+    json!({ "inlineData": { "mimeType": media_type, "data": data } })
+}

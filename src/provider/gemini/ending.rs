@@ -1,0 +1,160 @@
+//! How a reply ended and what it cost, in our own words (`wire.md` §0).
+
+use serde_json::Value;
+
+use crate::message::{StopKind, StopReason, Usage};
+use crate::provider::{ErrorClass, ProviderError};
+
+/// The reasons by their numbers, which Vertex sends where enums are asked for as numbers.
+const NUMBERED: [&str; 17] = [
+    UNSPECIFIED,
+    "STOP",
+    "MAX_TOKENS",
+    "SAFETY",
+    "RECITATION",
+    "OTHER",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "MALFORMED_FUNCTION_CALL",
+    "MODEL_ARMOR",
+    "IMAGE_SAFETY",
+    "IMAGE_PROHIBITED_CONTENT",
+    "IMAGE_RECITATION",
+    "IMAGE_OTHER",
+    "UNEXPECTED_TOOL_CALL",
+    "NO_IMAGE",
+];
+
+const UNSPECIFIED: &str = "FINISH_REASON_UNSPECIFIED";
+
+/// Endings with which the service throws its own reply away; asked again, the model often does better.
+const BAD_REPLIES: [&str; 5] = [
+    "MALFORMED_FUNCTION_CALL",
+    "UNEXPECTED_TOOL_CALL",
+    "TOO_MANY_TOOL_CALLS",
+    "MALFORMED_RESPONSE",
+    "NO_IMAGE",
+];
+
+/// Endings by a filter.
+const FILTERS: [&str; 7] =
+    ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR", "LANGUAGE"];
+
+/// How a reply ended, as told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ending {
+    raw: String,
+    message: Option<String>,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Stop,
+    MaxTokens,
+    Refusal,
+    BadReply,
+    Other,
+}
+
+impl Ending {
+    /// Of a candidate that says why it ended.
+    pub fn of_candidate(candidate: &Value) -> Option<Self> {
+        let raw = match candidate.get("finishReason")? {
+            Value::String(word) if word.is_empty() || word == UNSPECIFIED => return None,
+            Value::String(word) => word.clone(),
+            Value::Number(number) => {
+                let named = number.as_u64().and_then(|number| usize::try_from(number).ok());
+                match named.and_then(|number| NUMBERED.get(number)) {
+                    Some(&UNSPECIFIED) => return None,
+                    Some(word) => (*word).to_owned(),
+                    None => number.to_string(),
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+        };
+        let kind = match raw.as_str() {
+            "STOP" => Kind::Stop,
+            "MAX_TOKENS" => Kind::MaxTokens,
+            word if BAD_REPLIES.contains(&word) => Kind::BadReply,
+            word if FILTERS.contains(&word) || word.starts_with("IMAGE_") => Kind::Refusal,
+            _ => Kind::Other,
+        };
+        Some(Self { raw, message: text(candidate, "finishMessage"), kind })
+    }
+
+    /// Of a prompt that was not let through: then no candidate comes at all.
+    pub fn of_prompt(event: &Value) -> Option<Self> {
+        let feedback = event.get("promptFeedback")?;
+        let reason = match feedback.get("blockReason")? {
+            Value::String(word) if !word.is_empty() => word.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => return None,
+        };
+        let message = text(feedback, "blockReasonMessage");
+        Some(Self { raw: format!("promptFeedback:{reason}"), message, kind: Kind::Refusal })
+    }
+
+    /// Whether every call of the reply came to its end: no other ending promises it.
+    pub fn is_stop(&self) -> bool {
+        self.kind == Kind::Stop
+    }
+
+    /// In our own words. Calls count for more than the word: this wire has none for them.
+    pub fn reason(&self, calls: usize) -> StopReason {
+        let (kind, detail) = match self.kind {
+            Kind::Stop if calls > 0 => (StopKind::ToolUse, None),
+            Kind::Stop => (StopKind::EndTurn, None),
+            Kind::MaxTokens => (StopKind::MaxTokens, None),
+            Kind::Refusal => (StopKind::Refusal, self.message.clone()),
+            Kind::BadReply | Kind::Other => (StopKind::Other, self.message.clone()),
+        };
+        StopReason { kind, raw: Some(self.raw.clone()), detail }
+    }
+
+    /// The failure of a reply that its own service threw away.
+    pub fn failure(&self) -> Option<ProviderError> {
+        if self.kind != Kind::BadReply {
+            return None;
+        }
+        let unsaid = || format!("the service threw the model's reply away: {}", self.raw);
+        let mut error = ProviderError::new(ErrorClass::BadReply, self.message.clone().unwrap_or_else(unsaid));
+        error.code = Some(self.raw.clone());
+        Some(error)
+    }
+}
+
+/// Token counts: input with caches, output with thoughts. `None` where nothing was counted: chunks of Vertex can tell
+/// of their traffic alone.
+pub fn usage(told: &Value) -> Option<Usage> {
+    let (mut prompt, mut tools, mut said, mut thought, mut cached, mut total) =
+        (None, None, None, None, None, None);
+    // One walk: this is read in every chunk.
+    for (key, count) in told.as_object()? {
+        let place = match key.as_str() {
+            "promptTokenCount" => &mut prompt,
+            "toolUsePromptTokenCount" => &mut tools,
+            "candidatesTokenCount" => &mut said,
+            "thoughtsTokenCount" => &mut thought,
+            "cachedContentTokenCount" => &mut cached,
+            "totalTokenCount" => &mut total,
+            _ => continue,
+        };
+        *place = count.as_u64();
+    }
+    // A count of nothing is left out on this wire.
+    prompt.or(said).or(thought).or(total)?;
+    Some(Usage {
+        input: prompt.map(|prompt: u64| prompt.saturating_add(tools.unwrap_or(0))),
+        output: Some(said.unwrap_or(0).saturating_add(thought.unwrap_or(0))),
+        cached_input: cached,
+        cache_write: None,
+        reasoning: thought,
+        cost: None,
+    })
+}
+
+fn text(value: &Value, key: &str) -> Option<String> {
+    value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}

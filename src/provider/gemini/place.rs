@@ -1,0 +1,28 @@
+//! Where on a service a model is asked: this wire names it in the path.
+
+use std::fmt::Write as _;
+
+/// The path of a streamed reply of `model`: `x`, `models/x`, `tunedModels/x` or, behind a gateway, `team/x`.
+pub fn path(model: &str) -> String {
+    let model = model.trim_matches('/');
+    let (collection, name) = match model.split_once('/') {
+        Some(("models", name)) => ("models", name),
+        Some(("tunedModels", name)) => ("tunedModels", name),
+        Some(_) | None => ("models", model),
+    };
+    format!("/v1beta/{collection}/{}:streamGenerateContent?alt=sse", encoded(name))
+}
+
+/// A name as it may stand in a path. Slashes part what a gateway parts by them.
+fn encoded(name: &str) -> String {
+    let mut path = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~@/".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            // Writing to a `String` cannot fail.
+            let _ = write!(path, "%{byte:02X}");
+        }
+    }
+    path
+}

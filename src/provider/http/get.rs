@@ -1,0 +1,170 @@
+//! One small GET: what a service says of itself as JSON, a list of models for instance.
+//!
+//! It is bounded in time and size, follows no redirect (a key must not travel to another host unasked), and tells what
+//! went wrong in the same words and classes as a model request. It retries nothing. Called by `catalog/listing.rs` and
+//! by whoever checks a key with one cheap call.
+
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+use super::exchange::{broken, network, redirected};
+use super::{Endpoint, Proxy, base, client, is_loopback, join};
+use crate::provider::classify::{classify_reply, classify_value};
+use crate::provider::{ErrorClass, ProviderError, RetryHeaders};
+
+/// The longest answer that is read, in bytes: the longest list known is a tenth of it.
+const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
+
+/// Gets `path` below the endpoint's base URL. `headers` are sent beside the key's; `patience` bounds all of it, from
+/// the name's look-up to the last byte. An answer with an `error` in it is an error whatever its status. Cancel-safe.
+pub async fn get_json(
+    endpoint: &Endpoint,
+    path: &str,
+    headers: &[(&str, &str)],
+    patience: Duration,
+) -> Result<Value, ProviderError> {
+    let request = request(endpoint, path, headers, patience)?;
+    let Ok(answered) = tokio::time::timeout(patience, answer(request)).await else {
+        let seconds = patience.as_secs_f32();
+        return Err(ProviderError::new(ErrorClass::Idle, format!("no answer within {seconds} s")));
+    };
+    let (status, body) = answered?;
+    if !(200..300).contains(&status) {
+        return Err(classify_reply(status, &RetryHeaders::default(), &body));
+    }
+    read(&body)
+}
+
+fn request(
+    endpoint: &Endpoint,
+    path: &str,
+    headers: &[(&str, &str)],
+    patience: Duration,
+) -> Result<reqwest::RequestBuilder, ProviderError> {
+    let unusable = |reason: String| ProviderError::new(ErrorClass::BadRequest, reason);
+    let base_url = base(&endpoint.base_url).map_err(|error| unusable(error.to_string()))?;
+    let mut all = HeaderMap::new();
+    all.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    for (name, value) in headers {
+        let pair = HeaderName::try_from(*name).ok().zip(HeaderValue::try_from(*value).ok());
+        let (name, value) =
+            pair.ok_or_else(|| unusable(format!("`{name}` is no header that can be sent")))?;
+        all.insert(name, value);
+    }
+    if let Some(key) = &endpoint.key {
+        let header = key.header(endpoint.key_header);
+        let (name, value) = header.ok_or_else(|| unusable(super::SetupError::Key.to_string()))?;
+        all.insert(name, value);
+    }
+    let proxy = if is_loopback(&base_url) { Proxy::Never } else { Proxy::OfTheSystem };
+    let client = client(endpoint.timeouts.connect.min(patience), proxy)
+        .map_err(|error| unusable(error.to_string()))?;
+    let url = join(base_url.as_str().trim_end_matches('/'), path);
+    Ok(client.get(url).headers(all))
+}
+
+/// The status and the body of an answer that is no redirect.
+async fn answer(request: reqwest::RequestBuilder) -> Result<(u16, Vec<u8>), ProviderError> {
+    let mut response = request.send().await.map_err(network)?;
+    let status = response.status();
+    if status.is_redirection() {
+        return Err(redirected(&response));
+    }
+    let mut body = Vec::new();
+    while let Some(bytes) = response.chunk().await.map_err(broken)? {
+        body.extend_from_slice(&bytes);
+        if body.len() > LONGEST_ANSWER {
+            let most = LONGEST_ANSWER / 1024 / 1024;
+            return Err(ProviderError::new(
+                ErrorClass::Malformed,
+                format!("the answer is longer than {most} MB"),
+            ));
+        }
+    }
+    Ok((status.as_u16(), body))
+}
+
+fn read(body: &[u8]) -> Result<Value, ProviderError> {
+    let malformed = |message: &str| Err(ProviderError::new(ErrorClass::Malformed, message));
+    match serde_json::from_slice::<Value>(body) {
+        Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) => Err(classify_value(&value)),
+        Ok(value) => Ok(value),
+        Err(_) if body.trim_ascii_start().first() == Some(&b'<') => malformed(
+            "a web page came in place of JSON: the address is not that of an API, or a sign-in page is in between",
+        ),
+        Err(_) => malformed("what came is not JSON: the address is not that of an API"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::{ApiKey, KeyHeader, Timeouts};
+    use super::*;
+    use crate::provider::replay::server::{Page, Plan, ReplayServer};
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    fn endpoint(base_url: String) -> Endpoint {
+        Endpoint {
+            name: "test".to_owned(),
+            base_url,
+            key: ApiKey::new("sk-secret"),
+            key_header: KeyHeader::Bearer,
+            timeouts: Timeouts::default(),
+        }
+    }
+
+    #[tokio::test]
+    async fn answers_are_read_and_failures_classified() {
+        let page =
+            |path: &str, status: u16, body: &str| Page { path: path.into(), status, body: body.into() };
+        let pages = vec![
+            page("/good", 200, "{\"data\": []}"),
+            page("/html", 200, "\n<!doctype html><p>Sign in</p>"),
+            page("/text", 200, "hello"),
+            page("/denied", 401, "{\"error\": {\"message\": \"Incorrect API key provided\"}}"),
+            page("/inside", 200, "{\"error\": {\"message\": \"busy\", \"type\": \"overloaded_error\"}}"),
+            page("/moved", 302, ""),
+            page("/broken", 500, "<html>"),
+            page("/null", 200, "{\"error\": null, \"data\": []}"),
+        ];
+        let server = ReplayServer::start(Plan { pages, ..Plan::default() }).await.unwrap();
+        let endpoint = endpoint(server.url());
+        let cases = [
+            ("/good", Ok(json!({ "data": [] }))),
+            ("/null", Ok(json!({ "data": [], "error": null }))),
+            ("/html", Err(ErrorClass::Malformed)),
+            ("/text", Err(ErrorClass::Malformed)),
+            ("/denied", Err(ErrorClass::Auth)),
+            ("/inside", Err(ErrorClass::Overloaded)),
+            ("/moved", Err(ErrorClass::NotFound)),
+            ("/broken", Err(ErrorClass::Server)),
+            ("/missing", Err(ErrorClass::NotFound)),
+        ];
+        for (path, expected) in cases {
+            let got = get_json(&endpoint, path, &[("x-extra", "1")], LONG).await;
+            if let Err(error) = &got {
+                assert!(!error.to_string().contains("sk-secret"), "{error}");
+            }
+            assert_eq!(got.map_err(|error| error.class), expected, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_is_waited_for_longer_than_told() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = silent.local_addr().unwrap();
+        let place = endpoint(format!("http://{address}"));
+        let error = get_json(&place, "/x", &[], Duration::from_millis(50)).await.unwrap_err();
+        assert_eq!((error.class, error.message.as_str()), (ErrorClass::Idle, "no answer within 0.05 s"));
+        drop(silent);
+        let refused = get_json(&place, "/x", &[], LONG).await.unwrap_err();
+        assert_eq!(refused.class, ErrorClass::Network);
+        let bad = get_json(&endpoint("localhost:1".to_owned()), "/x", &[], LONG).await.unwrap_err();
+        assert_eq!(bad.class, ErrorClass::BadRequest);
+    }
+}

@@ -1,0 +1,41 @@
+//! What can be done about this server's refusals, in its own terms.
+
+use serde_json::Value;
+
+use crate::provider::{ErrorClass, ProviderError};
+
+/// The error with what helps: how a missing model is fetched, where one signs in. `told` is the body as it came.
+pub fn explained(mut error: ProviderError, told: &Value) -> ProviderError {
+    let inner = told.get("error").and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
+    if let Some(words) = inner.as_ref().and_then(inner_message) {
+        // The runner's own error, handed on as text.
+        words.clone_into(&mut error.message);
+        if words.contains("context") {
+            error.class = ErrorClass::ContextOverflow;
+        }
+    }
+    if let Some(model) = missing_model(&error) {
+        let help = format!("; `ollama pull {model}` fetches it");
+        error.message.push_str(&help);
+    }
+    if let Some(url) = told.get("signin_url").and_then(Value::as_str) {
+        let help = format!("; sign in at {url}");
+        error.message.push_str(&help);
+    }
+    error
+}
+
+/// The words within `{"error":{"message":…}}`.
+fn inner_message(inner: &Value) -> Option<&str> {
+    inner.get("error")?.get("message")?.as_str()
+}
+
+/// The name in `model 'x' not found`; older servers use other quotes and give the advice themselves.
+fn missing_model(error: &ProviderError) -> Option<String> {
+    if error.class != ErrorClass::NotFound || error.message.contains("pull") {
+        return None;
+    }
+    let (_, after) = error.message.split_once(['\'', '"'])?;
+    let (name, _) = after.split_once(['\'', '"'])?;
+    Some(name.to_owned())
+}

@@ -1,0 +1,60 @@
+//! Arguments of calls: as text, and those that hold several calls in one.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+/// Names under which a model wraps several calls into one: internals of the service that leak out (`wire.md` §3).
+const WRAPPERS: [&str; 3] = ["parallel", "multi_tool_use", "multi_tool_use.parallel"];
+
+/// The prefix of a tool's name within a wrapper.
+const NAMESPACE: &str = "functions.";
+
+/// A call out of a wrapper.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inner {
+    pub name: String,
+    /// JSON text.
+    pub args: String,
+}
+
+/// The arguments that an item tells, as text: some servers send them as an object.
+pub fn text(item: &Value) -> Cow<'_, str> {
+    match item.get("arguments") {
+        None | Some(Value::Null) => Cow::Borrowed(""),
+        Some(Value::String(text)) => Cow::Borrowed(text),
+        Some(other) => Cow::Owned(other.to_string()),
+    }
+}
+
+/// Whether a call of this name may hold several.
+pub fn is_wrapper(name: &str) -> bool {
+    WRAPPERS.contains(&name)
+}
+
+/// The calls within a wrapper. `None` where it holds none or anything else: then it is a call like any other.
+pub fn unwrapped(name: &str, args: &str) -> Option<Vec<Inner>> {
+    if !is_wrapper(name) {
+        return None;
+    }
+    let args: Value = serde_json::from_str(args).ok()?;
+    let uses = args.get("tool_uses")?.as_array().filter(|uses| !uses.is_empty())?;
+    uses.iter().map(inner).collect()
+}
+
+fn inner(used: &Value) -> Option<Inner> {
+    let name = used.get("recipient_name").and_then(Value::as_str)?;
+    let name = name.strip_prefix(NAMESPACE).unwrap_or(name);
+    let args = match used.get("parameters") {
+        None | Some(Value::Null) => "{}".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    (!name.is_empty()).then(|| Inner { name: name.to_owned(), args })
+}
+
+/// Whether two texts are the same JSON: servers write the whole with other spaces than its pieces.
+pub fn same(one: &str, other: &str) -> bool {
+    let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
+    parse(one).is_some_and(|one| parse(other) == Some(one))
+}

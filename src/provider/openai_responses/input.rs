@@ -1,0 +1,206 @@
+//! Our conversation → input items.
+//!
+//! Reasoning stands directly before the item that came after it, and goes back only with it: where that item is left
+//! out, was changed or was cut off, its reasoning stays behind too, because the service refuses reasoning without its
+//! item. Nothing is stored at the service, so no item is sent under the id it had there; calls and their outputs find
+//! each other by `call_id`.
+
+use serde_json::{Map, Value, json};
+
+use super::WIRE;
+use super::decode::text_of;
+use super::output::{LATE, LATER, UNWRAPPED};
+use crate::message::{
+    AssistantMessage, Message, Opaque, PartKind, ReturnPart, StopKind, ToolCall, ToolReturn, UserPart,
+};
+use crate::provider::wire_text::{self, WireIds, clean};
+use crate::provider::{ModelRequest, ProviderError};
+
+/// The items of a request's conversation.
+pub fn items(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
+    let mut list = List { items: Vec::new(), ids: WireIds::default(), model: &request.model };
+    for message in request.conversation() {
+        match message {
+            Message::User { parts } => list.user(parts),
+            Message::Assistant(reply) => list.assistant(reply),
+            Message::ToolReturns { returns } => list.returns(returns)?,
+        }
+    }
+    Ok(list.items)
+}
+
+struct List<'a> {
+    items: Vec<Value>,
+    ids: WireIds,
+    model: &'a str,
+}
+
+impl List<'_> {
+    fn user(&mut self, parts: &[UserPart]) {
+        let content: Vec<Value> = parts.iter().filter_map(user_content).collect();
+        if !content.is_empty() {
+            self.items.push(json!({ "role": "user", "content": content }));
+        }
+    }
+
+    fn assistant(&mut self, reply: &AssistantMessage) {
+        let before = self.items.len();
+        let mut reasoning = Vec::new();
+        for part in &reply.parts {
+            let own = self.own(reply, part.opaque.as_ref());
+            match &part.kind {
+                PartKind::Thinking { .. } => {
+                    let whole = own.and_then(|data| match data.get(LATER).and_then(Value::as_u64) {
+                        Some(at) => self.late(reply, at),
+                        None => Some(data),
+                    });
+                    reasoning.extend(whole.and_then(reasoning_item));
+                }
+                PartKind::Native if own.is_some_and(|data| data.get(LATE).is_some()) => {}
+                PartKind::Native => self.follow(&mut reasoning, own.filter(|data| is_item(data)).cloned()),
+                PartKind::Text { text } => self.follow(&mut reasoning, said(text, own)),
+                PartKind::ToolCall(call) => {
+                    if own.is_some_and(|data| data.get(UNWRAPPED).is_some()) {
+                        reasoning.clear();
+                    }
+                    let item = call_item(call, &self.ids.assign(call));
+                    self.follow(&mut reasoning, Some(item));
+                }
+            }
+        }
+        // A refusal's words are no part of their own.
+        if let (true, StopKind::Refusal, Some(words)) =
+            (self.items.len() == before, reply.stop.kind, &reply.stop.detail)
+        {
+            self.items.extend(said(words, None));
+        }
+    }
+
+    /// The item that comes after `reasoning`, which goes with it or not at all.
+    fn follow(&mut self, reasoning: &mut Vec<Value>, item: Option<Value>) {
+        let before = std::mem::take(reasoning);
+        if let Some(item) = item {
+            self.items.extend(before);
+            self.items.push(item);
+        }
+    }
+
+    /// What this model itself must get back with a part. Nothing of a reply that was refused or cut off: parts of it
+    /// are missing.
+    fn own<'b>(&self, reply: &AssistantMessage, opaque: Option<&'b Opaque>) -> Option<&'b Value> {
+        match reply.stop.kind {
+            StopKind::Refusal | StopKind::Interrupted => None,
+            StopKind::EndTurn
+            | StopKind::ToolUse
+            | StopKind::MaxTokens
+            | StopKind::StopSequence
+            | StopKind::PauseTurn
+            | StopKind::Other => wire_text::own(opaque, WIRE, self.model),
+        }
+    }
+
+    /// The item of reasoning whose part ended before it.
+    fn late<'b>(&self, reply: &'b AssistantMessage, at: u64) -> Option<&'b Value> {
+        reply.parts.iter().find_map(|part| {
+            let data = self.own(reply, part.opaque.as_ref())?;
+            data.get("item").filter(|_| data.get(LATE).and_then(Value::as_u64) == Some(at))
+        })
+    }
+
+    fn returns(&mut self, returns: &[ToolReturn]) -> Result<(), ProviderError> {
+        for returned in returns {
+            let id = self.ids.of(&returned.call)?;
+            let output = output(returned);
+            self.items.push(json!({ "type": "function_call_output", "call_id": id, "output": output }));
+        }
+        Ok(())
+    }
+}
+
+fn is_item(data: &Value) -> bool {
+    !text_of(data, "type").is_empty()
+}
+
+fn user_content(part: &UserPart) -> Option<Value> {
+    match part {
+        UserPart::Text { text } if text.trim().is_empty() => None,
+        UserPart::Text { text } => Some(json!({ "type": "input_text", "text": clean(text) })),
+        UserPart::Image { media_type, data } => Some(image(media_type, data)),
+        UserPart::Note { kind, text } => {
+            Some(json!({ "type": "input_text", "text": wire_text::note(kind, text) }))
+        }
+    }
+}
+
+fn image(media_type: &str, data: &str) -> Value {
+    json!({ "type": "input_image", "image_url": format!("data:{media_type};base64,{data}") })
+}
+
+/// A message of the model's; `own` may hold its phase.
+fn said(text: &str, own: Option<&Value>) -> Option<Value> {
+    if text.trim().is_empty() {
+        return None;
+    }
+    let mut message = Map::new();
+    message.insert("role".to_owned(), json!("assistant"));
+    message.insert("content".to_owned(), json!([{ "type": "output_text", "text": clean(text) }]));
+    if let Some(phase) = own.and_then(|data| data.get("phase")) {
+        message.insert("phase".to_owned(), phase.clone());
+    }
+    Some(Value::Object(message))
+}
+
+/// Reasoning that the service can read again: encrypted, or in plain words (`DeepSeek`, gpt-oss), which demand to be
+/// sent back. Anything else is only a summary for people.
+fn reasoning_item(data: &Value) -> Option<Value> {
+    if text_of(data, "type") != "reasoning" {
+        return None;
+    }
+    let list = |key: &str| data.get(key).and_then(Value::as_array).filter(|list| !list.is_empty());
+    let mut item = Map::new();
+    item.insert("type".to_owned(), json!("reasoning"));
+    item.insert("summary".to_owned(), json!(list("summary").unwrap_or(&Vec::new())));
+    match (text_of(data, "encrypted_content"), list("content")) {
+        ("", None) => return None,
+        ("", Some(content)) => {
+            item.insert("content".to_owned(), json!(content));
+            item.insert("encrypted_content".to_owned(), Value::Null);
+        }
+        (encrypted, _) => {
+            item.insert("encrypted_content".to_owned(), json!(encrypted));
+        }
+    }
+    Some(Value::Object(item))
+}
+
+fn call_item(call: &ToolCall, id: &str) -> Value {
+    let arguments = wire_text::arguments(&call.args).to_string();
+    json!({
+        "type": "function_call",
+        "call_id": id,
+        "name": wire_text::tool_name(call.name.as_str()),
+        "arguments": clean(&arguments),
+    })
+}
+
+/// A return as text, or as text and images; this wire has no field for its status.
+fn output(returned: &ToolReturn) -> Value {
+    let text = returned.text();
+    let text = clean(&text);
+    let text = match wire_text::status_word(returned.status) {
+        Some(word) => format!("[{word}] {text}"),
+        None if text.is_empty() => "(no output)".to_owned(),
+        None => text.into_owned(),
+    };
+    let images = returned.content.iter().filter_map(|part| match part {
+        ReturnPart::Image { media_type, data } => Some(image(media_type, data)),
+        ReturnPart::Text { .. } => None,
+    });
+    let images: Vec<Value> = images.collect();
+    if images.is_empty() {
+        return json!(text);
+    }
+    let mut content = vec![json!({ "type": "input_text", "text": text })];
+    content.extend(images);
+    Value::Array(content)
+}

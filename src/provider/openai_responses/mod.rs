@@ -1,0 +1,51 @@
+//! The codec of OpenAI Responses, which xAI, DeepSeek, OpenRouter, Azure, LM Studio and llama.cpp speak as well
+//! (`wire.md` §3).
+//!
+//! Pure: requests to bytes, bytes to stream events. Stateless: nothing is stored at the service, so all that a model
+//! needs of its own earlier replies (encrypted reasoning, hosted items, phases) goes back with each request, to the
+//! model that made it and to nobody else. Called by `provider/http`, by the loopback server and by tests.
+
+mod arguments;
+mod decode;
+mod encode;
+mod failure;
+mod input;
+mod item;
+mod output;
+mod thinking;
+mod totals;
+
+pub use self::decode::ResponsesProtocol;
+use super::decoder::Decoder;
+use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec};
+
+/// The codec's name, as bound into opaque data.
+pub const WIRE: &str = "openai_responses";
+
+/// The codec.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OpenAiResponses;
+
+impl WireCodec for OpenAiResponses {
+    type Decoder = Decoder<ResponsesProtocol>;
+
+    fn wire(&self) -> &'static str {
+        WIRE
+    }
+
+    fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError> {
+        let body = encode::body(request)?;
+        Ok(HttpRequest { path: "/responses".to_owned(), headers: Vec::new(), body: body.into() })
+    }
+
+    fn decoder(&self, model: &str) -> Self::Decoder {
+        Decoder::new(ResponsesProtocol::new(model))
+    }
+
+    fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
+        failure::of_reply(status, headers, body)
+    }
+}
+
+#[cfg(test)]
+mod tests;

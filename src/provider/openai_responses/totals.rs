@@ -1,0 +1,49 @@
+//! How a reply ended and what it cost, in our own words (`wire.md` §0).
+
+use serde_json::Value;
+
+use crate::message::{StopKind, StopReason, Usage, Usd};
+
+/// How the service says that a reply ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ended {
+    Completed,
+    /// Cut off, and why.
+    Incomplete(Option<String>),
+}
+
+/// The stop reason; `calls` is how many calls the reply holds, `refusal` what it said in refusing.
+pub fn stop_reason(ended: &Ended, calls: usize, refusal: &str) -> StopReason {
+    let (kind, raw) = match ended {
+        Ended::Completed if calls > 0 => (StopKind::ToolUse, "completed".to_owned()),
+        Ended::Completed if !refusal.is_empty() => (StopKind::Refusal, "completed".to_owned()),
+        Ended::Completed => (StopKind::EndTurn, "completed".to_owned()),
+        Ended::Incomplete(None) => (StopKind::Other, "incomplete".to_owned()),
+        Ended::Incomplete(Some(reason)) => (cut_by(reason), format!("incomplete:{reason}")),
+    };
+    let detail = (!refusal.is_empty()).then(|| refusal.to_owned());
+    StopReason { kind, raw: Some(raw), detail }
+}
+
+fn cut_by(reason: &str) -> StopKind {
+    match reason {
+        "max_output_tokens" => StopKind::MaxTokens,
+        "content_filter" => StopKind::Refusal,
+        _ => StopKind::Other,
+    }
+}
+
+/// Token counts: on this wire too the input includes caches, the output reasoning.
+pub fn usage(told: &Value) -> Usage {
+    let count =
+        |path: &[&str]| path.iter().try_fold(told, |value, key| value.get(*key)).and_then(Value::as_u64);
+    Usage {
+        input: count(&["input_tokens"]),
+        output: count(&["output_tokens"]),
+        cached_input: count(&["input_tokens_details", "cached_tokens"]),
+        cache_write: count(&["input_tokens_details", "cache_write_tokens"]),
+        reasoning: count(&["output_tokens_details", "reasoning_tokens"]),
+        // OpenRouter tells dollars.
+        cost: told.get("cost").and_then(Value::as_f64).and_then(Usd::from_dollars),
+    }
+}

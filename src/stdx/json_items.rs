@@ -1,0 +1,180 @@
+//! JSON values one after another, from bytes that may be cut anywhere, without I/O.
+//!
+//! Lines of JSON (NDJSON) and the items of one long array look alike to this reader: it gives each whole object and
+//! passes over what stands between them (white space, commas, the array's brackets). What an item means is the codecs'
+//! business. It never holds more than one item, and looks at each byte once.
+
+/// Cuts a body into its items: [`feed`](Self::feed) what came, then take items until there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonItems {
+    bytes: Vec<u8>,
+    /// Where the item begins, or what stands before the next one.
+    start: usize,
+    /// How far `bytes` were looked at.
+    seen: usize,
+    /// Objects and arrays that are open inside the item.
+    depth: usize,
+    text: Text,
+    limit: usize,
+}
+
+/// Where the reader is with regard to strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Outside,
+    Inside,
+    Escaped,
+}
+
+/// Why a body cannot be read on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ItemError {
+    #[error("the server sent one item of more than {limit} bytes")]
+    TooLong { limit: usize },
+    #[error("the server sent something that is no JSON object where one should stand")]
+    Foreign,
+}
+
+impl Default for JsonItems {
+    fn default() -> Self {
+        Self::with_limit(crate::stdx::sse::DEFAULT_LIMIT)
+    }
+}
+
+impl JsonItems {
+    /// A reader that fails on an item of more than `limit` bytes.
+    #[must_use]
+    pub fn with_limit(limit: usize) -> Self {
+        Self { bytes: Vec::new(), start: 0, seen: 0, depth: 0, text: Text::Outside, limit }
+    }
+
+    /// Takes the next bytes of the body. They may end anywhere.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Whether an item has begun and not ended.
+    #[must_use]
+    pub fn is_inside(&self) -> bool {
+        self.depth > 0
+    }
+
+    /// The next whole item, or `None` until more is fed.
+    pub fn next_item(&mut self) -> Result<Option<Vec<u8>>, ItemError> {
+        if self.depth == 0 {
+            self.skip_between()?;
+        }
+        while let Some(byte) = self.bytes.get(self.seen).copied() {
+            self.seen += 1;
+            if self.look_at(byte) {
+                let item = self.bytes.get(self.start..self.seen).unwrap_or_default().to_vec();
+                self.start = self.seen;
+                return if item.len() > self.limit { Err(self.too_long()) } else { Ok(Some(item)) };
+            }
+        }
+        // Only once for all items that came together: what was taken goes.
+        self.bytes.drain(..self.start);
+        self.seen -= self.start;
+        self.start = 0;
+        if self.bytes.len() > self.limit { Err(self.too_long()) } else { Ok(None) }
+    }
+
+    fn too_long(&self) -> ItemError {
+        ItemError::TooLong { limit: self.limit }
+    }
+
+    /// Passes over what stands before the next item.
+    fn skip_between(&mut self) -> Result<(), ItemError> {
+        let between = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']');
+        let rest = self.bytes.get(self.start..).unwrap_or_default();
+        let passed = rest.iter().position(|byte| !between(byte)).unwrap_or(rest.len());
+        let next = rest.get(passed).copied();
+        self.start += passed;
+        self.seen = self.start;
+        match next {
+            None | Some(b'{') => Ok(()),
+            Some(_) => Err(ItemError::Foreign),
+        }
+    }
+
+    /// Whether the item ends with this byte.
+    fn look_at(&mut self, byte: u8) -> bool {
+        match (self.text, byte) {
+            (Text::Escaped, _) => self.text = Text::Inside,
+            (Text::Inside, b'\\') => self.text = Text::Escaped,
+            (Text::Inside, b'"') => self.text = Text::Outside,
+            (Text::Outside, b'"') => self.text = Text::Inside,
+            (Text::Outside, b'{' | b'[') => self.depth += 1,
+            (Text::Outside, b'}' | b']') => {
+                self.depth = self.depth.saturating_sub(1);
+                return self.depth == 0;
+            }
+            (Text::Inside | Text::Outside, _) => {}
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items(chunks: &[&[u8]]) -> (Vec<String>, Result<(), ItemError>) {
+        let (mut reader, mut items) = (JsonItems::with_limit(64), Vec::new());
+        for chunk in chunks {
+            reader.feed(chunk);
+            loop {
+                match reader.next_item() {
+                    Ok(Some(item)) => items.push(String::from_utf8(item).unwrap()),
+                    Ok(None) => break,
+                    Err(error) => return (items, Err(error)),
+                }
+            }
+        }
+        (items, Ok(()))
+    }
+
+    #[test]
+    fn lines_and_arrays_are_cut_into_items() {
+        let long = format!("{{\"a\":\"{}\"", "x".repeat(80));
+        let cases: Vec<(&str, Vec<&str>, Result<(), ItemError>)> = vec![
+            ("{\"a\":1}\n{\"b\":[{}]}\n", vec!["{\"a\":1}", "{\"b\":[{}]}"], Ok(())),
+            ("[{\"a\": \"}]\\\\\\\"{\"}\n,\r\n{}]", vec!["{\"a\": \"}]\\\\\\\"{\"}", "{}"], Ok(())),
+            ("{\"é\":\"é\"}{\"half\":", vec!["{\"é\":\"é\"}"], Ok(())),
+            ("{}<html>", vec!["{}"], Err(ItemError::Foreign)),
+            (&long, vec![], Err(ItemError::TooLong { limit: 64 })),
+            ("", vec![], Ok(())),
+            ("[]\n", vec![], Ok(())),
+            ("[1]", vec![], Err(ItemError::Foreign)),
+            ("{}\n\"no object\"", vec!["{}"], Err(ItemError::Foreign)),
+        ];
+        for (body, expected, end) in cases {
+            assert_eq!(
+                items(&[body.as_bytes()]),
+                (expected.iter().map(ToString::to_string).collect(), end.clone()),
+                "{body}"
+            );
+            let bytes: Vec<&[u8]> = body.as_bytes().chunks(1).collect();
+            assert_eq!(items(&bytes).0, expected, "{body}, byte by byte");
+        }
+    }
+
+    /// Many items at once take no longer than one by one, and what was taken is not kept.
+    #[test]
+    fn many_items_at_once_are_taken_in_one_go() {
+        let many = "{\"a\":1},\n".repeat(200_000);
+        let mut reader = JsonItems::default();
+        reader.feed(many.as_bytes());
+        let mut count = 0;
+        while reader.next_item().unwrap().is_some() {
+            count += 1;
+        }
+        assert_eq!((count, reader), (200_000, JsonItems::default()));
+    }
+
+    #[test]
+    fn a_whole_item_that_is_too_long_is_given_up() {
+        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(80));
+        assert_eq!(items(&[long.as_bytes()]).1, Err(ItemError::TooLong { limit: 64 }));
+    }
+}

@@ -1,0 +1,106 @@
+//! llama.cpp's own server with a tiny model of random weights: its words are nonsense, its calls are held to the schema by
+//! a grammar, and its three dialects are real.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use co::message::Message;
+use co::provider::{ErrorClass, ToolChoice};
+use futures::StreamExt;
+use tokio_util::sync::CancellationToken;
+
+use super::{Wire, ask, converses, request};
+use crate::co::Co;
+use crate::skip::skipped;
+
+const WIRES: [Wire; 3] = [Wire::Chat, Wire::Responses, Wire::Anthropic];
+
+/// The server; it ends with its standard input.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    /// `None` where no peers are installed.
+    fn start() -> Option<Self> {
+        let Some(peers) = std::env::var_os("CO_TEST_LLAMACPP").map(PathBuf::from) else {
+            skipped("llama.cpp (run scripts/peers)");
+            return None;
+        };
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/peers.d/serve.py");
+        let mut child = Command::new(peers.join("llamacpp/bin/python"))
+            .arg(script)
+            .arg(peers.join("tiny.gguf"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        assert!(url.starts_with("http"), "the server did not start: {url:?}");
+        Some(Self { child, url: url.trim().to_owned() })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test]
+async fn calls_tools_in_each_dialect() {
+    let Some(server) = Server::start() else { return };
+    for wire in WIRES {
+        converses(wire, &server.url, "tiny").await;
+    }
+}
+
+#[tokio::test]
+async fn says_when_a_conversation_is_too_long() {
+    let Some(server) = Server::start() else { return };
+    for wire in WIRES {
+        let long = vec![Message::user("x".repeat(70_000))];
+        let reply = ask(wire.provider(&server.url).as_ref(), request("tiny", long, ToolChoice::Auto)).await;
+        let error = reply.error.expect("it does not fit");
+        assert_eq!(error.class, ErrorClass::ContextOverflow, "{wire:?}: {error:?}");
+    }
+}
+
+/// A reply that nobody waits for any more is given up, and the server answers the next one.
+#[tokio::test]
+async fn goes_on_after_a_dropped_reply() {
+    let Some(server) = Server::start() else { return };
+    for wire in WIRES {
+        let provider = wire.provider(&server.url);
+        let asked = request("tiny", vec![Message::user("hi")], ToolChoice::Required);
+        let mut stream = provider.stream(asked, CancellationToken::new());
+        assert!(stream.next().await.expect("an event").is_ok(), "{wire:?}");
+        drop(stream);
+        converses(wire, &server.url, "tiny").await;
+    }
+}
+
+/// The whole program: what the model says is printed, and what it wants to do waits.
+#[test]
+fn a_turn_of_the_program() {
+    let Some(server) = Server::start() else { return };
+    for (provider, path) in [("openai-compatible", "/v1"), ("anthropic", "")] {
+        let co = Co::new()
+            .env("CO_PROVIDER", provider)
+            .env("CO_BASE_URL", format!("{}{path}", server.url))
+            .env("CO_MODEL", "tiny")
+            .env("CO_API_KEY", "sk-peer")
+            .env("CO_MAX_REQUESTS", "3");
+        let ran = co.run(&["-p", "hello", "--output", "json"]);
+        let told = ran.json();
+        let requests = told["usage"]["input"].as_u64().or(told["usage"]["input_tokens"].as_u64());
+        // Done, waiting for a person, or at its limit: the model decides, and each is a good end.
+        assert!(matches!(ran.code, Some(0 | 4 | 6)), "{provider}: {ran:#?}");
+        assert!(requests > Some(100), "{provider}: no usage in {told:#}");
+    }
+}
