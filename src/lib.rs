@@ -22,7 +22,8 @@
 //!
 //! - [`stdx`]: what the standard library lacks. `text/` (widths, wrapping, cutting, making control
 //!   characters visible), `sse.rs` (event-stream framing), `json_items.rs` (JSON values one after another), `json_stream.rs`
-//!   (strings out of JSON that still arrives), `paths.rs` (confinement), `fs.rs` (atomic and owner-only files), `clock.rs`.
+//!   (strings out of JSON that still arrives), `paths.rs` (confinement), `fs.rs` (atomic and owner-only files), `clock.rs`,
+//!   `secrecy.rs` (what may be shown of an address).
 //! - [`message`]: messages, parts, calls, returns, usage, stop reasons. Stored for good.
 //! - [`config`]: one table of settings (`settings.rs`); reading (`read.rs`, `file.rs`), layering (`load.rs`),
 //!   checking (`value.rs`, `problem.rs`), what is said of models (`models.rs`), describing (`describe.rs`) and the typed result (`typed.rs`) derive
@@ -38,7 +39,7 @@
 //!   of them a provider;
 //!   `replay/` serves scripts and recordings; `offline/` needs no model; `catalog.rs` and `catalog/`
 //!   know services and find local ones, know models (`models.rs`, `models/`) and read services' lists of them
-//!   (`listing.rs`).
+//!   (`listing.rs`); `fuzz.rs` is what holds for any bytes.
 //! - [`history`]: the records of a session and their fold (`fold.rs`); `repair.rs` for foreign ones.
 //! - [`store`]: one SQLite database on its own thread (`schema.rs`, `writer.rs`, `lane.rs`). Records
 //!   (`records.rs`, `encode.rs`, `num.rs`, `redact.rs`), the list of sessions (`index.rs`), requests and their

@@ -15,6 +15,7 @@ use crate::approval::{Decider, FolderTrust, Mode, Policy, Standing};
 use crate::config::{self, ConfigError, Loaded, Settings};
 use crate::history::{Limits, SessionId};
 use crate::provider::catalog::unused_keys;
+use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
 use crate::sandbox::env::child_env;
 use crate::sandbox::subprocess::Subprocess;
@@ -149,8 +150,10 @@ impl App {
 pub async fn open_store(world: &World, settings: &Settings) -> Result<Store, StoreError> {
     let endpoints = [&settings.endpoint, &settings.openai, &settings.anthropic];
     let secrets = endpoints.iter().filter_map(|endpoint| endpoint.api_key.as_ref());
+    let proxy = settings.proxy.as_ref().map(|proxy| proxy.expose().to_owned());
+    let network = Network { proxy, ca_file: None };
     let mut options = StoreOptions::new(settings.data_dir.clone(), settings.data_dir.join("run"));
     options.clock = Arc::clone(&world.clock);
-    options.secrets = secrets.map(|secret| secret.expose().to_owned()).collect();
+    options.secrets = secrets.map(|secret| secret.expose().to_owned()).chain(network.secrets()).collect();
     Store::open(options).await
 }

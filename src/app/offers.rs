@@ -10,7 +10,7 @@ use super::profiles;
 use super::services::{self, Service};
 use crate::config::{Secret, Settings};
 use crate::provider::catalog::{self, Codec, ListEndpoint, ListForm, Listed, Probe};
-use crate::provider::http::{ApiKey, Endpoint, KeyHeader, Timeouts};
+use crate::provider::http::{ApiKey, Endpoint, KeyHeader, Network, Timeouts};
 use crate::provider::{Profile, ProviderError};
 
 /// How long a service has for its whole list.
@@ -147,6 +147,11 @@ fn list_endpoint(service: &Service, settings: &Settings) -> Option<ListEndpoint>
         base_url: address.to_owned(),
         key: key.map(Secret::expose).and_then(ApiKey::new),
         key_header,
+        headers: Vec::new(),
+        network: Network {
+            proxy: settings.proxy.as_ref().map(|proxy| proxy.expose().to_owned()),
+            ca_file: settings.ca_file.clone(),
+        },
         timeouts: Timeouts { connect: settings.connect_timeout, idle: settings.idle_timeout },
     };
     Some(ListEndpoint { endpoint, path: path.to_owned(), form })

@@ -14,7 +14,7 @@ use crate::provider::catalog::{
     ANTHROPIC, Codec, Found, LOCAL_SERVERS, LocalServer, OPENAI, Probe, SERVICES, ServiceRow, probe_local,
 };
 use crate::provider::gemini::Gemini;
-use crate::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Timeouts};
+use crate::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Network, Timeouts};
 use crate::provider::offline::{Offline, Pace};
 use crate::provider::ollama::Ollama;
 use crate::provider::openai_chat::{OpenAiChat, Quirks};
@@ -158,6 +158,11 @@ impl Service {
             base_url: address.to_owned(),
             key: key.and_then(|key| ApiKey::new(key.expose())),
             key_header,
+            headers: Vec::new(),
+            network: Network {
+                proxy: settings.proxy.as_ref().map(|proxy| proxy.expose().to_owned()),
+                ca_file: settings.ca_file.clone(),
+            },
             timeouts: Timeouts { connect: settings.connect_timeout, idle: settings.idle_timeout },
         }
     }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::load::Loaded;
-use super::settings::{ProjectTrust, SETTINGS, SettingRow, Status};
+use super::settings::{Kind, ProjectTrust, SETTINGS, SettingRow, Status};
 use super::value::{RecordEntry, TableEntry, Value};
+use crate::stdx::secrecy::shown_address;
 use crate::stdx::text;
 
 /// Values wider than this do not push the column of sources to the right.
@@ -17,7 +18,11 @@ pub fn describe(loaded: &Loaded) -> Vec<String> {
     let mut lines = Vec::new();
     let keys = key_column();
     for setting in &loaded.values {
-        let value = text::sanitize_line(&in_words(&setting.value)).into_owned();
+        let mut value = in_words(&setting.value);
+        if setting.row.kind == Kind::Url {
+            value = shown_address(&value);
+        }
+        let value = text::sanitize_line(&value).into_owned();
         let source = &setting.source;
         let gap = " ".repeat(VALUE_COLUMN.saturating_sub(text::width(&value)));
         lines.push(format!("{:keys$}  {value}{gap}  {source}", setting.row.key));

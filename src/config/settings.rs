@@ -312,6 +312,12 @@ pub static SETTINGS: &[SettingRow] = &[
     built("idle_timeout", &["CO_IDLE_TIMEOUT"], int(1, DAY),
         "Seconds of silence after which a model's stream counts as broken",
         |s, v| s.idle_timeout = v.seconds()).default("300").project(ProjectTrust::Always),
+    built("proxy", &["CO_PROXY"], Kind::Secret,
+        "Proxy to reach providers by, `http://HOST:PORT`, `NAME:PASSWORD@` may stand before the host; unset: the system's, as HTTPS_PROXY names it",
+        |s, v| s.proxy = v.secret()).project(ProjectTrust::Never),
+    built("ca_file", &["CO_CA_FILE"], Kind::Path,
+        "PEM file of certificates that are trusted beside the system's; unset: the system's alone",
+        |s, v| s.ca_file = v.path()).project(ProjectTrust::Never),
     // --- tools
     built("tool_output_limit", &["CO_TOOL_OUTPUT_LIMIT"], int(1_000, 10_000_000),
         "Bytes of a tool's output that the model reads; the rest goes to a file that it can read",

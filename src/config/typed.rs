@@ -54,6 +54,10 @@ pub struct Settings {
     pub connect_timeout: Duration,
     /// The longest silence of a model's stream.
     pub idle_timeout: Duration,
+    /// The proxy to use in place of the system's. It can hold a password.
+    pub proxy: Option<Secret>,
+    /// A PEM file of certificates that are trusted beside the system's.
+    pub ca_file: Option<PathBuf>,
     pub shell: ShellSettings,
     /// Bytes of one tool's output that the model reads; the rest is spilled to a file.
     pub tool_output_limit: usize,
@@ -193,6 +197,8 @@ impl Settings {
             tool_retries: 0,
             connect_timeout: Duration::ZERO,
             idle_timeout: Duration::ZERO,
+            proxy: None,
+            ca_file: None,
             shell: ShellSettings { timeout: Duration::ZERO, max_timeout: Duration::ZERO, env: Vec::new() },
             tool_output_limit: 0,
             data_dir: PathBuf::new(),

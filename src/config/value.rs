@@ -10,6 +10,7 @@ use toml_edit::Item;
 use super::problem::{Source, Wrong};
 use super::settings::{Kind, SettingRow};
 use super::typed::Secret;
+use crate::stdx::secrecy::shown_address;
 use crate::stdx::text;
 
 /// A checked value. Without `Debug`, as it may be a secret.
@@ -241,6 +242,7 @@ fn wrong(kind: Kind, raw: &Raw) -> Wrong {
             Kind::Secret,
             Raw::Text(_) | Raw::Integer(_) | Raw::Number(_) | Raw::Bool(_) | Raw::List(_) | Raw::Table(_),
         ) => "something else".to_owned(),
+        (Kind::Url, Raw::Text(text)) => words(&Raw::Text(shown_address(text))),
         (_, raw) => words(raw),
     };
     Wrong { got, expected: expected(kind), advice: advice(kind, raw) }

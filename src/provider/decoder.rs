@@ -43,6 +43,11 @@ pub trait Protocol: Clone + PartialEq + Send + 'static {
     /// One event's data.
     fn event(&mut self, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
+    /// The same with the value given away, for wires that keep large parts of it.
+    fn own_event(&mut self, data: Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        self.event(&data, out)
+    }
+
     /// `[DONE]`.
     fn done_sentinel(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
@@ -76,7 +81,7 @@ enum Framing {
     Unknown(Vec<u8>),
     Events(SseReader),
     Items(JsonItems),
-    /// One JSON value, or a page that somebody put in the way.
+    /// One JSON value.
     Whole(Vec<u8>),
 }
 
@@ -86,23 +91,39 @@ impl<P: Protocol> Decoder<P> {
     }
 
     /// Decides how the body is framed, once its first byte that says something is there.
-    fn frame(&mut self, bytes: &[u8]) {
+    fn frame(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
         match &mut self.framing {
             Framing::Events(reader) => reader.feed(bytes),
             Framing::Items(items) => items.feed(bytes),
-            Framing::Whole(body) => body.extend_from_slice(bytes),
+            Framing::Whole(body) => {
+                if body.len() + bytes.len() > MOST_HELD {
+                    return Err(malformed(format!(
+                        "the server sent one value of more than {MOST_HELD} bytes"
+                    )));
+                }
+                body.extend_from_slice(bytes);
+            }
             Framing::Unknown(start) => {
                 start.extend_from_slice(bytes);
                 let begun = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).trim_ascii_start();
                 let partial = BYTE_ORDER_MARK.starts_with(start);
-                let Some(first) = begun.first().filter(|_| !partial) else { return };
+                let Some(first) = begun.first().filter(|_| !partial) else {
+                    if begun.is_empty() && !partial {
+                        // Of white space without end one is kept: what follows is not the body's start.
+                        start.truncate(1);
+                        start.fill(b' ');
+                    }
+                    return Ok(());
+                };
                 self.framing = match (first, P::JSON) {
                     (b'{' | b'[', JsonBody::Events) => {
                         let mut items = JsonItems::default();
                         items.feed(begun);
                         Framing::Items(items)
                     }
-                    (b'{' | b'[', JsonBody::Reply) | (b'<', _) => Framing::Whole(begun.to_vec()),
+                    (b'{' | b'[', JsonBody::Reply) => Framing::Whole(begun.to_vec()),
+                    // A page has nothing more to say.
+                    (b'<', JsonBody::Events | JsonBody::Reply) => return Err(web_page()),
                     (_, JsonBody::Events | JsonBody::Reply) => {
                         let mut reader = SseReader::default();
                         reader.feed(start);
@@ -111,6 +132,7 @@ impl<P: Protocol> Decoder<P> {
                 };
             }
         }
+        Ok(())
     }
 
     fn drain(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
@@ -154,7 +176,7 @@ impl<P: Protocol> Decoder<P> {
             _ => {}
         }
         match serde_json::from_str::<Value>(data) {
-            Ok(value) => self.protocol.event(&value, out),
+            Ok(value) => self.protocol.own_event(value, out),
             Err(_) if event == Some("error") => Err(error_text(data)),
             Err(_) => Err(malformed(format!("the server sent an event that is no JSON: {}", quoted(data)))),
         }
@@ -189,7 +211,7 @@ impl<P: Protocol> StreamDecoder for Decoder<P> {
             let room = HEAD.saturating_sub(head.len()).min(bytes.len());
             head.extend_from_slice(bytes.get(..room).unwrap_or_default());
         }
-        self.frame(bytes);
+        self.frame(bytes)?;
         self.drain(out)
     }
 
@@ -231,6 +253,15 @@ impl<P: Protocol> StreamDecoder for Decoder<P> {
     fn seen(&self) -> Seen {
         self.protocol.seen()
     }
+
+    fn held(&self) -> usize {
+        let framed = match &self.framing {
+            Framing::Unknown(bytes) | Framing::Whole(bytes) => bytes.len(),
+            Framing::Events(reader) => reader.held(),
+            Framing::Items(items) => items.held(),
+        };
+        framed + self.head.as_ref().map_or(0, Vec::len)
+    }
 }
 
 /// Bytes as text, copied only where they are none.
@@ -242,17 +273,37 @@ fn text(bytes: Vec<u8>) -> String {
 fn foreign(body: &[u8]) -> ProviderError {
     let text = String::from_utf8_lossy(body);
     let text = text.trim();
-    let what = if text.starts_with('<') { "a web page" } else { "something that is no JSON" };
-    malformed(format!("the server sent {what}: {}", quoted(text)))
+    if text.starts_with('<') {
+        return web_page();
+    }
+    malformed(format!("the server sent something that is no JSON: {}", quoted(text)))
+}
+
+/// A page for people came: asking again brings the same page.
+pub fn web_page() -> ProviderError {
+    let mut error = malformed(
+        "a web page answered in place of the API: is there a login page of this network, or is the base URL wrong?",
+    );
+    error.should_retry = Some(false);
+    error
 }
 
 /// Whether a value is an error object rather than a reply.
 pub fn is_error(value: &Value) -> bool {
-    let named = value.get("error").is_some_and(|error| !error.is_null());
-    let typed = value.get("type").and_then(Value::as_str) == Some("error");
-    let wrapped =
-        value.as_array().and_then(|items| items.first()).is_some_and(|item| item.get("error").is_some());
-    named || typed || wrapped
+    match value {
+        Value::Object(fields) => fields.iter().any(|(key, value)| match key.as_str() {
+            "error" => !value.is_null(),
+            "type" => value.as_str() == Some("error"),
+            _ => false,
+        }),
+        Value::Array(items) => items.first().is_some_and(|item| item.get("error").is_some()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// A field of an object with few fields: looking at each is quicker than hashing the name.
+pub fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    value.as_object()?.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 fn error_text(text: &str) -> ProviderError {

@@ -56,6 +56,10 @@ pub enum ErrorClass {
     Server,
     /// Could not connect, connection reset.
     Network,
+    /// TLS could not be agreed on, or the certificate is not to be trusted.
+    Tls,
+    /// A proxy on the way refused.
+    Proxy,
     /// Nothing arrived for the idle time.
     Idle,
     /// The stream ended before the protocol's own end.
@@ -123,6 +127,8 @@ impl ProviderError {
             | ErrorClass::Permission
             | ErrorClass::NotFound
             | ErrorClass::Quota
+            | ErrorClass::Tls
+            | ErrorClass::Proxy
             | ErrorClass::Filtered => Recovery::Abort,
             ErrorClass::RateLimited
             | ErrorClass::Overloaded
@@ -149,6 +155,8 @@ impl ProviderError {
             | ErrorClass::Auth
             | ErrorClass::Permission
             | ErrorClass::NotFound
+            | ErrorClass::Tls
+            | ErrorClass::Proxy
             | ErrorClass::ContextOverflow
             | ErrorClass::Filtered => Fallback::Never,
             ErrorClass::Overloaded => Fallback::AfterOneRetry,
@@ -175,7 +183,12 @@ impl ProviderError {
     pub fn told(&self) -> String {
         let (words, said) = (self.class.words(), self.to_string());
         let ours = match self.class {
-            ErrorClass::Network | ErrorClass::Idle | ErrorClass::Truncated | ErrorClass::Malformed => true,
+            ErrorClass::Network
+            | ErrorClass::Idle
+            | ErrorClass::Truncated
+            | ErrorClass::Malformed
+            | ErrorClass::Tls
+            | ErrorClass::Proxy => true,
             ErrorClass::BadRequest
             | ErrorClass::Auth
             | ErrorClass::Billing
@@ -206,6 +219,12 @@ impl ProviderError {
             ErrorClass::RateLimited => return self.reset(),
             ErrorClass::Overloaded | ErrorClass::Server => {
                 "It mostly passes: send the prompt again later, or choose another model (/model or --model)."
+            }
+            ErrorClass::Tls => {
+                "Check this machine's clock and the base URL; name the PEM file of who signed it in `ca_file` if the server or the network has a certificate of its own."
+            }
+            ErrorClass::Proxy => {
+                "Check `proxy` or HTTPS_PROXY (http://NAME:PASSWORD@HOST:PORT); NO_PROXY names hosts that are reached without it."
             }
             ErrorClass::Network => "Check the network and the base URL (`co config` shows it), then send the prompt again.",
             ErrorClass::Idle => {
@@ -265,6 +284,8 @@ impl ErrorClass {
             Self::Overloaded => "the service is overloaded",
             Self::Server => "the service failed",
             Self::Network => "no connection",
+            Self::Tls => "no connection to be trusted",
+            Self::Proxy => "the proxy refused",
             Self::Idle => "nothing arrived",
             Self::Truncated => "the reply broke off",
             Self::ContextOverflow => "too long for the model",

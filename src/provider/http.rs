@@ -5,11 +5,18 @@
 //! wrong on the way into a [`ProviderError`]. A key never leaves it but in the request's header.
 //! Called by `app`, which gives it to the turn as a `Provider`.
 
+mod address;
+mod connects;
 mod exchange;
 mod get;
 mod key;
+mod network;
 mod notice;
+mod secrets;
+mod trouble;
 
+use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,11 +26,17 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio_util::sync::CancellationToken;
 use tracing::field::Empty;
 
-use self::exchange::Exchange;
+use self::connects::Connects;
+use self::exchange::{Exchange, Phase};
 pub use self::get::get_json;
 pub use self::key::{ApiKey, KeyHeader};
+pub use self::network::Network;
+use self::network::Via;
+use self::secrets::Secrets;
+use self::trouble::Place;
 use super::{ErrorClass, HttpRequest, ModelRequest, Provider, ProviderError, StreamEvent, WireCodec};
 use crate::stdx::clock::Clock;
+use crate::stdx::secrecy::names_a_secret;
 
 /// Where a model service is and how it is spoken to.
 #[derive(Clone)]
@@ -35,6 +48,9 @@ pub struct Endpoint {
     /// `None` where the service wants none (a local server).
     pub key: Option<ApiKey>,
     pub key_header: KeyHeader,
+    /// Sent with every request beside the key; they win over a codec's own.
+    pub headers: Vec<(String, String)>,
+    pub network: Network,
     pub timeouts: Timeouts,
 }
 
@@ -59,6 +75,12 @@ pub enum SetupError {
     BaseUrl { url: String, reason: String },
     #[error("the key holds characters that no key has; was it copied whole and without line ends?")]
     Key,
+    #[error("the header `{name}` cannot be sent: a name is letters, digits and -, a value one line of text")]
+    Header { name: String },
+    #[error("the setting `proxy` cannot be used: {reason}")]
+    Proxy { reason: String },
+    #[error("`ca_file` {path:?} {reason}")]
+    CaFile { path: PathBuf, reason: String },
     #[error("the HTTP client could not be started: {reason}")]
     Client { reason: String },
 }
@@ -67,49 +89,106 @@ pub enum SetupError {
 pub struct HttpProvider<W> {
     codec: Arc<W>,
     name: String,
-    base_url: String,
-    headers: HeaderMap,
+    route: Route,
     idle: Duration,
-    client: reqwest::Client,
     clock: Arc<dyn Clock>,
 }
 
 impl<W: WireCodec> HttpProvider<W> {
     /// Prepares connections to `endpoint`; nothing is sent yet. `clock` serves to read dates in `retry-after`.
     pub fn new(codec: W, endpoint: &Endpoint, clock: Arc<dyn Clock>) -> Result<Self, SetupError> {
-        let base_url = base(&endpoint.base_url)?;
+        let mut route = Route::to(endpoint, endpoint.timeouts.connect)?;
+        route.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        route.headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+        let (codec, name, idle) = (Arc::new(codec), endpoint.name.clone(), endpoint.timeouts.idle);
+        Ok(Self { codec, name, route, idle, clock })
+    }
+
+    fn request(&self, request: HttpRequest) -> Result<reqwest::RequestBuilder, ProviderError> {
+        let (url, headers) = self.route.towards(&request.path, &request.headers)?;
+        Ok(self.route.client.post(url).headers(headers).body(request.body))
+    }
+}
+
+/// What every request to one endpoint is sent with.
+struct Route {
+    base_url: reqwest::Url,
+    /// The key's, and those that belong to the kind of request.
+    headers: HeaderMap,
+    /// The person's own, which win over the codec's.
+    own_headers: HeaderMap,
+    client: reqwest::Client,
+    place: Arc<Place>,
+}
+
+impl Route {
+    fn to(endpoint: &Endpoint, connect: Duration) -> Result<Self, SetupError> {
+        let base_url = address::base(&endpoint.base_url)?;
         let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
         if let Some(key) = &endpoint.key {
             let (name, value) = key.header(endpoint.key_header).ok_or(SetupError::Key)?;
             headers.insert(name, value);
         }
-        let proxy = if is_loopback(&base_url) { Proxy::Never } else { Proxy::OfTheSystem };
-        let client = client(endpoint.timeouts.connect, proxy)?;
-        Ok(Self {
-            codec: Arc::new(codec),
-            name: endpoint.name.clone(),
-            base_url: base_url.as_str().trim_end_matches('/').to_owned(),
-            headers,
-            idle: endpoint.timeouts.idle,
-            client,
-            clock,
-        })
+        let own_headers = own_headers(&endpoint.headers)?;
+        let (via, connects) = (endpoint.network.via(&base_url)?, Connects::default());
+        let client = endpoint.network.client(connect, via.as_ref(), &connects)?;
+        let secrets = secrets(endpoint, via.as_ref());
+        let place = Arc::new(Place::new(&base_url, via.as_ref(), connect, secrets, connects));
+        Ok(Self { base_url, headers, own_headers, client, place })
     }
 
-    fn request(&self, request: HttpRequest) -> Result<reqwest::RequestBuilder, ProviderError> {
+    /// The address of a path, and the headers of one request to it.
+    fn towards(
+        &self,
+        path: &str,
+        more: &[(String, String)],
+    ) -> Result<(reqwest::Url, HeaderMap), ProviderError> {
         let mut headers = self.headers.clone();
-        for (name, value) in &request.headers {
+        for (name, value) in more {
             let pair = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
             let (name, value) = pair.ok_or_else(|| {
                 ProviderError::new(ErrorClass::BadRequest, format!("`{name}` is no header that can be sent"))
             })?;
             headers.insert(name, value);
         }
-        let url = join(&self.base_url, &request.path);
-        Ok(self.client.post(url).headers(headers).body(request.body))
+        for (name, value) in &self.own_headers {
+            headers.insert(name, value.clone());
+        }
+        Ok((address::join(&self.base_url, path), headers))
     }
+}
+
+/// The person's headers as they are sent; secret ones are marked, so that no library shows them.
+fn own_headers(headers: &[(String, String)]) -> Result<HeaderMap, SetupError> {
+    let mut own = HeaderMap::new();
+    for (name, value) in headers {
+        let pair = HeaderName::try_from(name.trim()).ok().zip(HeaderValue::try_from(value.trim()).ok());
+        let (key, mut value) = pair.ok_or_else(|| SetupError::Header { name: name.clone() })?;
+        value.set_sensitive(names_a_secret(name));
+        own.insert(key, value);
+    }
+    Ok(own)
+}
+
+/// All that this endpoint's requests hold and no error may repeat.
+fn secrets(endpoint: &Endpoint, via: Option<&Via>) -> Secrets {
+    let mut secrets = Secrets::default();
+    if let Some(key) = &endpoint.key {
+        key.hide_with(&mut secrets);
+    }
+    for (_, value) in endpoint.headers.iter().filter(|(name, _)| names_a_secret(name)) {
+        secrets.add(value.trim());
+        // `Bearer …`: the word before it is none.
+        secrets.add(value.trim().rsplit(' ').next().unwrap_or_default());
+    }
+    secrets.add_address(&endpoint.base_url);
+    for secret in endpoint.network.secrets() {
+        secrets.add(&secret);
+    }
+    if let Some(via) = via {
+        via.hide_with(&mut secrets);
+    }
+    secrets
 }
 
 impl<W: WireCodec> Provider for HttpProvider<W> {
@@ -134,130 +213,40 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
             error.r#type = Empty,
         );
         let prepared = self.codec.encode(&request).and_then(|encoded| self.request(encoded));
-        let codec = Arc::clone(&self.codec);
-        let exchange =
-            Exchange::new(prepared, codec, &request.model, self.idle, Arc::clone(&self.clock), span);
+        let decoder = self.codec.decoder(&request.model);
+        let exchange = Exchange {
+            codec: Arc::clone(&self.codec),
+            decoder,
+            phase: Phase::Prepared(Box::new(prepared)),
+            ready: VecDeque::new(),
+            idle: self.idle,
+            place: Arc::clone(&self.route.place),
+            clock: Arc::clone(&self.clock),
+            span,
+        };
         let stream = notice::noticing(exchange.into_stream(), Arc::clone(&self.codec), request);
         stream.take_until(cancel.cancelled_owned()).boxed()
     }
 }
 
-fn base(url: &str) -> Result<reqwest::Url, SetupError> {
-    let fail = |reason: &str| SetupError::BaseUrl { url: url.to_owned(), reason: reason.to_owned() };
-    let parsed = reqwest::Url::parse(url.trim()).map_err(|error| fail(&error.to_string()))?;
-    if !["http", "https"].contains(&parsed.scheme()) {
-        return Err(fail("it must begin with http:// or https://"));
-    }
-    if parsed.host_str().is_none_or(str::is_empty) {
-        return Err(fail("it names no host"));
-    }
-    Ok(parsed)
-}
-
-/// The address of a codec's path below a base URL, which people write with and without the version at its end. A base
-/// that ends with a publisher (Vertex) has its version further ahead.
-fn join(base: &str, path: &str) -> String {
-    let mut ends = base.rsplit('/');
-    let versioned = ends.next().is_some_and(is_version) || ends.next() == Some("publishers");
-    let (first, rest) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
-    if versioned && is_version(first) { format!("{base}/{rest}") } else { format!("{base}{path}") }
-}
-
-/// `v1`, `v1beta`, `v1beta1`.
-fn is_version(segment: &str) -> bool {
-    let digits = segment.strip_prefix('v').unwrap_or_default();
-    digits.starts_with(|first: char| first.is_ascii_digit())
-        && digits.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-}
-
-fn is_loopback(url: &reqwest::Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
 /// Whether connections may go through a proxy; what is on this machine is spoken to directly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proxy {
-    OfTheSystem,
     Never,
 }
 
-/// A client that follows no redirect: a key must not travel to another host unasked.
+/// A client for the search on this machine.
 pub(super) fn client(connect: Duration, proxy: Proxy) -> Result<reqwest::Client, SetupError> {
-    // Without a provider the TLS library panics; installing one twice is harmless.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = reqwest::Client::builder()
-        .connect_timeout(connect)
-        .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("co/", env!("CARGO_PKG_VERSION")));
-    let builder = match proxy {
-        Proxy::Never => builder.no_proxy(),
-        Proxy::OfTheSystem => builder,
-    };
-    builder.build().map_err(|error| SetupError::Client { reason: deepest(&error) })
+    match proxy {
+        Proxy::Never => Network::default().client(connect, None, &Connects::default()),
+    }
 }
 
 /// The innermost reason of an error: outer ones only say that something failed.
-pub(super) fn deepest(error: &dyn std::error::Error) -> String {
+fn deepest(error: &dyn std::error::Error) -> String {
     let mut inner = error;
     while let Some(source) = inner.source() {
         inner = source;
     }
     inner.to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_joined() {
-        let cases = [
-            ("https://api.anthropic.com", "/v1/messages", "https://api.anthropic.com/v1/messages"),
-            ("https://api.anthropic.com/v1", "/v1/messages", "https://api.anthropic.com/v1/messages"),
-            ("https://api.openai.com/v1", "/chat/completions", "https://api.openai.com/v1/chat/completions"),
-            (
-                "https://gemini.example",
-                "/v1beta/models/x:y?alt=sse",
-                "https://gemini.example/v1beta/models/x:y?alt=sse",
-            ),
-            (
-                "https://gemini.example/v1beta",
-                "/v1beta/models/x:y",
-                "https://gemini.example/v1beta/models/x:y",
-            ),
-            ("https://gemini.example/v1", "/v1beta/models/x:y", "https://gemini.example/v1/models/x:y"),
-            ("https://gemini.example/v1alpha", "/v1beta/models/x", "https://gemini.example/v1alpha/models/x"),
-            (
-                "https://v.example/v1beta1/projects/p/locations/l/publishers/google",
-                "/v1beta/models/x:y",
-                "https://v.example/v1beta1/projects/p/locations/l/publishers/google/models/x:y",
-            ),
-            (
-                "https://gateway.example/v1/account/anthropic",
-                "/v1/messages",
-                "https://gateway.example/v1/account/anthropic/v1/messages",
-            ),
-        ];
-        for (base, path, expected) in cases {
-            assert_eq!(join(base, path), expected);
-        }
-    }
-
-    #[test]
-    fn base_urls_are_checked() {
-        for (url, good) in [
-            ("https://api.openai.com/v1", true),
-            (" http://localhost:11434/v1\n", true),
-            ("localhost:11434", false),
-            ("ftp://x", false),
-            ("", false),
-            ("http://", false),
-        ] {
-            assert_eq!(base(url).is_ok(), good, "{url:?}");
-        }
-        let loopback = |url: &str| is_loopback(&base(url).unwrap());
-        assert!(loopback("http://127.0.0.1:1") && loopback("http://[::1]:1") && loopback("http://localhost"));
-        assert!(!loopback("https://api.openai.com"));
-    }
 }

@@ -18,6 +18,7 @@ pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
 
+pub mod fuzz;
 pub mod http;
 
 pub mod catalog;
@@ -231,6 +232,9 @@ pub trait StreamDecoder: Send + 'static {
 
     /// What the reply said of itself so far; also after an error, when no `Finished` tells it.
     fn seen(&self) -> Seen;
+
+    /// How many bytes wait to become events.
+    fn held(&self) -> usize;
 }
 
 /// What a reply said of itself so far: also after an error, when no `Finished` tells it.

@@ -5,6 +5,7 @@
 
 pub mod text;
 
+pub mod secrecy;
 pub mod sse;
 
 pub mod json_items;

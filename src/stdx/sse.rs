@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use memchr::{memchr, memchr2};
+
 /// The size at which an event is given up, in bytes: far above any reply, far below what hurts.
 pub const DEFAULT_LIMIT: usize = 16 * 1024 * 1024;
 
@@ -30,7 +32,12 @@ pub enum SseError {
 /// Reads one stream: [`feed`](Self::feed) what came, then take items until there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseReader {
-    lines: Lines,
+    /// The start of a line whose end has not come.
+    partial: Vec<u8>,
+    /// The last byte was a CR: a LF that follows belongs to it.
+    after_cr: bool,
+    /// A byte order mark can stand at the very start only.
+    begun: bool,
     event: Option<String>,
     data: Option<String>,
     items: VecDeque<SseItem>,
@@ -49,7 +56,9 @@ impl SseReader {
     #[must_use]
     pub fn with_limit(limit: usize) -> Self {
         Self {
-            lines: Lines::default(),
+            partial: Vec::new(),
+            after_cr: false,
+            begun: false,
             event: None,
             data: None,
             items: VecDeque::new(),
@@ -61,12 +70,18 @@ impl SseReader {
     /// Takes the next bytes of the stream. They may end anywhere, inside a character or between CR and LF.
     pub fn feed(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        while !self.failed {
-            match self.lines.next_line(&mut rest, self.limit) {
-                Ok(Some(line)) => self.line(&line),
-                Ok(None) => return,
-                Err(TooLong) => self.failed = true,
+        while !self.failed && !rest.is_empty() {
+            if std::mem::take(&mut self.after_cr) {
+                rest = rest.strip_prefix(b"\n").unwrap_or(rest);
             }
+            let Some(end) = memchr2(b'\n', b'\r', rest) else {
+                self.keep(rest);
+                return;
+            };
+            let (line, after) = rest.split_at(end);
+            self.after_cr = after.first() == Some(&b'\r');
+            rest = after.get(1..).unwrap_or_default();
+            self.end_line(line);
         }
     }
 
@@ -75,10 +90,52 @@ impl SseReader {
         if self.failed {
             return;
         }
-        if let Some(line) = self.lines.finish() {
-            self.line(&line);
+        if !self.partial.is_empty() {
+            self.end_line(b"");
         }
         self.dispatch();
+    }
+
+    /// How many bytes are held: of an event that is not whole, and of those that were not taken.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let item = |item: &SseItem| match item {
+            SseItem::Event { event, data } => event.as_ref().map_or(0, String::len) + data.len(),
+            SseItem::Comment => 0,
+            SseItem::ErrorField(text) => text.len(),
+        };
+        let open = [&self.event, &self.data].into_iter().flatten().map(String::len).sum::<usize>();
+        self.partial.len() + open + self.items.iter().map(item).sum::<usize>()
+    }
+
+    /// Keeps the start of a line.
+    fn keep(&mut self, bytes: &[u8]) {
+        if self.partial.len() + bytes.len() > self.limit {
+            self.failed = true;
+            return;
+        }
+        self.partial.extend_from_slice(bytes);
+    }
+
+    /// A line is whole with these bytes; only one that came in pieces is copied.
+    fn end_line(&mut self, rest: &[u8]) {
+        if !self.partial.is_empty() {
+            self.keep(rest);
+            let whole = std::mem::take(&mut self.partial);
+            if !self.failed {
+                self.first_or_later(&whole);
+            }
+        } else if rest.len() > self.limit {
+            self.failed = true;
+        } else {
+            self.first_or_later(rest);
+        }
+    }
+
+    fn first_or_later(&mut self, line: &[u8]) {
+        let first = !std::mem::replace(&mut self.begun, true);
+        let line = if first { line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line) } else { line };
+        self.line(line);
     }
 
     /// The next item in the order of the stream, or `None` until more is fed. After an error the same error returns
@@ -91,22 +148,28 @@ impl SseReader {
         }
     }
 
-    fn line(&mut self, line: &str) {
+    fn line(&mut self, line: &[u8]) {
         if line.is_empty() {
             self.dispatch();
             return;
         }
-        let (field, value) = match line.split_once(':') {
-            Some((field, value)) => (field, value.strip_prefix(' ').unwrap_or(value)),
-            None => (line, ""),
+        let (field, value) = match memchr(b':', line) {
+            Some(colon) => {
+                let (field, value) = line.split_at(colon);
+                let value = value.get(1..).unwrap_or_default();
+                (field, value.strip_prefix(b" ").unwrap_or(value))
+            }
+            None => (line, b"".as_slice()),
         };
+        let text = || String::from_utf8_lossy(value);
         match field {
-            "" => self.items.push_back(SseItem::Comment),
-            "event" => self.event = Some(value.to_owned()),
-            "data" => self.append(value),
-            "error" => {
+            b"" => self.items.push_back(SseItem::Comment),
+            b"event" => self.event = Some(text().into_owned()),
+            b"data" => self.append(&text()),
+            b"error" => {
+                let text = text().into_owned();
                 self.dispatch();
-                self.items.push_back(SseItem::ErrorField(value.to_owned()));
+                self.items.push_back(SseItem::ErrorField(text));
             }
             _ => {}
         }
@@ -128,74 +191,6 @@ impl SseReader {
         if let Some(data) = self.data.take() {
             self.items.push_back(SseItem::Event { event, data });
         }
-    }
-}
-
-struct TooLong;
-
-/// How many bytes are looked at in one go: without a way out of the loop it is done in vector registers.
-const STRIDE: usize = 64;
-
-/// Where the line ends.
-fn line_end(bytes: &[u8]) -> Option<usize> {
-    let is_end = |byte: &u8| (*byte == b'\n') | (*byte == b'\r');
-    let any = |piece: &[u8]| piece.iter().fold(false, |any, byte| any | is_end(byte));
-    let piece = bytes.chunks(STRIDE).position(any)?;
-    let start = piece * STRIDE;
-    let within = bytes.get(start..)?.iter().position(is_end)?;
-    Some(start + within)
-}
-
-/// Cuts bytes into lines that end in LF, CR or CRLF, and drops a byte order mark at the start.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Lines {
-    partial: Vec<u8>,
-    /// The last byte was a CR: a LF that follows belongs to it.
-    after_cr: bool,
-    begun: bool,
-}
-
-impl Lines {
-    /// The next complete line without its end; what it takes is removed from `rest`. `None` when `rest` is used up.
-    fn next_line(&mut self, rest: &mut &[u8], limit: usize) -> Result<Option<String>, TooLong> {
-        if self.after_cr && !rest.is_empty() {
-            self.after_cr = false;
-            *rest = rest.strip_prefix(b"\n").unwrap_or(rest);
-        }
-        let Some(end) = line_end(rest) else {
-            self.keep(rest, limit)?;
-            *rest = &[];
-            return Ok(None);
-        };
-        let (line, after) = rest.split_at(end);
-        self.keep(line, limit)?;
-        self.after_cr = after.first() == Some(&b'\r');
-        *rest = after.get(1..).unwrap_or_default();
-        Ok(Some(self.take()))
-    }
-
-    fn keep(&mut self, bytes: &[u8], limit: usize) -> Result<(), TooLong> {
-        if self.partial.len() + bytes.len() > limit {
-            return Err(TooLong);
-        }
-        self.partial.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn take(&mut self) -> String {
-        let bytes = std::mem::take(&mut self.partial);
-        let first = !std::mem::replace(&mut self.begun, true);
-        let bytes = match bytes.strip_prefix(b"\xEF\xBB\xBF") {
-            Some(line) if first => line.to_vec(),
-            Some(_) | None => bytes,
-        };
-        String::from_utf8(bytes)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-    }
-
-    /// The last line, if the stream did not end it.
-    fn finish(&mut self) -> Option<String> {
-        (!self.partial.is_empty()).then(|| self.take())
     }
 }
 

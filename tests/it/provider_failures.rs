@@ -18,7 +18,7 @@ use co::frontend::recording::RecordingFrontend;
 use co::history::{Limits, Record, TurnEnd};
 use co::message::{Message, StopKind, StopReason, Usage, UserPart};
 use co::provider::anthropic::Anthropic;
-use co::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Timeouts};
+use co::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Network, Timeouts};
 use co::provider::openai_chat::{OpenAiChat, Quirks};
 use co::provider::replay::parse_replies;
 use co::provider::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
@@ -74,6 +74,8 @@ fn http<C: WireCodec>(codec: C, url: &str, key_header: KeyHeader, idle: Duration
         base_url: url.to_owned(),
         key: ApiKey::new("sk-test"),
         key_header,
+        headers: Vec::new(),
+        network: Network::default(),
         timeouts: Timeouts { connect: Duration::from_secs(10), idle },
     };
     Arc::new(HttpProvider::new(codec, &endpoint, Arc::new(SystemClock)).unwrap())

@@ -43,6 +43,8 @@ fn provider(wire: Wire, base_url: &str, idle: Duration) -> Box<dyn Provider> {
         base_url: base_url.to_owned(),
         key: ApiKey::new("sk-test"),
         key_header,
+        headers: Vec::new(),
+        network: Default::default(),
         timeouts,
     };
     match wire {
@@ -223,7 +225,7 @@ async fn failures_are_typed() {
         ("error 529 overloaded_error busy", "", ErrorClass::Overloaded, Some(529), "busy"),
         ("text a\nerror 529 overloaded_error busy", "a", ErrorClass::Overloaded, None, "busy"),
         ("text a\ncut", "a", ErrorClass::Network, None, "the connection broke off"),
-        ("cut", "", ErrorClass::Network, None, "could not reach 127.0.0.1"),
+        ("cut", "", ErrorClass::Network, None, "the connection to 127.0.0.1"),
     ];
     for wire in WIRES {
         for (steps, said, class, status, words) in &cases {

@@ -290,43 +290,18 @@ fn bytes_near(wire: &'static str) -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![4 => near, 1 => proptest::collection::vec(any::<u8>(), 0..200)]
 }
 
-fn cut(bytes: &[u8], sizes: &[usize]) -> Vec<Vec<u8>> {
-    let mut chunks = Vec::new();
-    let mut rest = bytes;
-    for size in sizes {
-        let (chunk, after) = rest.split_at((*size).min(rest.len()));
-        chunks.push(chunk.to_vec());
-        rest = after;
-    }
-    chunks.push(rest.to_vec());
-    chunks
-}
-
-fn survives<C: WireCodec>(codec: &C, bytes: &[u8], sizes: &[usize]) {
-    let whole = decode(codec.decoder("asked"), [bytes]);
-    let chunks = cut(bytes, sizes);
-    let chunked = decode(codec.decoder("asked"), chunks.iter().map(Vec::as_slice));
-    assert_eq!(chunked, whole);
-    let finished = matches!(whole.0.last(), Some(StreamEvent::Finished { .. }));
-    assert_ne!(finished, whole.1.is_some(), "a reply is finished or failed: {whole:?}");
-    let refused = codec.classify(500, &RetryHeaders::default(), bytes);
-    assert!(!refused.message.trim().is_empty());
-}
-
 proptest! {
     #[test]
     fn any_bytes_end_well(
-        anthropic in bytes_near("anthropic"),
-        chat in bytes_near("openai_chat"),
-        responses in bytes_near("openai_responses"),
-        ollama in bytes_near("ollama"),
-        gemini in bytes_near("gemini"),
+        bytes in prop_oneof![
+            bytes_near("anthropic"),
+            bytes_near("openai_chat"),
+            bytes_near("openai_responses"),
+            bytes_near("gemini"),
+            bytes_near("ollama"),
+        ],
         sizes in proptest::collection::vec(1usize..80, 0..30),
     ) {
-        survives(&Anthropic, &anthropic, &sizes);
-        survives(&OpenAiChat::new(Quirks::OPENAI), &chat, &sizes);
-        survives(&OpenAiResponses, &responses, &sizes);
-        survives(&Ollama::default(), &ollama, &sizes);
-        survives(&Gemini, &gemini, &sizes);
+        co::provider::fuzz::check(&bytes, &sizes);
     }
 }

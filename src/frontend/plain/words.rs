@@ -228,6 +228,8 @@ pub(super) fn retry(
         | ErrorClass::Permission
         | ErrorClass::NotFound
         | ErrorClass::Quota
+        | ErrorClass::Tls
+        | ErrorClass::Proxy
         | ErrorClass::ContextOverflow
         | ErrorClass::Filtered
         | ErrorClass::BadReply

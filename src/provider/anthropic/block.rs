@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::message::Opaque;
-use crate::provider::decoder::Held;
+use crate::provider::decoder::{Held, field};
 use crate::provider::{ProviderError, StartKind, StreamEvent};
 
 /// An open block; `index` is the part's, dense from 0.
@@ -40,15 +40,20 @@ impl Block {
     /// Opens a block with the content it starts with.
     pub fn start(
         index: usize,
-        start: &Value,
+        mut start: Value,
         held: &mut Held,
         out: &mut Vec<StreamEvent>,
     ) -> Result<Self, ProviderError> {
+        held.add(weight(&start))?;
         let text = |key: &str| start.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (kind, content, said) = match start.get("type").and_then(Value::as_str) {
             Some("text") => {
-                let citations = start.get("citations").and_then(Value::as_array).cloned().unwrap_or_default();
-                (StartKind::Text, Content::Text { citations }, text("text"))
+                let said = text("text");
+                let citations = match start.get_mut("citations").map(Value::take) {
+                    Some(Value::Array(citations)) => citations,
+                    Some(_) | None => Vec::new(),
+                };
+                (StartKind::Text, Content::Text { citations }, said)
             }
             Some("thinking") => {
                 (StartKind::Thinking, Content::Thinking { signature: text("signature") }, text("thinking"))
@@ -58,11 +63,9 @@ impl Block {
                 (kind, call(start), String::new())
             }
             Some(_) | None => {
-                let data = start.clone();
-                (StartKind::Native, Content::Native { data, input: String::new() }, String::new())
+                (StartKind::Native, Content::Native { data: start, input: String::new() }, String::new())
             }
         };
-        held.add(weight(start))?;
         out.push(StreamEvent::PartStarted { index, kind });
         say(index, &said, out);
         Ok(Self { index, content })
@@ -82,8 +85,8 @@ impl Block {
         held: &mut Held,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
-        let kind = delta.get("type").and_then(Value::as_str).unwrap_or_default();
-        let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
+        let kind = field(delta, "type").and_then(Value::as_str).unwrap_or_default();
+        let text = |key: &str| field(delta, key).and_then(Value::as_str).unwrap_or_default();
         match (&mut self.content, kind) {
             (Content::Text { .. }, "text_delta") => say(self.index, text("text"), out),
             (Content::Text { citations }, "citations_delta") => {
@@ -144,8 +147,11 @@ impl Block {
     }
 }
 
-fn call(start: &Value) -> Content {
-    let mut fields = start.as_object().cloned().unwrap_or_default();
+fn call(start: Value) -> Content {
+    let mut fields = match start {
+        Value::Object(fields) => fields,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+    };
     let input = fields.shift_remove("input").unwrap_or_default();
     for known in ["type", "id", "name"] {
         fields.shift_remove(known);

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::WIRE;
 use super::block::Block;
 use crate::message::{Opaque, StopKind, StopReason, Usage};
-use crate::provider::decoder::{Held, Protocol, is_error, malformed, truncated};
+use crate::provider::decoder::{Held, Protocol, field, is_error, malformed, truncated};
 use crate::provider::{ProviderError, Seen, StartKind, StreamEvent, classify};
 
 /// The state of one reply.
@@ -82,7 +82,7 @@ impl MessagesProtocol {
     fn start_block(
         &mut self,
         at: u64,
-        start: &Value,
+        start: Value,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
         if self.named.is_none() {
@@ -185,22 +185,27 @@ impl MessagesProtocol {
 
 impl Protocol for MessagesProtocol {
     fn event(&mut self, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        if is_error(data) {
-            return Err(classify::classify_value(data));
+        self.own_event(data.clone(), out)
+    }
+
+    fn own_event(&mut self, mut data: Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        if is_error(&data) {
+            return Err(classify::classify_value(&data));
         }
-        let null = Value::Null;
-        let field = |key: &str| data.get(key).unwrap_or(&null);
-        let at = field("index").as_u64().unwrap_or(0);
-        match data.get("type").and_then(Value::as_str) {
-            Some("message_start") => self.message_start(field("message"), out)?,
-            Some("content_block_start") => self.start_block(at, field("content_block"), out)?,
+        let at = field(&data, "index").and_then(Value::as_u64).unwrap_or(0);
+        match field(&data, "type").and_then(Value::as_str) {
             Some("content_block_delta") => {
                 if let Some(block) = self.blocks.get_mut(&at) {
-                    block.delta(field("delta"), &mut self.held, out)?;
+                    block.delta(field(&data, "delta").unwrap_or(&Value::Null), &mut self.held, out)?;
                 }
             }
+            Some("message_start") => self.message_start(data.get("message").unwrap_or(&Value::Null), out)?,
+            Some("content_block_start") => {
+                let block = data.get_mut("content_block").map(Value::take).unwrap_or_default();
+                self.start_block(at, block, out)?;
+            }
             Some("content_block_stop") => self.stop_block(at, out),
-            Some("message_delta") => self.message_delta(data),
+            Some("message_delta") => self.message_delta(&data),
             Some("message_stop") if self.named.is_some() => self.complete(out),
             Some("message_stop") => return Err(truncated("the server ended its stream without a reply")),
             Some(_) => {}
@@ -229,7 +234,7 @@ impl Protocol for MessagesProtocol {
         };
         self.message_start(body, out)?;
         for (at, start) in (0u64..).zip(content) {
-            self.start_block(at, start, out)?;
+            self.start_block(at, start.clone(), out)?;
             self.stop_block(at, out);
         }
         // A whole message holds in itself what a stream says at its end.

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::stream::{self, Stream};
-use reqwest::Response;
-use reqwest::header::{HeaderMap, LOCATION};
+use reqwest::header::HeaderMap;
+use reqwest::{RequestBuilder, Response};
+use tokio::task::JoinHandle;
 use tracing::Span;
 
-use super::deepest;
+use super::trouble::{self, Place};
 use crate::provider::{ErrorClass, ProviderError, RetryHeaders, Seen, StreamDecoder, StreamEvent, WireCodec};
 use crate::stdx::clock::Clock;
 
@@ -23,40 +24,33 @@ const LONGEST_EXPLANATION: usize = 64 * 1024;
 /// Pieces that are read after the end, so that the connection can be used again.
 const LEFTOVERS: usize = 4;
 
+/// How long those are waited for.
+const LEFTOVERS_WAIT: Duration = Duration::from_secs(2);
+
 pub(super) struct Exchange<W: WireCodec> {
-    codec: Arc<W>,
-    decoder: W::Decoder,
-    phase: Phase,
+    pub codec: Arc<W>,
+    pub decoder: W::Decoder,
+    pub phase: Phase,
     /// Decoded and not yet said.
-    ready: VecDeque<StreamEvent>,
-    idle: Duration,
-    clock: Arc<dyn Clock>,
-    span: Span,
+    pub ready: VecDeque<StreamEvent>,
+    pub idle: Duration,
+    pub place: Arc<Place>,
+    pub clock: Arc<dyn Clock>,
+    pub span: Span,
 }
 
-enum Phase {
+pub(super) enum Phase {
     /// Boxed, because it is by far the largest.
-    Prepared(Box<Result<reqwest::RequestBuilder, ProviderError>>),
+    Prepared(Box<Result<RequestBuilder, ProviderError>>),
     Streaming(Response),
+    /// The reply is whole; what is left of the body is still read.
+    Ending(JoinHandle<()>),
     /// The connection is done with; this error is still to be said.
     Failed(ProviderError),
     Over,
 }
 
 impl<W: WireCodec> Exchange<W> {
-    pub fn new(
-        prepared: Result<reqwest::RequestBuilder, ProviderError>,
-        codec: Arc<W>,
-        model: &str,
-        idle: Duration,
-        clock: Arc<dyn Clock>,
-        span: Span,
-    ) -> Self {
-        let decoder = codec.decoder(model);
-        let phase = Phase::Prepared(Box::new(prepared));
-        Self { codec, decoder, phase, ready: VecDeque::new(), idle, clock, span }
-    }
-
     pub fn into_stream(self) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static {
         stream::unfold(self, |mut this| async move {
             let item = this.next().await?;
@@ -73,9 +67,15 @@ impl<W: WireCodec> Exchange<W> {
                 Phase::Prepared(request) => self.phase = self.open(*request).await,
                 Phase::Streaming(response) => self.phase = self.read(response).await,
                 Phase::Failed(error) => {
+                    let error = self.place.secrets.hide_in_error(error);
                     self.span.record("error.type", tracing::field::debug(error.class));
                     self.record();
                     return Some(Err(error));
+                }
+                Phase::Ending(rest) => {
+                    // A task that failed leaves a connection that is not used again, and nothing else.
+                    let _ = rest.await;
+                    return None;
                 }
                 Phase::Over => return None,
             }
@@ -83,24 +83,48 @@ impl<W: WireCodec> Exchange<W> {
     }
 
     /// Sends the request and looks at how it is answered.
-    async fn open(&mut self, request: Result<reqwest::RequestBuilder, ProviderError>) -> Phase {
-        let request = match request {
-            Ok(request) => request,
+    async fn open(&mut self, request: Result<RequestBuilder, ProviderError>) -> Phase {
+        let sent = match request {
+            Ok(request) => self.send(request).await,
             Err(error) => return Phase::Failed(error),
         };
-        let response = match tokio::time::timeout(self.idle, request.send()).await {
-            Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Phase::Failed(network(error)),
-            Err(_) => return Phase::Failed(self.silent()),
+        let response = match sent {
+            Ok(response) => response,
+            Err(error) => return Phase::Failed(error),
         };
         let status = response.status();
         if status.is_redirection() {
-            return Phase::Failed(redirected(&response));
+            return Phase::Failed(trouble::redirected(&response));
         }
         if !status.is_success() {
             return Phase::Failed(self.refused(response).await);
         }
-        Phase::Streaming(response)
+        match trouble::compressed(&response) {
+            Some(error) => Phase::Failed(error),
+            None => Phase::Streaming(response),
+        }
+    }
+
+    /// Sends the request; once more where the connection of an earlier one was used and turned out to be closed.
+    async fn send(&mut self, request: RequestBuilder) -> Result<Response, ProviderError> {
+        let again = request.try_clone();
+        let before = self.place.connects.count();
+        let error = match self.send_once(request).await? {
+            Ok(response) => return Ok(response),
+            Err(error) => error,
+        };
+        let was_kept = self.place.connects.count() == before;
+        match again.filter(|_| was_kept && trouble::was_closed(&error)) {
+            Some(again) => self.send_once(again).await?.map_err(|error| self.place.unreached(error)),
+            None => Err(self.place.unreached(error)),
+        }
+    }
+
+    async fn send_once(
+        &mut self,
+        request: RequestBuilder,
+    ) -> Result<Result<Response, reqwest::Error>, ProviderError> {
+        tokio::time::timeout(self.idle, request.send()).await.map_err(|_| self.silent())
     }
 
     /// Reads one piece of the stream.
@@ -110,8 +134,8 @@ impl<W: WireCodec> Exchange<W> {
             Ok(Ok(Some(bytes))) => {
                 let decoded = self.decoder.feed(&bytes, &mut events);
                 if ends(&events) {
-                    finish_connection(response);
-                    return self.decoded(events, decoded, Phase::Over);
+                    let rest = Phase::Ending(finish_connection(response));
+                    return self.decoded(events, decoded, rest);
                 }
                 self.decoded(events, decoded, Phase::Streaming(response))
             }
@@ -121,7 +145,7 @@ impl<W: WireCodec> Exchange<W> {
             }
             // A connection may be torn down roughly after a reply that was whole.
             Ok(Err(error)) => {
-                let decoded = self.decoder.finish(&mut events).map_err(|_| broken(error));
+                let decoded = self.decoder.finish(&mut events).map_err(|_| trouble::broken(&error));
                 self.decoded(events, decoded, Phase::Over)
             }
             Err(_) => {
@@ -150,10 +174,13 @@ impl<W: WireCodec> Exchange<W> {
 
     async fn refused(&mut self, response: Response) -> ProviderError {
         let status = response.status().as_u16();
+        if let Some(error) = self.place.in_the_way(status) {
+            return error;
+        }
         let headers = retry_headers(response.headers(), self.clock.as_ref());
         // A body that cannot be read explains nothing; the status still does.
         let body = self.body(response, LONGEST_EXPLANATION).await.unwrap_or_default();
-        self.codec.classify(status, &headers, &body)
+        self.codec.classify(status, &headers, &self.place.secrets.hide_in(body))
     }
 
     /// The body up to `limit` bytes; what follows is not read.
@@ -166,7 +193,7 @@ impl<W: WireCodec> Exchange<W> {
                     body.extend_from_slice(bytes.get(..room).unwrap_or_default());
                 }
                 Ok(Ok(None)) => break,
-                Ok(Err(error)) => return Err(broken(error)),
+                Ok(Err(error)) => return Err(trouble::broken(&error)),
                 Err(_) => return Err(self.silent()),
             }
         }
@@ -199,47 +226,26 @@ fn ends(events: &[StreamEvent]) -> bool {
     matches!(events.last(), Some(StreamEvent::Finished { .. }))
 }
 
-/// Reads what has already come after the end, so that the connection returns to the pool.
-fn finish_connection(mut response: Response) {
-    for _ in 0..LEFTOVERS {
-        match response.chunk().now_or_never() {
-            Some(Ok(Some(_))) => {}
-            Some(Ok(None) | Err(_)) | None => return,
+/// Reads what comes after the end, so that the connection returns to the pool. Goes on by itself where nobody waits.
+fn finish_connection(mut response: Response) -> JoinHandle<()> {
+    let rest = async move {
+        for _ in 0..LEFTOVERS {
+            if !matches!(response.chunk().await, Ok(Some(_))) {
+                return;
+            }
         }
-    }
+    };
+    let mut rest = Box::pin(tokio::time::timeout(LEFTOVERS_WAIT, rest));
+    // Mostly all has come, and the next request must find the connection.
+    let done = (&mut rest).now_or_never().is_some();
+    tokio::spawn(async move {
+        if !done {
+            // What takes longer is closed, and the next request opens another connection.
+            let _ = rest.await;
+        }
+    })
 }
 
 fn retry_headers(headers: &HeaderMap, clock: &dyn Clock) -> RetryHeaders {
     RetryHeaders::read(clock.now(), |name| headers.get(name).and_then(|value| value.to_str().ok()))
-}
-
-pub(super) fn redirected(response: &Response) -> ProviderError {
-    let to = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
-    let mut error = ProviderError::new(
-        ErrorClass::NotFound,
-        format!("the server redirects to {to}; redirects are not followed, set the base URL to where it is"),
-    );
-    error.status = Some(response.status().as_u16());
-    error
-}
-
-/// The request did not get through.
-pub(super) fn network(error: reqwest::Error) -> ProviderError {
-    let host = error.url().map(|url| url.host_str().unwrap_or_default().to_owned());
-    let port = error.url().and_then(reqwest::Url::port).map_or(String::new(), |port| format!(":{port}"));
-    let to = host.map_or_else(|| "the server".to_owned(), |host| format!("{host}{port}"));
-    let timed_out = error.is_timeout();
-    let reason = deepest(&error.without_url());
-    let message = if timed_out {
-        format!("connecting to {to} took too long")
-    } else {
-        format!("could not reach {to}: {reason}")
-    };
-    ProviderError::new(ErrorClass::Network, message)
-}
-
-/// The connection broke while the reply came.
-pub(super) fn broken(error: reqwest::Error) -> ProviderError {
-    let reason = deepest(&error.without_url());
-    ProviderError::new(ErrorClass::Network, format!("the connection broke off: {reason}"))
 }

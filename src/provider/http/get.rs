@@ -6,12 +6,13 @@
 
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, HeaderValue};
 use serde_json::Value;
 
-use super::exchange::{broken, network, redirected};
-use super::{Endpoint, Proxy, base, client, is_loopback, join};
+use super::trouble::{broken, redirected};
+use super::{Endpoint, Route};
 use crate::provider::classify::{classify_reply, classify_value};
+use crate::provider::decoder::web_page;
 use crate::provider::{ErrorClass, ProviderError, RetryHeaders};
 
 /// The longest answer that is read, in bytes: the longest list known is a tenth of it.
@@ -25,55 +26,36 @@ pub async fn get_json(
     headers: &[(&str, &str)],
     patience: Duration,
 ) -> Result<Value, ProviderError> {
-    let request = request(endpoint, path, headers, patience)?;
-    let Ok(answered) = tokio::time::timeout(patience, answer(request)).await else {
-        let seconds = patience.as_secs_f32();
-        return Err(ProviderError::new(ErrorClass::Idle, format!("no answer within {seconds} s")));
-    };
-    let (status, body) = answered?;
-    if !(200..300).contains(&status) {
-        return Err(classify_reply(status, &RetryHeaders::default(), &body));
-    }
-    read(&body)
-}
-
-fn request(
-    endpoint: &Endpoint,
-    path: &str,
-    headers: &[(&str, &str)],
-    patience: Duration,
-) -> Result<reqwest::RequestBuilder, ProviderError> {
     let unusable = |reason: String| ProviderError::new(ErrorClass::BadRequest, reason);
-    let base_url = base(&endpoint.base_url).map_err(|error| unusable(error.to_string()))?;
-    let mut all = HeaderMap::new();
-    all.insert(ACCEPT, HeaderValue::from_static("application/json"));
-    for (name, value) in headers {
-        let pair = HeaderName::try_from(*name).ok().zip(HeaderValue::try_from(*value).ok());
-        let (name, value) =
-            pair.ok_or_else(|| unusable(format!("`{name}` is no header that can be sent")))?;
-        all.insert(name, value);
-    }
-    if let Some(key) = &endpoint.key {
-        let header = key.header(endpoint.key_header);
-        let (name, value) = header.ok_or_else(|| unusable(super::SetupError::Key.to_string()))?;
-        all.insert(name, value);
-    }
-    let proxy = if is_loopback(&base_url) { Proxy::Never } else { Proxy::OfTheSystem };
-    let client = client(endpoint.timeouts.connect.min(patience), proxy)
-        .map_err(|error| unusable(error.to_string()))?;
-    let url = join(base_url.as_str().trim_end_matches('/'), path);
-    Ok(client.get(url).headers(all))
+    let connect = endpoint.timeouts.connect.min(patience);
+    let mut route = Route::to(endpoint, connect).map_err(|error| unusable(error.to_string()))?;
+    route.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    let more: Vec<(String, String)> =
+        headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let (url, headers) = route.towards(path, &more)?;
+    let request = route.client.get(url).headers(headers);
+    let answered = match tokio::time::timeout(patience, answer(&route, request)).await {
+        Ok(answered) => answered.and_then(|(status, body)| understood(status, &body)),
+        Err(_) => {
+            let seconds = patience.as_secs_f32();
+            Err(ProviderError::new(ErrorClass::Idle, format!("no answer within {seconds} s")))
+        }
+    };
+    answered.map_err(|error| route.place.secrets.hide_in_error(error))
 }
 
 /// The status and the body of an answer that is no redirect.
-async fn answer(request: reqwest::RequestBuilder) -> Result<(u16, Vec<u8>), ProviderError> {
-    let mut response = request.send().await.map_err(network)?;
+async fn answer(route: &Route, request: reqwest::RequestBuilder) -> Result<(u16, Vec<u8>), ProviderError> {
+    let mut response = request.send().await.map_err(|error| route.place.unreached(error))?;
     let status = response.status();
     if status.is_redirection() {
         return Err(redirected(&response));
     }
+    if let Some(error) = route.place.in_the_way(status.as_u16()) {
+        return Err(error);
+    }
     let mut body = Vec::new();
-    while let Some(bytes) = response.chunk().await.map_err(broken)? {
+    while let Some(bytes) = response.chunk().await.map_err(|error| broken(&error))? {
         body.extend_from_slice(&bytes);
         if body.len() > LONGEST_ANSWER {
             let most = LONGEST_ANSWER / 1024 / 1024;
@@ -86,14 +68,19 @@ async fn answer(request: reqwest::RequestBuilder) -> Result<(u16, Vec<u8>), Prov
     Ok((status.as_u16(), body))
 }
 
+fn understood(status: u16, body: &[u8]) -> Result<Value, ProviderError> {
+    if (200..300).contains(&status) {
+        return read(body);
+    }
+    Err(classify_reply(status, &RetryHeaders::default(), body))
+}
+
 fn read(body: &[u8]) -> Result<Value, ProviderError> {
     let malformed = |message: &str| Err(ProviderError::new(ErrorClass::Malformed, message));
     match serde_json::from_slice::<Value>(body) {
         Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) => Err(classify_value(&value)),
         Ok(value) => Ok(value),
-        Err(_) if body.trim_ascii_start().first() == Some(&b'<') => malformed(
-            "a web page came in place of JSON: the address is not that of an API, or a sign-in page is in between",
-        ),
+        Err(_) if body.trim_ascii_start().first() == Some(&b'<') => Err(web_page()),
         Err(_) => malformed("what came is not JSON: the address is not that of an API"),
     }
 }
@@ -102,7 +89,7 @@ fn read(body: &[u8]) -> Result<Value, ProviderError> {
 mod tests {
     use serde_json::json;
 
-    use super::super::{ApiKey, KeyHeader, Timeouts};
+    use super::super::{ApiKey, KeyHeader, Network, Timeouts};
     use super::*;
     use crate::provider::replay::server::{Page, Plan, ReplayServer};
 
@@ -114,6 +101,8 @@ mod tests {
             base_url,
             key: ApiKey::new("sk-secret"),
             key_header: KeyHeader::Bearer,
+            headers: Vec::new(),
+            network: Network::default(),
             timeouts: Timeouts::default(),
         }
     }

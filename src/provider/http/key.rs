@@ -2,6 +2,8 @@
 
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
+use super::secrets::Secrets;
+
 /// A secret. It has no `Debug`, no `Display` and no serialisation, so it cannot reach a log, a record or a screen.
 #[derive(Clone)]
 pub struct ApiKey(String);
@@ -13,6 +15,10 @@ pub enum KeyHeader {
     Bearer,
     /// `x-api-key: …` (Anthropic)
     XApiKey,
+    /// `x-goog-api-key: …` (Gemini)
+    XGoogApiKey,
+    /// `api-key: …` (Azure)
+    ApiKey,
 }
 
 impl ApiKey {
@@ -22,11 +28,18 @@ impl ApiKey {
         (!key.is_empty()).then(|| Self(key.to_owned()))
     }
 
+    /// Names it to those who take secrets out of errors.
+    pub(super) fn hide_with(&self, secrets: &mut Secrets) {
+        secrets.add(&self.0);
+    }
+
     /// The header to send. `None` where the key holds what no header can.
     pub(super) fn header(&self, header: KeyHeader) -> Option<(HeaderName, HeaderValue)> {
         let (name, text) = match header {
             KeyHeader::Bearer => (AUTHORIZATION, format!("Bearer {}", self.0)),
             KeyHeader::XApiKey => (HeaderName::from_static("x-api-key"), self.0.clone()),
+            KeyHeader::XGoogApiKey => (HeaderName::from_static("x-goog-api-key"), self.0.clone()),
+            KeyHeader::ApiKey => (HeaderName::from_static("api-key"), self.0.clone()),
         };
         let mut value = HeaderValue::try_from(text).ok()?;
         value.set_sensitive(true);
@@ -43,6 +56,8 @@ mod tests {
         let cases = [
             (" sk-1\n", KeyHeader::Bearer, Some("authorization: Bearer sk-1")),
             ("sk-1", KeyHeader::XApiKey, Some("x-api-key: sk-1")),
+            ("sk-1", KeyHeader::XGoogApiKey, Some("x-goog-api-key: sk-1")),
+            ("sk-1", KeyHeader::ApiKey, Some("api-key: sk-1")),
             ("sk\n1", KeyHeader::Bearer, None),
             ("sk\u{1}1", KeyHeader::XApiKey, None),
         ];

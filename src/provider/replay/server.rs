@@ -1,8 +1,8 @@
 //! A model service on loopback: scripted replies in either wire's own bytes, or recordings as they are.
 //!
 //! For tests of the HTTP shell and of the whole binary. It speaks plain HTTP/1.1, checks every request as a real
-//! service would, never sleeps, and closes each connection after its answer. Moments are held by gates, which the
-//! process that runs it opens directly, and any other process over `/control/…`:
+//! service would, never sleeps, and keeps a connection for the next model request where nothing was cut. Moments are
+//! held by gates, which the process that runs it opens directly, and any other process over `/control/…`:
 //! `POST /control/release/NAME` opens a gate, `GET /control/reached/NAME` answers when somebody stands at it,
 //! `GET /control/log` gives what happened so far, one line each (also appended to a file, where one is named).
 
@@ -89,6 +89,7 @@ struct State {
     requests: Vec<Captured>,
     checker: Checker,
     findings: Vec<String>,
+    connections: usize,
 }
 
 impl ReplayServer {
@@ -107,6 +108,7 @@ impl ReplayServer {
                 requests: Vec::new(),
                 checker: Checker::default(),
                 findings: Vec::new(),
+                connections: 0,
             }),
             gate: ReplayGate::new(),
             log: watch::Sender::new(Vec::new()),
@@ -147,6 +149,11 @@ impl ReplayServer {
         self.shared.lock().findings.clone()
     }
 
+    /// How many connections were accepted so far.
+    pub fn connections(&self) -> usize {
+        self.shared.lock().connections
+    }
+
     /// What happened so far: `request N PATH`, `gate NAME`, `sent N` (the answer is out), `gone N` (the client went
     /// away before), `refused N FINDING`.
     pub fn log(&self) -> Vec<String> {
@@ -185,6 +192,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, running: Cancellatio
             () = running.cancelled() => return,
         };
         let Ok((stream, _)) = accepted else { continue };
+        shared.lock().connections += 1;
         let (shared, running) = (Arc::clone(&shared), running.clone());
         tokio::spawn(async move {
             tokio::select! {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use co::message::{CallId, Message, ReturnStatus, StopKind, ToolReturn};
 use co::provider::anthropic::Anthropic;
 use co::provider::gemini::Gemini;
-use co::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Timeouts};
+use co::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Network, Timeouts};
 use co::provider::openai_chat::{OpenAiChat, Quirks};
 use co::provider::openai_responses::OpenAiResponses;
 use co::provider::{ModelRequest, Provider, Seen, ToolChoice, ToolSchema};
@@ -40,6 +40,8 @@ impl Wire {
             base_url: format!("{url}{path}"),
             key: ApiKey::new(KEY),
             key_header,
+            headers: Vec::new(),
+            network: Network::default(),
             timeouts: Timeouts::default(),
         };
         match self {
@@ -55,7 +57,7 @@ impl Wire {
                 Box::new(HttpProvider::new(Anthropic, &endpoint("", KeyHeader::XApiKey), clock).unwrap())
             }
             Self::Gemini => {
-                Box::new(HttpProvider::new(Gemini, &endpoint("", KeyHeader::Bearer), clock).unwrap())
+                Box::new(HttpProvider::new(Gemini, &endpoint("", KeyHeader::XGoogApiKey), clock).unwrap())
             }
         }
     }

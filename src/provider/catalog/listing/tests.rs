@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::provider::http::{ApiKey, KeyHeader, Timeouts};
+use crate::provider::http::{ApiKey, KeyHeader, Network, Timeouts};
 use crate::provider::replay::server::{Page, Plan, ReplayServer};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -20,6 +20,8 @@ async fn listed(form: ListForm, path: &str, pages: Vec<Page>) -> Result<Vec<Stri
         base_url: server.url(),
         key: ApiKey::new("k"),
         key_header: KeyHeader::Bearer,
+        headers: Vec::new(),
+        network: Network::default(),
         timeouts: Timeouts::default(),
     };
     let models = list(&ListEndpoint { endpoint, path: path.to_owned(), form }, LONG).await?;

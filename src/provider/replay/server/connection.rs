@@ -1,4 +1,4 @@
-//! One connection: reads a request, answers it, closes.
+//! One connection: reads requests and answers them, until one is cut, is for a page, or the client goes away.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -13,6 +13,9 @@ const LONGEST_HEAD: usize = 64 * 1024;
 
 /// The longest request body, in bytes.
 const LONGEST_BODY: usize = 64 * 1024 * 1024;
+
+/// What ends a body.
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 /// The wire that a path belongs to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,38 +51,63 @@ impl Wire {
     }
 }
 
-/// Whether the answer came through.
+/// What became of an answer.
 enum Sent {
     All,
+    /// All that there is of it, which is not its end.
+    Cut,
     /// The client went away.
     Gone,
 }
 
-pub async fn serve(mut stream: TcpStream, shared: &Shared) {
-    let Some(request) = read(&mut stream).await else { return };
-    match Wire::of(&request.path).filter(|_| request.method == "POST") {
-        Some(wire) => model_request(&mut stream, shared, request, wire).await,
-        None => {
-            let (status, kind, body) = page(shared, &request).await;
-            let answer =
-                Answer { head: Some(Head::new(status, kind)), frames: vec![Frame::Send(body.into_bytes())] };
-            // Nobody waits to hear whether a page came through.
-            let _ = send(&mut stream, shared, answer).await;
+/// Whether a connection goes on after an answer.
+#[derive(Clone, Copy, PartialEq)]
+enum After {
+    Kept,
+    Closed,
+}
+
+impl After {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Kept => "keep-alive",
+            Self::Closed => "close",
         }
     }
 }
 
-async fn model_request(stream: &mut TcpStream, shared: &Shared, request: Captured, wire: Wire) {
+pub async fn serve(mut stream: TcpStream, shared: &Shared) {
+    while let Some(request) = read(&mut stream).await {
+        match Wire::of(&request.path).filter(|_| request.method == "POST") {
+            Some(wire) => match model_request(&mut stream, shared, request, wire).await {
+                Sent::All => {}
+                Sent::Cut | Sent::Gone => return,
+            },
+            None => {
+                let (status, kind, body) = page(shared, &request).await;
+                let frames = vec![Frame::Send(body.into_bytes())];
+                let answer = Answer { head: Some(Head::new(status, kind)), frames };
+                // Nobody waits to hear whether a page came through.
+                let _ = send(&mut stream, shared, answer, After::Closed).await;
+                return;
+            }
+        }
+    }
+}
+
+async fn model_request(stream: &mut TcpStream, shared: &Shared, request: Captured, wire: Wire) -> Sent {
     let path = request.path.clone();
     let (number, answer, finding) = take(shared, request, wire);
     shared.note(format!("request {number} {path}"));
     if let Some(finding) = finding {
         shared.note(format!("refused {number} {finding}"));
     }
-    match send(stream, shared, answer).await {
-        Sent::All => shared.note(format!("sent {number}")),
+    let sent = send(stream, shared, answer, After::Kept).await;
+    match sent {
+        Sent::All | Sent::Cut => shared.note(format!("sent {number}")),
         Sent::Gone => shared.note(format!("gone {number}")),
     }
+    sent
 }
 
 /// Notes the request, checks it, and takes the next answer if it is good.
@@ -185,36 +213,38 @@ async fn page(shared: &Shared, request: &Captured) -> (u16, &'static str, String
 }
 
 /// Sends an answer; its body is chunked, so that a cut is seen as one.
-async fn send(stream: &mut TcpStream, shared: &Shared, answer: Answer) -> Sent {
-    let mut head = answer.head;
-    for frame in answer.frames {
+async fn send(stream: &mut TcpStream, shared: &Shared, answer: Answer, after: After) -> Sent {
+    let mut head = answer.head.map(|head| (head, after));
+    let mut frames = answer.frames.into_iter().peekable();
+    while let Some(frame) = frames.next() {
+        // The end comes with what is before it, as from most servers.
+        let end = if frames.peek().is_none() { LAST_CHUNK } else { b"" };
         let sent = match frame {
             Frame::Gate(name) => {
                 shared.note(format!("gate {name}"));
                 if !waits(stream, shared.gate.pass(&name)).await {
                     return Sent::Gone;
                 }
-                continue;
+                write(stream, &mut head, &[], 0, end).await
             }
             Frame::Hang => {
                 waits(stream, std::future::pending()).await;
                 return Sent::Gone;
             }
             // Dropping the stream without the last chunk is what a cut looks like.
-            Frame::Cut => return Sent::All,
-            Frame::Send(bytes) => write(stream, &mut head, &bytes, 1).await,
-            Frame::Repeat { bytes, times } => write(stream, &mut head, &bytes, times).await,
+            Frame::Cut => return Sent::Cut,
+            Frame::Send(bytes) => write(stream, &mut head, &bytes, 1, end).await,
+            Frame::Repeat { bytes, times } => write(stream, &mut head, &bytes, times, end).await,
         };
         if sent.is_err() {
             return Sent::Gone;
         }
     }
-    let last = async {
-        write_head(stream, &mut head).await?;
-        stream.write_all(b"0\r\n\r\n").await?;
-        stream.shutdown().await
+    let closed = match after {
+        After::Kept => Ok(()),
+        After::Closed => stream.shutdown().await,
     };
-    if last.await.is_err() { Sent::Gone } else { Sent::All }
+    if closed.is_err() { Sent::Gone } else { Sent::All }
 }
 
 /// Waits for something while the client is there; false when it went away.
@@ -227,32 +257,41 @@ async fn waits(stream: &mut TcpStream, something: impl Future<Output = ()>) -> b
     }
 }
 
+/// Writes the same bytes many times, each in a chunk of its own, and `end` with the last.
 async fn write(
     stream: &mut TcpStream,
-    head: &mut Option<Head>,
+    head: &mut Option<(Head, After)>,
     bytes: &[u8],
     times: usize,
+    end: &[u8],
 ) -> std::io::Result<()> {
+    if times == 0 && end.is_empty() {
+        return Ok(());
+    }
     write_head(stream, head).await?;
-    for _ in 0..times {
-        if bytes.is_empty() {
-            continue;
-        }
+    let times = if bytes.is_empty() { 0 } else { times };
+    for left in (0..times).rev() {
         let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
         chunk.extend_from_slice(bytes);
         chunk.extend_from_slice(b"\r\n");
+        if left == 0 {
+            chunk.extend_from_slice(end);
+        }
         stream.write_all(&chunk).await?;
+    }
+    if times == 0 {
+        stream.write_all(end).await?;
     }
     stream.flush().await
 }
 
-async fn write_head(stream: &mut TcpStream, head: &mut Option<Head>) -> std::io::Result<()> {
-    let Some(head) = head.take() else { return Ok(()) };
+async fn write_head(stream: &mut TcpStream, head: &mut Option<(Head, After)>) -> std::io::Result<()> {
+    let Some((head, after)) = head.take() else { return Ok(()) };
     let mut text = format!("HTTP/1.1 {} Replayed\r\n", head.status);
     for (name, value) in &head.headers {
         text.push_str(&format!("{name}: {value}\r\n"));
     }
-    text.push_str("transfer-encoding: chunked\r\nconnection: close\r\n\r\n");
+    text.push_str(&format!("transfer-encoding: chunked\r\nconnection: {}\r\n\r\n", after.word()));
     stream.write_all(text.as_bytes()).await
 }
 

@@ -1,0 +1,49 @@
+//! Counts the connections that a client opens: a request for which none was opened went over one that was there
+//! before, and may have found it dead.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use tower_layer::Layer;
+use tower_service::Service;
+
+/// Connections begun so far, shared with the client that begins them.
+#[derive(Clone, Default)]
+pub(super) struct Connects(Arc<AtomicUsize>);
+
+impl Connects {
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl<S> Layer<S> for Connects {
+    type Service = Counted<S>;
+
+    fn layer(&self, inner: S) -> Counted<S> {
+        Counted { inner, connects: self.clone() }
+    }
+}
+
+/// A connector that is counted.
+#[derive(Clone)]
+pub(super) struct Counted<S> {
+    inner: S,
+    connects: Connects,
+}
+
+impl<S: Service<R>, R> Service<R> for Counted<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, to: R) -> S::Future {
+        self.connects.0.fetch_add(1, Ordering::SeqCst);
+        self.inner.call(to)
+    }
+}

@@ -1,0 +1,222 @@
+//! The way to a server: directly or through a proxy, and whose certificates are believed.
+//!
+//! What is on this machine is always spoken to directly. The `proxy` setting goes before what the system says;
+//! `NO_PROXY` holds for both. Called by the HTTP shell.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use reqwest::Url;
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+use super::connects::Connects;
+use super::secrets::Secrets;
+use super::{SetupError, address, deepest};
+
+/// What the person says of the way, beside what the system says. Has no `Debug`: a proxy's address can hold a password.
+#[derive(Clone, Default)]
+pub struct Network {
+    /// `http://HOST:PORT`, a name and a password may stand before the host; `None` = the system's.
+    pub proxy: Option<String>,
+    /// A PEM file of certificates that are believed beside the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// A proxy that a server is reached through.
+pub(super) struct Via {
+    intercept: Intercept,
+    /// `host:port`.
+    pub shown: String,
+}
+
+impl Via {
+    /// Whether it was given a name and a password.
+    pub fn has_credentials(&self) -> bool {
+        self.intercept.basic_auth().is_some()
+    }
+
+    /// Names its password, as it is and as it is sent, to those who take secrets out of errors.
+    pub fn hide_with(&self, secrets: &mut Secrets) {
+        let sent = self.intercept.basic_auth().and_then(|value| value.to_str().ok());
+        let Some(pair) = sent.and_then(|value| value.strip_prefix("Basic ")) else { return };
+        secrets.add(pair);
+        let decoded = STANDARD.decode(pair).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        if let Some((_, password)) = decoded.as_deref().and_then(|pair| pair.split_once(':')) {
+            secrets.add(password);
+        }
+    }
+}
+
+impl Network {
+    /// What nothing may repeat of this.
+    pub fn secrets(&self) -> Vec<String> {
+        let mut secrets = Secrets::default();
+        if let Some(proxy) = self.proxy.as_deref().map(str::trim) {
+            secrets.add_address(proxy);
+            secrets.add_address(&format!("http://{proxy}"));
+        }
+        secrets.into_list()
+    }
+
+    /// The proxy for this address, if it is reached through one.
+    pub(super) fn via(&self, url: &Url) -> Result<Option<Via>, SetupError> {
+        if address::is_loopback(url) {
+            return Ok(None);
+        }
+        let matcher = match &self.proxy {
+            Some(proxy) => Matcher::builder().all(checked(proxy)?).no(no_proxy()).build(),
+            None => Matcher::from_system(),
+        };
+        let Some(intercept) = url.as_str().parse().ok().and_then(|to| matcher.intercept(&to)) else {
+            return Ok(None);
+        };
+        let uri = intercept.uri();
+        if !matches!(uri.scheme_str(), Some("http" | "https")) {
+            return Err(proxy_error("only http:// and https:// proxies can be used"));
+        }
+        let host = uri.host().unwrap_or_default();
+        let shown = uri.port_u16().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        Ok(Some(Via { intercept, shown }))
+    }
+
+    /// A client for one address. It follows no redirect: a key must not travel to another host unasked.
+    pub(super) fn client(
+        &self,
+        connect: Duration,
+        via: Option<&Via>,
+        connects: &Connects,
+    ) -> Result<reqwest::Client, SetupError> {
+        // Without a provider the TLS library panics; installing one twice is harmless.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = reqwest::Client::builder()
+            .connect_timeout(connect)
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("co/", env!("CARGO_PKG_VERSION")))
+            .connector_layer(connects.clone())
+            .no_proxy();
+        if let Some(via) = via {
+            builder = builder.proxy(proxy(&via.intercept)?);
+        }
+        if let Some(path) = &self.ca_file {
+            builder = builder.tls_certs_merge(certificates(path)?);
+        }
+        builder.build().map_err(|error| SetupError::Client { reason: deepest(&error) })
+    }
+}
+
+fn proxy(intercept: &Intercept) -> Result<reqwest::Proxy, SetupError> {
+    let made = reqwest::Proxy::all(intercept.uri().to_string())
+        .map_err(|_| proxy_error("it is no web address; write http://HOST:PORT"))?;
+    Ok(match intercept.basic_auth() {
+        Some(credentials) => made.custom_http_auth(credentials.clone()),
+        None => made,
+    })
+}
+
+/// The setting, if it can be a proxy. What it holds is never said: a password may be in it.
+fn checked(proxy: &str) -> Result<String, SetupError> {
+    let proxy = proxy.trim();
+    let whole = if proxy.contains("://") { proxy.to_owned() } else { format!("http://{proxy}") };
+    match Url::parse(&whole) {
+        Ok(url) if !["http", "https"].contains(&url.scheme()) => {
+            Err(proxy_error("only http:// and https:// proxies can be used"))
+        }
+        Ok(url) if url.host_str().is_some_and(|host| !host.is_empty()) => Ok(whole),
+        Ok(_) | Err(_) => Err(proxy_error("it is no web address; write http://HOST:PORT")),
+    }
+}
+
+fn proxy_error(reason: &str) -> SetupError {
+    SetupError::Proxy { reason: reason.to_owned() }
+}
+
+/// Hosts that are reached without a proxy, as the system's environment names them.
+fn no_proxy() -> String {
+    ["NO_PROXY", "no_proxy"].iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default()
+}
+
+/// The certificates of a PEM file, each of which can sign others.
+fn certificates(path: &Path) -> Result<Vec<reqwest::Certificate>, SetupError> {
+    let fail = |reason: String| SetupError::CaFile { path: path.to_owned(), reason };
+    let pem = std::fs::read(path).map_err(|error| fail(format!("cannot be read: {error}")))?;
+    let mut found = Vec::new();
+    for certificate in CertificateDer::pem_slice_iter(&pem) {
+        let certificate =
+            certificate.map_err(|_| fail("holds a certificate that is not whole".to_owned()))?;
+        RootCertStore::empty()
+            .add(certificate.clone())
+            .map_err(|_| fail("holds something that is no certificate".to_owned()))?;
+        let made = reqwest::Certificate::from_der(&certificate);
+        found.push(made.map_err(|error| fail(deepest(&error)))?);
+    }
+    if found.is_empty() {
+        return Err(fail("holds no certificate; one begins with -----BEGIN CERTIFICATE-----".to_owned()));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_is_checked_and_never_shown() {
+        for (proxy, expected) in [
+            ("http://proxy.example:3128", Ok("proxy.example:3128")),
+            ("proxy.example:3128", Ok("proxy.example:3128")),
+            ("https://name:geheim99@proxy.example:8443", Ok("proxy.example:8443")),
+            ("socks5://proxy.example:1080", Err("only http:// and https://")),
+            ("http://", Err("no web address")),
+            ("http://geheim99 x", Err("no web address")),
+        ] {
+            let network = Network { proxy: Some(proxy.to_owned()), ca_file: None };
+            let via = network.via(&Url::parse("https://api.example/v1").unwrap());
+            match (via, expected) {
+                (Ok(Some(via)), Ok(shown)) => {
+                    assert_eq!(via.shown, shown);
+                    assert_eq!(via.has_credentials(), proxy.contains('@'));
+                }
+                (Err(error), Err(words)) => {
+                    let said = error.to_string();
+                    assert!(said.contains(words) && !said.contains("geheim99"), "{said}");
+                }
+                (via, _) => panic!("{proxy}: {:?}", via.map(|via| via.map(|via| via.shown))),
+            }
+            for loopback in ["http://localhost:1/v1", "https://127.0.0.1:1", "http://[::1]:1"] {
+                assert!(network.via(&Url::parse(loopback).unwrap()).unwrap().is_none(), "{loopback}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_ca_file_that_is_none_is_named_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ca.pem");
+        let said = |contents: Option<&str>| {
+            if let Some(contents) = contents {
+                std::fs::write(&path, contents).unwrap();
+            }
+            let network = Network { proxy: None, ca_file: Some(path.clone()) };
+            let made = network.client(Duration::from_secs(1), None, &Connects::default());
+            made.err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        for (contents, words) in [
+            (None, "cannot be read: No such file"),
+            (Some(""), "holds no certificate; one begins with -----BEGIN CERTIFICATE-----"),
+            (Some("{}"), "holds no certificate"),
+            (Some("-----BEGIN CERTIFICATE-----\nAAAA"), "not whole"),
+            (
+                Some("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+                "something that is no certificate",
+            ),
+        ] {
+            let said = said(contents);
+            assert!(said.contains(words) && said.contains("ca.pem"), "{contents:?}: {said}");
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! What went wrong on the way to a server, in one sentence that says what it is.
+//!
+//! Names hosts and ports only: an address can hold a key, a proxy's a password. What a server answers is the codecs'
+//! business; what stands before it (a network, a proxy, a login page) is told here.
+
+use std::error::Error;
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_ENCODING, LOCATION};
+use reqwest::{Response, Url};
+use rustls::CertificateError;
+
+use super::address;
+use super::connects::Connects;
+use super::deepest;
+use super::network::Via;
+use super::secrets::Secrets;
+use crate::provider::decoder::web_page;
+use crate::provider::{ErrorClass, ProviderError};
+use crate::stdx::secrecy::shown_address;
+
+/// Servers that are started by hand, by their usual ports: what they are called, and what starts them.
+const LOCAL: [(u16, &str, &str); 5] = [
+    (11_434, "Ollama", "ollama serve"),
+    (1_234, "LM Studio", "lms server start"),
+    (8_080, "llama.cpp", "llama-server -m MODEL.gguf"),
+    (8_000, "vLLM", "vllm serve MODEL"),
+    (4_000, "LiteLLM", "litellm"),
+];
+
+/// Where requests go, as far as it may be told, and what is needed to tell what became of them.
+pub(super) struct Place {
+    /// `host` or `host:port`.
+    shown: String,
+    /// The port, where it is one of this machine.
+    local_port: Option<u16>,
+    proxy: Option<ProxyPlace>,
+    connect: Duration,
+    pub secrets: Secrets,
+    pub connects: Connects,
+}
+
+struct ProxyPlace {
+    shown: String,
+    has_credentials: bool,
+    tunnels: bool,
+}
+
+impl Place {
+    pub fn new(
+        base: &Url,
+        via: Option<&Via>,
+        connect: Duration,
+        secrets: Secrets,
+        connects: Connects,
+    ) -> Self {
+        let local_port = address::is_loopback(base).then(|| base.port_or_known_default()).flatten();
+        let proxy = via.map(|via| ProxyPlace {
+            shown: via.shown.clone(),
+            has_credentials: via.has_credentials(),
+            tunnels: base.scheme() == "https",
+        });
+        Self { shown: address::place(base), local_port, proxy, connect, secrets, connects }
+    }
+
+    /// The request did not get through.
+    pub fn unreached(&self, error: reqwest::Error) -> ProviderError {
+        let (timed_out, connecting) = (error.is_timeout(), error.is_connect());
+        let error = error.without_url();
+        if timed_out {
+            let (to, seconds) = (self.towards(), self.connect.as_secs_f32());
+            return network(format!("could not reach {to}: no connection within {seconds} s"));
+        }
+        if let Some(tls) = find::<rustls::Error>(&error) {
+            return self.untrusted(tls);
+        }
+        if let Some(refused) = self.refused_by_proxy(&error) {
+            return refused;
+        }
+        if !connecting {
+            return network(format!("the connection to {} broke off: {}", self.towards(), deepest(&error)));
+        }
+        let reason = self.reason(&error);
+        match &self.proxy {
+            Some(proxy) if (!proxy.tunnels || says(&error, "tunnel error: failed to create")) => {
+                let mut error = ProviderError::new(
+                    ErrorClass::Proxy,
+                    format!("could not reach the proxy {}: {reason}", proxy.shown),
+                );
+                // It may be back in a moment, as any host.
+                error.should_retry = Some(true);
+                error
+            }
+            Some(_) | None => network(format!("could not reach {}: {reason}", self.shown)),
+        }
+    }
+
+    /// A status that no model service gives, but what stands before it.
+    pub fn in_the_way(&self, status: u16) -> Option<ProviderError> {
+        let mut error = match status {
+            407 => self.wants_credentials(),
+            511 => web_page(),
+            _ => return None,
+        };
+        error.status = Some(status);
+        Some(error)
+    }
+
+    fn towards(&self) -> String {
+        match &self.proxy {
+            Some(proxy) => format!("{} through the proxy {}", self.shown, proxy.shown),
+            None => self.shown.clone(),
+        }
+    }
+
+    fn reason(&self, error: &reqwest::Error) -> String {
+        if says(error, "dns error") {
+            return "there is no such host, or this machine is offline".to_owned();
+        }
+        match find::<std::io::Error>(error).map(std::io::Error::kind) {
+            Some(ErrorKind::ConnectionRefused) => match self.local_port {
+                Some(port) => format!("connection refused; {}", start(port)),
+                None => "connection refused".to_owned(),
+            },
+            Some(ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable) => {
+                "no way leads there; is this machine offline?".to_owned()
+            }
+            Some(_) | None => deepest(error),
+        }
+    }
+
+    fn refused_by_proxy(&self, error: &reqwest::Error) -> Option<ProviderError> {
+        let proxy = self.proxy.as_ref()?;
+        if says(error, "proxy authorization required") {
+            return Some(self.wants_credentials());
+        }
+        if says(error, "tunnel error: unsuccessful") || says(error, "tunnel error: unexpected end of file") {
+            let message = format!("the proxy {} refuses to connect to {}", proxy.shown, self.shown);
+            return Some(ProviderError::new(ErrorClass::Proxy, message));
+        }
+        None
+    }
+
+    fn wants_credentials(&self) -> ProviderError {
+        let message = match &self.proxy {
+            Some(proxy) if proxy.has_credentials => {
+                format!("the proxy {} refuses the name and password it was given", proxy.shown)
+            }
+            Some(proxy) => format!("the proxy {} wants a name and a password", proxy.shown),
+            None => "a proxy on the way wants a name and a password".to_owned(),
+        };
+        ProviderError::new(ErrorClass::Proxy, message)
+    }
+
+    /// TLS failed.
+    fn untrusted(&self, error: &rustls::Error) -> ProviderError {
+        let to = &self.shown;
+        let message = match error {
+            rustls::Error::InvalidCertificate(reason) => match reason {
+                CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                    format!("the certificate of {to} has expired")
+                }
+                CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                    format!("the certificate of {to} is not valid yet")
+                }
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                    format!("the certificate of {to} is made out to another host")
+                }
+                CertificateError::UnknownIssuer => {
+                    format!("the certificate of {to} is signed by nobody that this machine trusts")
+                }
+                other => format!("the certificate of {to} cannot be trusted: {}", certificate_words(other)),
+            },
+            rustls::Error::InvalidMessage(_) => {
+                format!("{to} does not speak TLS; should the base URL begin with http://?")
+            }
+            other => format!("TLS with {to} failed: {other}"),
+        };
+        ProviderError::new(ErrorClass::Tls, message)
+    }
+}
+
+/// What is wrong with a certificate, where that has no sentence of its own.
+fn certificate_words(error: &CertificateError) -> String {
+    let words = error.to_string();
+    // A certificate that signs itself and serves at the same time.
+    if words.contains("CaUsedAsEndEntity") {
+        return "it signs others and must not serve itself".to_owned();
+    }
+    words
+}
+
+/// What a person can do where nobody listens.
+fn start(port: u16) -> String {
+    match LOCAL.iter().find(|(usual, ..)| *usual == port) {
+        Some((_, name, command)) => format!("is {name} running? `{command}` starts it"),
+        None => "is the model server running?".to_owned(),
+    }
+}
+
+fn network(message: String) -> ProviderError {
+    ProviderError::new(ErrorClass::Network, message)
+}
+
+/// The connection broke while the reply came.
+pub(super) fn broken(error: &reqwest::Error) -> ProviderError {
+    if ["gzip", "deflate"].iter().any(|word| says(error, word)) {
+        return ProviderError::new(ErrorClass::Malformed, "the server's answer could not be decompressed");
+    }
+    network(format!("the connection broke off: {}", deepest(error)))
+}
+
+/// Whether a request failed because the connection it went over was closed: that says nothing about the server.
+pub(super) fn was_closed(error: &reqwest::Error) -> bool {
+    use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, TimedOut, UnexpectedEof};
+    let closed = [BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, TimedOut, UnexpectedEof];
+    let kind = find::<std::io::Error>(error).map(std::io::Error::kind);
+    let died = kind.is_some_and(|kind| closed.contains(&kind));
+    error.is_request() && !error.is_connect() && (died || says(error, "connection closed"))
+}
+
+/// An answer that was compressed as nobody asked for.
+pub(super) fn compressed(response: &Response) -> Option<ProviderError> {
+    let how = response.headers().get(CONTENT_ENCODING)?.to_str().unwrap_or("something unknown");
+    if how.eq_ignore_ascii_case("identity") || how.trim().is_empty() {
+        return None;
+    }
+    let message = format!("the answer came compressed as {how}, which `co` did not ask for and cannot read");
+    let mut error = ProviderError::new(ErrorClass::Malformed, message);
+    error.should_retry = Some(false);
+    Some(error)
+}
+
+/// A redirect is not followed: the key would travel with it.
+pub(super) fn redirected(response: &Response) -> ProviderError {
+    let to = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    // Its query is this network's own business, and long.
+    let to = to.map(|to| shown_address(to.split(['?', '#']).next().unwrap_or_default()));
+    let to = to.unwrap_or_else(|| "elsewhere".to_owned());
+    let mut error = ProviderError::new(
+        ErrorClass::NotFound,
+        format!(
+            "the server redirects to {to}, which is not followed: is there a login page of this network, or is the base URL wrong?"
+        ),
+    );
+    error.status = Some(response.status().as_u16());
+    error
+}
+
+/// The first error of this type among the reasons; I/O errors hide theirs within.
+fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<E>() {
+            return Some(found);
+        }
+        let within = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        next = match within {
+            Some(within) => Some(within),
+            None => error.source(),
+        };
+    }
+    None
+}
+
+/// Whether one of the reasons begins with, or is, these words.
+fn says(error: &(dyn Error + 'static), words: &str) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error.to_string().contains(words) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}

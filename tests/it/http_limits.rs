@@ -1,0 +1,187 @@
+//! Answers without end, without sense and without haste: what they cost is bounded, and how they failed is told.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use co::provider::http::Network;
+use co::provider::{ErrorClass, Recovery};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use crate::peer::{HI, Peer, ask, chat, patient, request, response};
+
+/// A server that sends a start, and then the same piece over and over until nobody listens; it tells how much that was.
+async fn endless(start: &'static str, piece: Vec<u8>) -> (Peer, tokio::sync::mpsc::Receiver<usize>) {
+    let (tell, sent) = tokio::sync::mpsc::channel(1);
+    let piece: std::sync::Arc<[u8]> = piece.into();
+    let peer = Peer::start(move |_, mut stream| {
+        let (tell, piece) = (tell.clone(), std::sync::Arc::clone(&piece));
+        async move {
+            request(&mut stream).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
+            let _ = stream.write_all(start.as_bytes()).await;
+            let mut length = 0;
+            while stream.write_all(&piece).await.is_ok() {
+                length += piece.len();
+            }
+            let _ = tell.send(length).await;
+        }
+    })
+    .await;
+    (peer, sent)
+}
+
+#[tokio::test]
+async fn what_never_ends_is_given_up() {
+    const MIB: usize = 1024 * 1024;
+    let delta = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n", "x".repeat(MIB));
+    let cases: [(&str, &str, Vec<u8>, usize); 5] = [
+        ("one line", "data: ", vec![b'x'; MIB], 16),
+        ("one JSON value", "{\"a\":\"", vec![b'x'; MIB], 16),
+        ("a stream of text", "", delta.into_bytes(), 64),
+        ("a page", "<html>", vec![b'x'; MIB], 0),
+        ("white space", "", vec![b'\n'; MIB], 64),
+    ];
+    for (about, start, piece, most) in cases {
+        let (peer, mut sent) = endless(start, piece).await;
+        let error =
+            ask(chat(&format!("http://{}/v1", peer.address), Network::default()).as_ref()).await.unwrap_err();
+        assert_eq!(error.class, ErrorClass::Malformed, "{about}: {error}");
+        // What the sockets hold comes on top of what was read.
+        let sent = sent.recv().await.unwrap();
+        assert!(sent <= (most + 12) * MIB, "{about}: {} MiB were taken", sent / MIB);
+    }
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[tokio::test]
+async fn bodies_of_every_kind() {
+    let json =
+        "{\"model\":\"m\",\"choices\":[{\"message\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}";
+    let packed = "content-type: text/event-stream\r\ncontent-encoding: gzip\r\n";
+    let cut = gzip(HI).split_last_chunk::<12>().unwrap().0.to_vec();
+    type Expected = Result<(), (ErrorClass, &'static str)>;
+    let cases: [(&str, Vec<u8>, Expected); 9] = [
+        ("a stream in gzip", response("200 OK", packed, &gzip(HI)), Ok(())),
+        ("JSON in gzip", response("200 OK", "content-encoding: gzip\r\n", &gzip(json)), Ok(())),
+        ("identity", response("200 OK", "content-encoding: identity\r\n", HI.as_bytes()), Ok(())),
+        (
+            "brotli",
+            response("200 OK", "content-encoding: br\r\n", b"\x0b\x02\x80"),
+            Err((ErrorClass::Malformed, "compressed as br")),
+        ),
+        (
+            "no gzip at all",
+            response("200 OK", packed, HI.as_bytes()),
+            Err((ErrorClass::Malformed, "could not be decompressed")),
+        ),
+        ("gzip that is cut", response("200 OK", packed, &cut), Err((ErrorClass::Network, "broke off"))),
+        (
+            "a picture",
+            response("200 OK", "content-type: image/png\r\n", b"\x89PNG\r\n\x1a\n\0\0"),
+            Err((ErrorClass::Malformed, "no JSON")),
+        ),
+        (
+            "less than was promised",
+            b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\ndata: {\"choices\":[]}\n\n".to_vec(),
+            Err((ErrorClass::Network, "broke off")),
+        ),
+        ("no HTTP", b"hello\r\n\r\n".to_vec(), Err((ErrorClass::Network, "broke off"))),
+    ];
+    for (about, answer, expected) in cases {
+        let peer = Peer::saying(answer).await;
+        let found = ask(chat(&format!("http://{}/v1", peer.address), Network::default()).as_ref()).await;
+        match (found, expected) {
+            (Ok(text), Ok(())) => assert_eq!(text, "Hi", "{about}"),
+            (Err(error), Err((class, words))) => {
+                assert_eq!(error.class, class, "{about}: {error}");
+                assert!(error.message.contains(words), "{about}: {error}");
+            }
+            (found, _) => panic!("{about}: {found:?}"),
+        }
+    }
+}
+
+/// Waits without sleeping: the clock of these tests stands still until nothing else is to be done.
+async fn pass(time: Duration) {
+    assert!(tokio::time::timeout(time, std::future::pending::<()>()).await.is_err());
+}
+
+const IDLE: Duration = Duration::from_secs(300);
+
+async fn head(stream: &mut TcpStream) {
+    request(stream).await;
+    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_is_limited_and_length_is_not() {
+    // A word or a sign of life just in time, for more than an hour.
+    let slow = Peer::start(|_, mut stream| async move {
+        head(&mut stream).await;
+        for _ in 0..8 {
+            pass(IDLE - Duration::from_secs(1)).await;
+            let _ = stream.write_all(b": still here\n\n").await;
+            pass(IDLE - Duration::from_secs(1)).await;
+            let _ = stream.write_all(b"data: {\"choices\":[{\"delta\":{\"content\":\".\"}}]}\n\n").await;
+        }
+        let _ = stream.write_all(HI.as_bytes()).await;
+    })
+    .await;
+    let start = Instant::now();
+    let provider = patient(&format!("http://{}/v1", slow.address), Network::default(), IDLE);
+    assert_eq!(ask(provider.as_ref()).await, Ok("........Hi".to_owned()));
+    assert!(start.elapsed() > Duration::from_secs(3_600), "{:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_ends_a_request_wherever_it_begins() {
+    for about in ["before the head", "after the head", "after a word", "in an explanation"] {
+        let peer = Peer::start(move |_, mut stream| async move {
+            match about {
+                "before the head" => drop(request(&mut stream).await),
+                "in an explanation" => {
+                    request(&mut stream).await;
+                    let _ = stream.write_all(b"HTTP/1.1 500 No\r\n\r\nThe rea").await;
+                }
+                about => {
+                    head(&mut stream).await;
+                    let word = if about == "after a word" { HI.split_at(90).0 } else { "" };
+                    let _ = stream.write_all(word.as_bytes()).await;
+                }
+            }
+            std::future::pending::<()>().await;
+        })
+        .await;
+        let start = Instant::now();
+        let provider = patient(&format!("http://{}/v1", peer.address), Network::default(), IDLE);
+        let error = ask(provider.as_ref()).await.unwrap_err();
+        let class = if about == "in an explanation" { ErrorClass::Server } else { ErrorClass::Idle };
+        assert_eq!(error.class, class, "{about}: {error}");
+        let waited = start.elapsed();
+        assert!(waited >= IDLE && waited < IDLE + Duration::from_secs(20), "{about}: {waited:?}");
+        assert!(matches!(error.recovery(), Recovery::Backoff(None)), "{about}");
+    }
+}
+
+/// A server that takes connections and never greets.
+#[tokio::test(start_paused = true)]
+async fn connecting_is_limited() {
+    let peer = Peer::start(|_, stream| async move {
+        std::future::pending::<()>().await;
+        drop(stream);
+    })
+    .await;
+    let start = Instant::now();
+    let provider = chat(&format!("https://{}/v1", peer.address), Network::default());
+    let error = ask(provider.as_ref()).await.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Network);
+    assert!(error.message.ends_with("no connection within 10 s"), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(11));
+}

@@ -1,0 +1,171 @@
+//! No key anywhere: the real program is run through every way a key could leak, and everything it said or wrote is
+//! searched for each secret that it was given.
+
+use std::path::Path;
+use std::process::Output;
+
+use co::provider::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
+use serde_json::json;
+
+use crate::co::{Co, Service, Wire};
+
+const KEY: &str = "sk-live-THE-KEY-0123456789";
+const OTHER: &str = "sk-ant-ANOTHER-KEY-987654";
+const PASSWORD: &str = "proxy-pass-w0rd-11";
+
+/// In no form may they show: as they are, in base 64 with a name before, without their ends.
+fn forms() -> Vec<String> {
+    use base64::Engine as _;
+    let pair = base64::engine::general_purpose::STANDARD.encode(format!("name:{PASSWORD}"));
+    let begun = |secret: &str| secret.split_at(14).0.to_owned();
+    vec![begun(KEY), begun(OTHER), begun(PASSWORD), pair]
+}
+
+/// Everything in a folder, whatever it is: databases, their logs, sockets' names.
+fn search(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        let name = path.display().to_string();
+        let bytes = if path.is_dir() { Vec::new() } else { std::fs::read(&path).unwrap_or_default() };
+        check(&name, name.as_bytes(), found);
+        // What the test itself put there is meant to hold them.
+        if !name.ends_with("config.toml") {
+            check(&name, &bytes, found);
+        }
+        if path.is_dir() {
+            search(&path, found);
+        }
+    }
+}
+
+fn check(place: &str, bytes: &[u8], found: &mut Vec<String>) {
+    for form in forms() {
+        if bytes.windows(form.len()).any(|window| window == form.as_bytes()) {
+            let text = String::from_utf8_lossy(bytes);
+            let at = text.find(&form).unwrap_or(0);
+            let around: String = text.chars().skip(at.saturating_sub(60)).take(160).collect();
+            found.push(format!("{form} in {place}: {around}"));
+        }
+    }
+}
+
+#[track_caller]
+fn nothing_leaks(about: &str, co: &Co, ran: &Output) {
+    let mut found = Vec::new();
+    check("stdout", &ran.stdout, &mut found);
+    check("stderr", &ran.stderr, &mut found);
+    search(&co.home(), &mut found);
+    assert!(found.is_empty(), "{about}: {found:#?}");
+}
+
+fn run(co: &Co, args: &[&str]) -> Output {
+    co.command(&co.workspace(), args).output().unwrap()
+}
+
+fn with_key(co: Co) -> Co {
+    co.env("CO_API_KEY", KEY).env("RUST_LOG", "trace").env("CO_LOG", "trace").env("RUST_BACKTRACE", "full")
+}
+
+/// A service that answers every request with the same body.
+fn answering(status: u16, content_type: &str, body: &str) -> Service {
+    let recording = Recording {
+        status,
+        headers: vec![
+            ("content-type".to_owned(), content_type.to_owned()),
+            ("x-request-id".to_owned(), KEY.to_owned()),
+        ],
+        body: body.as_bytes().to_vec(),
+        delivery: Delivery::Whole,
+    };
+    let answers = (0..6).map(|_| Served::Recording(recording.clone())).collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let server = runtime.block_on(ReplayServer::start(Plan { answers, ..Plan::default() })).unwrap();
+    Service { server, runtime }
+}
+
+#[test]
+fn turns_that_go_well_and_badly() {
+    let json = "application/json";
+    let stream = "text/event-stream";
+    let refused = json!({ "error": { "message": format!("Incorrect API key provided: {KEY}. Find yours elsewhere."), "code": KEY } });
+    let cases = [
+        ("a key that is refused", answering(401, json, &refused.to_string())),
+        ("a request that is refused", answering(400, json, &refused.to_string())),
+        ("trouble that is repeated", answering(500, "text/plain", &format!("Authorization: Bearer {KEY}"))),
+        ("an error in a stream", answering(200, stream, &format!("data: {refused}\n\n"))),
+        ("nonsense", answering(200, stream, &format!("data: {} Bearer {KEY}\n\n", "x".repeat(104)))),
+        ("a page", answering(200, "text/html", &format!("<html>{KEY}</html>"))),
+    ];
+    for (about, service) in cases {
+        for args in [vec!["-p", "hello"], vec!["-p", "hello", "--output", "json"]] {
+            let co = with_key(Co::new().with(&service, Wire::Chat)).env("CO_HTTP_RETRIES", "0");
+            let ran = run(&co, &args);
+            assert_ne!(ran.status.code(), Some(0), "{about}");
+            nothing_leaks(about, &co, &ran);
+        }
+    }
+    let service = Service::new("reply\n call list_dir {}\nreply\n text done");
+    let co = with_key(Co::new().with(&service, Wire::Anthropic));
+    let ran = run(&co, &["-p", "look around"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(service.server.requests().iter().all(|request| request.header("x-api-key") == Some(KEY)));
+    nothing_leaks("a good turn", &co, &ran);
+}
+
+/// The tool sees no key in its environment, the records of what the model was told hold none.
+#[test]
+fn keys_from_the_environment_reach_no_command() {
+    let service = Service::new("reply\n call run_shell {\"command\":\"env\"}\nreply\n text done");
+    let co = with_key(Co::new().with(&service, Wire::Chat)).env("ANTHROPIC_API_KEY", OTHER);
+    let ran = run(&co, &["-p", "look around"]);
+    nothing_leaks("a command that waits", &co, &ran);
+    for args in [vec!["config"], vec!["config", "--json"], vec!["sessions"], vec!["approvals"]] {
+        let ran = run(&co, &args);
+        nothing_leaks(&args.join(" "), &co, &ran);
+    }
+}
+
+#[test]
+fn addresses_and_proxies_that_hold_secrets() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let chat = |url: &str| {
+        with_key(Co::new())
+            .env("CO_PROVIDER", "openai-compatible")
+            .env("CO_MODEL", "m")
+            .env("CO_HTTP_RETRIES", "0")
+            .env("CO_BASE_URL", url)
+    };
+    let query = format!("http://{free}/v1?key={OTHER}");
+    let proxied = || chat("https://api.test/v1");
+    let cases = [
+        ("a key in the address", chat(&query)),
+        ("an address that is none", chat(&format!("ftp://x/?key={OTHER}"))),
+        ("a password in the address", chat(&format!("http://name:{PASSWORD}@{free}/v1"))),
+        ("a proxy of one's own", proxied().env("CO_PROXY", format!("http://name:{PASSWORD}@{free}"))),
+        ("a proxy that is none", proxied().env("CO_PROXY", format!("socks5://name:{PASSWORD}@{free}"))),
+        ("a proxy of the system", proxied().env("HTTPS_PROXY", format!("http://name:{PASSWORD}@{free}"))),
+        ("a key with a line end", chat("http://localhost:1/v1").env("CO_API_KEY", format!("{KEY}\n{OTHER}"))),
+    ];
+    for (about, co) in cases {
+        for args in [["-p", "hello"], ["config", ""]] {
+            let args: Vec<&str> = args.into_iter().filter(|arg| !arg.is_empty()).collect();
+            let ran = run(&co, &args);
+            if args[0] == "-p" {
+                assert_ne!(ran.status.code(), Some(0), "{about}");
+            }
+            nothing_leaks(about, &co, &ran);
+        }
+    }
+}
+
+/// A service that is killed in the middle, and a program that is killed while it waits.
+#[test]
+fn a_program_that_is_killed_leaves_no_key() {
+    let service = Service::new("reply\n text a\n gate g\n text b");
+    let co = with_key(Co::new().with(&service, Wire::Chat));
+    let mut child = co.start(&["-p", "hello"]);
+    service.runtime.block_on(service.server.gate().reached("g"));
+    child.kill().unwrap();
+    let ran = child.wait_with_output().unwrap();
+    nothing_leaks("killed", &co, &ran);
+}
