@@ -40,21 +40,22 @@
 //!   `replay/` serves scripts and recordings; `offline/` needs no model; `catalog.rs` and `catalog/`
 //!   know services and find local ones, know models (`models.rs`, `models/`) and read services' lists of them
 //!   (`listing.rs`); `fuzz.rs` is what holds for any bytes.
-//! - [`history`]: the records of a session and their fold (`fold.rs`); `repair.rs` for foreign ones.
+//! - [`history`]: the records of a session and their fold (`fold.rs`); `cap.rs` names caps; `repair.rs` for foreign ones.
 //! - [`store`]: one SQLite database on its own thread (`schema.rs`, `writer.rs`, `lane.rs`). Records
 //!   (`records.rs`, `encode.rs`, `num.rs`, `redact.rs`), the list of sessions (`index.rs`), requests and their
-//!   decisions (`requests.rs`, `inbox.rs`, `decide.rs`), wake-ups between processes (`wake.rs`), `error.rs`.
+//!   decisions (`requests.rs`, `inbox.rs`, `decide.rs`), what requests used (`usage.rs`), wake-ups between processes
+//!   (`wake.rs`), `error.rs`.
 //! - [`session`]: one owner of one history, by a lock that death frees (`lock.rs`).
 //! - [`agent`]: one user turn. `turn/` is the machine, `calls/` its calls and their schedule,
-//!   `assemble.rs` one reply, `budget.rs`, `context.rs` (what is left out), `prompt.rs`, `port.rs` (what a
+//!   `assemble.rs` one reply, `budget.rs`, `caps.rs` (tokens and money), `context.rs` (what is left out), `prompt.rs`, `port.rs` (what a
 //!   front end is), and `driver/`, the one place that awaits.
 //! - [`command`]: what a typed line is (`dispatch.rs`), what commands may know and want (`view.rs`,
 //!   `words.rs`), and the slash commands of `command/`, one file each.
 //! - [`frontend`]: print (`print.rs`, `rows.rs`), JSON (`json.rs`), the recorder (`recording.rs`), the link
 //!   between an interactive face and its session (`link.rs`, `channel.rs`), and the plain face over that link:
-//!   `plain/`, a pure state (`state.rs`, `events.rs`, `notices.rs`, `answers.rs`, `approvals.rs`, `sessions.rs`, `words.rs`, `page.rs`) and its
+//!   `plain/`, a pure state (`state.rs`, `cap.rs`, `events.rs`, `notices.rs`, `answers.rs`, `approvals.rs`, `sessions.rs`, `words.rs`, `page.rs`) and its
 //!   loop (`run.rs`).
-//! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `hunks.rs`, `batch.rs`, `form/`, `transcript.rs`,
+//! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `cap.rs`, `hunks.rs`, `batch.rs`, `form/`, `transcript.rs`,
 //!   `transcript/`, `selection.rs`, `find.rs`, `help.rs`, `composer/`, `completion.rs`, `completion/`, `pick.rs`,
 //!   `fuzzy.rs`), update (`msg.rs`, `key.rs`, `keys/` with the one table of keys, `update/`), view (`line.rs`, `line/`,
 //!   `link.rs`, `copied.rs`, `theme.rs`, `cells/`, `markdown/`, `view/`, `exit.rs`), and a thin shell

@@ -294,6 +294,13 @@ impl Usd {
         (0.0..9.0e18).contains(&nano).then(|| Self(nano.round() as u64))
     }
 
+    /// Dollars as programs read them.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "exact up to nine million dollars")]
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::history::{Limit, Limits, Used};
-use crate::message::Usage;
 
 /// Longest wait we choose ourselves.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
@@ -42,13 +41,6 @@ impl Budget {
             Some(limit) if self.used.requests > 0 && self.used.requests + 1 == limit => Allowance::Last,
             Some(_) | None => Allowance::Free,
         }
-    }
-
-    /// Counts one request, failed ones too.
-    pub fn count(&mut self, usage: Option<Usage>) {
-        let usage = usage.unwrap_or_default();
-        self.used.requests += 1;
-        self.used.tokens += usage.input.unwrap_or(0) + usage.output.unwrap_or(0);
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::history::{History, Record};
 use crate::message::{Message, NoteKind, PartKind, ReturnPart, UserPart};
+use crate::provider::ModelRequest;
 
 /// Bytes of text that count as one token; a rough mean over languages and code.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -13,6 +14,18 @@ const BYTES_PER_TOKEN: u64 = 4;
 pub fn estimated_tokens(history: &History) -> u64 {
     let bytes: usize = history.messages().map(text_bytes).sum();
     u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
+}
+
+/// A whole request's size in tokens, estimated in the same way: conversation, system prompt and tools. Images are not
+/// counted.
+pub fn estimated_request(request: &ModelRequest) -> u64 {
+    let said: usize = request.conversation().map(text_bytes).sum();
+    let tools: usize = request
+        .tools
+        .iter()
+        .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())
+        .sum();
+    u64::try_from(said + tools + request.system.len()).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
 fn text_bytes(message: &Message) -> usize {

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
+use super::caps::{CapAnswer, CapQuestion};
 use crate::approval::{Approval, Decider, Request, RequestId, Standing};
-use crate::history::TurnEnd;
-use crate::message::{ToolCall, ToolReturn, Usage, UserPart};
+use crate::history::{Cap, TurnEnd};
+use crate::message::{ToolCall, ToolReturn, Usage, Usd, UserPart};
 use crate::provider::ErrorClass;
 use crate::tool::{CallPlan, Progress};
 
@@ -106,9 +107,20 @@ pub enum Event {
     },
     /// What was shown of this reply is void; it starts again.
     PartialReset,
+    /// What a reply used; `cost` is `None` where nobody knows.
     Usage {
         usage: Usage,
         model: String,
+        cost: Option<Usd>,
+    },
+    /// The next request would go over a cap. Where somebody can answer, the turn waits for [`Op::Cap`]; else it ends.
+    CapReached {
+        question: CapQuestion,
+    },
+    /// The question is answered.
+    CapAnswered {
+        question: CapQuestion,
+        answer: CapAnswer,
     },
     /// Older messages were left out; `dropped` of them.
     Compacted {
@@ -178,6 +190,11 @@ pub enum Op {
     Defer,
     /// Do not wait for the back-off.
     RetryNow,
+    /// What to do at a cap that was reached.
+    Cap {
+        cap: Cap,
+        answer: CapAnswer,
+    },
     /// `/yolo` on or off.
     Standing {
         standing: Standing,

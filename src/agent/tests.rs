@@ -14,9 +14,9 @@ use crate::approval::{Mode, Policy, Standing, WorkspaceKind};
 use crate::history::{History, Limit, Limits, Record, Used};
 use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, PartKind, ReturnStatus, StopKind, StopReason, ToolCall,
-    ToolName, ToolReturn, Usage,
+    ToolName, ToolReturn, Usage, Usd,
 };
-use crate::provider::{StartKind, StreamEvent};
+use crate::provider::{ErrorClass, StartKind, StreamEvent};
 use crate::sandbox::Isolation;
 use crate::tool::Access;
 
@@ -111,13 +111,16 @@ fn the_budget_counts_every_request() {
         (limits(Some(3), Some(10)), 2, 10, Allowance::Spent(Limit::Tokens)),
     ];
     for (limits, requests, tokens, expected) in cases {
-        let budget = Budget { limits, used: Used { requests, tokens } };
+        let budget = Budget { limits, used: Used { requests, tokens, ..Used::default() } };
         assert_eq!(budget.allowance(), expected, "{limits:?} {requests} {tokens}");
     }
     let mut budget = Budget::new(Limits::default());
-    budget.count(None);
-    budget.count(Some(Usage { input: Some(5), output: Some(2), ..Usage::default() }));
-    assert_eq!(budget.used, Used { requests: 2, tokens: 7 });
+    budget.used.count(None, None, Some(ErrorClass::Overloaded));
+    let usage = Some(Usage { input: Some(5), output: Some(2), ..Usage::default() });
+    budget.used.count(usage, Some(Usd(3)), None);
+    budget.used.count(usage, None, None);
+    budget.used.count(None, None, Some(ErrorClass::Truncated));
+    assert_eq!(budget.used, Used { requests: 4, tokens: 14, usd: Usd(3), unpriced: 2 });
 }
 
 #[test]

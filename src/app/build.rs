@@ -10,10 +10,12 @@ use tokio::sync::watch;
 
 use super::models::{ModelError, Models};
 use super::world::World;
+use crate::agent::caps::Caps;
 use crate::agent::driver::{AgentEnv, FallbackModel};
 use crate::approval::{Decider, FolderTrust, Mode, Policy, Standing};
-use crate::config::{self, ConfigError, Loaded, Settings};
-use crate::history::{Limits, SessionId};
+use crate::config::{self, CapSettings, ConfigError, Loaded, Settings};
+use crate::history::{Cap, Limits, SessionId};
+use crate::message::Usd;
 use crate::provider::catalog::unused_keys;
 use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
@@ -72,6 +74,7 @@ pub struct App {
     pub child_env: Vec<(String, String)>,
     pub models: Arc<Models>,
     policy: watch::Sender<Policy>,
+    caps: watch::Sender<Caps>,
     trust: FolderTrust,
 }
 
@@ -101,7 +104,8 @@ impl App {
             config::FolderTrust::Untrusted => FolderTrust::Untrusted,
         };
         let policy = watch::Sender::new(policy);
-        Ok(Self { settings, world, store, registry, sandbox, child_env, models, policy, trust })
+        let caps = watch::Sender::new(caps(&settings.cap));
+        Ok(Self { settings, world, store, registry, sandbox, child_env, models, policy, caps, trust })
     }
 
     /// What turns of a session are run with; `decider` is written down for answers given here. The policy is bound to
@@ -113,6 +117,8 @@ impl App {
             policy.workspace = self.world.kind_of(&folder);
             policy.folder = folder;
         });
+        // What was raised for the session before is over.
+        self.caps.send_modify(|caps| *caps = std::mem::take(caps).for_next_session());
         AgentEnv {
             registry: self.registry.clone(),
             hooks: Vec::new(),
@@ -123,6 +129,7 @@ impl App {
             isolation: self.sandbox.isolation(),
             folder_trust: trust,
             limits: Limits { requests: self.settings.max_requests.map(u32::from), tokens: None },
+            caps: self.caps.clone(),
             context_tokens: self.settings.context_tokens,
             http_retries: self.settings.http_retries,
             tool_retries: self.settings.tool_retries,
@@ -144,6 +151,20 @@ impl App {
     fn spill(&self, session: &SessionId) -> PathBuf {
         self.settings.data_dir.join("spill").join(&session.0)
     }
+}
+
+/// The caps that are set.
+fn caps(set: &CapSettings) -> Caps {
+    let usd = |usd: Option<Usd>| usd.map(|usd| usd.0);
+    let amount = |cap| match cap {
+        Cap::TurnTokens => set.turn_tokens,
+        Cap::TurnUsd => usd(set.turn_usd),
+        Cap::SessionTokens => set.session_tokens,
+        Cap::SessionUsd => usd(set.session_usd),
+        Cap::DayTokens => set.day_tokens,
+        Cap::DayUsd => usd(set.day_usd),
+    };
+    Caps::new(Cap::ALL.into_iter().filter_map(|cap| Some((cap, amount(cap)?))))
 }
 
 /// The store of these settings. Keys that the settings hold are never written to it.

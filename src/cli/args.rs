@@ -74,6 +74,8 @@ pub(super) enum Sub {
     Status,
     /// List the sessions
     Sessions(Sessions),
+    /// Show tokens and cost, by day, model or session
+    Usage(UsageArgs),
     /// Show every setting with its value and where that comes from
     Config,
     /// List the models of the services that are set up, with windows and prices
@@ -172,6 +174,48 @@ pub(super) struct Models {
     /// Ask nobody: what is known without the services' own lists
     #[arg(long)]
     pub offline: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct UsageArgs {
+    /// What a row stands for
+    #[arg(long, value_enum, default_value_t = UsageBy::Day)]
+    pub by: UsageBy,
+    /// From this date on, e.g. 2026-01-31, or the last days with today, e.g. 7d
+    #[arg(long, value_name = "DATE|DAYS")]
+    pub since: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a row of `co usage` stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum UsageBy {
+    /// A day of the local time zone
+    Day,
+    /// A model
+    Model,
+    /// A session
+    Session,
+}
+
+impl UsageBy {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Model => "model",
+            Self::Session => "session",
+        }
+    }
+
+    pub fn head(self) -> &'static str {
+        match self {
+            Self::Day => "DAY",
+            Self::Model => "MODEL",
+            Self::Session => "SESSION",
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -18,6 +18,7 @@ mod sessions;
 mod signals;
 mod status;
 mod table;
+mod usage;
 
 #[cfg(test)]
 mod tests;
@@ -101,6 +102,7 @@ async fn dispatch(args: Args, console: &mut Console) -> Result<(), CliError> {
         Some(Sub::Approvals(what)) => approvals::run(what, &world, flags, console).await,
         Some(Sub::Status) => status::run(&world, flags, console).await,
         Some(Sub::Sessions(what)) => sessions::run(&what, &world, flags, console).await,
+        Some(Sub::Usage(what)) => usage::run(&what, &world, flags, console).await,
         Some(Sub::Config) => config::run(&world, flags, console),
         Some(Sub::Models(what)) => models::run(&what, &world, flags, console).await,
         Some(Sub::Keys(what)) => keys::run(&what, &world, flags, console),

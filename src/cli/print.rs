@@ -17,7 +17,7 @@ use crate::approval::Decider;
 use crate::config::Loaded;
 use crate::frontend::json::JsonFrontend;
 use crate::frontend::print::{Detail, PrintFrontend};
-use crate::history::{Limit, TurnEnd};
+use crate::history::{Limit, SessionId, TurnEnd};
 use crate::session::Session;
 use crate::store::RequestFilter;
 
@@ -133,9 +133,9 @@ async fn outcome(
     console: &mut Console,
 ) -> Result<Told, CliError> {
     let id = session.id();
-    let end = match went {
-        Went::Ended(TurnResult { end, .. }) => end,
-        Went::CutOff => TurnEnd::Interrupted,
+    let (end, capped) = match went {
+        Went::Ended(TurnResult { end, capped, .. }) => (end, capped),
+        Went::CutOff => (TurnEnd::Interrupted, None),
         Went::NothingToResume => {
             console.note("co: no turn of this session waits; there was nothing to go on with");
             return Ok(Told::Done);
@@ -153,7 +153,7 @@ async fn outcome(
             // The front end closed by itself: nobody reads standard output any more.
             None => CliError::message(Kind::BrokenPipe, "nobody reads on"),
         },
-        TurnEnd::LimitReached { limit } => limited(limit),
+        TurnEnd::LimitReached { limit } => limited(limit, id, capped.map(|question| question.flag())),
         TurnEnd::Failed { error } => CliError::provider(&error),
     };
     Ok(Told::Failed(error))
@@ -175,13 +175,19 @@ async fn waiting(session: &Session, signal: Option<u8>) -> Result<CliError, CliE
     Ok(error.hint(format!("co resume {id}")))
 }
 
-fn limited(limit: Limit) -> CliError {
+/// `raise` is what would let the turn go on, where a cap ended it.
+fn limited(limit: Limit, session: &SessionId, raise: Option<String>) -> CliError {
     let (kind, message, hint) = match limit {
         Limit::Requests => {
             (Kind::TurnLimit, "the turn used all its model requests", "`--set max_requests=50` allows more")
         }
         Limit::Tokens => {
             (Kind::Budget, "the turn used all its tokens", "a new prompt starts with a new budget")
+        }
+        Limit::Cap(cap) => {
+            let error = CliError::message(Kind::Budget, format!("the turn stopped at {}", cap.setting()));
+            let raise = raise.unwrap_or_else(|| format!("--set {}=…", cap.setting()));
+            return error.hint(format!("go on with more: co resume {session} --print {raise}"));
         }
         Limit::Output => (
             Kind::Error,

@@ -10,6 +10,7 @@ mod words;
 
 mod approvals;
 mod clear;
+mod cost;
 mod help;
 mod history;
 mod keys;
@@ -24,7 +25,7 @@ mod yolo;
 mod tests;
 
 pub use self::dispatch::{Entry, Privacy, dispatch};
-pub use self::view::{Activity, CommandEffect, CommandView, ModelLine, Say, Tone, Totals};
+pub use self::view::{Activity, CommandEffect, CommandView, CostPart, ModelLine, Say, Tone, Totals};
 pub use self::words::code;
 
 use crate::stdx::text::{nearest, sanitize_line};
@@ -66,6 +67,7 @@ impl Commands {
                 keys::COMMAND,
                 clear::COMMAND,
                 status::COMMAND,
+                cost::COMMAND,
                 tools::COMMAND,
                 history::COMMAND,
                 model::COMMAND,

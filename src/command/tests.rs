@@ -4,7 +4,9 @@ use serde_json::json;
 
 use super::*;
 use crate::approval::{Request, RequestId, Standing};
+use crate::message::Usd;
 use crate::message::{CallId, ToolName, Usage};
+use crate::store::{Total, UsedModel};
 use crate::tool::{Access, CallPlan, Category, Preview, Risk, SideEffect, ToolSpec, Undo};
 
 fn request() -> Request {
@@ -31,6 +33,7 @@ fn request() -> Request {
 
 fn view() -> CommandView {
     CommandView {
+        cost: Vec::new(),
         standing: Standing::Asking,
         read_only: None,
         activity: Activity::Idle,
@@ -167,6 +170,7 @@ fn commands_name_what_there_is() {
         "keys",
         "clear",
         "status",
+        "cost",
         "tools",
         "history",
         "model",
@@ -179,4 +183,40 @@ fn commands_name_what_there_is() {
     assert_eq!(names, expected);
     let choices: Vec<_> = builtin.iter().flat_map(Command::choices).collect();
     assert_eq!(choices, ["on", "off"]);
+}
+
+#[test]
+fn costs_are_told_by_part_and_model() {
+    let total = |requests, cost, unpriced| Total {
+        requests,
+        input: 83_200,
+        cached_input: 60_000,
+        output: 512,
+        cost: Usd(cost),
+        unpriced,
+        ..Total::default()
+    };
+    let model = |name: &str| UsedModel { provider: "p".to_owned(), model: name.to_owned() };
+    let part = |name, models| CostPart { name, models };
+    let nobody = UsedModel { provider: String::new(), model: String::new() };
+    let cost = vec![
+        part("last request", vec![(model("`a`"), Total { reasoning: 100, ..total(1, 0, 1) })]),
+        part("this turn", Vec::new()),
+        part(
+            "today",
+            vec![
+                (model("a"), total(2, 1_200_000_000, 1)),
+                (nobody, Total { requests: 1, ..Total::default() }),
+            ],
+        ),
+    ];
+    let expected = "Plain cost: \
+        - last request: cost unknown; 1 request, 83,200 input (60,000 cached), 512 output (100 thinking)\n\
+        - today: cost at least $1.20 (1 request of unknown price); 3 requests, 83,200 input (60,000 cached), 512 output\n  \
+          - `p/a`: cost at least $1.20 (1 request of unknown price); 2 requests, 83,200 input (60,000 cached), 512 output\n  \
+          - no model answered: cost $0.00; 1 request, 0 input, 0 output\n\n\
+        Costs are by the prices of the day of each request.";
+    assert_eq!(effect("/cost", &CommandView { cost, ..view() }), expected);
+    let nothing = "Plain cost: No request was made today, nor in this session.";
+    assert_eq!(effect("/cost", &view()), nothing);
 }

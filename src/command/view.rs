@@ -2,6 +2,7 @@
 
 use crate::approval::{Request, Standing};
 use crate::message::Usage;
+use crate::store::{Total, UsedModel};
 use crate::tool::ToolSpec;
 
 /// The state of the session and of the program, as it is when a command is typed.
@@ -16,12 +17,21 @@ pub struct CommandView {
     pub tools: Vec<ToolSpec>,
     pub models: Vec<ModelLine>,
     pub totals: Totals,
+    /// The last request, the turn, the session, today.
+    pub cost: Vec<CostPart>,
     /// Requests of this session that a person can decide now, oldest first.
     pub waiting: Vec<Request>,
     /// Requests of all other sessions that a person can decide now.
     pub waiting_elsewhere: usize,
     /// What was allowed for the session, in words.
     pub grants: Vec<String>,
+}
+
+/// What some requests used, by model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CostPart {
+    pub name: &'static str,
+    pub models: Vec<(UsedModel, Total)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,7 +29,9 @@ pub use models::{ModelOverride, ModelThinking, PriceOverride};
 pub use problem::{ConfigError, ConfigWarning, Source, Wrong};
 pub use read::read_sources;
 pub use settings::{Field, Kind, LaterChoice, ProjectTrust, SETTINGS, SettingRow, Status};
-pub use typed::{Endpoint, Notify, ProviderChoice, Secret, Settings, ShellSettings, ThemeChoice, Thinking};
+pub use typed::{
+    CapSettings, Endpoint, Notify, ProviderChoice, Secret, Settings, ShellSettings, ThemeChoice, Thinking,
+};
 pub use value::{RecordEntry, TableEntry, Value};
 
 #[cfg(test)]

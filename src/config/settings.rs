@@ -209,6 +209,10 @@ const fn choice(names: &'static [&'static str]) -> Kind {
     Kind::Choice { names, later: &[] }
 }
 
+/// Caps of tokens and of dollars.
+const TOKENS: Kind = int(1, 1_000_000_000_000);
+const DOLLARS: Kind = Kind::Number { min: 0.000_001, max: 1_000_000.0 };
+
 /// A day: no timeout is longer.
 const DAY: i64 = 86_400;
 
@@ -299,6 +303,24 @@ pub static SETTINGS: &[SettingRow] = &[
         "Most model requests in one turn; 0: no limit",
         |s, v| s.max_requests = std::num::NonZeroU32::new(v.integer()))
         .aliases(&["max_request_limit"]).default("25"),
+    built("cap.turn_tokens", &["CO_CAP_TURN_TOKENS"], TOKENS,
+        "Tokens, input and output, at which a turn asks before its next request; unset: never",
+        |s, v| s.cap.turn_tokens = v.optional_integer()).project(ProjectTrust::Never),
+    built("cap.turn_usd", &["CO_CAP_TURN_USD"], DOLLARS,
+        "Dollars at which a turn asks before its next request; unset: never",
+        |s, v| s.cap.turn_usd = v.dollars()).project(ProjectTrust::Never),
+    built("cap.session_tokens", &["CO_CAP_SESSION_TOKENS"], TOKENS,
+        "The same for all turns of a session, in tokens; unset: never",
+        |s, v| s.cap.session_tokens = v.optional_integer()).project(ProjectTrust::Never),
+    built("cap.session_usd", &["CO_CAP_SESSION_USD"], DOLLARS,
+        "The same for all turns of a session, in dollars; unset: never",
+        |s, v| s.cap.session_usd = v.dollars()).project(ProjectTrust::Never),
+    built("cap.day_tokens", &["CO_CAP_DAY_TOKENS"], TOKENS,
+        "The same for a day of all sessions, in tokens; unset: never",
+        |s, v| s.cap.day_tokens = v.optional_integer()).project(ProjectTrust::Never),
+    built("cap.day_usd", &["CO_CAP_DAY_USD"], DOLLARS,
+        "The same for a day of all sessions, in dollars; unset: never",
+        |s, v| s.cap.day_usd = v.dollars()).project(ProjectTrust::Never),
     built("http_retries", &["CO_HTTP_RETRIES", "CO_CLI_MODEL_HTTP_RETRIES"], int(0, 20),
         "Retries of a model request that failed for a passing reason",
         |s, v| s.http_retries = v.integer())

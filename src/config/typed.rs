@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::models::ModelOverride;
 use super::settings::{SETTINGS, Status};
 use super::value::{self, TableEntry};
+use crate::message::Usd;
 
 /// Everything that can be set and is built. [`Settings::default`] is what holds when nobody sets anything.
 #[derive(Clone, PartialEq)]
@@ -47,6 +48,7 @@ pub struct Settings {
     pub plain: bool,
     /// Model requests in one turn. `None`: no limit.
     pub max_requests: Option<NonZeroU32>,
+    pub cap: CapSettings,
     /// Retries of one failed model request.
     pub http_retries: u32,
     /// Repairs of wrong arguments that a model gets for one tool.
@@ -73,6 +75,17 @@ pub struct Endpoint {
     /// `http://` or `https://`, without a slash at its end.
     pub base_url: Option<String>,
     pub api_key: Option<Secret>,
+}
+
+/// Amounts of tokens and money at which the next request becomes a question. `None`: no cap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CapSettings {
+    pub turn_tokens: Option<u64>,
+    pub turn_usd: Option<Usd>,
+    pub session_tokens: Option<u64>,
+    pub session_usd: Option<Usd>,
+    pub day_tokens: Option<u64>,
+    pub day_usd: Option<Usd>,
 }
 
 /// Limits and surroundings of child processes.
@@ -193,6 +206,7 @@ impl Settings {
             ascii: false,
             plain: false,
             max_requests: None,
+            cap: CapSettings::default(),
             http_retries: 0,
             tool_retries: 0,
             connect_timeout: Duration::ZERO,

@@ -10,6 +10,7 @@ use toml_edit::Item;
 use super::problem::{Source, Wrong};
 use super::settings::{Kind, SettingRow};
 use super::typed::Secret;
+use crate::message::Usd;
 use crate::stdx::secrecy::shown_address;
 use crate::stdx::text;
 
@@ -384,6 +385,17 @@ impl Value {
             }
             Value::Unset => None,
             other => other.mismatch("an integer"),
+        }
+    }
+
+    /// An amount of money, of which the row's bounds say that it is one.
+    pub(super) fn dollars(self) -> Option<Usd> {
+        match self {
+            Value::Number(dollars) => {
+                Some(Usd::from_dollars(dollars).expect("a row's bounds are amounts of money"))
+            }
+            Value::Unset => None,
+            other => other.mismatch("a number"),
         }
     }
 

@@ -9,10 +9,11 @@ use futures::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::agent::caps::CapQuestion;
 use crate::agent::port::{Closed, Event, Frontend, Op, Settled};
 use crate::approval::{Request, RequestId};
-use crate::history::{Limit, SessionId, TurnEnd};
-use crate::message::{ReturnStatus, ToolCall, ToolReturn, Usage};
+use crate::history::{Limit, SessionId, TurnEnd, Unit, is_unpriced};
+use crate::message::{ReturnStatus, ToolCall, ToolReturn, Usage, Usd};
 use crate::provider::{ErrorClass, ProviderError};
 use crate::tool::{CallPlan, Risk};
 
@@ -31,6 +32,9 @@ struct Seen {
     refusal: Option<String>,
     requests: u32,
     usage: Usage,
+    cost: Option<Usd>,
+    unpriced: u32,
+    capped: Option<CapQuestion>,
     model: Option<String>,
 }
 
@@ -41,6 +45,9 @@ pub struct Outcome {
     pub end: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
+    /// The figures of the cap that ended the turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cap: Option<Capped>,
     /// The last reply; empty where there was none.
     pub text: String,
     /// As the provider named it in its last answer.
@@ -90,6 +97,24 @@ pub struct Spent {
     pub requests: u32,
     #[serde(flatten)]
     pub tokens: Usage,
+    /// Of the requests whose cost is known; `null` where that is none.
+    pub cost_usd: Option<f64>,
+    /// Requests that cost something nobody knows.
+    pub requests_of_unknown_price: u32,
+}
+
+/// A cap that was reached: tokens, or dollars.
+#[derive(Debug, Clone, Serialize)]
+pub struct Capped {
+    /// The setting.
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub spent: Value,
+    pub limit: Value,
+    /// About; `null` where the price is unknown.
+    pub next_request: Value,
+    /// What raises it for one run.
+    pub raise: String,
 }
 
 /// A request that waits.
@@ -128,7 +153,9 @@ impl JsonFrontend {
             (TurnEnd::Completed, Some(_)) => "refused",
             _ => word,
         };
-        Outcome { end, limit, error, ..told }
+        // A person's answer is no end.
+        let cap = told.cap.filter(|_| matches!(limit, Some(Limit::Cap(_))));
+        Outcome { end, limit, error, cap, ..told }
     }
 
     /// The object where no turn waited to be gone on with.
@@ -142,12 +169,18 @@ impl JsonFrontend {
             session: session.clone(),
             end,
             limit: None,
+            cap: seen.capped.as_ref().map(Capped::of),
             text,
             model: seen.model.clone(),
             fallbacks: seen.fallbacks.clone(),
             refusal: seen.refusal.clone(),
             tool_calls: seen.calls.clone(),
-            usage: Spent { requests: seen.requests, tokens: seen.usage },
+            usage: Spent {
+                requests: seen.requests,
+                tokens: Usage { cost: None, ..seen.usage },
+                cost_usd: seen.cost.map(Usd::dollars),
+                requests_of_unknown_price: seen.unpriced,
+            },
             notes: seen.notes.clone(),
             waiting: seen.waiting.iter().map(Waits::of).collect(),
             error: None,
@@ -165,6 +198,27 @@ impl Waits {
             summary: request.plan.summary.clone(),
             risk: request.risk,
             why: request.why.clone(),
+        }
+    }
+}
+
+impl Capped {
+    fn of(question: &CapQuestion) -> Self {
+        let unit = question.cap.unit();
+        let amount = |amount: u64| match unit {
+            Unit::Tokens => Value::from(amount),
+            Unit::Usd => Value::from(Usd(amount).dollars()),
+        };
+        Self {
+            name: question.cap.setting(),
+            unit: match unit {
+                Unit::Tokens => "tokens",
+                Unit::Usd => "usd",
+            },
+            spent: amount(question.spent),
+            limit: amount(question.limit),
+            next_request: question.adds.map_or(Value::Null, amount),
+            raise: question.flag(),
         }
     }
 }
@@ -211,7 +265,9 @@ impl Seen {
                 }
                 Settled::Detached => {}
             },
-            Event::Usage { usage, model } => {
+            Event::Usage { usage, model, cost } => {
+                self.unpriced += u32::from(is_unpriced(Some(usage), cost, None));
+                self.cost = cost.map(|cost| cost.plus(self.cost.unwrap_or_default())).or(self.cost);
                 self.requests += 1;
                 self.usage = sum(self.usage, usage);
                 self.model = Some(model);
@@ -220,6 +276,7 @@ impl Seen {
                 self.fallbacks.push(FellBack { from, to, class, message: why });
             }
             Event::Refused { why } => self.refusal = Some(why),
+            Event::CapReached { question } => self.capped = Some(question),
             Event::Status { text } => self.notes.push(text),
             Event::Prompted { .. }
             | Event::TextDelta { .. }
@@ -232,6 +289,7 @@ impl Seen {
             | Event::Retry { .. }
             | Event::PartialReset
             | Event::Compacted { .. }
+            | Event::CapAnswered { .. }
             | Event::TurnEnded { .. } => {}
         }
     }

@@ -10,7 +10,7 @@ use crate::agent::port::{Event, Op};
 use crate::approval::{Request, Standing};
 pub use crate::command::Tone;
 use crate::history::SessionId;
-use crate::message::Message;
+use crate::message::{Message, Usd};
 use crate::tool::ToolSpec;
 
 /// From the face to the session's owner.
@@ -41,7 +41,6 @@ pub enum Ask {
 
 /// From the session's owner to the face, in order.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "updates pass through one bounded channel")]
 pub enum Update {
     Event(Event),
     Notice(Notice),
@@ -182,6 +181,28 @@ pub struct Header {
     pub read_only: Option<String>,
     /// How full the model's window is, once a request was counted.
     pub context: Option<ContextUse>,
+    /// What was paid, once something was.
+    pub money: Option<Money>,
+}
+
+/// What requests cost so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Money {
+    pub session: Usd,
+    /// Today, in all sessions.
+    pub today: Usd,
+    /// The cap of a day.
+    pub cap: Option<Usd>,
+    /// Whether something was used today whose price is unknown.
+    pub known: Known,
+}
+
+/// Whether a sum is all there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    All,
+    /// At least so much.
+    Partly,
 }
 
 /// Tokens of the last request's input.

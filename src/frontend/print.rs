@@ -118,12 +118,17 @@ impl Page {
             Event::Compacted { dropped } => {
                 self.row(&format!("co: {dropped} older messages were left out")).await
             }
+            Event::CapReached { question } => {
+                let (spent, adds) = (question.spent_words(), question.adds_words());
+                self.row(&format!("co: {spent} ({}); {adds}", question.cap.setting())).await
+            }
             Event::Status { text } => self.row(&sanitize_line(&text)).await,
             Event::Prompted { .. }
             | Event::ToolArgs { .. }
             | Event::ToolCall { .. }
             | Event::ToolProgress { .. }
-            | Event::Usage { .. } => Ok(()),
+            | Event::Usage { .. }
+            | Event::CapAnswered { .. } => Ok(()),
             Event::TurnEnded { .. } => self.end_text().await,
         }
     }

@@ -142,6 +142,8 @@ impl RecordingFrontend {
             | Event::Refused { .. }
             | Event::PartialReset
             | Event::Usage { .. }
+            | Event::CapReached { .. }
+            | Event::CapAnswered { .. }
             | Event::Compacted { .. }
             | Event::Status { .. }
             | Event::TurnEnded { .. } => None,

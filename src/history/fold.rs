@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Known, Limits, Record, RecordNo, TurnEnd, Used};
+use super::{Known, Limit, Limits, Record, RecordNo, TurnEnd, Used};
 use crate::approval::{Approval, Grants, Request};
 use crate::message::{
     AssistantMessage, CallId, Message, NoteKind, ReturnStatus, ToolCall, ToolReturn, UserPart,
@@ -27,6 +27,7 @@ pub struct History {
     detached: Vec<Detached>,
     turns: u32,
     running: Option<RunningTurn>,
+    spent: Used,
     last_end: Option<TurnEnd>,
     notes: Vec<(NoteKind, String)>,
     queued: Vec<Vec<UserPart>>,
@@ -57,7 +58,7 @@ pub struct Detached {
     pub request: Request,
 }
 
-/// A turn that has started and not ended, or ended deferred.
+/// A turn that has started and not ended, or ended deferred or at a cap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunningTurn {
     /// From 1.
@@ -97,12 +98,11 @@ impl History {
                 });
             }
             Record::Said { message } => self.said(message),
-            Record::RequestEnded { attempt, usage, .. } => {
+            Record::RequestEnded { attempt, usage, cost, error, .. } => {
+                self.spent.count(*usage, *cost, *error);
                 if let Some(turn) = &mut self.running {
                     turn.attempts = turn.attempts.max(*attempt);
-                    turn.used.requests += 1;
-                    let usage = usage.unwrap_or_default();
-                    turn.used.tokens += usage.input.unwrap_or(0) + usage.output.unwrap_or(0);
+                    turn.used.count(*usage, *cost, *error);
                 }
             }
             Record::Partial { attempt, text } => self.partial(*attempt, text),
@@ -119,6 +119,12 @@ impl History {
                 self.last_end = Some(end.clone());
                 match end {
                     TurnEnd::Deferred => {}
+                    TurnEnd::LimitReached { limit: Limit::Cap(_) } => {
+                        // It goes on with a request of its own; what an attempt before left half-said is void.
+                        if let Some(turn) = &mut self.running {
+                            turn.partial = None;
+                        }
+                    }
                     TurnEnd::Completed
                     | TurnEnd::Interrupted
                     | TurnEnd::LimitReached { .. }
@@ -326,6 +332,11 @@ impl History {
     /// The turn that runs, was cut off, or is deferred.
     pub fn running(&self) -> Option<&RunningTurn> {
         self.running.as_ref()
+    }
+
+    /// What all requests of the session have used.
+    pub fn spent(&self) -> Used {
+        self.spent
     }
 
     /// Turns started so far.

@@ -3,6 +3,7 @@
 //! A session is an append-only sequence of [`Record`]s; [`History`] is what they add up to. Live and on
 //! replay the conversation changes in one way only, [`History::apply`]. Nothing here does I/O.
 
+mod cap;
 mod fold;
 mod repair;
 #[cfg(test)]
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::cap::{Cap, Scope, Unit, grouped};
 pub use self::fold::{Detached, History, OpenCall, RunningTurn, SEEN};
 pub use self::repair::patch_dangling_tool_calls;
 use crate::approval::{Approval, Decider, DeferredToolRequests, Request, RequestId};
@@ -164,6 +166,9 @@ pub enum Limit {
     Tokens,
     /// The model's output limit cut the reply before anything could be done with it.
     Output,
+    /// The next request would have gone over a cap, and nobody let it. The turn can be resumed.
+    #[serde(untagged)]
+    Cap(Cap),
 }
 
 /// What one turn may use; it spans approvals, retries, reflections and deferrals.
@@ -181,11 +186,40 @@ impl Default for Limits {
     }
 }
 
-/// What a turn has used, folded from its `RequestEnded` records.
+/// What requests have used, folded from their `RequestEnded` records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Used {
     pub requests: u32,
+    /// Input and output together.
     pub tokens: u64,
+    /// Of the requests whose cost is known.
+    pub usd: Usd,
+    /// Requests that cost something nobody knows.
+    pub unpriced: u32,
+}
+
+impl Used {
+    /// Counts one request, failed ones too.
+    pub fn count(&mut self, usage: Option<Usage>, cost: Option<Usd>, error: Option<ErrorClass>) {
+        self.requests += 1;
+        self.unpriced += u32::from(is_unpriced(usage, cost, error));
+        let usage = usage.unwrap_or_default();
+        let tokens = usage.input.unwrap_or(0).saturating_add(usage.output.unwrap_or(0));
+        self.tokens = self.tokens.saturating_add(tokens);
+        self.usd = self.usd.plus(cost.unwrap_or_default());
+    }
+}
+
+/// Whether a request cost something that nobody knows: tokens without a price, or a reply that broke off before it was
+/// counted. A request that was refused cost nothing.
+pub fn is_unpriced(usage: Option<Usage>, cost: Option<Usd>, error: Option<ErrorClass>) -> bool {
+    match (cost, usage) {
+        (Some(_), _) => false,
+        (None, Some(usage)) => usage.input.is_some() || usage.output.is_some(),
+        (None, None) => {
+            matches!(error, None | Some(ErrorClass::Truncated | ErrorClass::Idle | ErrorClass::Malformed))
+        }
+    }
 }
 
 /// What the records say about a call of the last reply, or of a detached one.

@@ -7,11 +7,19 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 /// Where the time of day comes from.
 pub trait Clock: Send + Sync {
     /// The present moment. Two calls may return the same value, and a system clock may step backwards.
     fn now(&self) -> Timestamp;
+}
+
+/// The first moment of the day that `now` lies in, there.
+#[must_use]
+pub fn day_start(now: Timestamp, zone: &TimeZone) -> Timestamp {
+    // A day that has no start lies at the end of what a timestamp can express.
+    now.to_zoned(zone.clone()).start_of_day().map_or(now, |start| start.timestamp())
 }
 
 /// The machine's own clock.
@@ -58,6 +66,22 @@ impl Clock for ManualClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_begin_where_one_is() {
+        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        for (now, start) in [
+            ("2026-01-01T22:59:59Z", "2025-12-31T23:00:00Z"),
+            ("2026-01-01T23:00:00Z", "2026-01-01T23:00:00Z"),
+            // The day on which summer time begins has 23 hours.
+            ("2026-03-29T12:00:00Z", "2026-03-28T23:00:00Z"),
+            ("2026-03-29T22:00:00Z", "2026-03-29T22:00:00Z"),
+        ] {
+            let (now, start): (Timestamp, Timestamp) = (now.parse().unwrap(), start.parse().unwrap());
+            assert_eq!(day_start(now, &zone), start, "{now}");
+        }
+        assert_eq!(day_start(Timestamp::MAX, &TimeZone::UTC).as_second() % 86_400, 0);
+    }
 
     #[test]
     fn a_manual_clock_moves_only_when_told() {

@@ -4,6 +4,7 @@
 //! by the consumption of decisions.
 
 use super::redact::{Redactor, to_json};
+use super::usage::Spend;
 use super::{RequestState, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::Record;
@@ -40,6 +41,7 @@ pub(super) enum Change {
     EndTurn {
         end: String,
     },
+    Spend(Box<Spend>),
     Ask(Box<Ask>),
     Decide(Verdict),
     Finish {
@@ -112,8 +114,12 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
         Record::TurnEnded { end } => Some(Change::EndTurn { end: redactor.json(end)? }),
         Record::Cleared => Some(Change::Clear),
         Record::Renamed { title } => Some(Change::Rename { title: redactor.text(title) }),
-        Record::RequestEnded { .. }
-        | Record::Partial { .. }
+        Record::RequestEnded { usage, provider, model, cost, error, .. } => {
+            let (provider, model) = (redactor.text(provider), redactor.text(model));
+            let spend = Spend { provider, model, usage: *usage, cost: *cost, error: *error };
+            Some(Change::Spend(Box::new(spend)))
+        }
+        Record::Partial { .. }
         | Record::ToolStarted { .. }
         | Record::Deferred { .. }
         | Record::Queued { .. }

@@ -17,6 +17,7 @@ mod records;
 mod redact;
 mod requests;
 mod schema;
+mod usage;
 mod wake;
 mod writer;
 
@@ -31,6 +32,7 @@ pub use self::error::{Listed, StoreError};
 pub use self::inbox::{Attachment, RequestFilter, RequestState, StoredRequest};
 pub use self::index::{InputScope, SessionFilter, SessionSummary, TypedLine};
 pub use self::redact::MARK;
+pub use self::usage::{Total, UsageOf, UsedModel, UsedSession};
 pub use self::wake::Wakeups;
 
 use self::lane::Lane;

@@ -8,6 +8,7 @@ use super::encode::{self, Change, Row};
 use super::error::SqlResult as _;
 use super::num::Num;
 use super::requests;
+use super::usage;
 use super::writer::{Reader, Write};
 use super::{Listed, Store, StoreError};
 use crate::history::{Durability, Record, SessionId};
@@ -55,7 +56,7 @@ pub(super) fn append(
         .sql()?;
     for (no, row) in (after + 1..).zip(rows) {
         if let Some(change) = &row.implied {
-            apply(write, session, change)?;
+            apply(write, session, no, change)?;
         }
         insert.execute(params![session.0, Num(no), write.now, row.kind, row.json]).sql()?;
     }
@@ -73,7 +74,7 @@ pub(super) fn count(write: &Write<'_>, session: &SessionId) -> Result<u64, Store
         .map(|last| last.0)
 }
 
-fn apply(write: &Write<'_>, session: &SessionId, change: &Change) -> Result<(), StoreError> {
+fn apply(write: &Write<'_>, session: &SessionId, no: u64, change: &Change) -> Result<(), StoreError> {
     match change {
         Change::Open { workspace } => write
             .sql
@@ -96,6 +97,7 @@ fn apply(write: &Write<'_>, session: &SessionId, change: &Change) -> Result<(), 
             write.news.set(true);
             set(write, session, "UPDATE sessions SET last_end = ?2 WHERE id = ?1", end)
         }
+        Change::Spend(spend) => usage::spend(write, session, no, spend),
         Change::Ask(ask) => requests::ask(write, session, ask),
         Change::Decide(verdict) => requests::settle(write, verdict),
         Change::Finish { call, how } => requests::finish(write, session, call, *how),

@@ -7,6 +7,7 @@ use super::cards::{Card, Cards, Mark, Stage, place_in_reply};
 use super::composer::Editor;
 use super::model::{Model, Overlay};
 use crate::approval::RequestId;
+use crate::history::Cap;
 
 /// The list's own state; marks are with the cards.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -38,6 +39,8 @@ pub enum Face {
     Nothing,
     One(RequestId),
     List(Vec<RequestId>),
+    /// The question at this cap, which is none of the queue.
+    Cap(Cap),
 }
 
 /// A row of the list and what it runs after.
@@ -152,6 +155,9 @@ impl Model {
         if self.overlay != Overlay::None || self.is_too_small() {
             return Face::Nothing;
         }
+        if let Some(cap) = self.cap.as_ref().filter(|_| self.asks_cap()) {
+            return Face::Cap(cap.question.cap);
+        }
         let Some(current) = self.cards.current() else { return Face::Nothing };
         if self.is_list() {
             Face::List(self.cards.shown().map(|card| card.request.id.clone()).collect())
@@ -162,6 +168,9 @@ impl Model {
 
     /// Whether the requests are drawn as one list. What is being written is never taken off the screen.
     pub fn is_list(&self) -> bool {
+        if self.asks_cap() {
+            return false;
+        }
         let Some(current) = self.cards.current() else { return false };
         if let Round::Reason { .. } = self.batch.round {
             return true;

@@ -460,7 +460,7 @@ impl Cards {
     pub fn guarded_until(&self) -> Option<u64> {
         match self.appeared.as_ref()? {
             (Face::Nothing, _) => None,
-            (Face::One(_) | Face::List(_), since) => Some(since + GUARD_MS),
+            (Face::One(_) | Face::List(_) | Face::Cap(_), since) => Some(since + GUARD_MS),
         }
     }
 

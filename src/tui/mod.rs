@@ -4,6 +4,7 @@
 //! here decides anything: lines, decisions and interrupts go to the session's owner as `Ask`s.
 
 pub mod batch;
+pub mod cap;
 pub mod cards;
 pub mod cells;
 pub mod completion;

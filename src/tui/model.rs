@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use super::batch::Batch;
+use super::cap::CapCard;
 use super::cards::{Card, Cards};
 use super::cells::{Fold, Look, LookKeys, Motion};
 use super::completion::Completion;
@@ -19,6 +20,7 @@ use super::selection::Selection;
 use super::theme::Glyphs;
 use super::transcript::Transcript;
 use crate::frontend::link::{CommandLine, Header, SessionLine};
+use crate::history::Used;
 use crate::provider::ErrorClass;
 use crate::tool::ToolSpec;
 
@@ -69,6 +71,8 @@ pub struct Model {
     pub header: Option<Header>,
     pub transcript: Transcript,
     pub cards: Cards,
+    /// The question of a turn that waits at a cap.
+    pub cap: Option<CapCard>,
     pub card_view: CardView,
     pub composer: Composer,
     pub focus: Focus,
@@ -193,6 +197,8 @@ pub struct Turn {
     pub tokens: Option<u64>,
     /// The model that answers in place of the header's, as `provider/model`.
     pub stand_in: Option<String>,
+    /// What its requests used, whole.
+    pub used: Used,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,6 +229,7 @@ impl Turn {
             streamed: 0,
             tokens: None,
             stand_in: None,
+            used: Used::default(),
         }
     }
 }
@@ -291,6 +298,7 @@ impl Model {
             header: None,
             transcript: Transcript::default(),
             cards: Cards::default(),
+            cap: None,
             card_view: CardView::default(),
             composer: Composer::default(),
             focus: Focus::Composer,
@@ -336,7 +344,7 @@ impl Model {
     /// Whether what is on the screen makes good use of the panel's place: lists beside their details, forms beside what
     /// they change, and what lies over the transcript.
     fn wants_whole_width(&self) -> bool {
-        let card = self.cards.current().is_some_and(Card::is_wide);
+        let card = !self.asks_cap() && self.cards.current().is_some_and(Card::is_wide);
         self.overlay != Overlay::None || card || self.is_list()
     }
 

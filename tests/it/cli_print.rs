@@ -133,7 +133,8 @@ fn json_is_one_object_at_the_end() {
                 "tool_calls": [{"id": null, "name": "read_file", "arguments": {"path": "notes.md"},
                     "summary": "read notes.md", "status": "ok", "output": null}],
                 "usage": {"requests": 2, "input": 50, "output": 10, "cached_input": told["usage"]["cached_input"],
-                    "cache_write": told["usage"]["cache_write"], "reasoning": told["usage"]["reasoning"]},
+                    "cache_write": told["usage"]["cache_write"], "reasoning": told["usage"]["reasoning"],
+                    "cost_usd": null, "requests_of_unknown_price": 2},
                 "waiting": [], "error": null,
             }),
             "{wire:?}"

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use co::agent::caps::{CapAnswer, CapQuestion};
 use co::agent::port::{Event, Op, Settled};
 use co::approval::{Approval, Decider, Remember, Request};
 use co::frontend::link::{Ask, Notice, SessionLine, Tone, Update};
 use co::frontend::plain::{Echo, Input, Plain, Setup, Source, ThinkingShown};
-use co::history::{Limit, SessionId, TurnEnd};
+use co::history::{Cap, Limit, SessionId, TurnEnd};
 use co::message::{Message, ReturnStatus, ToolName, UserPart};
 use co::provider::{ErrorClass, ProviderError};
 use co::tool::{Preview, Risk, Undo};
@@ -526,4 +527,64 @@ proptest! {
             (face.text.contains('\u{202e}'), face.asks.iter().any(|ask| matches!(ask, Ask::Op(Op::Decide { .. }))));
         prop_assert!(!reorders && !decides);
     }
+}
+
+fn cap_question() -> CapQuestion {
+    CapQuestion {
+        cap: Cap::DayUsd,
+        spent: 1_980_000_000,
+        limit: 2_000_000_000,
+        adds: Some(50_000_000),
+        unpriced: 2,
+        raised: 4_000_000_000,
+        model: "sonnet".to_owned(),
+    }
+}
+
+/// A turn that stands at a cap.
+fn at_cap() -> Face {
+    Face::open(TERMINAL).say("go").prompted("go").event(Event::CapReached { question: cap_question() })
+}
+
+#[test]
+fn a_cap_is_a_numbered_question() {
+    let mut face = at_cap().wait(600).say("").say("and be brief").say("2");
+    let answer = CapAnswer::GoOn;
+    face = face.event(Event::CapAnswered { question: cap_question(), answer }).text("Done.");
+    insta::assert_snapshot!("plain_cap", face.text);
+    let asks = [
+        Ask::Line { text: "go".into() },
+        Ask::Line { text: "and be brief".into() },
+        Ask::Op(Op::Cap { cap: Cap::DayUsd, answer }),
+    ];
+    assert_eq!(face.asks, asks);
+}
+
+#[test]
+fn no_reflex_lets_a_request_over_a_cap() {
+    let said = |face: &Face| -> Vec<CapAnswer> {
+        let answer = |ask: &Ask| if let Ask::Op(Op::Cap { answer, .. }) = ask { Some(*answer) } else { None };
+        face.asks.iter().filter_map(answer).collect()
+    };
+    // Too soon, empty, typed before, and words that are no answer.
+    assert_eq!(said(&at_cap().say("2").say("3")), []);
+    assert_eq!(said(&at_cap().wait(600).say("").say(" ").say("y").say("yes")), []);
+    let before = |lines: &[&str]| {
+        let mut face = Face::open(TERMINAL).say("go").prompted("go");
+        let question = Event::CapReached { question: cap_question() };
+        face.plain.take(face.now_ms, Input::Update(Box::new(Update::Event(question))));
+        face.turn();
+        let before = lines.iter().map(|line| (*line).to_owned()).collect();
+        face.input(Input::Asked { before, begun: String::new() })
+    };
+    let face = before(&["2", "", "more"]).wait(600);
+    assert_eq!(said(&face), []);
+    assert_eq!(face.asks.last(), Some(&Ask::Line { text: "more".into() }));
+    for (line, answer) in [("1", CapAnswer::Stop), ("2", CapAnswer::GoOn), ("raise", CapAnswer::Raise)] {
+        assert_eq!(said(&at_cap().wait(600).say(line)), [answer], "{line}");
+    }
+    // A pipe that ends leaves nobody to answer.
+    let piped =
+        Face::open(PIPE).say("go").prompted("go").event(Event::CapReached { question: cap_question() });
+    assert_eq!(said(&piped.input(Input::End)), [CapAnswer::Stop]);
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use co::agent::caps::Caps;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
 use co::agent::port::Event;
 use co::approval::{Decider, FolderTrust, Mode, Policy, Standing, WorkspaceKind};
@@ -341,6 +342,7 @@ pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<Fa
         rules: Vec::new(),
     };
     AgentEnv {
+        caps: watch::Sender::new(Caps::default()),
         registry: Registry::new(Vec::new()),
         hooks: Vec::new(),
         model,

@@ -283,6 +283,7 @@ fn is_harmless(symbol: &str) -> bool {
 
 pub fn header() -> Header {
     Header {
+        money: None,
         session: SessionId("01JD8".into()),
         title: "inbox triage".into(),
         workspace: "/home/alex/work".into(),

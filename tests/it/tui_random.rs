@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use co::agent::caps::{CapAnswer, CapQuestion};
 use co::agent::port::{Event, Op};
 use co::approval::{Approval, Request};
 use co::frontend::link::{Ask, CommandLine, EarlierLine, Header, Notice, SessionLine, Tone};
-use co::history::{SessionId, TurnEnd};
+use co::history::{Cap, SessionId, TurnEnd};
 use co::message::{Message, ReturnStatus, ToolName, UserPart};
 use co::provider::ErrorClass;
 use co::tool::{Category, Progress, Risk, SideEffect, ToolSpec};
@@ -47,7 +48,7 @@ const KEYS: &[&str] = &[
     "v", "w", "e", "s", "1", "<ret>", "<esc>", "<pgdn>", "<pgdn>", "<pgup>", "?", "/", "@", "!", "x",
     "<c-home>", "<c-end>", "<c-s>", "<c-f>", "<c-r>", "<c-o>", "<a-t>", "<c-t>", "<a-m>", "<c-k>", "<c-u>",
     "<c-w>", "<c-y>", "<c-_>", "<bs>", "<del>", "<a-ret>", "<c-j>", "<c-l>", "<a-r>", "<c-g>", "<home>",
-    "<end>", "<s-tab>", "<s-up>",
+    "<end>", "<s-tab>", "<s-up>", "g", "g", "r",
 ];
 
 /// One thing that happens to the screen.
@@ -69,6 +70,11 @@ enum Step {
 
 fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(proptest::sample::select(HOSTILE), 1..4).prop_map(|parts| parts.concat())
+}
+
+fn capped(model: String) -> CapQuestion {
+    let (spent, limit, raised) = (990, 1_000, 2_000);
+    CapQuestion { cap: Cap::DayTokens, spent, limit, adds: Some(50), unpriced: 0, raised, model }
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -102,6 +108,8 @@ fn event() -> impl Strategy<Value = Event> {
                 Event::FellBack { from: text.clone(), to: text.clone(), class, why: text }
             }
             15 => Event::Refused { why: text },
+            16 => Event::CapReached { question: capped(text) },
+            17 => Event::CapAnswered { question: capped(text), answer: CapAnswer::GoOn },
             _ => Event::Status { text },
         }
     })
@@ -285,6 +293,10 @@ impl Watched {
     fn check(&mut self, step: &Step, before: Focus) -> Result<(), TestCaseError> {
         let asks: Vec<Ask> = self.screen.asks().into_iter().skip(self.known.heard).cloned().collect();
         for ask in &asks {
+            if let Ask::Op(Op::Cap { answer: CapAnswer::GoOn | CapAnswer::Raise, .. }) = ask {
+                prop_assert!(matches!(step, Step::Key("g" | "r")), "over a cap by {step:?}");
+                prop_assert_eq!(before, Focus::Card, "over a cap without the keys");
+            }
             if let Ask::Op(Op::Decide { request, approval: Approval::Approve { .. } }) = ask {
                 prop_assert!(matches!(step, Step::Key("y" | "a" | "<c-s>")), "approved by {step:?}");
                 prop_assert_eq!(before, Focus::Card, "approved without the keys");

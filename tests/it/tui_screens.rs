@@ -53,7 +53,11 @@ fn streaming() {
             .prompted("what did Dana want?")
             .text(ANSWER)
             .event(Event::TextCommitted { text: ANSWER.into() })
-            .event(Event::Usage { usage: Usage { output: Some(412), ..Usage::default() }, model: "m".into() })
+            .event(Event::Usage {
+                usage: Usage { output: Some(412), ..Usage::default() },
+                model: "m".into(),
+                cost: None,
+            })
             .event(Event::TurnEnded { end: TurnEnd::Completed })
             .notice(Notice::Idle)
     });

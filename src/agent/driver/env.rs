@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::agent::caps::{CapQuestion, Caps};
 use crate::agent::port::Op;
 use crate::agent::turn::Patience;
 use crate::approval::{Decider, FolderTrust, Policy};
@@ -30,6 +31,8 @@ pub struct AgentEnv {
     pub isolation: Isolation,
     pub folder_trust: FolderTrust,
     pub limits: Limits,
+    /// What tokens and money are capped at, as the last turn left it.
+    pub caps: watch::Sender<Caps>,
     /// Estimated tokens beyond which old turns are left out before a request; `None` = only when the
     /// provider says that the conversation does not fit.
     pub context_tokens: Option<u32>,
@@ -125,6 +128,8 @@ pub struct TurnResult {
     pub end: TurnEnd,
     /// The text of the turn's last reply; empty where there was none.
     pub text: String,
+    /// The cap it ended at.
+    pub capped: Option<Box<CapQuestion>>,
     /// What the person said and the turn did not hear before it ended, in order.
     pub unheard: Vec<Op>,
 }

@@ -17,7 +17,7 @@ pub use self::detached::run_detached;
 pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TurnResult};
 use super::port::Frontend;
 use super::{calls, turn};
-use crate::history::{Durability, Record, TurnEnd};
+use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{
     AssistantMessage, AssistantPart, Message, NoteKind, PartKind, StopKind, StopReason, UserPart,
 };
@@ -92,7 +92,11 @@ pub async fn close_left_open(session: &mut Session) -> Result<(), StoreError> {
     }
     let returns = calls::close_open(history.open_calls());
     records.extend(returns.into_iter().map(|returned| Record::ToolFinished { returned }));
-    if history.last_end() != Some(&TurnEnd::Deferred) {
+    let rests = matches!(
+        history.last_end(),
+        Some(TurnEnd::Deferred | TurnEnd::LimitReached { limit: Limit::Cap(_) })
+    );
+    if !rests {
         let text = "The last turn was cut off when the program ended. Work may be half-done; look before you \
                     go on with it.";
         records.push(Record::Said { message: Message::note(NoteKind::Abort, text) });

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::BoxStream;
+use jiff::tz::TimeZone;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -16,15 +17,17 @@ use super::looking::Looking;
 use super::tools::{Happened, Running};
 use super::{ActiveModel, AgentEnv, TurnResult, detached};
 use crate::agent::calls::Rules;
+use crate::agent::caps::{CapQuestion, Estimate, Figures};
 use crate::agent::context;
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt;
 use crate::agent::turn::{Asked, Audience, Effect, Input, Patience, Setup, Turn, Whom};
 use crate::approval::{Approval, CallFacts, Remember, RequestId, Standing, Verdict};
-use crate::history::{Durability, Record, TurnEnd};
+use crate::history::{Durability, Limit, Record, TurnEnd, Used};
 use crate::message::{Message, NoteKind, Trust};
 use crate::provider::{ErrorClass, ProviderError, StreamEvent, ToolChoice};
 use crate::session::Session;
+use crate::stdx::clock::day_start;
 use crate::store::{DecideOutcome, StoreError, Wakeups};
 
 /// A reply's text is kept this often while it streams.
@@ -51,6 +54,7 @@ pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) 
             tool_retries: env.tool_retries,
         },
         limits: env.limits,
+        caps: env.caps.borrow().clone().for_next_turn(),
         retries: env.http_retries,
         patience: match &env.fallback {
             Some(fallback) => fallback.patience(&env.model.borrow()),
@@ -84,6 +88,8 @@ pub(super) struct Driver<'a> {
     text: String,
     /// The full name of the model that the person had chosen at the last request.
     first: Option<String>,
+    /// The cap that was reached last.
+    capped: Option<CapQuestion>,
 }
 
 /// Whether the front end still watches.
@@ -130,6 +136,7 @@ impl<'a> Driver<'a> {
             delta: None,
             text: String::new(),
             first: None,
+            capped: None,
         }
     }
 
@@ -162,7 +169,9 @@ impl<'a> Driver<'a> {
         loop {
             if let Some(end) = end {
                 let (text, unheard) = (std::mem::take(&mut self.text), self.heard.drain(..).collect());
-                return Ok(TurnResult { end, text, unheard });
+                let at_cap = matches!(end, TurnEnd::LimitReached { limit: Limit::Cap(_) });
+                let capped = self.capped.take().filter(|_| at_cap).map(Box::new);
+                return Ok(TurnResult { end, text, capped, unheard });
             }
             end = match self.next().await {
                 Woken::Input(input) => self.feed(input).await?,
@@ -290,6 +299,14 @@ impl<'a> Driver<'a> {
                     let effects = self.turn.handle(Input::Compacted { dropped });
                     return Box::pin(self.carry_out(effects)).await;
                 }
+                Effect::Weigh { who } => {
+                    let midnight = day_start(self.env.clock.now(), &TimeZone::system());
+                    let day = self.session.store().used_since(midnight).await?;
+                    let figures = self.figures(who, day);
+                    let effects = self.turn.handle(Input::Weighed { figures });
+                    return Box::pin(self.carry_out(effects)).await;
+                }
+                Effect::KeepCaps(caps) => drop(self.env.caps.send_replace(caps)),
                 Effect::End(end) => return Ok(Some(end)),
             }
         }
@@ -307,6 +324,9 @@ impl<'a> Driver<'a> {
 
     /// Shows an event, in order; deltas that arrive together are shown as one.
     async fn show(&mut self, event: Event) {
+        if let Event::CapReached { question } = &event {
+            self.capped = Some(question.clone());
+        }
         let event = match &mut self.delta {
             Some(waiting) => match waiting.join(event, JOINED) {
                 Some(other) => other,
@@ -361,21 +381,25 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// The model that is to answer; the turn hears who it is.
-    fn model(&mut self, who: Whom) -> Arc<ActiveModel> {
+    /// Who is to answer, the model, and who stands behind it.
+    fn answering(&self, who: Whom) -> (Whom, Arc<ActiveModel>, Option<String>) {
         let first = Arc::clone(&self.env.model.borrow());
         let behind = self.env.fallback.as_ref().and_then(|fallback| fallback.behind(&first));
         // Whoever switches the model while another stands in wants the new one to be tried.
-        let switched = *self.first.get_or_insert_with(|| first.full_name()) != first.full_name();
-        if switched {
-            self.first = Some(first.full_name());
-        }
-        let (who, model, fallback) = match (who, behind) {
+        let switched = self.first.as_ref().is_some_and(|known| *known != first.full_name());
+        match (who, behind) {
             (Whom::Fallback, Some(behind)) if !switched => (who, Arc::clone(behind), None),
             (Whom::First | Whom::Fallback, behind) => {
-                (Whom::First, Arc::clone(&first), behind.map(|behind| behind.full_name()))
+                let behind = behind.map(|behind| behind.full_name());
+                (Whom::First, first, behind)
             }
-        };
+        }
+    }
+
+    /// The model that answers now; the turn hears who it is.
+    fn model(&mut self, who: Whom) -> Arc<ActiveModel> {
+        let (who, model, fallback) = self.answering(who);
+        self.first = Some(self.env.model.borrow().full_name());
         self.turn.asks(Asked {
             who,
             provider: model.provider.name().to_owned(),
@@ -384,6 +408,14 @@ impl<'a> Driver<'a> {
             fallback,
         });
         model
+    }
+
+    /// What is used by now, today in all processes, and what the next request may come to.
+    fn figures(&self, who: Whom, day: Used) -> Figures {
+        let (_, model, _) = self.answering(who);
+        let request = prompt::request(self.session, self.env, &model, ToolChoice::Auto);
+        let next = Estimate::of(&request, model.profile.price.as_ref());
+        Figures { session: self.session.history().spent(), day, next, model: request.model }
     }
 
     /// Leaves old turns out until the conversation fits the window that was set, or nothing older is left.
@@ -420,6 +452,7 @@ impl<'a> Driver<'a> {
                 self.backoff = None;
                 self.feed(Input::BackoffElapsed).await
             }
+            Op::Cap { cap, answer } => self.feed(Input::CapAnswered { cap, answer }).await,
             Op::Standing { standing } => {
                 let end = self.feed(Input::Standing { standing }).await?;
                 if standing == Standing::Yolo && end.is_none() {

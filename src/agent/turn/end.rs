@@ -25,9 +25,15 @@ impl Turn {
                 self.stopping = how;
                 self.phase = Phase::Draining(Next::End(TurnEnd::Interrupted));
             }
-            Phase::BackingOff | Phase::Compacting(_) => {
+            Phase::BackingOff | Phase::Compacting(_) | Phase::Weighing => {
                 self.stopping = how;
                 self.end(TurnEnd::Interrupted, out);
+            }
+            // Nothing runs, so nothing is half-done: the turn can be gone on with.
+            Phase::Capped(capped) => {
+                let end = capped.end();
+                self.stopping = how;
+                self.end(end, out);
             }
             Phase::Working => self.stop_working(how, out),
             Phase::Ended => {}

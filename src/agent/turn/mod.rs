@@ -10,6 +10,7 @@ mod end;
 mod failure;
 mod reply;
 mod request;
+mod spend;
 #[cfg(test)]
 mod walk;
 
@@ -19,9 +20,10 @@ use std::time::Duration;
 use super::assemble::Assembler;
 use super::budget::Budget;
 use super::calls::{Calls, Rules};
+use super::caps::{CapAnswer, Caps, Figures};
 use super::port::Event;
 use crate::approval::{Approval, Decider, RequestId, Standing};
-use crate::history::{Durability, History, Limits, Record, SessionId, TurnEnd};
+use crate::history::{Cap, Durability, History, Limits, Record, SessionId, TurnEnd};
 use crate::message::{CallId, Message, PartKind, StopKind, ToolCall, ToolReturn, UserPart};
 use crate::provider::{Price, ProviderError, StreamEvent, ToolChoice};
 use crate::tool::{CallPlan, HookVerdict, Resource, ToolError, Version};
@@ -63,6 +65,15 @@ pub enum Input {
     Compacted {
         dropped: usize,
     },
+    /// What was used and what the next request would add, as [`Effect::Weigh`] asked.
+    Weighed {
+        figures: Figures,
+    },
+    /// The person's word on a cap that was reached.
+    CapAnswered {
+        cap: Cap,
+        answer: CapAnswer,
+    },
     /// A second of streaming has passed: keep what came.
     Checkpoint,
     Standing {
@@ -102,6 +113,12 @@ pub enum Effect {
     CancelTools,
     Wait(Duration),
     Compact,
+    /// Look up what is used of the caps, and estimate the next request.
+    Weigh {
+        who: Whom,
+    },
+    /// The caps for the turns to come: some were raised, or told of.
+    KeepCaps(Caps),
     Show(Event),
     /// Exactly once, last.
     End(TurnEnd),
@@ -113,6 +130,7 @@ pub struct Setup {
     pub session: SessionId,
     pub rules: Rules,
     pub limits: Limits,
+    pub caps: Caps,
     /// Retries after a failed request; a reply that arrives whole resets the count.
     pub retries: u32,
     pub audience: Audience,
@@ -205,6 +223,10 @@ enum Phase {
     Draining(Next),
     BackingOff,
     Compacting(Overflow),
+    /// What is used is being looked up.
+    Weighing,
+    /// At a cap: the person is asked.
+    Capped(Box<spend::Capped>),
     /// The reply is committed, its calls are on their way.
     Working,
     Ended,
@@ -354,6 +376,8 @@ impl Turn {
                 }
             }
             Input::Compacted { dropped } => self.on_compacted(dropped, &mut out),
+            Input::Weighed { figures } => self.on_weighed(figures, &mut out),
+            Input::CapAnswered { cap, answer } => self.on_cap_answer(cap, answer, &mut out),
             Input::Checkpoint => self.on_checkpoint(&mut out),
             Input::Standing { standing } => self.setup.rules.policy.standing = standing,
             Input::Defer => self.stop(Stopping::Defer, &mut out),

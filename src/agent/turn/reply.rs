@@ -62,7 +62,8 @@ impl Turn {
         let Phase::Streaming(assembler) = phase else { return };
         self.failures = 0;
         let shown = assembler.has_output();
-        out.push(Effect::Show(Event::Usage { usage, model: self.model.clone() }));
+        let cost = self.cost(Some(usage));
+        out.push(Effect::Show(Event::Usage { usage, model: self.model.clone(), cost }));
         let Some(message) = assembler.finish(stop.clone()) else {
             return self.on_empty(stop, usage, out);
         };
@@ -84,7 +85,7 @@ impl Turn {
     }
 
     fn commit_reply(&mut self, message: AssistantMessage, usage: Usage, out: &mut Vec<Effect>) {
-        self.budget.count(Some(usage));
+        self.budget.used.count(Some(usage), self.cost(Some(usage)), None);
         let ended = self.ended(Some(usage), None);
         let said = Record::Said { message: crate::message::Message::Assistant(message) };
         out.push(Effect::Commit(vec![ended, said], Durability::Written));

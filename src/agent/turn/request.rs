@@ -5,13 +5,22 @@ use crate::agent::assemble::Assembler;
 use crate::agent::budget::Allowance;
 use crate::agent::port::Event;
 use crate::history::{Durability, Record, TurnEnd};
-use crate::message::{Message, NoteKind, Usage};
+use crate::message::{Message, NoteKind, Usage, Usd};
 use crate::provider::{ErrorClass, Price, ToolChoice};
 
 impl Turn {
-    /// Sends the next request, queued prompts first, if the budget allows one.
+    /// Sends the next request, queued prompts first, if the budget and the caps allow one.
     pub(super) fn request(&mut self, out: &mut Vec<Effect>) {
         self.calls.next_reply();
+        self.say_queued(out);
+        match self.budget.allowance() {
+            Allowance::Spent(limit) => self.end(TurnEnd::LimitReached { limit }, out),
+            Allowance::Free | Allowance::Last => self.weigh(out),
+        }
+    }
+
+    /// Sends it; what was queued while the person was asked goes with it.
+    pub(super) fn dispatch(&mut self, out: &mut Vec<Effect>) {
         self.say_queued(out);
         let choice = match self.budget.allowance() {
             Allowance::Spent(limit) => return self.end(TurnEnd::LimitReached { limit }, out),
@@ -58,7 +67,7 @@ impl Turn {
         error: Option<ErrorClass>,
         out: &mut Vec<Effect>,
     ) {
-        self.budget.count(usage);
+        self.budget.used.count(usage, self.cost(usage), error);
         let record = self.ended(usage, error);
         out.push(Effect::Commit(vec![record], Durability::Written));
     }
@@ -70,9 +79,14 @@ impl Turn {
             usage,
             provider: self.asked.provider.clone(),
             model: self.model.clone(),
-            cost: usage.and_then(|usage| Price::of_request(self.asked.price.as_ref(), &usage)),
+            cost: self.cost(usage),
             error,
         }
+    }
+
+    /// What a request cost by the prices of who was asked.
+    pub(super) fn cost(&self, usage: Option<Usage>) -> Option<Usd> {
+        usage.and_then(|usage| Price::of_request(self.asked.price.as_ref(), &usage))
     }
 
     /// Lets the early calls of a void attempt end, then goes on with `next`. Nothing of them is kept.
@@ -114,7 +128,7 @@ impl Turn {
                 }
             }
             Phase::Working => self.work(out),
-            Phase::BackingOff | Phase::Compacting(_) | Phase::Ended => {}
+            Phase::BackingOff | Phase::Compacting(_) | Phase::Weighing | Phase::Capped(_) | Phase::Ended => {}
         }
     }
 

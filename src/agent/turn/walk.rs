@@ -9,13 +9,16 @@ use serde_json::json;
 
 use super::{Asked, Audience, Effect, Input, Patience, Setup, Turn, Whom};
 use crate::agent::calls::Rules;
+use crate::agent::caps::{CapAnswer, Caps, Estimate, Figures};
 use crate::agent::port::Event;
 use crate::approval::{
     Approval, Decider, FolderTrust, Grants, Mode, Policy, Remember, RequestId, Standing, WorkspaceKind,
 };
-use crate::history::{History, Limits, Record, SessionId, TurnEnd, patch_dangling_tool_calls};
+use crate::history::{
+    Cap, History, Limit, Limits, Record, SessionId, TurnEnd, Used, patch_dangling_tool_calls,
+};
 use crate::message::{
-    CallId, Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolName, ToolReturn, Usage, UserPart,
+    CallId, Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolName, ToolReturn, Usage, Usd, UserPart,
 };
 use crate::provider::{ErrorClass, Fallback, ProviderError, StartKind, StreamEvent};
 use crate::sandbox::Isolation;
@@ -69,6 +72,9 @@ struct Walk {
     /// Who the last request of this turn went to; nobody yet.
     asked: Option<Whom>,
     fell_back: bool,
+    weighs: bool,
+    /// The cap that the person is asked about.
+    capped: Option<Cap>,
     ends: usize,
     said: BTreeSet<CallId>,
     approved: BTreeSet<CallId>,
@@ -120,6 +126,11 @@ fn setup(dice: &mut Dice, grants: Grants) -> Setup {
             tool_retries: 2,
         },
         limits: Limits { requests: Some(6), tokens: None },
+        caps: if dice.one_in(2) {
+            Caps::new([(Cap::SessionTokens, 100), (Cap::DayUsd, 100)])
+        } else {
+            Caps::default()
+        },
         retries: 2,
         audience: if dice.one_in(4) { Audience::Absent } else { Audience::Present },
         patience: if dice.one_in(4) { Patience::Short } else { Patience::Usual },
@@ -228,6 +239,8 @@ impl Walk {
             compacts: false,
             asked: None,
             fell_back: false,
+            weighs: false,
+            capped: None,
             ends: 0,
             said: BTreeSet::new(),
             approved: BTreeSet::new(),
@@ -257,6 +270,7 @@ impl Walk {
                     self.ask(who);
                     assert!(self.running.is_empty(), "a request while a call runs");
                     assert!(self.stream.is_none(), "two requests at once");
+                    assert!(!self.weighs && self.capped.is_none(), "a request that nobody let go");
                     assert!(self.history.open_calls().is_empty(), "a request with an unanswered call");
                     self.assert_whole();
                     self.stream = Some(script(&mut self.dice));
@@ -276,6 +290,14 @@ impl Walk {
                     let error = ProviderError::new(class, "");
                     assert_ne!(error.fallback(), Fallback::Never, "{class:?} is no reason to fall back");
                     self.fell_back = true;
+                }
+                Effect::Weigh { .. } => self.weighs = true,
+                Effect::KeepCaps(_) => {}
+                Effect::Show(Event::CapReached { question }) => {
+                    assert_eq!(self.capped.replace(question.cap), None, "two questions at once");
+                }
+                Effect::Show(Event::CapAnswered { question, .. }) => {
+                    assert_eq!(self.capped.take(), Some(question.cap), "an answer to another question");
                 }
                 Effect::Show(_) => {}
                 Effect::End(end) => self.end(&end),
@@ -339,6 +361,12 @@ impl Walk {
         if let TurnEnd::Failed { error } = end {
             assert_eq!(error.message.contains("before it p/first"), self.fell_back, "{error}");
         }
+        if let Some(cap) = self.capped.take() {
+            let reached = TurnEnd::LimitReached { limit: Limit::Cap(cap) };
+            assert_eq!(*end, reached, "at a cap a turn ends there");
+        }
+        // The last thing that can be looked up may be an end.
+        self.weighs = false;
         assert!(self.running.is_empty(), "the turn ends while a call runs");
         if *end == TurnEnd::Deferred {
             assert!(!self.waiting.is_empty(), "deferred, and nothing waits");
@@ -361,7 +389,7 @@ impl Walk {
             return Some(self.person_speaks());
         }
         let mut can = Vec::new();
-        let choices: [(bool, Choice); 7] = [
+        let choices: [(bool, Choice); 9] = [
             (self.stream.is_some(), Self::stream_event),
             (!self.plans.is_empty(), Self::planned),
             (!self.hooks.is_empty(), Self::hooked),
@@ -369,6 +397,8 @@ impl Walk {
             (!self.waiting.is_empty(), Self::decided),
             (self.waits, Self::waited),
             (self.compacts, Self::compacted),
+            (self.weighs, Self::weighed),
+            (self.capped.is_some(), Self::cap_answered),
         ];
         for (possible, choice) in choices {
             if possible {
@@ -464,6 +494,26 @@ impl Walk {
         }
     }
 
+    fn weighed(&mut self) -> Input {
+        self.weighs = false;
+        let mut used = |most| Used {
+            tokens: self.dice.roll(most) as u64,
+            usd: Usd(self.dice.roll(most) as u64),
+            ..Used::default()
+        };
+        let (session, day) = (used(120), used(120));
+        let usd = (!self.dice.one_in(4)).then_some(Usd(10));
+        let next = Estimate { tokens: 10, usd };
+        Input::Weighed { figures: Figures { session, day, next, model: "m".to_owned() } }
+    }
+
+    fn cap_answered(&mut self) -> Input {
+        let answer = *self.dice.pick(&[CapAnswer::GoOn, CapAnswer::Raise, CapAnswer::Raise, CapAnswer::Stop]);
+        // Sometimes an answer to what was asked before.
+        let cap = if self.dice.one_in(8) { Cap::TurnUsd } else { self.capped.expect("a cap is asked about") };
+        Input::CapAnswered { cap, answer }
+    }
+
     fn person_speaks(&mut self) -> Input {
         match self.dice.roll(6) {
             0 => Input::Interrupt,
@@ -484,6 +534,8 @@ impl Walk {
         self.running.clear();
         self.waits = false;
         self.compacts = false;
+        self.weighs = false;
+        self.capped = None;
         self.ends = 0;
         (self.asked, self.fell_back) = (None, false);
         let setup = setup(&mut self.dice, self.history.grants().clone());
@@ -496,8 +548,11 @@ impl Walk {
         for _ in 0..LONGEST {
             if self.ends == 1 {
                 assert!(self.turn.handle(Input::Interrupt).is_empty(), "something after the end");
-                let deferred = self.history.last_end() == Some(&TurnEnd::Deferred);
-                if !deferred || self.dice.one_in(3) {
+                let rests = matches!(
+                    self.history.last_end(),
+                    Some(TurnEnd::Deferred | TurnEnd::LimitReached { limit: Limit::Cap(_) })
+                );
+                if !rests || self.dice.one_in(3) {
                     return;
                 }
                 while !self.waiting.is_empty() && !self.dice.one_in(4) {

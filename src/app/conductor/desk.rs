@@ -330,13 +330,13 @@ impl Desk {
 
     /// Tells the face the facts of its header.
     pub(super) async fn header(&self, history: &History) {
-        let header = view::header(self, history, self.spent().last_input);
+        let header = view::header(self, history, self.spent().last_input).await;
         self.tell(Notice::Header(header)).await;
     }
 
     /// As [`Desk::header`], while the first prompt, which names the session, is on its way.
     pub(super) async fn header_with(&self, history: &History, prompt: &[UserPart]) {
-        let mut header = view::header(self, history, self.spent().last_input);
+        let mut header = view::header(self, history, self.spent().last_input).await;
         if header.title == view::NEW_SESSION {
             header.title = view::named_by(prompt).unwrap_or(header.title);
         }

@@ -1,8 +1,12 @@
 //! The lines that stand on the normal screen after the face has closed; the face itself repeats the last answer.
 
+use jiff::tz::TimeZone;
+
 use super::view::title;
 use crate::app::{App, AppError};
+use crate::message::Usd;
 use crate::session::Session;
+use crate::stdx::clock::day_start;
 use crate::store::RequestFilter;
 
 /// What was saved and how to go on; nothing for a session in which nothing happened.
@@ -23,6 +27,12 @@ pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, A
         0 => {}
         1 => saved.push_str(" · 1 approval waiting in another session"),
         many => saved.push_str(&format!(" · {many} approvals waiting in other sessions")),
+    }
+    let midnight = day_start(app.store.clock().now(), &TimeZone::system());
+    let today = app.store.used_since(midnight).await?;
+    if today.usd > Usd(0) {
+        let at_least = if today.unpriced > 0 { "at least " } else { "" };
+        saved.push_str(&format!(" · {at_least}{} today", today.usd));
     }
     let mut advice = "    co -c            go on".to_owned();
     if waiting > 0 {

@@ -54,6 +54,7 @@ pub(super) async fn run(desk: &mut Desk, history: History, holder: String) -> Re
                     | Heard::Op(Op::Interrupt
                         | Op::Defer
                         | Op::RetryNow
+                        | Op::Cap { .. }
                         | Op::Standing { .. }
                         | Op::Draft { .. }
                         | Op::Noted { .. },

@@ -24,11 +24,11 @@ use super::{App, AppError, ModelChoice, Opened, Opening, World, advice, left_beh
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op, Settled};
 use crate::approval::{Approval, Decider, RequestId, Standing};
-use crate::command::{Say, Tone};
+use crate::command::{Say, Tone, code};
 use crate::config::Loaded;
 use crate::frontend::channel::Updates;
 use crate::frontend::link::{Ask, Notice};
-use crate::history::{self, Durability, Record};
+use crate::history::{self, Durability, Limit, Record, TurnEnd};
 use crate::message::{NoteKind, UserPart};
 use crate::session::Session;
 use crate::store::{DecideOutcome, Wakeups};
@@ -117,7 +117,7 @@ struct Conductor<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Queue {
     Runs,
-    /// The last turn failed: the next one would too. Held until the person says something.
+    /// The last turn failed or stopped at a cap: the next one would too. Held until the person says something.
     Held,
 }
 
@@ -185,6 +185,15 @@ impl<'a> Conductor<'a> {
             let text =
                 "The last turn was cut off. `co resume` goes on with it; a new prompt leaves it behind.";
             self.desk.say(Say::warning("cut off", text)).await;
+        }
+        if let (Some(_), Some(TurnEnd::LimitReached { limit: Limit::Cap(cap) })) =
+            (history.running(), history.last_end())
+        {
+            let text = format!(
+                "The last turn stopped at {}. `co resume` goes on with it; a new prompt leaves it behind.",
+                code(cap.setting())
+            );
+            self.desk.say(Say::warning("cap", text)).await;
         }
         for text in left_behind(&self.session).await {
             self.desk.say(Say::warning("left behind", text)).await;
@@ -275,7 +284,7 @@ impl<'a> Conductor<'a> {
             Op::Standing { .. } => self.desk.header(self.session.history()).await,
             Op::Draft { text } => self.draft(text).await?,
             Op::Noted { text } => self.note(text).await?,
-            Op::Interrupt | Op::Defer | Op::RetryNow => {}
+            Op::Interrupt | Op::Defer | Op::RetryNow | Op::Cap { .. } => {}
             Op::Close => return Ok(Going::Closing),
         }
         Ok(Going::On)

@@ -13,7 +13,7 @@ use crate::app::headless::CLOSING;
 use crate::command::Say;
 use crate::frontend::channel::ChannelFrontend;
 use crate::frontend::link::Ask;
-use crate::history::TurnEnd;
+use crate::history::{Limit, TurnEnd};
 use crate::store::StoreError;
 
 /// Words of the person that a turn has not heard yet; it hears each within an event.
@@ -56,7 +56,7 @@ impl Conductor<'_> {
         };
         // Dropped in the middle of something: what it committed is safe, and nothing more can be recorded.
         let Some(ran) = end else { return Ok(Going::Closing) };
-        if let Some(TurnEnd::Failed { .. }) = ran.end {
+        if let Some(TurnEnd::Failed { .. } | TurnEnd::LimitReached { limit: Limit::Cap(_) }) = ran.end {
             self.queue = Queue::Held;
         }
         let mut unheard = ran.unheard;

@@ -1,13 +1,16 @@
 //! What a command and the header are told of the session.
 
+use jiff::tz::TimeZone;
+
 use super::desk::Desk;
 use crate::app::status_rows;
-use crate::command::{Activity, CommandView, Totals};
-use crate::frontend::link::{ContextUse, Header};
+use crate::command::{Activity, CommandView, CostPart, Totals};
+use crate::frontend::link::{ContextUse, Header, Known, Money};
 use crate::history::History;
-use crate::message::{Message, Usage, UserPart};
+use crate::message::{Message, Usage, Usd, UserPart};
+use crate::stdx::clock::day_start;
 use crate::stdx::text::one_line_summary;
-use crate::store::RequestFilter;
+use crate::store::{RequestFilter, UsageOf};
 
 /// The title before the first prompt.
 pub(super) const NEW_SESSION: &str = "new session";
@@ -34,10 +37,29 @@ pub(super) async fn of(desk: &Desk, history: &History, activity: Activity, usage
         tools: app.registry.specs().cloned().collect(),
         models: app.models.lines(),
         totals: totals(history, usage),
+        cost: cost(desk, history).await,
         waiting_elsewhere: everywhere.saturating_sub(waiting.len()),
         waiting: waiting.into_iter().map(|one| one.request).collect(),
         grants: history.grants().iter().map(ToString::to_string).collect(),
     }
+}
+
+/// What was used, by what the person may ask for. Where the store cannot be read the status rows say so.
+async fn cost(desk: &Desk, history: &History) -> Vec<CostPart> {
+    let store = &desk.app.store;
+    let id = &desk.session;
+    let midnight = day_start(store.clock().now(), &TimeZone::system());
+    let parts = [
+        ("last request", UsageOf::Last(id.clone())),
+        ("this turn", UsageOf::Turn(id.clone(), history.turns())),
+        ("this session", UsageOf::Session(id.clone())),
+        ("today", UsageOf::Since(midnight)),
+    ];
+    let mut cost = Vec::new();
+    for (name, of) in parts {
+        cost.push(CostPart { name, models: store.usage_by_model(of).await.unwrap_or_default() });
+    }
+    cost
 }
 
 fn totals(history: &History, usage: Usage) -> Totals {
@@ -53,7 +75,7 @@ fn totals(history: &History, usage: Usage) -> Totals {
     totals
 }
 
-pub(super) fn header(desk: &Desk, history: &History, last_input: Option<u64>) -> Header {
+pub(super) async fn header(desk: &Desk, history: &History, last_input: Option<u64>) -> Header {
     let app = &desk.app;
     let choice = app.models.current();
     let window = app.settings.context_tokens.or(choice.context_tokens);
@@ -66,8 +88,19 @@ pub(super) fn header(desk: &Desk, history: &History, last_input: Option<u64>) ->
         isolation: app.sandbox.isolation().word(),
         standing: app.standing(),
         read_only: desk.read_only.clone(),
+        money: money(desk, history).await,
         context: last_input.map(|used| ContextUse { used, window: window.map(u64::from) }),
     }
+}
+
+/// What was paid; nothing where nothing was, or where the store cannot be read.
+async fn money(desk: &Desk, history: &History) -> Option<Money> {
+    let midnight = day_start(desk.app.store.clock().now(), &TimeZone::system());
+    let today = desk.app.store.used_since(midnight).await.ok()?;
+    let session = history.spent().usd;
+    let known = if today.unpriced > 0 { Known::Partly } else { Known::All };
+    let paid = today.usd.plus(session) > Usd(0);
+    paid.then_some(Money { session, today: today.usd, cap: desk.app.settings.cap.day_usd, known })
 }
 
 /// The session's name: given, or the beginning of its first prompt.

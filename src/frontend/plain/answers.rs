@@ -57,7 +57,9 @@ impl Plain {
         if self.approvals.asks() {
             return self.keep(text);
         }
+        let Some(text) = self.answers_cap(text) else { return };
         if self.setup.echo == Echo::Seen
+            && self.cap.is_none()
             && written_at == At::Prompt
             && let Entry::Prompt { text } = dispatch(&text)
         {
@@ -94,13 +96,18 @@ impl Plain {
         if let Some(open) = &mut self.approvals.open {
             open.since_ms.get_or_insert(now);
         }
-        let mut before = before;
+        let mut before = self.cap_asked(before);
         if self.ahead.is_empty() && self.begun.is_empty() {
             let answers = before.iter().take_while(|line| is_choice(line)).count();
             self.no_answers(&before.drain(..answers).collect::<Vec<_>>());
         }
         for line in before {
             if let Some(line) = self.joined(&line) {
+                if self.cap.is_some() {
+                    // A prompt that was typed ahead waits in the turn's own queue.
+                    self.say(line);
+                    continue;
+                }
                 self.keep(line);
             }
         }

@@ -76,6 +76,11 @@ impl Plain {
                     format!("{dropped} older messages were left out, so that the rest fits the model.");
                 self.page.line(&text);
             }
+            Event::CapReached { question } => {
+                self.end_thinking();
+                self.cap_reached(question);
+            }
+            Event::CapAnswered { question, answer } => self.cap_answered(&question, answer),
             Event::Status { text } => self.page.line(&text),
             Event::TurnEnded { end } => self.turn_ended(&end),
         }
@@ -168,6 +173,7 @@ impl Plain {
         self.page.flow_end();
         self.calls.clear();
         self.stand_in = None;
+        self.cap = None;
         if *end == TurnEnd::Deferred {
             // The words below say so.
             self.told_waiting = self.approvals.count(State::Aside) + self.approvals.count(State::Sent);

@@ -10,6 +10,7 @@
 
 mod answers;
 mod approvals;
+mod cap;
 mod events;
 mod input;
 mod notices;

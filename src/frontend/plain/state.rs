@@ -5,6 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::approvals::{Approvals, State};
+use super::cap::OpenCap;
 use super::events::Known;
 use super::page::{At, Page};
 use super::words;
@@ -128,6 +129,8 @@ pub struct Plain {
     asks: Vec<Ask>,
     pub(super) asked: bool,
     pub(super) approvals: Approvals,
+    /// A cap that was reached, while its question is open.
+    pub(super) cap: Option<OpenCap>,
     /// Not before this moment is the next question asked.
     pub(super) ask_at: u64,
     pub(super) header: Option<Header>,
@@ -165,6 +168,7 @@ impl Plain {
             asks: Vec::new(),
             asked: false,
             approvals: Approvals::default(),
+            cap: None,
             ask_at: 0,
             header: None,
             held: VecDeque::new(),
@@ -241,7 +245,9 @@ impl Plain {
         match self.setup.source {
             Source::Terminal => open,
             Source::Pipe => {
-                open && (self.approvals.open.is_some() || (self.is_free() && self.ahead.is_empty()))
+                open && (self.approvals.open.is_some()
+                    || self.cap.is_some()
+                    || (self.is_free() && self.ahead.is_empty()))
             }
         }
     }
@@ -294,6 +300,12 @@ impl Plain {
                 self.ask();
             }
             return;
+        }
+        if self.cap.is_some() {
+            return match self.lines {
+                Lines::Open => self.ask_cap_again(),
+                Lines::Ended => self.nobody_answers_cap(),
+            };
         }
         self.say_ahead();
         if !self.is_free() {

@@ -264,11 +264,15 @@ pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
         }
         TurnEnd::Interrupted => "Stopped.".to_owned(),
         TurnEnd::LimitReached { limit } => match limit {
-            Limit::Requests => "The turn used up its model requests; say \"go on\" to continue.",
-            Limit::Tokens => "The turn used up its tokens; say \"go on\" to continue.",
-            Limit::Output => "The model's output limit cut the reply off; say \"go on\" to continue.",
-        }
-        .to_owned(),
+            Limit::Requests => "The turn used up its model requests; say \"go on\" to continue.".to_owned(),
+            Limit::Tokens => "The turn used up its tokens; say \"go on\" to continue.".to_owned(),
+            Limit::Output => {
+                "The model's output limit cut the reply off; say \"go on\" to continue.".to_owned()
+            }
+            Limit::Cap(cap) => {
+                format!("The turn stopped at {}; say \"go on\" to be asked again.", cap.setting())
+            }
+        },
         TurnEnd::Failed { error } => {
             let advice = error.advice();
             format!("Error: {}. {advice}", ended(&one_line_summary(&error.told(), 2 * WIDTH)))

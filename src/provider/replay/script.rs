@@ -16,7 +16,7 @@
 //!   native {"type":"…"}          an item that only the provider understands
 //!   part                         ends the open part, so that the next piece starts another
 //!   gate NAME                    waits here until it is released
-//!   usage IN OUT [CACHED]        tokens (default 10 5)
+//!   usage IN OUT [CACHED]        tokens (default 10 5); `| cost=0.05`: dollars, as the provider tells them
 //!   stop KIND [words]            end_turn tool_use max_tokens stop_sequence refusal pause_turn or the provider's own word
 //!                                (default: tool_use where there are calls, else end_turn)
 //!   error 429 CODE words | retry-after=2 should-retry=false

@@ -6,6 +6,7 @@
 mod answer;
 pub mod batch;
 pub mod call;
+pub mod cap;
 pub mod card;
 pub mod diff;
 mod flow;

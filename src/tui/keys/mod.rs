@@ -9,6 +9,7 @@
 )]
 
 mod batch;
+mod cap;
 mod card;
 mod complete;
 mod conflict;
@@ -53,6 +54,8 @@ pub enum Context {
     Form,
     /// Several requests shown as one list have the keys.
     Batch,
+    /// The question at a cap has the keys.
+    Cap,
     /// The completion popup is open over the composer; before its contexts.
     Completion,
     /// The transcript has the keys.
@@ -89,6 +92,7 @@ pub enum Action {
     Change(Change),
     Card(CardKey),
     Batch(BatchKey),
+    Cap(CapKey),
     Form(FormKey),
     Complete(CompleteKey),
     Pick(PickKey),
@@ -179,6 +183,14 @@ pub enum BatchKey {
     No,
     Whole,
     Why,
+}
+
+/// What is said at a cap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CapKey {
+    GoOn,
+    Raise,
+    Stop,
 }
 
 /// What is done in a form of arguments.
@@ -311,6 +323,7 @@ const TABLES: &[&[Binding]] = &[
     global::ROWS,
     card::ROWS,
     batch::ROWS,
+    cap::ROWS,
     form::ROWS,
     transcript::ROWS,
     pick::ROWS,

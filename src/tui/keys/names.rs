@@ -3,8 +3,8 @@
 //! Names are written into settings files: they never change. A name is one of a kind in its context.
 
 use super::{
-    Action, BatchKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, Move, PickKey,
-    Scroll, SelectKey,
+    Action, BatchKey, CapKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, Move,
+    PickKey, Scroll, SelectKey,
 };
 
 /// What an action can do that a key must not do by accident.
@@ -33,6 +33,7 @@ pub const LAYERS: &[&[Context]] = &[
     &[Context::Arguments, Context::Text, Context::Global],
     &[Context::Form, Context::Text, Context::Global],
     &[Context::Batch, Context::Global],
+    &[Context::Cap, Context::Global],
     &[Context::Transcript, Context::Global],
     &[Context::Find, Context::Text, Context::Global],
     &[Context::Found, Context::Global],
@@ -44,7 +45,7 @@ pub const LAYERS: &[&[Context]] = &[
 
 impl Context {
     /// All of them, in the order in which lists show them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Composer,
         Self::Text,
         Self::Chord,
@@ -52,6 +53,7 @@ impl Context {
         Self::Global,
         Self::Card,
         Self::Batch,
+        Self::Cap,
         Self::Reason,
         Self::Arguments,
         Self::Form,
@@ -87,6 +89,7 @@ impl Context {
             Self::Arguments => ("arguments", "in arguments edited as text", AreText),
             Self::Form => ("form", "in the form of arguments", AreText),
             Self::Batch => ("batch", "at a list of requests", AreKeys),
+            Self::Cap => ("cap", "at the question of a cap", AreKeys),
             Self::Completion => ("completion", "while completions are shown", AreText),
             Self::Transcript => ("transcript", "while the transcript has the keys", AreKeys),
             Self::Find => ("find", "while something is searched for", AreText),
@@ -112,6 +115,9 @@ impl Action {
             Self::Interrupt => return ("interrupt", Weight::WayOut),
             Self::Card(key) => return card(key),
             Self::Batch(key) => return batch(key),
+            Self::Cap(CapKey::GoOn) => return ("go-on", Weight::Approves),
+            Self::Cap(CapKey::Raise) => return ("raise", Weight::Approves),
+            Self::Cap(CapKey::Stop) => return ("stop", Weight::Light),
             Self::Form(key) => return form(key),
             Self::Suspend => "suspend",
             Self::Redraw => "redraw",

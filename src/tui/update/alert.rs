@@ -10,7 +10,7 @@ use crate::tui::msg::{Alert, Cmd, Window};
 /// What an update is about to bring that is worth a call. To be asked before it is taken.
 pub fn of(model: &Model, update: &Update) -> Option<Alert> {
     match update {
-        Update::Event(Event::ApprovalNeeded { .. }) => Some(Alert::NeedsYou),
+        Update::Event(Event::ApprovalNeeded { .. } | Event::CapReached { .. }) => Some(Alert::NeedsYou),
         Update::Notice(Notice::Waiting { requests }) => {
             (requests.len() > model.cards.count()).then_some(Alert::NeedsYou)
         }

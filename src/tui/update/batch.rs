@@ -313,7 +313,7 @@ pub fn writes(model: &Model) -> bool {
     match (&model.batch.round, model.face()) {
         (Round::Reason { .. }, _) => true,
         (_, Face::One(_)) => model.cards.current().is_some_and(is_written_to),
-        (Round::Marking | Round::Confirming(_), Face::Nothing | Face::List(_)) => false,
+        (Round::Marking | Round::Confirming(_), Face::Nothing | Face::List(_) | Face::Cap(_)) => false,
     }
 }
 

@@ -49,6 +49,7 @@ pub fn is_guarded(model: &Model) -> bool {
 /// From the text to the card, to the transcript, and back to the text.
 pub fn toggle_focus(model: &mut Model) {
     match (model.focus, model.cards.current()) {
+        (Focus::Composer, _) if model.asks_cap() => give_keys(model),
         (Focus::Composer, Some(_)) => give_keys(model),
         (Focus::Composer, None) => {
             if !model.cards.is_empty() {
@@ -62,6 +63,9 @@ pub fn toggle_focus(model: &mut Model) {
 }
 
 pub fn focus(model: &mut Model) {
+    if model.asks_cap() {
+        return give_keys(model);
+    }
     if model.cards.is_empty() {
         return flash(model, "nothing waits for you");
     }
@@ -72,7 +76,7 @@ pub fn focus(model: &mut Model) {
 
 /// A line of what waits was clicked: it gets the keys. A click never decides.
 pub fn click(model: &mut Model, line: usize) {
-    if model.cards.current().is_none() {
+    if model.cards.current().is_none() && !model.asks_cap() {
         return;
     }
     give_keys(model);
@@ -302,6 +306,10 @@ fn decide(card: &mut Card, approval: Approval, word: &'static str, cmds: &mut Ve
 
 /// Esc: back out of what was begun, else put the request off. Never a no.
 pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if model.asks_cap() {
+        model.focus = Focus::Composer;
+        return;
+    }
     if model.is_list() {
         return batch::escape(model, cmds);
     }
@@ -330,6 +338,9 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 pub fn scroll(model: &mut Model, by: Scroll) {
+    if model.asks_cap() {
+        return;
+    }
     let view = model.card_view;
     let Some(card) = model.cards.current_mut() else { return };
     let page = view.body_room.saturating_sub(1).max(1);

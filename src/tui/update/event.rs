@@ -1,11 +1,11 @@
 //! A turn's events: what each adds to the transcript and to the status.
 
-use super::{batch, stop};
+use super::{batch, cap, stop};
 use crate::agent::port::{Event, Settled};
 use crate::approval::{Approval, Decider, Remember, RequestId};
 use crate::frontend::link::Tone;
-use crate::history::{Limit, TurnEnd};
-use crate::message::{NoteKind, ReturnStatus, ToolCall, ToolReturn, UserPart};
+use crate::history::{Limit, TurnEnd, grouped};
+use crate::message::{NoteKind, ReturnStatus, ToolCall, ToolReturn, Usd, UserPart};
 use crate::tui::batch::awaited;
 use crate::tui::cards::Card;
 use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Standing, Thinking, call};
@@ -61,7 +61,12 @@ pub fn take(model: &mut Model, event: Event) {
             model.transcript.retain(|cell| cell.standing == Standing::Kept);
             phase(model, Phase::Asking);
         }
-        Event::Usage { usage, model: _ } => {
+        Event::CapReached { question } => cap::reached(model, question),
+        Event::CapAnswered { question, answer } => cap::answered(model, &question, answer),
+        Event::Usage { usage, model: _, cost } => {
+            if let Some(turn) = &mut model.turn {
+                turn.used.count(Some(usage), cost, None);
+            }
             if let (Some(turn), Some(output)) = (&mut model.turn, usage.output) {
                 turn.tokens = Some(turn.tokens.unwrap_or(0) + output);
                 turn.streamed = 0;
@@ -79,7 +84,7 @@ pub(super) fn note(model: &mut Model, text: &str) {
     model.transcript.push(Cell::new(CellKind::Note { text: text.to_owned() }));
 }
 
-fn phase(model: &mut Model, phase: Phase) {
+pub(super) fn phase(model: &mut Model, phase: Phase) {
     if let Some(turn) = &mut model.turn {
         turn.phase = phase;
     }
@@ -106,7 +111,7 @@ fn streamed(model: &mut Model, bytes: usize, phase: Phase) {
 
 /// Nothing runs any more: the turn waits for the model, or for the person.
 fn rest(model: &mut Model) {
-    let waits = !model.cards.is_empty();
+    let waits = !model.cards.is_empty() || model.cap.is_some();
     if let Some(turn) = &mut model.turn {
         turn.phase = match (turn.running, waits) {
             (0, true) => Phase::Paused,
@@ -413,11 +418,18 @@ pub(super) fn end_turn(model: &mut Model) {
     model.transcript.settle();
     model.turn = None;
     model.retry = None;
+    model.cap = None;
     stop::stopped(model);
 }
 
 fn turn_ended(model: &mut Model, end: TurnEnd) {
+    let used = model.turn.as_ref().map(|turn| turn.used).unwrap_or_default();
     end_turn(model);
+    if used.usd > Usd(0) {
+        let at_least = if used.unpriced > 0 { "at least " } else { "" };
+        let tokens = grouped(used.tokens);
+        note(model, &format!("this turn cost {at_least}{}, for {tokens} tokens", used.usd));
+    }
     match end {
         TurnEnd::Completed => {}
         TurnEnd::Deferred => {
@@ -429,14 +441,22 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
             );
         }
         TurnEnd::Interrupted => note(model, "stopped"),
-        TurnEnd::LimitReached { limit } => note(
-            model,
-            match limit {
-                Limit::Requests => "the turn used up its model requests; say \"go on\" to continue",
-                Limit::Tokens => "the turn used up its tokens; say \"go on\" to continue",
-                Limit::Output => "the model's output limit cut the reply off; say \"go on\" to continue",
-            },
-        ),
+        TurnEnd::LimitReached { limit } => {
+            let text = match limit {
+                Limit::Requests => {
+                    "the turn used up its model requests; say \"go on\" to continue".to_owned()
+                }
+                Limit::Tokens => "the turn used up its tokens; say \"go on\" to continue".to_owned(),
+                Limit::Output => {
+                    "the model's output limit cut the reply off; say \"go on\" to continue".to_owned()
+                }
+                Limit::Cap(cap) => {
+                    let cap = cap.setting();
+                    format!("stopped at {cap}; say \"go on\" to be asked again")
+                }
+            };
+            note(model, &text);
+        }
         TurnEnd::Failed { error } => {
             let (message, advice) = (error.told(), error.advice());
             model.transcript.push(Cell::new(CellKind::Failure { message, advice }));

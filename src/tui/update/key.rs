@@ -1,7 +1,7 @@
 //! Keys and pastes: which context has them, and what they do there.
 
 use super::complete::Offered;
-use super::{batch, card, close, complete, find, flash, form, help, outside, pick, select, send, stop};
+use super::{batch, cap, card, close, complete, find, flash, form, help, outside, pick, select, send, stop};
 use crate::tui::batch::Round;
 use crate::tui::cards::Stage;
 use crate::tui::cells::Cell;
@@ -90,6 +90,9 @@ fn contexts(model: &Model) -> &'static [Context] {
             find::Stage::Walking => &[Context::Found, Context::Global],
         };
     }
+    if model.focus == Focus::Card && model.asks_cap() {
+        return &[Context::Cap, Context::Global];
+    }
     match (model.focus, model.cards.current().map(|card| &card.stage)) {
         (Focus::Composer, _) if model.completion.is_open() => {
             &[Context::Completion, Context::Composer, Context::Text, Context::Global]
@@ -126,6 +129,7 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
             Some(find) => (find.stage == find::Stage::Writing).then_some(&mut find.editor),
             None => Some(&mut model.composer.editor),
         },
+        Focus::Card if model.asks_cap() => None,
         Focus::Card if model.is_list() => batch::editor(model),
         Focus::Card => match &mut model.cards.current_mut()?.stage {
             Stage::Reason(editor) => Some(editor),
@@ -219,6 +223,7 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Move(to) => go(model, to),
         Action::Change(change) => self::change(model, change, cmds),
         Action::Card(key) => card::act(model, key, cmds),
+        Action::Cap(key) => cap::act(model, key, cmds),
         Action::Batch(key) => batch::act(model, key, cmds),
         Action::Form(key) => form::act(model, key, cmds),
         Action::Complete(key) => complete::act(model, key, cmds),

@@ -4,6 +4,7 @@
 
 mod alert;
 mod batch;
+mod cap;
 mod card;
 mod complete;
 mod event;
@@ -108,7 +109,7 @@ fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
 /// What must hold after every message.
 fn settle(model: &mut Model) {
     batch::look(model);
-    if model.focus == Focus::Card && model.cards.current().is_none() {
+    if model.focus == Focus::Card && model.cards.current().is_none() && !model.asks_cap() {
         model.focus = Focus::Composer;
     }
     select::settle(model);
@@ -129,6 +130,7 @@ fn lay_out(model: &mut Model) {
     let frame = Frame { look: &look, keymap: &model.keymap, holds, rows: pane, columns, position, header };
     let drawn = match model.face() {
         Face::Nothing => Drawn::default(),
+        Face::Cap(_) => model.cap.as_ref().map_or_else(Drawn::default, |cap| cells::cap::draw(cap, &frame)),
         Face::One(_) => match model.cards.current_mut() {
             Some(card) => {
                 prepare(card, &frame);

@@ -1,7 +1,7 @@
 //! The two lines that say where one is: the header, and the rule that carries the mode.
 
 use crate::approval::Standing;
-use crate::frontend::link::{ContextUse, Header};
+use crate::frontend::link::{ContextUse, Header, Known, Money};
 use crate::stdx::text::one_line_summary;
 use crate::tui::batch::Round;
 use crate::tui::cards::Stage;
@@ -28,6 +28,9 @@ pub fn line(model: &Model) -> Line {
     if let Some(percent) = header.context.and_then(ContextUse::percent).filter(|_| width >= 60) {
         right = right.with(format!("  ctx {percent}%"), Role::Dim);
     }
+    if let Some(money) = header.money.filter(|_| width >= 60) {
+        right = right.with(format!("  {}", paid(&money, width)), Role::Dim);
+    }
     let right = right.with(" ", Role::Text);
     let left = name.with("  ", Role::Text).with(one_line_summary(&header.title, 60), Role::Text);
     let place = place(header);
@@ -49,6 +52,21 @@ pub fn named(model: &Model, header: &Header) -> (String, String, Role) {
             (format!("{sign} {}", stand_in.replacen('/', " ", 1)), format!("{sign} {name}"), Role::Waiting)
         }
         None => (format!("{} {}", header.provider, header.model), header.model.clone(), Role::Text),
+    }
+}
+
+/// What was paid today, of how much.
+fn paid(money: &Money, width: usize) -> String {
+    let today = match money.known {
+        Known::All => money.today.to_string(),
+        Known::Partly => format!("{}+", money.today),
+    };
+    let cap = money.cap.map(|cap| cap.to_string().trim_start_matches('$').to_owned());
+    match (cap, width) {
+        (Some(cap), 120..) => format!("{today} of {cap} today"),
+        (Some(cap), _) => format!("{today}/{cap}"),
+        (None, 120..) => format!("{today} today"),
+        (None, _) => today,
     }
 }
 
@@ -97,6 +115,9 @@ fn mode(model: &Model) -> (&'static str, Role) {
             Round::Reason { .. } => ("saying no", Role::Waiting),
             Round::Marking | Round::Confirming(_) => ("the list has the keys", Role::Waiting),
         };
+    }
+    if model.focus == Focus::Card && model.asks_cap() {
+        return ("the question has the keys", Role::Waiting);
     }
     if model.focus == Focus::Card {
         let stage = model.cards.current().map(|card| &card.stage);

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use crate::frontend::link::Known;
 use crate::stdx::text::one_line_summary;
 use crate::tui::cards::Stage;
 use crate::tui::cells::call::{seconds, subject};
@@ -28,7 +29,7 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
         return Vec::new();
     }
     let mut body = waiting(model);
-    for section in [now(model), context(model), session(model)] {
+    for section in [now(model), context(model), money(model), session(model)] {
         if !section.is_empty() {
             body.push(Line::new());
             body.extend(section);
@@ -147,6 +148,25 @@ fn context(model: &Model) -> Vec<Line> {
         lines.push(bar(model, percent));
     }
     lines
+}
+
+/// What was paid; nothing before something was.
+fn money(model: &Model) -> Vec<Line> {
+    let Some(money) = model.header.as_ref().and_then(|header| header.money) else { return Vec::new() };
+    let at_least = match money.known {
+        Known::All => "",
+        Known::Partly => "at least ",
+    };
+    let today = match money.cap {
+        Some(cap) => format!("{at_least}{} of {cap}", money.today),
+        None => format!("{at_least}{}", money.today),
+    };
+    let fact = |name: &str, value: String| {
+        let mut line = entry(name, Role::Dim);
+        line.pad_to(11);
+        line.with(value, Role::Text)
+    };
+    vec![title("COST", Line::new()), fact("today", today), fact("session", money.session.to_string())]
 }
 
 fn bar(model: &Model, percent: u8) -> Line {

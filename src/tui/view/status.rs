@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::message::Usd;
 use crate::tui::batch::Round;
 use crate::tui::cards::Stage as CardStage;
 use crate::tui::cells::Fold;
@@ -160,6 +161,11 @@ const WAITING_LIST: &[Hint] = &[
     (Context::Global, &[Action::ToggleFocus], ": to the list"),
     (Context::Global, &[Action::FocusCard], ": all that waits"),
 ];
+const WAITING_CAP: &[Hint] = &[
+    (Context::Global, &[Action::ToggleFocus], ": to the question"),
+    (Context::Global, &[Action::Escape], " stop"),
+];
+const CAP: &[Hint] = &[(Context::Global, &[Action::Escape], " back to writing")];
 const LIST: &[Hint] = &[
     (Context::Batch, &[Action::Batch(BatchKey::Previous), Action::Batch(BatchKey::Next)], " move"),
     (Context::Batch, &[Action::Batch(BatchKey::Mark)], " mark"),
@@ -218,6 +224,8 @@ fn hints(model: &Model) -> (String, Role) {
         return ("stopping…".to_owned(), Role::Waiting);
     } else if model.retry.is_some() {
         hints_of(model, RETRYING)
+    } else if model.asks_cap() {
+        hints_of(model, WAITING_CAP)
     } else if model.is_list() && !model.composer.is_empty() {
         format!("{}  (you are typing: keys go to the text)", hints_of(model, &WAITING_LIST[..1]))
     } else if model.is_list() {
@@ -248,6 +256,9 @@ fn hints(model: &Model) -> (String, Role) {
 }
 
 fn card_hints(model: &Model) -> String {
+    if model.asks_cap() {
+        return hints_of(model, CAP);
+    }
     if model.is_list() {
         return match &model.batch.round {
             Round::Reason { .. } => hints_of(model, REASON),
@@ -315,5 +326,9 @@ fn turn_line(model: &Model, turn: &Turn) -> Line {
     };
     let spinner = model.look().spinner();
     let words = if model.columns < 60 { String::new() } else { words };
-    Line::of(format!("{spinner} {took}  "), Role::Tool).with(format!("{words}{tokens}"), Role::Dim)
+    let cost = match turn.used.usd {
+        Usd(0) => String::new(),
+        usd => format!("{usd}  "),
+    };
+    Line::of(format!("{spinner} {took}  "), Role::Tool).with(format!("{words}{tokens}{cost}"), Role::Dim)
 }

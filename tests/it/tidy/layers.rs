@@ -20,10 +20,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("L2", &["history"]),
     ("L3", &["store"]),
     ("L3", &["session"]),
+    ("L4", &["agent/context"]),
+    ("L4", &["agent/caps"]),
     ("L4", &["agent/port"]),
     ("L4", &["agent/assemble"]),
     ("L4", &["agent/budget"]),
-    ("L4", &["agent/context"]),
     ("L4", &["agent/turn", "agent/calls"]),
     ("L4", &["agent/prompt", "agent/driver"]),
     ("L4", &["agent"]),
@@ -53,7 +54,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// Imports that the order of layers would allow: from, to, why not.
 const NEVER: &[(&[&str], &[&str], &str)] = &[
     (
-        &["agent/turn", "agent/calls", "agent/assemble", "agent/budget", "agent/context"],
+        &["agent/turn", "agent/calls", "agent/assemble", "agent/budget", "agent/caps", "agent/context"],
         &["store", "session"],
         "the pure part of the agent knows no store",
     ),

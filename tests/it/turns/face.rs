@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
+use co::agent::caps::CapAnswer;
 use co::agent::port::{Closed, Event, Frontend, Op, Settled};
 use co::approval::{Approval, Request};
 use co::history::TurnEnd;
@@ -26,6 +27,8 @@ struct State {
     ops: VecDeque<Op>,
     answers: Vec<(String, Approval)>,
     triggers: Vec<(String, Deed)>,
+    /// What is said at caps, one after another.
+    cap_answers: VecDeque<CapAnswer>,
     text: String,
 }
 
@@ -33,10 +36,11 @@ impl Face {
     pub fn new(
         answers: Vec<(String, Approval)>,
         triggers: Vec<(String, Deed)>,
+        cap_answers: Vec<CapAnswer>,
         outside: Outside,
         present: bool,
     ) -> Self {
-        let state = State { answers, triggers, ..State::default() };
+        let state = State { answers, triggers, cap_answers: cap_answers.into(), ..State::default() };
         Self { state: Mutex::new(state), spoken: Notify::new(), outside, present }
     }
 
@@ -85,6 +89,12 @@ impl Face {
         for deed in deeds {
             self.act(deed).await;
         }
+        if let Event::CapReached { question } = &event {
+            let answer = self.state.lock().unwrap().cap_answers.pop_front();
+            if let Some(answer) = answer {
+                self.say(Op::Cap { cap: question.cap, answer });
+            }
+        }
     }
 
     fn answer(&self, request: &Request) {
@@ -106,7 +116,9 @@ impl Face {
             Deed::Retry => self.say(Op::RetryNow),
             Deed::Yolo => self.say(Op::Standing { standing: co::approval::Standing::Yolo }),
             Deed::Steer(text) => self.say(Op::Steer { parts: vec![UserPart::Text { text }] }),
-            Deed::Elsewhere(..) | Deed::Release(_) | Deed::Change(..) => self.outside.act(deed).await,
+            Deed::Elsewhere(..) | Deed::Spends(_) | Deed::Release(_) | Deed::Change(..) => {
+                self.outside.act(deed).await;
+            }
         }
     }
 }
@@ -170,6 +182,10 @@ fn line(event: &Event) -> Option<String> {
             format!("fell back from {from} to {to}, {class:?}: {why}")
         }
         Event::Refused { why } => format!("refused {why}"),
+        Event::CapReached { question } => {
+            format!("cap {}, {}", question.spent_words(), question.raise_words())
+        }
+        Event::CapAnswered { answer, .. } => format!("cap answered {answer:?}"),
         Event::PartialReset => "reset".to_owned(),
         Event::Compacted { dropped } => format!("compacted {dropped}"),
         Event::Status { text } => format!("status {text}"),

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use co::agent::caps::Caps;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
 use co::approval::{Decider, FolderTrust, Mode, Policy, Rule, RuleEffect, Standing, WorkspaceKind};
-use co::history::{History, Known, Limits, Record, patch_dangling_tool_calls};
-use co::message::{Message, PartKind, ToolCall, ToolName, UserPart};
+use co::history::{Cap, Durability, History, Known, Limits, Record, Unit, patch_dangling_tool_calls};
+use co::message::{Message, PartKind, ToolCall, ToolName, Usage, Usd, UserPart};
+use co::provider::Price;
 use co::provider::replay::{Closing, ReplayGate, ReplayProvider};
 use co::sandbox::Isolation;
 use co::session::Session;
@@ -38,6 +40,20 @@ impl Outside {
                 let found = open.iter().find(|stored| stored.request.tool.0 == tool);
                 let id = found.unwrap_or_else(|| panic!("no open request for {tool}")).request.id.clone();
                 self.store.decide(&id, approval, Decider::Cli).await.unwrap();
+            }
+            Deed::Spends(tokens) => {
+                let mut other =
+                    Session::create(&self.store, std::path::Path::new("/elsewhere")).await.unwrap();
+                let usage = Usage { input: Some(tokens), ..Usage::default() };
+                let spent = Record::RequestEnded {
+                    attempt: 1,
+                    usage: Some(usage),
+                    provider: "p".to_owned(),
+                    model: "m".to_owned(),
+                    cost: None,
+                    error: None,
+                };
+                other.commit(&[spent], Durability::Written).await.unwrap();
             }
             Deed::Interrupt | Deed::Close | Deed::Defer | Deed::Retry | Deed::Yolo | Deed::Steer(_) => {
                 panic!("{deed:?} is said to a running turn: use `when`")
@@ -82,6 +98,7 @@ pub async fn run(script: &Script) -> String {
     let face = Face::new(
         script.answers.clone(),
         script.triggers.clone(),
+        script.cap_answers.clone(),
         outside.clone(),
         setting("absent").is_none(),
     );
@@ -145,7 +162,13 @@ fn environment(
     let setting =
         |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let number = |name: &str| setting(name).map(|value| value.parse::<u32>().expect("a number"));
-    let model = ActiveModel::new(Arc::new(provider.clone()), "script");
+    let mut model = ActiveModel::new(Arc::new(provider.clone()), "script");
+    if let Some(price) = setting("price") {
+        let (input, output) = price.split_once(' ').expect("price INPUT OUTPUT, dollars a million tokens");
+        let millionths = |dollars: &str| dollars.parse::<u64>().expect("dollars") * 1_000_000;
+        let price = Price { input: millionths(input), output: millionths(output), ..Price::default() };
+        model.profile.price = Some(price);
+    }
     let rules = setting("deny").map(|tool| Rule {
         id: "test".to_owned(),
         tool: ToolName::new(tool),
@@ -175,6 +198,7 @@ fn environment(
         isolation: Isolation::None,
         folder_trust: FolderTrust::Untrusted,
         limits: Limits { requests: number("limit").or(Some(25)), tokens: number("tokens").map(u64::from) },
+        caps: watch::Sender::new(caps(script)),
         context_tokens: number("window"),
         http_retries: number("retries").unwrap_or(2),
         tool_retries: number("tool-retries").unwrap_or(3),
@@ -190,6 +214,21 @@ fn asked(record: &Record) -> Option<String> {
     let ended = if usage.is_some() { "answered" } else { "stopped" };
     let outcome = error.map_or(ended.to_owned(), |class| format!("{class:?}"));
     Some(format!("request {attempt} {provider}/{model} {outcome}"))
+}
+
+/// `cap turn_tokens 1000`, `cap day_usd 0.5`.
+fn caps(script: &Script) -> Caps {
+    let set = script.settings.iter().filter(|(key, _)| key == "cap").map(|(_, value)| {
+        let (name, amount) = value.split_once(' ').expect("cap NAME AMOUNT");
+        let named = |cap: &Cap| cap.setting().strip_prefix("cap.") == Some(name);
+        let cap = Cap::ALL.into_iter().find(named).expect("a cap");
+        let amount = match cap.unit() {
+            Unit::Tokens => amount.parse().expect("tokens"),
+            Unit::Usd => Usd::from_dollars(amount.parse().expect("dollars")).expect("an amount").0,
+        };
+        (cap, amount)
+    });
+    Caps::new(set)
 }
 
 /// What remains: what ran, the conversation, what is still open.

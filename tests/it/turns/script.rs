@@ -1,5 +1,6 @@
 //! The text form of a turn script: settings and steps, `---`, the expected transcript.
 
+use co::agent::caps::CapAnswer;
 use co::approval::{Approval, Remember};
 use co::message::ToolName;
 use co::provider::replay::{Reply, parse_replies};
@@ -11,6 +12,7 @@ pub struct Script {
     pub steps: Vec<Step>,
     pub answers: Vec<(String, Approval)>,
     pub triggers: Vec<(String, Deed)>,
+    pub cap_answers: Vec<CapAnswer>,
     pub settings: Vec<(String, String)>,
     pub hooks: Vec<(String, HookVerdict)>,
     pub expected: String,
@@ -38,6 +40,8 @@ pub enum Deed {
     Steer(String),
     /// Decided by another process: a second connection to the store.
     Elsewhere(String, Approval),
+    /// Another process uses so many tokens.
+    Spends(u64),
     Release(String),
     Change(String, String),
 }
@@ -49,6 +53,7 @@ pub fn parse(text: &str) -> Script {
         steps: Vec::new(),
         answers: Vec::new(),
         triggers: Vec::new(),
+        cap_answers: Vec::new(),
         settings: Vec::new(),
         hooks: Vec::new(),
         expected: expected.to_owned(),
@@ -77,6 +82,12 @@ fn directive(line: &str, script: &mut Script) {
         "reopen" => script.steps.push(Step::Reopen),
         "queue" => script.steps.push(Step::Queue),
         "then" => script.steps.push(Step::Deed(deed(rest))),
+        "at-cap" => script.cap_answers.push(match rest {
+            "go-on" => CapAnswer::GoOn,
+            "raise" => CapAnswer::Raise,
+            "stop" => CapAnswer::Stop,
+            _ => panic!("unknown answer at a cap: {line}"),
+        }),
         "answer" => {
             let (tool, decision) = rest.split_once(' ').expect("answer TOOL DECISION");
             script.answers.push((tool.to_owned(), approval(decision)));
@@ -89,8 +100,8 @@ fn directive(line: &str, script: &mut Script) {
             let (tool, verdict) = rest.split_once(' ').expect("hook TOOL VERDICT");
             script.hooks.push((tool.to_owned(), hook(verdict)));
         }
-        "fallback" | "limit" | "window" | "tokens" | "retries" | "tool-retries" | "yolo" | "plan-mode"
-        | "deny" | "absent" | "home" | "close-late" | "file" => {
+        "fallback" | "limit" | "cap" | "price" | "window" | "tokens" | "retries" | "tool-retries"
+        | "yolo" | "plan-mode" | "deny" | "absent" | "home" | "close-late" | "file" => {
             script.settings.push((word.to_owned(), rest.to_owned()));
         }
         _ => panic!("unknown line in a turn script: {line}"),
@@ -106,6 +117,7 @@ fn deed(text: &str) -> Deed {
         "retry" => Deed::Retry,
         "yolo" => Deed::Yolo,
         "steer" => Deed::Steer(rest.to_owned()),
+        "spends" => Deed::Spends(rest.parse().expect("spends TOKENS")),
         "release" => Deed::Release(rest.to_owned()),
         "elsewhere" => {
             let (tool, decision) = rest.split_once(' ').expect("elsewhere TOOL DECISION");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{CallEnding, End, Reply, ScriptedError, Step, stop_word};
-use crate::message::{StopKind, StopReason, Usage};
+use crate::message::{StopKind, StopReason, Usage, Usd};
 
 /// The most often a piece may be repeated.
 const MOST_REPEATS: usize = 10_000_000;
@@ -227,6 +227,18 @@ fn is_call_attribute(word: &str) -> bool {
 }
 
 fn usage(rest: &str, line: usize) -> Result<Usage, ScriptError> {
+    let (said, cost) = match rest.split_once(" | cost=") {
+        Some((said, cost)) => {
+            let cost = cost.trim().parse().ok().and_then(Usd::from_dollars);
+            let wrong = || fail(line, "`cost` is an amount of dollars, e.g. `| cost=0.05`");
+            (said, Some(cost.ok_or_else(wrong)?))
+        }
+        None => (rest, None),
+    };
+    Ok(Usage { cost, ..tokens(said, line)? })
+}
+
+fn tokens(rest: &str, line: usize) -> Result<Usage, ScriptError> {
     let numbers: Option<Vec<u64>> = rest.split_whitespace().map(|word| word.parse().ok()).collect();
     match numbers.as_deref() {
         Some([input, output]) => Ok(Usage { input: Some(*input), output: Some(*output), ..Usage::default() }),

@@ -127,10 +127,15 @@ fn finish_reason(stop: &StopReason) -> String {
 
 fn usage_value(usage: &Usage) -> Value {
     let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
-    json!({
+    let mut told = json!({
         "prompt_tokens": input,
         "completion_tokens": output,
         "total_tokens": input + output,
         "prompt_tokens_details": { "cached_tokens": usage.cached_input.unwrap_or(0) },
-    })
+    });
+    // As OpenRouter tells it.
+    if let (Some(cost), Some(told)) = (usage.cost, told.as_object_mut()) {
+        told.insert("cost".to_owned(), json!(cost.dollars()));
+    }
+    told
 }

@@ -1,0 +1,303 @@
+//! Caps on tokens and money: whether the next request may be sent, and what the person is asked where it may not. Pure.
+//!
+//! It never stops a request that runs: what a reply costs is known when it is there, so a cap is kept to within one
+//! reply. Asked by the turn before each request, with figures that the driver gathers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::history::{Cap, Scope, Unit, Used, grouped};
+use crate::message::{Usage, Usd};
+use crate::provider::{ModelRequest, Price};
+
+use super::context;
+
+/// Tokens of output that a request is taken to have before it is sent, where its own limit is not lower: a long answer
+/// or a few calls. What it really had is counted once it is there.
+pub const OUTPUT_ALLOWANCE: u64 = 1_000;
+
+/// The share of a cap from which on the person is told how much is used, in hundredths.
+const WARN_FROM: u64 = 80;
+/// They are told again each time that another tenth is used.
+const WARN_EVERY: u64 = 10;
+
+/// What was used, and what the next request would add.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figures {
+    pub session: Used,
+    pub day: Used,
+    pub next: Estimate,
+    /// Who would be asked.
+    pub model: String,
+}
+
+/// What a request may come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimate {
+    pub tokens: u64,
+    /// `None` = the price is unknown.
+    pub usd: Option<Usd>,
+}
+
+impl Estimate {
+    /// Its whole input at the full price, as if nothing of it were cached, and [`OUTPUT_ALLOWANCE`].
+    pub fn of(request: &ModelRequest, price: Option<&Price>) -> Self {
+        let input = context::estimated_request(request);
+        let limit = request.max_output_tokens.map_or(OUTPUT_ALLOWANCE, u64::from);
+        let output = OUTPUT_ALLOWANCE.min(limit);
+        let usage = Usage { input: Some(input), output: Some(output), ..Usage::default() };
+        Self { tokens: input.saturating_add(output), usd: price.map(|price| price.cost(&usage)) }
+    }
+}
+
+/// The caps of a session: as they were set, how far the person raised them, and what they were told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Caps {
+    set: BTreeMap<Cap, u64>,
+    raised: BTreeMap<Cap, u64>,
+    /// Hundredths of the cap that the person was told of last.
+    warned: BTreeMap<Cap, u64>,
+    /// Models of which the person knows that their price is unknown.
+    unkept: BTreeSet<String>,
+}
+
+/// The next request would go over a cap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CapQuestion {
+    pub cap: Cap,
+    /// What was used of it; at least so much where `unpriced` requests cost something nobody knows.
+    pub spent: u64,
+    pub limit: u64,
+    /// What the next request would add, about; `None` = its price is unknown.
+    pub adds: Option<u64>,
+    pub unpriced: u32,
+    /// Where a raise would put the cap.
+    pub raised: u64,
+    pub model: String,
+}
+
+/// What the person says to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CapAnswer {
+    /// This one request is sent.
+    GoOn,
+    /// The cap is raised for as long as it counts: this turn, this session, this day until `co` is started again.
+    Raise,
+    /// The turn ends here and can be gone on with.
+    Stop,
+}
+
+/// What is to be said and asked before the next request.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    pub said: Vec<String>,
+    pub question: Option<CapQuestion>,
+}
+
+impl Caps {
+    pub fn new(set: impl IntoIterator<Item = (Cap, u64)>) -> Self {
+        Self { set: set.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Whether nothing is capped.
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+
+    /// Judges the next request of a turn that has used `turn`. Caps in `passed` were answered for it already.
+    pub fn judge(&mut self, turn: &Used, figures: &Figures, passed: &BTreeSet<Cap>) -> Judged {
+        let mut judged = Judged::default();
+        for (&cap, &set) in &self.set {
+            let limit = self.raised.get(&cap).copied().unwrap_or(set);
+            let used = match cap.scope() {
+                Scope::Turn => turn,
+                Scope::Session => &figures.session,
+                Scope::Day => &figures.day,
+            };
+            let (spent, adds, unpriced) = match cap.unit() {
+                Unit::Tokens => (used.tokens, Some(figures.next.tokens), 0),
+                Unit::Usd => (used.usd.0, figures.next.usd.map(|usd| usd.0), used.unpriced),
+            };
+            if adds.is_none() && self.unkept.insert(figures.model.clone()) {
+                judged.said.push(unkept(cap, &figures.model));
+            }
+            let after = spent.saturating_add(adds.unwrap_or(0));
+            if spent >= limit || after > limit {
+                if judged.question.is_none() && !passed.contains(&cap) {
+                    let raised = set.max(1).saturating_mul(after / set.max(1) + 1);
+                    let model = figures.model.clone();
+                    judged.question = Some(CapQuestion { cap, spent, limit, adds, unpriced, raised, model });
+                }
+                continue;
+            }
+            let share = hundredths(spent, limit);
+            let told = self.warned.get(&cap).copied();
+            if share >= WARN_FROM && told.is_none_or(|told| share >= told + WARN_EVERY) {
+                self.warned.insert(cap, share);
+                judged.said.push(warning(cap, spent, limit, unpriced));
+            }
+        }
+        judged
+    }
+
+    /// Raises the cap that was asked about. What is used of it is told anew.
+    pub fn raise(&mut self, question: &CapQuestion) {
+        self.raised.insert(question.cap, question.raised);
+        self.warned.remove(&question.cap);
+    }
+
+    /// For another turn: what counted for the last one only is forgotten.
+    #[must_use]
+    pub fn for_next_turn(mut self) -> Self {
+        self.forget(Scope::Turn);
+        self
+    }
+
+    /// For another session.
+    #[must_use]
+    pub fn for_next_session(mut self) -> Self {
+        self.forget(Scope::Session);
+        self.for_next_turn()
+    }
+
+    fn forget(&mut self, scope: Scope) {
+        self.raised.retain(|cap, _| cap.scope() != scope);
+        self.warned.retain(|cap, _| cap.scope() != scope);
+    }
+}
+
+impl CapQuestion {
+    /// What was used and what is allowed: `$1.98 of $2.00 are used today`.
+    pub fn spent_words(&self) -> String {
+        used(self.cap, self.spent, self.limit, self.unpriced)
+    }
+
+    /// What the next request would add, about.
+    pub fn adds_words(&self) -> String {
+        match self.adds {
+            Some(adds) => format!("the next request would add about {}", self.cap.words(adds)),
+            None => "the price of the next request is unknown".to_owned(),
+        }
+    }
+
+    /// What a raise does: `raise it to $4.00 until co ends`.
+    pub fn raise_words(&self) -> String {
+        let until = match self.cap.scope() {
+            Scope::Turn => "for this turn",
+            Scope::Session => "for this session",
+            Scope::Day => "until co ends",
+        };
+        format!("raise it to {} {until}", self.cap.words(self.raised))
+    }
+
+    /// What to type to raise it from outside.
+    pub fn flag(&self) -> String {
+        format!("--set {}={}", self.cap.setting(), self.cap.written(self.raised))
+    }
+}
+
+/// `$1.98 of $2.00 are used today`, at least so much where some of it has no price.
+fn used(cap: Cap, spent: u64, limit: u64, unpriced: u32) -> String {
+    let at_least = if unpriced > 0 { "at least " } else { "" };
+    let spent = match cap.unit() {
+        Unit::Tokens => grouped(spent),
+        Unit::Usd => cap.words(spent),
+    };
+    format!("{at_least}{spent} of {} are used {}", cap.words(limit), scope_words(cap))
+}
+
+fn scope_words(cap: Cap) -> &'static str {
+    match cap.scope() {
+        Scope::Turn => "in this turn",
+        Scope::Session => "in this session",
+        Scope::Day => "today",
+    }
+}
+
+fn warning(cap: Cap, spent: u64, limit: u64, unpriced: u32) -> String {
+    format!("{} ({}).", used(cap, spent, limit, unpriced), cap.setting())
+}
+
+fn unkept(cap: Cap, model: &str) -> String {
+    let setting = cap.setting();
+    format!(
+        "The price of {model} is unknown: {setting} counts only costs that its provider tells. Caps on tokens hold."
+    )
+}
+
+fn hundredths(spent: u64, limit: u64) -> u64 {
+    let share = u128::from(spent) * 100 / u128::from(limit.max(1));
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(spent: u64, adds: Option<u64>) -> Figures {
+        let used = Used { usd: Usd(spent), ..Used::default() };
+        let next = Estimate { tokens: 10, usd: adds.map(Usd) };
+        Figures { session: used, day: used, next, model: "m".to_owned() }
+    }
+
+    /// What is said and asked when so much is used of a cap of 100 a day, one request after the other.
+    fn told(steps: &[(u64, Option<u64>)]) -> Vec<String> {
+        let mut caps = Caps::new([(Cap::DayUsd, 100)]);
+        let mut told = Vec::new();
+        for &(spent, adds) in steps {
+            let judged = caps.judge(&Used::default(), &figures(spent, adds), &BTreeSet::new());
+            let said = judged.said.iter().map(|said| said.split(' ').next().unwrap_or_default().to_owned());
+            let asked = judged.question.map(|asked| format!("ask {} raise {}", asked.spent, asked.raised));
+            told.push(said.chain(asked).collect::<Vec<_>>().join(" "));
+        }
+        told
+    }
+
+    #[test]
+    fn a_cap_warns_once_and_then_asks() {
+        let (w, none) = ("$0.00000008", String::new());
+        for (steps, expected) in [
+            (vec![(0, Some(100)), (79, Some(1))], vec![none.clone(), none.clone()]),
+            (vec![(0, Some(101))], vec!["ask 0 raise 200".to_owned()]),
+            (
+                vec![(80, Some(1)), (81, Some(1)), (89, Some(1))],
+                vec![format!("{w}0"), none.clone(), none.clone()],
+            ),
+            (vec![(80, Some(1)), (90, Some(1))], vec![format!("{w}0"), "$0.000000090".to_owned()]),
+            (vec![(100, Some(0))], vec!["ask 100 raise 200".to_owned()]),
+            (vec![(350, Some(60))], vec!["ask 350 raise 500".to_owned()]),
+            (
+                vec![(10, None), (10, None), (100, None)],
+                vec!["The".to_owned(), none, "ask 100 raise 200".to_owned()],
+            ),
+        ] {
+            assert_eq!(told(&steps), expected, "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn a_raise_lasts_as_long_as_its_cap_counts() {
+        let mut caps = Caps::new([(Cap::TurnTokens, 5), (Cap::SessionUsd, 100), (Cap::DayUsd, 100)]);
+        let used = Used { tokens: 20, ..Used::default() };
+        let mut passed = BTreeSet::new();
+        let mut order = Vec::new();
+        while let Some(question) = caps.judge(&used, &figures(100, Some(1)), &passed).question {
+            order.push((question.cap, question.raised));
+            match question.cap {
+                Cap::SessionUsd => drop(passed.insert(question.cap)),
+                _ => caps.raise(&question),
+            }
+        }
+        // Each cap asks by itself; going on raises nothing.
+        assert_eq!(order, [(Cap::TurnTokens, 35), (Cap::SessionUsd, 200), (Cap::DayUsd, 200)]);
+        let asks = |caps: &Caps| {
+            caps.clone()
+                .judge(&used, &figures(100, Some(1)), &BTreeSet::new())
+                .question
+                .map(|asked| asked.cap)
+        };
+        assert_eq!(asks(&caps), Some(Cap::SessionUsd));
+        assert_eq!(asks(&caps.clone().for_next_turn()), Some(Cap::TurnTokens));
+        let next = caps.for_next_session();
+        assert_eq!(next.raised.keys().collect::<Vec<_>>(), [&Cap::DayUsd]);
+    }
+}

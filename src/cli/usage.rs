@@ -1,0 +1,183 @@
+//! `co usage`: what requests used and cost, by day, model or session.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
+use serde_json::{Map, Value, json};
+
+use super::args::{UsageArgs, UsageBy};
+use super::console::Console;
+use super::error::{CliError, Kind};
+use super::table::table;
+use crate::app::{World, load_settings, open_store};
+use crate::history::grouped;
+use crate::store::{Store, Total, UsageOf};
+
+/// Characters of an id that tell two sessions apart.
+const SHORT_ID: usize = 13;
+
+pub(super) async fn run(
+    what: &UsageArgs,
+    world: &World,
+    flags: Vec<(String, String)>,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let loaded = load_settings(world, flags)?;
+    let zone = TimeZone::system();
+    let since = match &what.since {
+        Some(text) => begin(text, world.clock.now(), &zone)?,
+        None => Timestamp::UNIX_EPOCH,
+    };
+    let store = open_store(world, &loaded.settings).await?;
+    let rows = rows(&store, what.by, since, zone).await?;
+    let sum = rows.iter().fold(Total::default(), |sum, (_, total)| sum.plus(*total));
+    if what.json {
+        let rows: Vec<Value> = rows.iter().map(|(name, total)| name.json(total)).collect();
+        return console.json(&json!({"by": what.by.word(), "rows": rows, "total": as_json(&sum)}));
+    }
+    if rows.is_empty() {
+        let since = what.since.as_ref().map_or("yet".to_owned(), |since| format!("since {since}"));
+        return console.out(&format!("No request was made {since}.\n"));
+    }
+    let mut lines: Vec<[String; 8]> = rows.iter().map(|(name, total)| line(name.words(), total)).collect();
+    if lines.len() > 1 {
+        lines.push(line("total".to_owned(), &sum));
+    }
+    let heads = [what.by.head(), "REQUESTS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "THINKING", "COST"];
+    console.out(&table(heads, &lines))
+}
+
+/// What a row stands for.
+enum Name {
+    Day(Date),
+    Model { provider: String, model: String },
+    Session { id: String, title: Option<String> },
+}
+
+impl Name {
+    fn words(&self) -> String {
+        match self {
+            Self::Day(date) => date.to_string(),
+            Self::Model { provider, model } if model.is_empty() => format!("{provider} (no answer)"),
+            Self::Model { provider, model } if provider.is_empty() => model.clone(),
+            Self::Model { provider, model } => format!("{provider}/{model}"),
+            Self::Session { id, title } => {
+                let id: String = id.chars().take(SHORT_ID).collect();
+                format!("{id}  {}", title.as_deref().unwrap_or_default())
+            }
+        }
+    }
+
+    fn json(&self, total: &Total) -> Value {
+        let mut row = match as_json(total) {
+            Value::Object(row) => row,
+            _ => Map::new(),
+        };
+        let mut add = |name: &str, value: Value| drop(row.insert(name.to_owned(), value));
+        match self {
+            Self::Day(date) => add("day", json!(date.to_string())),
+            Self::Model { provider, model } => {
+                add("provider", json!(provider));
+                add("model", json!(model));
+            }
+            Self::Session { id, title } => {
+                add("session", json!(id));
+                add("title", json!(title));
+            }
+        }
+        Value::Object(row)
+    }
+}
+
+async fn rows(
+    store: &Store,
+    by: UsageBy,
+    since: Timestamp,
+    zone: TimeZone,
+) -> Result<Vec<(Name, Total)>, CliError> {
+    Ok(match by {
+        UsageBy::Day => {
+            let days = store.usage_by_day(since, zone).await?;
+            days.into_iter().map(|(date, total)| (Name::Day(date), total)).collect()
+        }
+        UsageBy::Model => {
+            let models = store.usage_by_model(UsageOf::Since(since)).await?;
+            let name = |provider, model| Name::Model { provider, model };
+            models.into_iter().map(|(used, total)| (name(used.provider, used.model), total)).collect()
+        }
+        UsageBy::Session => {
+            let sessions = store.usage_by_session(since).await?;
+            let name = |id, title| Name::Session { id, title };
+            sessions.into_iter().map(|(used, total)| (name(used.id.0, used.title), total)).collect()
+        }
+    })
+}
+
+fn line(name: String, total: &Total) -> [String; 8] {
+    let requests = match total.failed {
+        0 => grouped(total.requests),
+        failed => format!("{} ({} failed)", grouped(total.requests), grouped(failed)),
+    };
+    let [input, cached, written, output, thinking] =
+        [total.input, total.cached_input, total.cache_write, total.output, total.reasoning].map(grouped);
+    [name, requests, input, cached, written, output, thinking, total.cost_words()]
+}
+
+/// `cost_usd` is `null` where nothing of it is known.
+fn as_json(total: &Total) -> Value {
+    let known = total.unpriced == 0 || total.cost.0 > 0;
+    json!({
+        "requests": total.requests,
+        "failed": total.failed,
+        "input": total.input,
+        "cached_input": total.cached_input,
+        "cache_write": total.cache_write,
+        "output": total.output,
+        "reasoning": total.reasoning,
+        "cost_usd": known.then(|| total.cost.dollars()),
+        "requests_of_unknown_price": total.unpriced,
+    })
+}
+
+/// The moment that `--since` means: the beginning of a date, or of the day so many days ago (`1d`: today alone).
+fn begin(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, CliError> {
+    let today = now.to_zoned(zone.clone()).date();
+    let days = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok()).filter(|days| *days > 0);
+    let date = match days {
+        Some(days) => today.checked_sub((days - 1).min(100_000).days()).ok(),
+        None => text.parse::<Date>().ok(),
+    };
+    let start = date.and_then(|date| date.to_zoned(zone.clone()).ok()).map(|start| start.timestamp());
+    start.ok_or_else(|| {
+        let error = CliError::message(
+            Kind::Usage,
+            format!("`--since {text}` is neither a date nor a number of days"),
+        );
+        error.hint("write it as 2026-01-31, or as 7d for the last seven days, today included")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn since_is_a_local_midnight() {
+        let zone = TimeZone::posix("XXX-9").unwrap();
+        let now: Timestamp = "2026-03-01T15:30:00Z".parse().unwrap();
+        for (text, expected) in [
+            ("1d", Some("2026-03-01T15:00:00Z")),
+            ("7d", Some("2026-02-23T15:00:00Z")),
+            ("2026-01-31", Some("2026-01-30T15:00:00Z")),
+            ("999999999d", Some("1752-05-16T15:00:00Z")),
+            ("0d", None),
+            ("d", None),
+            ("-1d", None),
+            ("yesterday", None),
+            ("2026-02-30", None),
+        ] {
+            let found = begin(text, now, &zone).ok().map(|at| at.to_string());
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `/cost`: what requests used and cost: the last one, the turn, the session, today.
+
+use super::view::{CommandView, CostPart};
+use super::words::{code, count};
+use super::{Command, CommandEffect, Commands, Say};
+use crate::history::grouped;
+use crate::store::{Total, UsedModel};
+
+pub(super) const COMMAND: Command =
+    Command { name: "cost", usage: "", about: "show tokens and cost so far", decide };
+
+fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    let parts: Vec<String> = view.cost.iter().filter_map(part).collect();
+    if parts.is_empty() {
+        return CommandEffect::Say(Say::plain("cost", "No request was made today, nor in this session."));
+    }
+    let mut text = parts.join("\n");
+    text.push_str("\n\nCosts are by the prices of the day of each request.");
+    CommandEffect::Say(Say::plain("cost", text))
+}
+
+/// The line of one part, and one for each of its models where there are several.
+fn part(part: &CostPart) -> Option<String> {
+    let sum = part.models.iter().fold(Total::default(), |sum, (_, total)| sum.plus(*total));
+    if sum.requests == 0 {
+        return None;
+    }
+    let mut text = format!("- {}: {}", part.name, words(&sum));
+    if part.models.len() > 1 {
+        for (model, total) in &part.models {
+            text.push_str(&format!("\n  - {}: {}", named(model), words(total)));
+        }
+    }
+    Some(text)
+}
+
+/// `cost $0.19; 2 requests, 83,200 input (60,000 cached), 512 output`.
+fn words(total: &Total) -> String {
+    let input =
+        within(total.input, "input", &[(total.cached_input, "cached"), (total.cache_write, "cache written")]);
+    let output = within(total.output, "output", &[(total.reasoning, "thinking")]);
+    let requests = count(usize::try_from(total.requests).unwrap_or(usize::MAX), "request");
+    format!("cost {}; {requests}, {input}, {output}", total.cost_words())
+}
+
+/// A number of tokens with what of it is worth a word.
+fn within(tokens: u64, name: &str, parts: &[(u64, &str)]) -> String {
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(part, _)| *part > 0)
+        .map(|(part, word)| format!("{} {word}", grouped(*part)))
+        .collect();
+    let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+    format!("{} {name}{parts}", grouped(tokens))
+}
+
+fn named(model: &UsedModel) -> String {
+    match (model.provider.as_str(), model.model.as_str()) {
+        ("", "") => "no model answered".to_owned(),
+        ("", name) => code(name),
+        (provider, "") => format!("{}, no answer", code(provider)),
+        (provider, name) => code(&format!("{provider}/{name}")),
+    }
+}

@@ -1,0 +1,110 @@
+//! A cap that was reached, as a question in lines: what is used, what is allowed, what the next request would add.
+//!
+//! It is no approval: an empty line, a line that was there before, and one that comes too soon let nothing go. Any other
+//! line is a prompt, which waits for its turn.
+
+use super::approvals::GUARD_MS;
+use super::page::At;
+use super::state::Plain;
+use crate::agent::caps::{CapAnswer, CapQuestion};
+use crate::agent::port::Op;
+use crate::frontend::link::Ask;
+
+const TOO_SOON: &str = "That came too soon to be an answer: type it again.";
+
+/// The question while it is open.
+#[derive(Debug)]
+pub(super) struct OpenCap {
+    question: CapQuestion,
+    /// Since when it can be read; `None` until it is out.
+    since_ms: Option<u64>,
+}
+
+impl Plain {
+    /// Asks it.
+    pub(super) fn cap_reached(&mut self, question: CapQuestion) {
+        let (spent, adds) = (question.spent_words(), question.adds_words());
+        self.page.line(&format!("Cap reached: {spent} ({}), and {adds}.", question.cap.setting()));
+        self.cap = Some(OpenCap { question, since_ms: None });
+        self.prompt_cap();
+        self.asked = true;
+    }
+
+    fn prompt_cap(&mut self) {
+        let Some(open) = &self.cap else { return };
+        let raise = open.question.raise_words();
+        self.page.prompt(&format!("  1 stop here  2 go on for this request  3 {raise}. Choice: "));
+    }
+
+    /// Its line once more, because something stands between it and the person.
+    pub(super) fn ask_cap_again(&mut self) {
+        if self.page.at() != At::Prompt {
+            self.prompt_cap();
+        }
+    }
+
+    /// No more lines will come.
+    pub(super) fn nobody_answers_cap(&mut self) {
+        self.page.line("The input is at its end, so nobody can answer: stopped at the cap.");
+        self.answer_cap(CapAnswer::Stop);
+    }
+
+    /// It can be read now; gives back the lines that were there before and are no answers.
+    pub(super) fn cap_asked(&mut self, before: Vec<String>) -> Vec<String> {
+        let now = self.now_ms;
+        let Some(open) = &mut self.cap else { return before };
+        open.since_ms.get_or_insert(now);
+        let (answers, others): (Vec<_>, Vec<_>) =
+            before.into_iter().partition(|line| choice(line).is_some() || line.trim().is_empty());
+        if answers.iter().any(|line| !line.trim().is_empty()) {
+            self.page.line("What was typed before the question does not answer it.");
+        }
+        others
+    }
+
+    /// A line while the question is open; gives back one that is no answer.
+    pub(super) fn answers_cap(&mut self, text: String) -> Option<String> {
+        let now = self.now_ms;
+        let Some(open) = &mut self.cap else { return Some(text) };
+        let Some(answer) = choice(&text) else {
+            // An empty line asks again and says nothing.
+            return (!text.trim().is_empty()).then_some(text);
+        };
+        let in_time = open.since_ms.is_some_and(|since| now >= since + GUARD_MS);
+        if !in_time {
+            open.since_ms = open.since_ms.map(|_| now);
+            self.page.line(TOO_SOON);
+            return None;
+        }
+        self.answer_cap(answer);
+        None
+    }
+
+    fn answer_cap(&mut self, answer: CapAnswer) {
+        if let Some(open) = self.cap.take() {
+            self.send(Ask::Op(Op::Cap { cap: open.question.cap, answer }));
+        }
+    }
+
+    /// The question is answered: what comes of it.
+    pub(super) fn cap_answered(&mut self, question: &CapQuestion, answer: CapAnswer) {
+        self.cap = None;
+        let text = match answer {
+            CapAnswer::Stop => "Stopped at the cap.".to_owned(),
+            CapAnswer::GoOn => "Going on for this request.".to_owned(),
+            CapAnswer::Raise => {
+                format!("The cap {} is {} now.", question.cap.setting(), question.cap.words(question.raised))
+            }
+        };
+        self.page.line(&text);
+    }
+}
+
+fn choice(line: &str) -> Option<CapAnswer> {
+    match line.trim().to_lowercase().as_str() {
+        "1" | "stop" => Some(CapAnswer::Stop),
+        "2" | "go on" => Some(CapAnswer::GoOn),
+        "3" | "raise" => Some(CapAnswer::Raise),
+        _ => None,
+    }
+}

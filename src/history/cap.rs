@@ -1,0 +1,137 @@
+//! Caps: the amounts of tokens and money at which a turn asks before it goes on.
+//!
+//! Which there are, what each is called in settings, and how an amount of one is written. Stored as the limit that ended
+//! a turn, so names are only ever added. Nothing here counts; `agent::caps` does.
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::Usd;
+
+/// What is capped, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cap {
+    TurnTokens,
+    TurnUsd,
+    SessionTokens,
+    SessionUsd,
+    DayTokens,
+    DayUsd,
+}
+
+/// What a cap counts over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Turn,
+    Session,
+    /// A day of the local time zone, in all sessions of all processes.
+    Day,
+}
+
+/// What a cap counts. An amount is so many tokens, or so many billionths of a dollar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Tokens,
+    Usd,
+}
+
+impl Cap {
+    pub const ALL: [Self; 6] = [
+        Self::TurnTokens,
+        Self::TurnUsd,
+        Self::SessionTokens,
+        Self::SessionUsd,
+        Self::DayTokens,
+        Self::DayUsd,
+    ];
+
+    pub fn scope(self) -> Scope {
+        match self {
+            Self::TurnTokens | Self::TurnUsd => Scope::Turn,
+            Self::SessionTokens | Self::SessionUsd => Scope::Session,
+            Self::DayTokens | Self::DayUsd => Scope::Day,
+        }
+    }
+
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::TurnTokens | Self::SessionTokens | Self::DayTokens => Unit::Tokens,
+            Self::TurnUsd | Self::SessionUsd | Self::DayUsd => Unit::Usd,
+        }
+    }
+
+    /// The key of its setting.
+    pub fn setting(self) -> &'static str {
+        match self {
+            Self::TurnTokens => "cap.turn_tokens",
+            Self::TurnUsd => "cap.turn_usd",
+            Self::SessionTokens => "cap.session_tokens",
+            Self::SessionUsd => "cap.session_usd",
+            Self::DayTokens => "cap.day_tokens",
+            Self::DayUsd => "cap.day_usd",
+        }
+    }
+
+    /// An amount of it as it is read, e.g. `$1.25`, `12,000 tokens`.
+    pub fn words(self, amount: u64) -> String {
+        match self.unit() {
+            Unit::Tokens => format!("{} tokens", grouped(amount)),
+            Unit::Usd => Usd(amount).to_string(),
+        }
+    }
+
+    /// An amount of it as it is written in a setting, e.g. `1.25`, `12000`.
+    pub fn written(self, amount: u64) -> String {
+        match self.unit() {
+            Unit::Tokens => amount.to_string(),
+            Unit::Usd => {
+                let exact = format!("{}.{:09}", amount / 1_000_000_000, amount % 1_000_000_000);
+                exact.trim_end_matches('0').trim_end_matches('.').to_owned()
+            }
+        }
+    }
+}
+
+/// `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::Limit;
+
+    #[test]
+    fn amounts_are_read_and_written() {
+        for (cap, amount, words, written) in [
+            (Cap::DayUsd, 2_000_000_000, "$2.00", "2"),
+            (Cap::TurnUsd, 4_200_000, "$0.0042", "0.0042"),
+            (Cap::TurnTokens, 999, "999 tokens", "999"),
+            (Cap::SessionTokens, 1_234_567, "1,234,567 tokens", "1234567"),
+        ] {
+            assert_eq!((cap.words(amount), cap.written(amount)), (words.to_owned(), written.to_owned()));
+        }
+    }
+
+    #[test]
+    fn limits_are_stored_as_plain_words() {
+        for (limit, json) in [
+            (Limit::Requests, "\"requests\""),
+            (Limit::Tokens, "\"tokens\""),
+            (Limit::Cap(Cap::DayUsd), "\"day_usd\""),
+            (Limit::Cap(Cap::TurnTokens), "\"turn_tokens\""),
+        ] {
+            assert_eq!(serde_json::to_string(&limit).unwrap(), json);
+            assert_eq!(serde_json::from_str::<Limit>(json).unwrap(), limit);
+        }
+    }
+}

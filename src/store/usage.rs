@@ -1,0 +1,260 @@
+//! What requests used: one row each, written with its record, and the sums of them.
+//!
+//! Costs are those of the day of the request and never change. Called by the turn before each request that is capped,
+//! by `co usage` and by `/cost`.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use rusqlite::{Row, ToSql, params};
+
+use super::error::SqlResult as _;
+use super::num::Num;
+use super::writer::Write;
+use super::{Store, StoreError};
+use crate::history::{SessionId, Used, is_unpriced};
+use crate::message::{Usage, Usd};
+use crate::provider::ErrorClass;
+
+/// The most of one number that is stored: sums of it stay far inside what the database can count to.
+const MOST: u64 = 1 << 50;
+
+/// All time zones of today differ by whole quarters of an hour, so a quarter lies in one day everywhere.
+const QUARTER_MS: i64 = 900_000;
+
+/// The columns of a new row.
+pub(super) struct Spend {
+    pub provider: String,
+    pub model: String,
+    pub usage: Option<Usage>,
+    pub cost: Option<Usd>,
+    pub error: Option<ErrorClass>,
+}
+
+/// What some requests came to. Tokens that a provider did not count are missing from the sums.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Total {
+    pub requests: u64,
+    /// Of them those that failed.
+    pub failed: u64,
+    pub input: u64,
+    pub cached_input: u64,
+    pub cache_write: u64,
+    pub output: u64,
+    pub reasoning: u64,
+    /// Of the requests whose cost is known.
+    #[serde(rename = "cost_nano_usd")]
+    pub cost: Usd,
+    /// Requests that cost something nobody knows.
+    pub unpriced: u64,
+}
+
+/// Which requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UsageOf {
+    /// From this moment on, in all sessions.
+    Since(Timestamp),
+    Session(SessionId),
+    Turn(SessionId, u32),
+    /// The last one of a session.
+    Last(SessionId),
+}
+
+/// One model at one service.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct UsedModel {
+    /// Empty where it was not kept.
+    pub provider: String,
+    pub model: String,
+}
+
+/// One session, as far as it used something.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct UsedSession {
+    pub id: SessionId,
+    pub title: Option<String>,
+}
+
+impl Total {
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            requests: self.requests + other.requests,
+            failed: self.failed + other.failed,
+            input: self.input + other.input,
+            cached_input: self.cached_input + other.cached_input,
+            cache_write: self.cache_write + other.cache_write,
+            output: self.output + other.output,
+            reasoning: self.reasoning + other.reasoning,
+            cost: self.cost.plus(other.cost),
+            unpriced: self.unpriced + other.unpriced,
+        }
+    }
+
+    /// The cost in words that claim no more than is known: `$1.20`, `unknown`, `at least $1.20 (3 requests of unknown
+    /// price)`.
+    pub fn cost_words(&self) -> String {
+        match (self.unpriced, self.cost.0) {
+            (0, _) => self.cost.to_string(),
+            (_, 0) => "unknown".to_owned(),
+            (1, _) => format!("at least {} (1 request of unknown price)", self.cost),
+            (many, _) => format!("at least {} ({many} requests of unknown price)", self.cost),
+        }
+    }
+}
+
+const SUMS: &str = "count(*), count(error), coalesce(sum(input), 0), coalesce(sum(cached), 0), \
+    coalesce(sum(cache_write), 0), coalesce(sum(output), 0), coalesce(sum(reasoning), 0), coalesce(sum(cost), 0), \
+    coalesce(sum(unpriced), 0)";
+
+impl Store {
+    /// What all sessions used from this moment on, for caps: one look into an index.
+    pub async fn used_since(&self, since: Timestamp) -> Result<Used, StoreError> {
+        self.read(move |reader| {
+            let mut select = reader
+                .connection
+                .prepare_cached(
+                    "SELECT count(*), coalesce(sum(input), 0) + coalesce(sum(output), 0), coalesce(sum(cost), 0),
+                         coalesce(sum(unpriced), 0) FROM usage WHERE at >= ?1",
+                )
+                .sql()?;
+            let used = |row: &Row<'_>| {
+                let small = |number: Num| u32::try_from(number.0).unwrap_or(u32::MAX);
+                Ok(Used {
+                    requests: small(row.get(0)?),
+                    tokens: row.get::<_, Num>(1)?.0,
+                    usd: Usd(row.get::<_, Num>(2)?.0),
+                    unpriced: small(row.get(3)?),
+                })
+            };
+            select.query_row([since.as_millisecond()], used).sql()
+        })
+        .await
+    }
+
+    /// By model, the one that cost most first.
+    pub async fn usage_by_model(&self, of: UsageOf) -> Result<Vec<(UsedModel, Total)>, StoreError> {
+        self.read(move |reader| {
+            let (condition, values): (&str, Vec<Box<dyn ToSql>>) = match of {
+                UsageOf::Since(since) => ("at >= ?1", vec![Box::new(since.as_millisecond())]),
+                UsageOf::Session(id) => ("session = ?1", vec![Box::new(id.0)]),
+                UsageOf::Turn(id, turn) => {
+                    ("session = ?1 AND turn = ?2", vec![Box::new(id.0), Box::new(turn)])
+                }
+                UsageOf::Last(id) => (
+                    "session = ?1 AND no = (SELECT max(no) FROM usage WHERE session = ?1)",
+                    vec![Box::new(id.0)],
+                ),
+            };
+            let select = format!(
+                "SELECT provider, model, {SUMS} FROM usage WHERE {condition} GROUP BY provider, model
+                 ORDER BY sum(cost) DESC, count(*) DESC, provider, model"
+            );
+            let mut select = reader.connection.prepare_cached(&select).sql()?;
+            let rows = select.query_map(rusqlite::params_from_iter(values), |row| {
+                Ok((UsedModel { provider: row.get(0)?, model: row.get(1)? }, total(row, 2)?))
+            });
+            rows.sql()?.collect::<rusqlite::Result<_>>().sql()
+        })
+        .await
+    }
+
+    /// By session, the one used last first.
+    pub async fn usage_by_session(&self, since: Timestamp) -> Result<Vec<(UsedSession, Total)>, StoreError> {
+        self.read(move |reader| {
+            let select = format!(
+                "SELECT u.session, s.title, {SUMS} FROM usage u JOIN sessions s ON s.id = u.session
+                 WHERE at >= ?1 GROUP BY u.session ORDER BY max(at) DESC, u.session DESC"
+            );
+            let mut select = reader.connection.prepare_cached(&select).sql()?;
+            let rows = select.query_map([since.as_millisecond()], |row| {
+                Ok((UsedSession { id: SessionId(row.get(0)?), title: row.get(1)? }, total(row, 2)?))
+            });
+            rows.sql()?.collect::<rusqlite::Result<_>>().sql()
+        })
+        .await
+    }
+
+    /// By day of this time zone, the latest first; days without a request are left out.
+    pub async fn usage_by_day(
+        &self,
+        since: Timestamp,
+        zone: TimeZone,
+    ) -> Result<Vec<(Date, Total)>, StoreError> {
+        self.read(move |reader| {
+            let select = format!(
+                "SELECT at / {QUARTER_MS}, {SUMS} FROM usage WHERE at >= ?1 GROUP BY 1 ORDER BY 1 DESC"
+            );
+            let mut select = reader.connection.prepare_cached(&select).sql()?;
+            let mut rows = select.query([since.as_millisecond()]).sql()?;
+            let mut days: Vec<(Date, Total)> = Vec::new();
+            while let Some(row) = rows.next().sql()? {
+                let quarter: i64 = row.get(0).sql()?;
+                let at = super::inbox::moment(quarter.saturating_mul(QUARTER_MS));
+                let (date, total) = (at.to_zoned(zone.clone()).date(), total(row, 1).sql()?);
+                match days.last_mut() {
+                    Some((day, sum)) if *day == date => *sum = sum.plus(total),
+                    Some(_) | None => days.push((date, total)),
+                }
+            }
+            Ok(days)
+        })
+        .await
+    }
+}
+
+/// The columns of [`SUMS`], from this one on.
+fn total(row: &Row<'_>, from: usize) -> rusqlite::Result<Total> {
+    let number = |at: usize| row.get::<_, Num>(from + at).map(|number| number.0);
+    Ok(Total {
+        requests: number(0)?,
+        failed: number(1)?,
+        input: number(2)?,
+        cached_input: number(3)?,
+        cache_write: number(4)?,
+        output: number(5)?,
+        reasoning: number(6)?,
+        cost: Usd(number(7)?),
+        unpriced: number(8)?,
+    })
+}
+
+/// Writes the row of a request, inside the transaction of its record.
+pub(super) fn spend(
+    write: &Write<'_>,
+    session: &SessionId,
+    no: u64,
+    spend: &Spend,
+) -> Result<(), StoreError> {
+    let usage = spend.usage.unwrap_or_default();
+    let tokens = |tokens: Option<u64>| tokens.map(|tokens| Num(tokens.min(MOST)));
+    let error = spend.error.and_then(|class| serde_json::to_value(class).ok());
+    write
+        .sql
+        .prepare_cached(
+            "INSERT INTO usage (session, no, turn, at, provider, model, input, cached, cache_write, output, reasoning,
+                 cost, unpriced, error)
+             VALUES (?1, ?2, (SELECT turns FROM sessions WHERE id = ?1), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        )
+        .sql()?
+        .execute(params![
+            session.0,
+            Num(no),
+            write.now,
+            spend.provider,
+            spend.model,
+            tokens(usage.input),
+            tokens(usage.cached_input),
+            tokens(usage.cache_write),
+            tokens(usage.output),
+            tokens(usage.reasoning),
+            tokens(spend.cost.map(|cost| cost.0)),
+            is_unpriced(spend.usage, spend.cost, spend.error),
+            error.as_ref().and_then(serde_json::Value::as_str),
+        ])
+        .sql()
+        .map(drop)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,35 @@
+//! A cap that was reached, while its question stands on the screen. Plain data.
+//!
+//! What keys do to it is `update::cap`, how it looks is `cells::cap`. It is no request and never counts as one.
+
+use super::batch::Round;
+use super::cards::Stage;
+use super::model::{Focus, Model};
+use crate::agent::caps::{CapAnswer, CapQuestion};
+
+/// The question and how far it has been dealt with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CapCard {
+    pub question: CapQuestion,
+    /// What was said to it; the turn says that it heard.
+    pub said: Option<CapAnswer>,
+}
+
+impl CapCard {
+    pub fn new(question: CapQuestion) -> Self {
+        Self { question, said: None }
+    }
+}
+
+impl Model {
+    /// Whether the question stands where cards do. What is being written there is never taken off the screen.
+    pub fn asks_cap(&self) -> bool {
+        let writes = self.focus == Focus::Card
+            && (matches!(self.batch.round, Round::Reason { .. })
+                || self
+                    .cards
+                    .current()
+                    .is_some_and(|card| matches!(card.stage, Stage::Reason(_) | Stage::Editing(_))));
+        self.cap.is_some() && !writes
+    }
+}

@@ -1,0 +1,93 @@
+//! The question at a cap: what is used, what is allowed, what the next request would add, and the keys that answer.
+//!
+//! It looks like a card and is none: it approves no call. Called by the layout.
+
+use super::card::{Drawn, Frame, Holds, LOW, Sheet, WIDEST, decide, fitting, keys_line};
+use crate::agent::caps::CapAnswer;
+use crate::tui::cap::CapCard;
+use crate::tui::keys::{Action, CapKey, Context};
+use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::theme::Role;
+
+/// Cells of the names of the figures.
+const NAMES: usize = 6;
+
+pub fn draw(cap: &CapCard, frame: &Frame<'_>) -> Drawn {
+    let width = frame.look.width.min(WIDEST);
+    let mut sheet = Sheet::new(frame, width);
+    let question = &cap.question;
+    let title =
+        Line::of(format!("{} ", frame.look.glyphs.waiting), Role::Waiting).with("cap reached", Role::Text);
+    sheet.border(&title, &Line::of(question.cap.setting(), Role::Dim), 0);
+    let figures = if frame.rows < LOW { short_figures(cap) } else { figures(cap) };
+    for (name, text) in figures {
+        let mut first = Line::of(name, Role::Dim);
+        first.pad_to(NAMES);
+        let room = sheet.inner.saturating_sub(NAMES);
+        let rows = wrap_spans(&[Span::new(text, Role::Text)], room, &Margin::default());
+        for (at, row) in rows.into_iter().enumerate() {
+            let head = if at == 0 { first.clone() } else { Line::of(" ".repeat(NAMES), Role::Text) };
+            sheet.put(head.joined(row));
+        }
+    }
+    let word = cap.said.map(|said| match said {
+        CapAnswer::GoOn => "go on: sending…",
+        CapAnswer::Raise => "raise: sending…",
+        CapAnswer::Stop => "stopping…",
+    });
+    let foot = match word {
+        Some(word) => Line::of(word, Role::Waiting),
+        None => keys(frame, width.saturating_sub(6)),
+    };
+    sheet.border(&foot, &Line::new(), 2);
+    sheet.drawn
+}
+
+/// What there is to know, by name.
+fn figures(cap: &CapCard) -> Vec<(&'static str, String)> {
+    let question = &cap.question;
+    let mut rows = vec![("used", question.spent_words())];
+    if question.unpriced > 0 {
+        rows.push(("", format!("requests of unknown price are not in it: {}", question.unpriced)));
+    }
+    let next = match question.adds {
+        Some(adds) => format!("about {} for the next request ({})", question.cap.words(adds), question.model),
+        None => format!("unknown: {} has no price", question.model),
+    };
+    rows.push(("next", next));
+    rows.push(("raise", question.raise_words().replacen("raise it to", "to", 1)));
+    rows
+}
+
+/// The same where there is little room: the cap's name above says of what.
+fn short_figures(cap: &CapCard) -> Vec<(&'static str, String)> {
+    let question = &cap.question;
+    let at_least = if question.unpriced > 0 { "at least " } else { "" };
+    let amount = |amount| question.cap.words(amount);
+    let next = question.adds.map_or("of unknown price".to_owned(), |adds| format!("about {}", amount(adds)));
+    vec![
+        ("used", format!("{at_least}{} of {}", amount(question.spent), amount(question.limit))),
+        ("next", next),
+        ("raise", question.raise_words().replacen("raise it to", "to", 1)),
+    ]
+}
+
+fn keys(frame: &Frame<'_>, room: usize) -> Line {
+    let (keymap, dot) = (frame.keymap, frame.look.glyphs.dot);
+    if frame.holds == Holds::Nothing {
+        return keys_line(&decide(keymap), dot);
+    }
+    let hints = |go_on, raise, stop, back| {
+        keymap.hints(&[
+            (Context::Cap, Action::Cap(CapKey::GoOn), go_on),
+            (Context::Cap, Action::Cap(CapKey::Raise), raise),
+            (Context::Cap, Action::Cap(CapKey::Stop), stop),
+            (Context::Global, Action::Escape, back),
+        ])
+    };
+    let long = hints("go on, this request", "raise the cap", "stop here", "write");
+    if keys_line(&long, dot).width() <= room {
+        return keys_line(&long, dot);
+    }
+    fitting(hints("go on", "raise", "stop", ""), dot, room)
+}

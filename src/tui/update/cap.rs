@@ -1,0 +1,54 @@
+//! The keys of the question at a cap. What is said goes out as an `Op`; the card waits until the turn has heard it.
+//!
+//! Nothing is let go by a key pressed within the guard time, nor by one that is held down; Esc leads back to writing and
+//! decides nothing.
+
+use crate::agent::caps::{CapAnswer, CapQuestion};
+use crate::agent::port::Op;
+use crate::frontend::link::Ask;
+use crate::tui::cap::CapCard;
+use crate::tui::keys::CapKey;
+use crate::tui::model::{Model, Phase};
+use crate::tui::msg::Cmd;
+
+pub fn act(model: &mut Model, key: CapKey, cmds: &mut Vec<Cmd>) {
+    let now = model.now_ms;
+    let answer = match key {
+        CapKey::GoOn => CapAnswer::GoOn,
+        CapKey::Raise => CapAnswer::Raise,
+        CapKey::Stop => CapAnswer::Stop,
+    };
+    if !model.transcript.follows() {
+        // It was out of sight: what it says is to be read first.
+        model.transcript.follow();
+        return model.cards.guard_again(now);
+    }
+    let Some(CapCard { question, said }) = &mut model.cap else { return };
+    if said.is_some() {
+        return;
+    }
+    *said = Some(answer);
+    cmds.push(Cmd::Send(Ask::Op(Op::Cap { cap: question.cap, answer })));
+    model.cards.said_yes(now);
+}
+
+/// The turn waits at a cap.
+pub fn reached(model: &mut Model, question: CapQuestion) {
+    model.cap = Some(CapCard::new(question));
+    super::event::phase(model, Phase::Paused);
+}
+
+/// The turn heard the answer.
+pub fn answered(model: &mut Model, question: &CapQuestion, answer: CapAnswer) {
+    model.cap = None;
+    let text = match answer {
+        CapAnswer::GoOn => format!("{} was reached: this request went on", question.cap.setting()),
+        CapAnswer::Raise => {
+            format!("{} is {} now", question.cap.setting(), question.cap.words(question.raised))
+        }
+        // The end of the turn says so.
+        CapAnswer::Stop => return,
+    };
+    super::event::note(model, &text);
+    super::event::phase(model, Phase::Asking);
+}
