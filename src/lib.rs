@@ -25,8 +25,9 @@
 //!   (strings out of JSON that still arrives), `paths.rs` (confinement), `fs.rs` (atomic and owner-only files), `clock.rs`,
 //!   `secrecy.rs` (what may be shown of an address).
 //! - [`message`]: messages, parts, calls, returns, usage, stop reasons. Stored for good.
-//! - [`config`]: one table of settings (`settings.rs`); reading (`read.rs`, `file.rs`), layering (`load.rs`),
-//!   checking (`value.rs`, `problem.rs`), what is said of models (`models.rs`), describing (`describe.rs`) and the typed result (`typed.rs`) derive
+//! - [`config`]: one table of settings (`settings.rs`), services in sections (`providers.rs`), what is said of models
+//!   (`models.rs`); reading (`read.rs`, `file.rs`), layering (`load.rs`), checking (`value.rs`, `problem.rs`), describing
+//!   (`describe.rs`) and the typed result (`typed.rs`) derive
 //!   from it.
 //! - [`sandbox`]: the seam, and the plain child process (`subprocess.rs`, `child.rs` with the only
 //!   `unsafe`, `env.rs`, `survivors.rs`).
@@ -38,8 +39,8 @@
 //!   `classify.rs`, `retry_headers.rs`, `retry_words.rs`, `wire_text.rs`); one HTTP shell (`http.rs`, `http/`) makes any
 //!   of them a provider;
 //!   `replay/` serves scripts and recordings; `offline/` needs no model; `catalog.rs` and `catalog/`
-//!   know services and find local ones, know models (`models.rs`, `models/`) and read services' lists of them
-//!   (`listing.rs`); `fuzz.rs` is what holds for any bytes.
+//!   know services (`presets.rs`) and find local ones, know models (`models.rs`, `models/`) and read services' lists of
+//!   them (`listing.rs`); `fuzz.rs` is what holds for any bytes.
 //! - [`history`]: the records of a session and their fold (`fold.rs`); `cap.rs` names caps; `repair.rs` for foreign ones.
 //! - [`store`]: one SQLite database on its own thread (`schema.rs`, `writer.rs`, `lane.rs`). Records
 //!   (`records.rs`, `encode.rs`, `num.rs`, `redact.rs`), the list of sessions (`index.rs`), requests and their
@@ -56,15 +57,16 @@
 //!   `plain/`, a pure state (`state.rs`, `cap.rs`, `events.rs`, `notices.rs`, `answers.rs`, `approvals.rs`, `sessions.rs`, `words.rs`, `page.rs`) and its
 //!   loop (`run.rs`).
 //! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `cap.rs`, `hunks.rs`, `batch.rs`, `form/`, `transcript.rs`,
-//!   `transcript/`, `selection.rs`, `find.rs`, `help.rs`, `composer/`, `completion.rs`, `completion/`, `pick.rs`,
+//!   `transcript/`, `selection.rs`, `find.rs`, `help.rs`, `composer/`, `completion.rs`, `completion/`, `pick.rs`, `login.rs`,
 //!   `fuzzy.rs`), update (`msg.rs`, `key.rs`, `keys/` with the one table of keys, `update/`), view (`line.rs`, `line/`,
 //!   `link.rs`, `copied.rs`, `theme.rs`, `cells/`, `markdown/`, `view/`, `exit.rs`), and a thin shell
 //!   (`shell.rs`, `shell/`). Only the shell knows crossterm.
-//! - [`app`]: the composition root (`build.rs`, `models.rs`, `models/`, `services.rs`, `profiles.rs` (what is known of a model),
-//!   `offers.rs` (what services offer), `opening.rs`, `world.rs`);
+//! - [`app`]: the composition root (`build.rs`, `models.rs`, `models/`, `services.rs`, `services/`, `profiles.rs` (what is
+//!   known of a model), `offers.rs` (what services offer), `opening.rs`, `world.rs`); `keys.rs` and `keys/` keys of
+//!   services, `login.rs` and `login/` setting one up;
 //!   `conductor/` owns the session behind an interactive face, `headless.rs` turns that nobody watches,
 //!   `left.rs` what a killed `co` left behind, `status.rs` the facts to show.
-//! - [`cli`]: the command line (`args.rs`, `input.rs`, `console.rs`, `signals.rs`, `table.rs`), its errors and
+//! - [`cli`]: the command line (`args.rs`, `input.rs`, `console.rs`, `secret.rs`, `setup.rs`, `signals.rs`, `table.rs`), its errors and
 //!   exit codes (`error.rs`), and its commands, one file each in `cli/`.
 //!
 //! # Where this differs from the first design

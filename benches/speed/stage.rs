@@ -40,6 +40,7 @@ impl Stage {
             ("HOME", home),
             ("TERM", "xterm-256color".to_owned()),
             ("CO_DISCOVER_LOCAL", "false".to_owned()),
+            ("CO_WELCOME", "false".to_owned()),
             ("CO_MAX_REQUESTS", "0".to_owned()),
         ];
         match url {

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use super::keys::Keys;
 use super::models::{ModelError, Models};
+use super::services::Target;
 use super::world::World;
 use crate::agent::caps::Caps;
 use crate::agent::driver::{AgentEnv, FallbackModel};
@@ -16,7 +18,6 @@ use crate::approval::{Decider, FolderTrust, Mode, Policy, Standing};
 use crate::config::{self, CapSettings, ConfigError, Loaded, Settings};
 use crate::history::{Cap, Limits, SessionId};
 use crate::message::Usd;
-use crate::provider::catalog::unused_keys;
 use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
 use crate::sandbox::env::child_env;
@@ -52,15 +53,26 @@ pub fn load_settings(world: &World, flags: Vec<(String, String)>) -> Result<Load
 /// What the person should know of their settings: values without effect, keys for models that nothing uses yet, keys
 /// of the screen that cannot be what they were set to.
 #[must_use]
-pub fn advice(world: &World, loaded: &Loaded) -> Vec<String> {
-    let told = |env: &str| config::SETTINGS.iter().any(|row| row.env.contains(&env));
-    let is_set = |env: &str| world.env.get(env).is_some_and(|value| !value.is_empty());
-    // Keys that are settings too are among the warnings already.
-    let unused = unused_keys(|env| is_set(env) && !told(env));
+pub fn advice(loaded: &Loaded) -> Vec<String> {
     let warnings = loaded.warnings.iter().map(ToString::to_string);
     let (_, rebound) = Keymap::with(&loaded.settings.keys);
     let rebound = rebound.iter().map(ToString::to_string);
-    warnings.chain(rebound).chain(unused.iter().map(|key| format!("{key}."))).collect()
+    warnings
+        .chain(rebound)
+        .chain(misnamed(&loaded.settings))
+        .chain(super::models::unused(&loaded.settings))
+        .collect()
+}
+
+/// Sections of services that name a preset or a quirk that there is not; in sentences.
+fn misnamed(settings: &Settings) -> Vec<String> {
+    let keys = Keys::of(settings);
+    let error = |name: &String| match Target::named(name, settings, &keys) {
+        Err(error @ (ModelError::NoPreset { .. } | ModelError::Quirk { .. })) => Some(format!("{error}.")),
+        // The others are told where the service is used.
+        Ok(_) | Err(_) => None,
+    };
+    settings.providers.keys().filter_map(error).collect()
 }
 
 /// Everything that sessions of this process share.
@@ -83,6 +95,8 @@ impl App {
     pub async fn open(world: World, loaded: Loaded, models: Arc<Models>) -> Result<Self, AppError> {
         let Loaded { settings, trust, .. } = loaded;
         let store = open_store(&world, &settings).await?;
+        let concealing = store.clone();
+        models.keys().listen(move |secret| concealing.conceal(secret.expose()));
         let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess);
         let child_env = child_env(&world.env, &settings.shell.env);
         let options = BuiltinOptions {
@@ -169,12 +183,12 @@ fn caps(set: &CapSettings) -> Caps {
 
 /// The store of these settings. Keys that the settings hold are never written to it.
 pub async fn open_store(world: &World, settings: &Settings) -> Result<Store, StoreError> {
-    let endpoints = [&settings.endpoint, &settings.openai, &settings.anthropic];
-    let secrets = endpoints.iter().filter_map(|endpoint| endpoint.api_key.as_ref());
     let proxy = settings.proxy.as_ref().map(|proxy| proxy.expose().to_owned());
-    let network = Network { proxy, ca_file: None };
     let mut options = StoreOptions::new(settings.data_dir.clone(), settings.data_dir.join("run"));
     options.clock = Arc::clone(&world.clock);
-    options.secrets = secrets.map(|secret| secret.expose().to_owned()).chain(network.secrets()).collect();
-    Store::open(options).await
+    options.secrets = Network { proxy, ca_file: None }.secrets();
+    let store = Store::open(options).await?;
+    let concealing = store.clone();
+    Keys::of(settings).listen(move |secret| concealing.conceal(secret.expose()));
+    Ok(store)
 }

@@ -5,7 +5,9 @@
 //! turns outcomes into exit codes; nothing here prints.
 
 mod build;
+mod keys;
 mod left;
+pub mod login;
 mod models;
 mod offers;
 mod opening;
@@ -18,11 +20,13 @@ pub mod conductor;
 pub mod headless;
 
 pub use self::build::{App, AppError, advice, load_settings, open_store};
+pub use self::keys::{KeyCommandError, KeyFile, KeyFileError, Keys, Put};
 pub use self::left::left_behind;
 pub use self::models::{ModelChoice, ModelError, Models, Origin};
-pub use self::offers::{Lists, NoSuchService, Offer, OfferedModel, offers};
+pub use self::offers::{Lists, Offer, OfferedModel, offers};
 pub use self::opening::{Opened, Opening};
 pub use self::profiles::{dollars, tokens};
+pub use self::services::{Service, Target};
 pub use self::status::status_rows;
 pub use self::world::World;
 pub use crate::provider::offline::Pace;

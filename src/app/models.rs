@@ -6,20 +6,23 @@
 
 mod learn;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
+use super::keys::{KeyFileError, Keys};
+use super::login::{self, Entered, TryError};
 use super::profiles;
 use super::services::{self, Service, Wiring};
 use crate::agent::driver::ActiveModel;
 use crate::command::ModelLine;
-use crate::config::{ProviderChoice, Settings, Thinking};
-use crate::provider::catalog::{ANTHROPIC, OPENAI, Probe};
+use crate::config::{Settings, Thinking};
+use crate::provider::catalog::{OPENAI_COMPATIBLE, Probe};
 use crate::provider::http::SetupError;
 use crate::provider::offline::Pace;
-use crate::provider::{Profile, ThinkingLevel};
+use crate::provider::{ParallelCalls, Profile, ThinkingLevel};
 use crate::stdx::clock::Clock;
 
 /// The model in use, and why.
@@ -39,7 +42,7 @@ pub enum Origin {
     Setting,
     /// A key or an address for this service is set.
     Key {
-        title: &'static str,
+        title: String,
     },
     /// A server on this machine.
     Found {
@@ -54,47 +57,125 @@ pub enum Origin {
 /// Why a model cannot answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    #[error("{provider} needs a key: set {env} in the environment, or `api_key` in your settings")]
-    NoKey { provider: &'static str, env: &'static str },
-    #[error("openai-compatible needs `base_url`, e.g. --set base_url=http://localhost:8000/v1")]
-    NoAddress,
-    #[error("{provider} needs a model's name: --model {provider}/NAME")]
+    #[error("{provider} needs a key: `co auth add {provider}` keeps one{}", or_set(*env))]
+    NoKey { provider: String, env: Option<&'static str> },
+    #[error("{provider} takes its key from ${variable}, which is not set")]
+    NoVariable { provider: String, variable: String },
+    #[error(
+        "{provider} needs its address, e.g. --set base_url=http://localhost:8000/v1, or `base_url` in a section \
+         [providers.{provider}] of your settings"
+    )]
+    NoAddress { provider: String },
+    #[error("{provider} needs a model's name: --model {provider}/NAME; `co models {provider}` lists them")]
     NoModel { provider: String },
     #[error("`api_key` is set, but not for whom: set `provider` too")]
     KeyForNobody,
-    #[error("no provider `{provider}` is ready here; `/model` lists those that are")]
-    NotReady { provider: String },
+    #[error("there is no provider `{provider}`{}; `co auth list` names them all", guess(nearest.as_deref()))]
+    NoProvider { provider: String, nearest: Option<String> },
+    #[error("`providers.{provider}.preset` is `{preset}`, which is no preset{}", guess(nearest.as_deref()))]
+    NoPreset { provider: String, preset: String, nearest: Option<String> },
+    #[error("{detail} of `providers.{provider}` says nothing that its wire understands")]
+    Quirk { provider: String, detail: String },
     #[error("fallback_model `{name}` cannot be used ({why}); nothing stands behind the model")]
     Fallback { name: String, why: String },
+    #[error(transparent)]
+    KeyFile(#[from] KeyFileError),
     #[error(transparent)]
     Setup(#[from] SetupError),
 }
 
+fn or_set(env: Option<&str>) -> String {
+    let own = ", or set `api_key` in your settings".to_owned();
+    env.map_or(own, |env| format!(", or set {env} in the environment"))
+}
+
+fn guess(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
+}
+
 /// The models of this process.
 pub struct Models {
-    wiring: Wiring,
+    wiring: Mutex<Arc<Wiring>>,
     active: watch::Sender<Arc<ActiveModel>>,
     choice: watch::Sender<ModelChoice>,
     found: Mutex<Vec<Service>>,
+    /// What services said that they offer, by their name.
+    listed: Mutex<BTreeMap<String, Vec<String>>>,
     /// What services said of their models, by provider and model.
     told: Mutex<HashMap<(String, String), Profile>>,
+    warning: Mutex<Option<String>>,
 }
 
 impl Models {
     /// Chooses by settings and keys alone; nothing is sent.
     pub fn choose(settings: &Settings, clock: Arc<dyn Clock>, pace: Pace) -> Result<Self, ModelError> {
         let mut settings = settings.clone();
-        let (service, model, origin) = first_choice(&mut settings)?;
-        let wiring = Wiring { settings, clock, pace };
+        let keys = Arc::new(Keys::of(&settings));
+        let (service, model, origin) = first_choice(&mut settings, &keys)?;
+        let wiring = Wiring { settings, keys, clock, pace };
         let made = make(&wiring, &service, &model, Profile::default())?;
         let choice = describe(&service, &made, origin);
         Ok(Self {
-            wiring,
+            warning: Mutex::new(service.warning()),
+            wiring: Mutex::new(Arc::new(wiring)),
             active: watch::Sender::new(Arc::new(made)),
             choice: watch::Sender::new(choice),
             found: Mutex::default(),
+            listed: Mutex::default(),
             told: Mutex::default(),
         })
+    }
+
+    /// The keys of this process.
+    pub fn keys(&self) -> Arc<Keys> {
+        Arc::clone(&self.wiring().keys)
+    }
+
+    fn wiring(&self) -> Arc<Wiring> {
+        Arc::clone(&self.wiring.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Looks for servers on this machine without choosing one, where the person allows the search.
+    pub async fn search(&self) {
+        let wiring = self.wiring();
+        let found = Service::search(&wiring.settings, &wiring.keys).await;
+        self.note_found(found);
+    }
+
+    /// What is known of services, for a list of them.
+    pub fn with_found<T>(&self, look: impl FnOnce(&Settings, &Keys, &[Service]) -> T) -> T {
+        let wiring = self.wiring();
+        look(&wiring.settings, &wiring.keys, &self.found.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Tries a service with what was entered; where it works, its key and address are kept, and its models are known
+    /// from then on. `file` is the person's own settings.
+    pub async fn set_up(&self, entered: Entered, file: Option<&Path>) -> Result<Vec<String>, TryError> {
+        let wiring = self.wiring();
+        let models = login::try_out(&entered, &wiring.settings, &wiring.keys).await?;
+        login::keep(&entered, &wiring.keys).await?;
+        if let Some(url) = &entered.base_url {
+            login::write_choice(file, &entered.service, Some(url), None)?;
+            let mut settings = wiring.settings.clone();
+            settings.own(&entered.service).base_url = Some(url.trim().trim_end_matches('/').to_owned());
+            let changed = Wiring { settings, ..(*wiring).clone() };
+            *self.wiring.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(changed);
+        }
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        listed.insert(entered.service, models.clone());
+        Ok(models)
+    }
+
+    /// Servers that were found; each counts once.
+    fn note_found(&self, found: Vec<Service>) {
+        let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|old| found.iter().all(|new| new.name() != old.name()));
+        known.extend(found);
+    }
+
+    /// What the person should know of the model in use before anything is sent.
+    pub fn warning(&self) -> Option<String> {
+        self.warning.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What turns are run with.
@@ -113,21 +194,22 @@ impl Models {
 
     /// Whether a server on this machine would be welcome: nothing else was chosen, and the person allows the search.
     pub fn may_discover(&self) -> bool {
-        self.wiring.settings.discover_local && self.current().origin == Origin::Offline
+        self.wiring().settings.discover_local && self.current().origin == Origin::Offline
     }
 
     /// Looks for model servers on this machine and takes the first, unless the person has chosen meanwhile.
     pub async fn discover(&self) {
-        self.discover_at(Probe::usual()).await;
+        self.discover_at(services::places(&self.wiring().settings)).await;
     }
 
     /// The same at places of choice.
     pub async fn discover_at(&self, places: Vec<Probe>) {
-        let found = services::discover(places).await;
+        let wiring = self.wiring();
+        let found = services::discover(places, &wiring.settings, &wiring.keys).await;
         let first = found.first().cloned();
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+        self.note_found(found);
         let Some(service) = first.filter(|_| self.may_discover()) else { return };
-        let wanted = self.wiring.settings.model.clone().or_else(|| service.default_model());
+        let wanted = wiring.settings.model.clone().or_else(|| service.default_model());
         if let (Some(model), Some(server)) = (wanted, service.server()) {
             let origin = Origin::Found { server };
             // A server that cannot be used is as good as none.
@@ -137,8 +219,8 @@ impl Models {
 
     /// Switches at once: `provider/model`, a provider alone, or a model of the provider in use.
     pub fn switch(&self, name: &str) -> Result<ModelChoice, ModelError> {
-        let name = name.trim();
-        let (provider, model) = split(name);
+        let wiring = self.wiring();
+        let (provider, model) = split(name.trim(), &wiring.settings);
         let service = match provider {
             Some(provider) => self.named(provider)?,
             None => self.named(&self.current().provider)?,
@@ -154,16 +236,17 @@ impl Models {
 
     /// The model that stands behind whichever is in use, as it is set. Errs where it is set and cannot answer.
     pub fn fallback(&self) -> Result<Option<Arc<ActiveModel>>, ModelError> {
-        let Some(name) = &self.wiring.settings.fallback_model else { return Ok(None) };
+        let wiring = self.wiring();
+        let Some(name) = &wiring.settings.fallback_model else { return Ok(None) };
         let unready = |error: ModelError| ModelError::Fallback { name: name.clone(), why: error.to_string() };
         let made = || {
-            let (provider, model) = split(name.trim());
+            let (provider, model) = split(name.trim(), &wiring.settings);
             let service = self.named(provider.unwrap_or(&self.current().provider))?;
             let model = model
                 .map(str::to_owned)
                 .or_else(|| service.default_model())
                 .ok_or_else(|| ModelError::NoModel { provider: service.name().to_owned() })?;
-            make(&self.wiring, &service, &model, Profile::default())
+            make(&wiring, &service, &model, Profile::default())
         };
         made().map(|model| Some(Arc::new(model))).map_err(unready)
     }
@@ -174,26 +257,29 @@ impl Models {
         let name = format!("{}/{}", current.provider, current.model);
         let note = noted(why(&current.origin), &self.active.borrow().profile);
         let mut lines = vec![ModelLine { name, note, current: true }];
-        let mut add = |service: &Service, note: String| {
-            for model in service.models() {
+        let wiring = self.wiring();
+        let mut add = |service: &Service, models: Vec<String>, note: String| {
+            for model in models {
                 let name = format!("{}/{model}", service.name());
                 if lines.iter().all(|line| line.name != name) {
                     let told = self.told(service.name(), &model);
-                    let known = profiles::profile(service, &model, &self.wiring.settings, told);
+                    let known = profiles::profile(service, &model, &wiring.settings, told);
                     lines.push(ModelLine { name, note: noted(note.clone(), &known), current: false });
                 }
             }
         };
-        for service in Service::configured(&self.wiring.settings) {
-            add(&service, "a key is set".to_owned());
+        let ready = Service::configured(&wiring.settings, &wiring.keys);
+        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for service in ready.unwrap_or_default() {
+            let note = format!("{} is set up", service.title());
+            let offered = listed.get(service.name()).cloned().unwrap_or_default();
+            add(&service, [service.models(), offered].concat(), note);
         }
         for service in self.found.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            add(
-                service,
-                service.server().map(|server| format!("{server} on this machine")).unwrap_or_default(),
-            );
+            let note = service.server().map(|server| format!("{server} on this machine"));
+            add(service, service.models(), note.unwrap_or_default());
         }
-        add(&Service::Offline, why(&Origin::Offline));
+        add(&Service::Offline, Service::Offline.models(), why(&Origin::Offline));
         lines
     }
 
@@ -202,19 +288,15 @@ impl Models {
         if let Some(service) = found.iter().find(|service| service.name() == provider) {
             return Ok(service.clone());
         }
-        match ProviderChoice::named(provider) {
-            Some(ProviderChoice::Auto) => Err(ModelError::NotReady { provider: provider.to_owned() }),
-            Some(choice) => Service::explicit(choice, &self.wiring.settings),
-            None => {
-                Service::local(provider).ok_or_else(|| ModelError::NotReady { provider: provider.to_owned() })
-            }
-        }
+        let wiring = self.wiring();
+        Service::named(provider, &wiring.settings, &wiring.keys)
     }
 
     fn use_model(&self, service: &Service, model: &str, origin: Origin) -> Result<ModelChoice, ModelError> {
         let told = self.told(service.name(), model);
-        let made = make(&self.wiring, service, model, told)?;
+        let made = make(&self.wiring(), service, model, told)?;
         let choice = describe(service, &made, origin);
+        *self.warning.lock().unwrap_or_else(PoisonError::into_inner) = service.warning();
         self.active.send_replace(Arc::new(made));
         self.choice.send_replace(choice.clone());
         Ok(choice)
@@ -229,10 +311,14 @@ fn make(wiring: &Wiring, service: &Service, model: &str, told: Profile) -> Resul
         Thinking::Low => ThinkingLevel::Low,
         Thinking::Medium => ThinkingLevel::Medium,
         Thinking::High => ThinkingLevel::High,
+        Thinking::Tokens(tokens) => ThinkingLevel::Tokens(tokens),
     };
     Ok(ActiveModel {
         max_output_tokens: most_output(settings, &profile),
         thinking,
+        parallel_calls: if settings.parallel_calls { ParallelCalls::Allowed } else { ParallelCalls::One },
+        temperature: settings.temperature,
+        top_p: settings.top_p,
         profile,
         ..ActiveModel::new(service.connect(wiring)?, model)
     })
@@ -254,46 +340,71 @@ fn describe(service: &Service, made: &ActiveModel, origin: Origin) -> ModelChoic
 
 /// The choice that settings and keys make. The general address and key become those of the chosen service: another
 /// one that is switched to later must never get them.
-pub(super) fn first_choice(settings: &mut Settings) -> Result<(Service, String, Origin), ModelError> {
-    let named = settings.model.clone();
-    let (provider, model) = named.as_deref().map_or((None, None), split);
-    let explicit = provider.and_then(ProviderChoice::named).unwrap_or(settings.provider);
-    let (service, origin) = match (provider.and_then(Service::local), explicit) {
-        (Some(local), _) => (local, Origin::Setting),
-        (None, ProviderChoice::Auto) => by_keys(settings)?,
-        (
-            None,
-            ProviderChoice::Offline
-            | ProviderChoice::OpenAi
-            | ProviderChoice::Anthropic
-            | ProviderChoice::OpenAiCompatible,
-        ) => {
-            match explicit {
-                ProviderChoice::Anthropic => services::adopt(&ANTHROPIC, settings),
-                ProviderChoice::OpenAi => services::adopt(&OPENAI, settings),
-                ProviderChoice::Auto | ProviderChoice::Offline | ProviderChoice::OpenAiCompatible => {}
-            }
-            (Service::explicit(explicit, settings)?, Origin::Setting)
+pub(super) fn first_choice(
+    settings: &mut Settings,
+    keys: &Keys,
+) -> Result<(Service, String, Origin), ModelError> {
+    let (provider, model) = wanted(settings);
+    let (service, origin) = match &provider {
+        Some(name) => {
+            services::adopt(name, settings);
+            (Service::named(name, settings, keys)?, Origin::Setting)
         }
+        None => by_keys(model.as_deref(), settings, keys)?,
     };
     let model = match (model, service.default_model()) {
         // A bare name says nothing to the built-in provider; it is for the server that may be found.
-        (Some(_), Some(own)) if service == Service::Offline && provider.is_none() => own,
-        (Some(model), _) => model.to_owned(),
+        (Some(_), Some(own)) if matches!(service, Service::Offline) && provider.is_none() => own,
+        (Some(model), _) => model,
         (None, Some(own)) => own,
         (None, None) => return Err(ModelError::NoModel { provider: service.name().to_owned() }),
     };
     Ok((service, model, origin))
 }
 
-fn by_keys(settings: &mut Settings) -> Result<(Service, Origin), ModelError> {
-    if settings.endpoint.base_url.is_some() {
-        let service = Service::explicit(ProviderChoice::OpenAiCompatible, settings)?;
-        return Ok((service, Origin::Setting));
+/// The provider and the model that the settings name.
+fn wanted(settings: &Settings) -> (Option<String>, Option<String>) {
+    let own = |name: &str| Some(name.to_owned());
+    match (settings.provider.as_deref(), settings.model.as_deref()) {
+        // The names of its models look like `provider/model` themselves.
+        (Some(provider), Some(model)) if services::sells_others(provider, settings) => {
+            let bare = model.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/'));
+            let is_its_own = services::is_a_model_of(provider, model);
+            (
+                own(provider),
+                own(bare.filter(|_| !is_its_own).unwrap_or(model)).filter(|name| !name.is_empty()),
+            )
+        }
+        (Some(provider), Some(model)) => {
+            let (other, model) = split(model, settings);
+            (own(other.unwrap_or(provider)), model.map(str::to_owned))
+        }
+        (Some(provider), None) => (own(provider), None),
+        (None, Some(model)) => {
+            let (provider, model) = split(model, settings);
+            (provider.map(str::to_owned), model.map(str::to_owned))
+        }
+        (None, None) => (None, None),
     }
-    if let Some(row) = Service::by_key(settings) {
-        services::adopt(row, settings);
-        return Ok((Service::Known(row), Origin::Key { title: row.title }));
+}
+
+fn by_keys(
+    model: Option<&str>,
+    settings: &mut Settings,
+    keys: &Keys,
+) -> Result<(Service, Origin), ModelError> {
+    if settings.endpoint.base_url.is_some() {
+        services::adopt(OPENAI_COMPATIBLE.name, settings);
+        return Ok((Service::named(OPENAI_COMPATIBLE.name, settings, keys)?, Origin::Setting));
+    }
+    let ready = Service::configured(settings, keys)?;
+    // One that no model can be named for would answer nothing.
+    let first = ready.into_iter().find(|service| model.is_some() || service.default_model().is_some());
+    if let Some(service) = first {
+        services::adopt(service.name(), settings);
+        let service = Service::named(service.name(), settings, keys)?;
+        let title = service.title().to_owned();
+        return Ok((service, Origin::Key { title }));
     }
     if settings.endpoint.api_key.is_some() {
         return Err(ModelError::KeyForNobody);
@@ -302,8 +413,8 @@ fn by_keys(settings: &mut Settings) -> Result<(Service, Origin), ModelError> {
 }
 
 /// `provider/model`, a provider alone, or a model alone: only names of providers are taken for such.
-fn split(name: &str) -> (Option<&str>, Option<&str>) {
-    let known = |name: &str| ProviderChoice::named(name).is_some() || services::is_local_name(name);
+fn split<'a>(name: &'a str, settings: &Settings) -> (Option<&'a str>, Option<&'a str>) {
+    let known = |name: &str| services::is_known(name, settings);
     match name.split_once('/') {
         Some((provider, model)) if known(provider) && !model.is_empty() => (Some(provider), Some(model)),
         Some((provider, _)) if known(provider) => (Some(provider), None),
@@ -311,6 +422,22 @@ fn split(name: &str) -> (Option<&str>, Option<&str>) {
         None if known(name) => (Some(name), None),
         None => (None, Some(name)),
     }
+}
+
+/// Keys that are set for services that no model is named for, so that nobody answers with them; in sentences.
+pub(super) fn unused(settings: &Settings) -> Vec<String> {
+    let (provider, model) = wanted(settings);
+    if provider.is_some() || model.is_some() {
+        return Vec::new();
+    }
+    // A key file that may not be used is told where the model is chosen.
+    let ready = Service::configured(settings, &Keys::of(settings)).unwrap_or_default();
+    let idle = ready.iter().filter(|service| service.default_model().is_none() && service.needs_a_key());
+    idle.map(|service| {
+        let name = service.name();
+        format!("{} is set up, but no model of it is named: model = \"{name}/NAME\"; `co models {name}` lists them.", service.title())
+    })
+    .collect()
 }
 
 /// With what is known of the model.

@@ -5,13 +5,14 @@
 
 use std::time::Duration;
 
-use super::models::first_choice;
+use super::keys::Keys;
+use super::models::{ModelError, first_choice};
 use super::profiles;
-use super::services::{self, Service};
-use crate::config::{Secret, Settings};
-use crate::provider::catalog::{self, Codec, ListEndpoint, ListForm, Listed, Probe};
-use crate::provider::http::{ApiKey, Endpoint, KeyHeader, Network, Timeouts};
-use crate::provider::{Profile, ProviderError};
+use super::services::{Service, Target};
+use crate::config::Settings;
+use crate::provider::catalog::{self, Codec, LMSTUDIO, ListEndpoint, ListForm, Listed};
+use crate::provider::http::Endpoint;
+use crate::provider::{ErrorClass, Profile, ProviderError};
 
 /// How long a service has for its whole list.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -45,52 +46,46 @@ pub struct OfferedModel {
     pub in_use: bool,
 }
 
-/// The service that was asked for is not there.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no service `{wanted}` is set up")]
-pub struct NoSuchService {
-    pub wanted: String,
-    /// Those that are.
-    pub ready: Vec<String>,
-}
-
 /// What the services offer, or only one of them. In the order in which services are chosen.
-pub async fn offers(
-    settings: &Settings,
-    only: Option<&str>,
-    lists: Lists,
-) -> Result<Vec<Offer>, NoSuchService> {
+pub async fn offers(settings: &Settings, only: Option<&str>, lists: Lists) -> Result<Vec<Offer>, ModelError> {
     let mut settings = settings.clone();
+    let keys = Keys::of(&settings);
     // This also gives the general address and key to the service that they are for.
     let in_use =
-        first_choice(&mut settings).ok().map(|(service, model, _)| (service.name().to_owned(), model));
-    let mut services = Service::configured(&settings);
-    if lists == Lists::Live && settings.discover_local {
-        services.extend(services::discover(Probe::usual()).await);
-    }
-    if let Some(wanted) = only {
-        let ready: Vec<String> = services.iter().map(|service| service.name().to_owned()).collect();
-        services.retain(|service| service.name() == wanted);
-        if services.is_empty() {
-            let local = Service::local(wanted);
-            services.push(local.ok_or_else(|| NoSuchService { wanted: wanted.to_owned(), ready })?);
-        }
-    }
-    let asked = services.iter().map(|service| offer(service, &settings, lists, in_use.as_ref()));
+        first_choice(&mut settings, &keys).ok().map(|(service, model, _)| (service.name().to_owned(), model));
+    let services = match only {
+        Some(wanted) => vec![Service::named(wanted, &settings, &keys)?],
+        None => ready(&settings, &keys, lists).await?,
+    };
+    let asked = services.iter().map(|service| offer(service, &settings, &keys, lists, in_use.as_ref()));
     Ok(futures::future::join_all(asked).await)
+}
+
+/// The services that are set up, and those that are found on this machine.
+async fn ready(settings: &Settings, keys: &Keys, lists: Lists) -> Result<Vec<Service>, ModelError> {
+    let mut services = Service::configured(settings, keys)?;
+    if lists == Lists::Live {
+        let found = Service::search(settings, keys).await;
+        services.retain(|service| found.iter().all(|one| one.name() != service.name()));
+        services.extend(found);
+    }
+    Ok(services)
 }
 
 async fn offer(
     service: &Service,
     settings: &Settings,
+    keys: &Keys,
     lists: Lists,
     in_use: Option<&(String, String)>,
 ) -> Offer {
-    let place = list_endpoint(service, settings);
-    let address = place.as_ref().map(|place| place.endpoint.base_url.clone());
-    let listed = match (&place, lists) {
-        (Some(place), Lists::Live) => catalog::list(place, PATIENCE).await,
-        (Some(_) | None, Lists::Live | Lists::Known) => Ok(known(service)),
+    let address = match service {
+        Service::Offline => None,
+        Service::Http(target) => Some(target.base_url.clone()),
+    };
+    let listed = match (service, lists) {
+        (Service::Http(target), Lists::Live) => listed(target, settings, keys).await,
+        (Service::Offline | Service::Http(_), Lists::Live | Lists::Known) => Ok(known(service)),
     };
     let offered = |Listed { name, told }: Listed| OfferedModel {
         profile: profiles::profile(service, &name, settings, told),
@@ -111,58 +106,37 @@ fn known(service: &Service) -> Vec<Listed> {
     names.into_iter().map(|name| Listed { name, told: Profile::default() }).collect()
 }
 
-/// What a service says of one model; nothing where it does not say it, or does not answer.
+/// What a service lists now; the person asked, so commands that give keys are run.
+async fn listed(target: &Target, settings: &Settings, keys: &Keys) -> Result<Vec<Listed>, ProviderError> {
+    let endpoint = target.endpoint(settings, keys).await;
+    let endpoint = endpoint.map_err(|error| ProviderError::new(ErrorClass::Auth, error.to_string()))?;
+    catalog::list(&place(target, endpoint), PATIENCE).await
+}
+
+/// What a service says of one model; nothing where it does not say it, does not answer, or a command would have to be
+/// run for its key: nobody asked for that.
 pub(super) async fn told(service: &Service, model: &str, settings: &Settings) -> Profile {
-    let Some(place) = list_endpoint(service, settings) else { return Profile::default() };
-    let listed = catalog::list(&place, PATIENCE).await.unwrap_or_default();
+    let Service::Http(target) = service else { return Profile::default() };
+    let Some(endpoint) = target.plain_endpoint(settings) else { return Profile::default() };
+    let listed = catalog::list(&place(target, endpoint), PATIENCE).await.unwrap_or_default();
     let found = listed.into_iter().find(|listed| listed.name == model);
     found.map(|listed| listed.told).unwrap_or_default()
 }
 
-/// Where a service lists its models.
-fn list_endpoint(service: &Service, settings: &Settings) -> Option<ListEndpoint> {
-    let (address, key, key_header, (path, form)) = match service {
-        Service::Offline => return None,
-        Service::Known(row) => {
-            let own = services::own_settings(row, settings);
-            let address = own.base_url.as_deref().unwrap_or(row.base_url);
-            (address, own.api_key.as_ref(), row.key_header, list_of(row.codec))
-        }
-        Service::Compatible => {
-            let set = &settings.endpoint;
-            let place = ("/models", ListForm::OpenAi);
-            (set.base_url.as_deref()?, set.api_key.as_ref(), KeyHeader::Bearer, place)
-        }
-        Service::Local(found) => {
-            let place = match found.server.name {
-                "ollama" => ("/api/tags", ListForm::Ollama),
-                "lmstudio" => ("/api/v0/models", ListForm::LmStudio),
-                _ => ("/v1/models", ListForm::OpenAi),
-            };
-            (found.base_url.trim_end_matches("/v1"), None, KeyHeader::Bearer, place)
-        }
+/// Where a service lists its models, and in which form.
+fn place(target: &Target, endpoint: Endpoint) -> ListEndpoint {
+    let own_form = target.preset.local.filter(|_| target.preset.name == LMSTUDIO.name);
+    let (path, form) = match (target.codec, own_form) {
+        (Codec::OpenAiChat(_), Some(_)) => ("/api/v0/models", ListForm::LmStudio),
+        (Codec::Anthropic, _) => ("/v1/models", ListForm::Anthropic),
+        (Codec::Gemini, _) => ("/v1beta/models", ListForm::Gemini),
+        (Codec::Ollama, _) => ("/api/tags", ListForm::Ollama),
+        (Codec::OpenAiChat(_) | Codec::OpenAiResponses, _) => ("/models", ListForm::OpenAi),
     };
-    let endpoint = Endpoint {
-        name: service.name().to_owned(),
-        base_url: address.to_owned(),
-        key: key.map(Secret::expose).and_then(ApiKey::new),
-        key_header,
-        headers: Vec::new(),
-        network: Network {
-            proxy: settings.proxy.as_ref().map(|proxy| proxy.expose().to_owned()),
-            ca_file: settings.ca_file.clone(),
-        },
-        timeouts: Timeouts { connect: settings.connect_timeout, idle: settings.idle_timeout },
+    // LM Studio says more beside its `/v1` than below it.
+    let base_url = match form {
+        ListForm::LmStudio => endpoint.base_url.trim_end_matches("/v1").to_owned(),
+        ListForm::Anthropic | ListForm::Gemini | ListForm::Ollama | ListForm::OpenAi => endpoint.base_url,
     };
-    Some(ListEndpoint { endpoint, path: path.to_owned(), form })
-}
-
-/// Where servers of a wire list their models, below the base URL, and how.
-fn list_of(codec: Codec) -> (&'static str, ListForm) {
-    match codec {
-        Codec::Anthropic => ("/v1/models", ListForm::Anthropic),
-        Codec::OpenAiChat(_) | Codec::OpenAiResponses => ("/models", ListForm::OpenAi),
-        Codec::Gemini => ("/models", ListForm::Gemini),
-        Codec::Ollama => ("/api/tags", ListForm::Ollama),
-    }
+    ListEndpoint { endpoint: Endpoint { base_url, ..endpoint }, path: path.to_owned(), form }
 }

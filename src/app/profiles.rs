@@ -4,22 +4,33 @@
 //! own choice, so the table says nothing there; and what it costs to run one here nobody knows, so it is not said to be
 //! free. Whoever wants a cap in dollars over such a model sets its prices to 0. Called by the rest of `app`.
 
-use super::services::{self, Service};
+use super::services::{Service, Target};
 use crate::config::{ModelOverride, ModelThinking, PriceOverride, Settings};
+use crate::provider::catalog::Codec;
+use crate::provider::ollama::Ollama;
 use crate::provider::{Price, Profile, Sampling, ThinkingStyle, catalog};
 
 /// What is known of `model` at `service`; `told` is what the service's own list says of it.
 pub(super) fn profile(service: &Service, model: &str, settings: &Settings, told: Profile) -> Profile {
     let known = match service {
-        Service::Known(row) => {
+        Service::Offline => told,
+        Service::Http(target) if target.preset.local.is_some() => here(target, told),
+        Service::Http(target) => {
             // A server of one's own may be anybody's, and ask any price.
-            let own = services::own_settings(row, settings).base_url.is_none();
-            catalog::profile(if own { row.name } else { "" }, model, told)
+            let public = target.preset.base_url == Some(target.base_url.as_str());
+            catalog::profile(if public { target.preset.name } else { "" }, model, told)
         }
-        Service::Compatible => catalog::profile("", model, told),
-        Service::Offline | Service::Local(_) => told,
     };
     overridden(known, service.name(), model, &settings.models)
+}
+
+/// A server of one's own: what it says, and the window it is asked for where its wire asks for one.
+fn here(target: &Target, told: Profile) -> Profile {
+    let window = match target.codec {
+        Codec::Ollama => Some(Ollama::new(target.num_ctx).num_ctx(&told)),
+        Codec::Anthropic | Codec::OpenAiChat(_) | Codec::OpenAiResponses | Codec::Gemini => told.window,
+    };
+    Profile { window, ..told }
 }
 
 /// With what the person says: of this model at this provider first, then of this model anywhere.
@@ -92,10 +103,18 @@ pub fn dollars(millionths: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::catalog::{ANTHROPIC, OPENAI};
+    use crate::app::keys::Keys;
+    use crate::config::Key;
 
-    fn of(service: &Service, model: &str, settings: &Settings) -> Profile {
-        profile(service, model, settings, Profile::default())
+    /// A service of that name, with a key or not.
+    fn service(name: &str, settings: &Settings) -> Service {
+        let mut settings = settings.clone();
+        settings.own(name).api_key = Some(Key::literal("k"));
+        Service::named(name, &settings, &Keys::of(&settings)).unwrap()
+    }
+
+    fn of(name: &str, model: &str, settings: &Settings) -> Profile {
+        profile(&service(name, settings), model, settings, Profile::default())
     }
 
     #[test]
@@ -107,33 +126,37 @@ mod tests {
             ..ModelOverride::default()
         };
         let mut settings = Settings::default();
-        let openai = Service::Known(&OPENAI);
-        assert_eq!(of(&openai, "gpt-5", &settings).price.unwrap().input, 1_250_000);
+        assert_eq!(of("openai", "gpt-5", &settings).price.unwrap().input, 1_250_000);
         settings.models = vec![said("gpt-5", Some(7), 1), said("openai/GPT-5", None, 2)];
         settings.models[0].temperature = Some(true);
         settings.models[0].thinking = Some(ModelThinking::Never);
-        let known = of(&openai, "gpt-5", &settings);
+        let known = of("openai", "gpt-5", &settings);
         assert_eq!((known.window, known.price.unwrap().input), (Some(7), 2));
         assert_eq!(known.price.unwrap().cached_input, None, "a price is replaced as a whole");
         assert_eq!((known.sampling, known.thinking), (Sampling::Free, ThinkingStyle::Never));
         assert_eq!(known.max_output, Some(128_000));
-        let elsewhere = of(&Service::Compatible, "gpt-5", &settings);
+        settings.own("openai-compatible").base_url = Some("http://h/v1".to_owned());
+        let elsewhere = of("openai-compatible", "gpt-5", &settings);
         assert_eq!(elsewhere.price.unwrap().input, 1);
     }
 
     #[test]
     fn a_price_is_that_of_the_service() {
         let mut settings = Settings::default();
-        let anthropic = Service::Known(&ANTHROPIC);
         let model = "claude-sonnet-4-5";
-        assert!(of(&anthropic, model, &settings).price.is_some());
-        settings.anthropic.base_url = Some("http://gateway.test".to_owned());
-        let routed = of(&anthropic, model, &settings);
+        assert!(of("anthropic", model, &settings).price.is_some());
+        settings.own("anthropic").base_url = Some("http://gateway.test".to_owned());
+        let routed = of("anthropic", model, &settings);
         assert_eq!((routed.price, routed.window), (None, Some(200_000)));
-        let local = Service::local("ollama").unwrap();
-        assert_eq!(of(&local, "gpt-oss-120b", &settings), Profile::default());
+        assert_eq!(of("llamacpp", "gpt-oss-120b", &settings), Profile::default());
         let told = Profile { window: Some(4_096), ..Profile::default() };
-        assert_eq!(profile(&local, "gpt-oss-120b", &settings, told), told);
+        for local in ["llamacpp", "ollama"] {
+            assert_eq!(profile(&service(local, &settings), "gpt-oss-120b", &settings, told), told);
+        }
+        let window = |settings: &Settings| of("ollama", "gpt-oss-120b", settings).window;
+        assert_eq!(window(&settings), Some(16_384), "what an Ollama server is asked for");
+        settings.own("ollama").num_ctx = Some(9_000);
+        assert_eq!(window(&settings), Some(9_000));
     }
 
     #[test]
@@ -144,7 +167,7 @@ mod tests {
         assert_eq!(tokens, ["512", "8k", "131k", "200k", "1M", "1M", "1.05M", "2M"]);
         let dollars: Vec<String> = [0, 3_000_000, 250_000, 37_500, 12_500_000, 1].map(super::dollars).into();
         assert_eq!(dollars, ["$0.00", "$3.00", "$0.25", "$0.0375", "$12.50", "$0.000001"]);
-        let profile = of(&Service::Known(&OPENAI), "gpt-5", &Settings::default());
+        let profile = of("openai", "gpt-5", &Settings::default());
         assert_eq!(in_words(&profile).unwrap(), "400k, $1.25 in, $10.00 out per M");
         assert_eq!(in_words(&Profile::default()), None);
     }

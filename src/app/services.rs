@@ -1,109 +1,147 @@
 //! The services that can be connected to, and how settings reach each of them.
 //!
-//! Names, addresses and models of the services are rows of `provider/catalog`; here stands only how they are set up.
-//! Called by [`super::models`].
+//! Names, addresses and models of the services are presets of `provider/catalog`; here stands what settings and keys
+//! make of them. Called by [`super::models`] and by `co auth`.
+
+mod connect;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::keys::Keys;
 use super::models::ModelError;
-use crate::config::{Endpoint as Set, ProviderChoice, Secret, Settings};
-use crate::provider::Provider;
-use crate::provider::anthropic::Anthropic;
+use crate::config::{Key, ProviderSettings, Settings, WireName};
 use crate::provider::catalog::{
-    ANTHROPIC, Codec, Found, LOCAL_SERVERS, LocalServer, OPENAI, Probe, SERVICES, ServiceRow, probe_local,
+    Codec, Found, KeyNeed, ModelNames, OPENAI_COMPATIBLE, PRESETS, Preset, Probe, preset, probe_local,
 };
-use crate::provider::gemini::Gemini;
-use crate::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Network, Timeouts};
+use crate::provider::http::is_unencrypted;
 use crate::provider::offline::{Offline, Pace};
-use crate::provider::ollama::Ollama;
-use crate::provider::openai_chat::{OpenAiChat, Quirks};
-use crate::provider::openai_responses::OpenAiResponses;
+use crate::provider::openai_chat::{QuirkError, Quirks};
 use crate::stdx::clock::Clock;
+use crate::stdx::text::nearest;
 
 /// How long a server on this machine has to answer the search.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// A service that may answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Service {
+#[derive(Clone)]
+pub enum Service {
     Offline,
-    /// One that is known by name.
-    Known(&'static ServiceRow),
-    /// The server at `base_url`.
-    Compatible,
-    /// A server on this machine.
-    Local(Found),
+    Http(Box<Target>),
+}
+
+/// A service behind HTTP, with everything that is set for it. Without `Debug`: it holds a key.
+#[derive(Clone)]
+pub struct Target {
+    /// As it is typed behind `/model`, before the slash.
+    pub name: String,
+    pub preset: &'static Preset,
+    pub codec: Codec,
+    /// Without a slash at its end.
+    pub base_url: String,
+    pub key: Option<Key>,
+    headers: Vec<(String, Key)>,
+    /// The one that answers when none is named, then others to show.
+    pub models: Vec<String>,
+    pub num_ctx: Option<u32>,
+    pub whence: Whence,
+}
+
+/// How a service came to be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whence {
+    /// A server that was found on this machine.
+    Here,
+    Set,
 }
 
 /// What every connection is made with.
 #[derive(Clone)]
 pub(super) struct Wiring {
     pub settings: Settings,
+    pub keys: Arc<Keys>,
     pub clock: Arc<dyn Clock>,
     /// How fast the built-in provider speaks.
     pub pace: Pace,
 }
 
 impl Service {
-    /// The service that the person named. Errs where it lacks what it needs.
-    pub fn explicit(choice: ProviderChoice, settings: &Settings) -> Result<Self, ModelError> {
-        match choice {
-            ProviderChoice::Auto | ProviderChoice::Offline => Ok(Self::Offline),
-            ProviderChoice::Anthropic => Self::known(&ANTHROPIC, settings),
-            ProviderChoice::OpenAi => Self::known(&OPENAI, settings),
-            ProviderChoice::OpenAiCompatible if settings.endpoint.base_url.is_none() => {
-                Err(ModelError::NoAddress)
+    /// The service of that name. Errs where there is none, or where it lacks what it needs.
+    pub fn named(name: &str, settings: &Settings, keys: &Keys) -> Result<Self, ModelError> {
+        if name == Offline::NAME {
+            return Ok(Self::Offline);
+        }
+        let target = Target::named(name, settings, keys)?;
+        target.has_its_key()?;
+        Ok(Self::Http(Box::new(target)))
+    }
+
+    /// Those that have what they need, in the order in which they are chosen. Errs where the key file may not be used.
+    pub fn configured(settings: &Settings, keys: &Keys) -> Result<Vec<Self>, ModelError> {
+        let own = settings.providers.keys().map(String::as_str).filter(|name| preset(name).is_none());
+        let mut ready = Vec::new();
+        for name in PRESETS.iter().map(|preset| preset.name).chain(own) {
+            let set = settings.providers.get(name);
+            let addressed = set.is_some_and(|set| set.base_url.is_some() || set.model.is_some());
+            let keyed = set.is_some_and(|set| set.api_key.is_some()) || keys.stored(name)?.is_some();
+            let is_own = set.is_some() && preset(name).is_none();
+            if (addressed || keyed || is_own)
+                && let Ok(service) = Self::named(name, settings, keys)
+            {
+                ready.push(service);
             }
-            ProviderChoice::OpenAiCompatible => Ok(Self::Compatible),
         }
+        Ok(ready)
     }
 
-    /// A server on this machine by its name, at its usual address, whether it runs or not.
-    pub fn local(name: &str) -> Option<Self> {
-        let server: &'static LocalServer = LOCAL_SERVERS.iter().find(|server| server.name == name)?;
-        let base_url = format!("{}/v1", Probe::at_port(server, server.port).url);
-        Some(Self::Local(Found { server, base_url, models: Vec::new() }))
+    /// A server that was found on this machine, with what is set for one of its kind.
+    pub fn found(found: Found, settings: &Settings, keys: &Keys) -> Option<Self> {
+        let mut target = Target::named(found.preset.name, settings, keys).ok()?;
+        target.base_url = target.preset.at(&found.url, target.codec);
+        let named = target.models.into_iter().filter(|model| found.models.contains(model));
+        let mut models: Vec<String> = named.collect();
+        let others: Vec<String> = found.models.into_iter().filter(|model| !models.contains(model)).collect();
+        models.extend(others);
+        target.models = models;
+        target.whence = Whence::Here;
+        Some(Self::Http(Box::new(target)))
     }
 
-    /// Those that have what they need.
-    pub fn configured(settings: &Settings) -> Vec<Self> {
-        let choices = [ProviderChoice::Anthropic, ProviderChoice::OpenAi, ProviderChoice::OpenAiCompatible];
-        choices.into_iter().filter_map(|choice| Self::explicit(choice, settings).ok()).collect()
+    /// The model servers that answer on this machine now, where the person allows the search.
+    pub async fn search(settings: &Settings, keys: &Keys) -> Vec<Self> {
+        if settings.discover_local { discover(places(settings), settings, keys).await } else { Vec::new() }
     }
 
-    /// The first service that a key or an address of its own is set for.
-    pub fn by_key(settings: &Settings) -> Option<&'static ServiceRow> {
-        SERVICES.iter().find(|row| {
-            let own = own_settings(row, settings);
-            own.api_key.is_some() || own.base_url.is_some()
-        })
-    }
-
-    fn known(row: &'static ServiceRow, settings: &Settings) -> Result<Self, ModelError> {
-        let own = own_settings(row, settings);
-        // A server of one's own may want no key; the public one does.
-        if own.api_key.is_none() && own.base_url.is_none() {
-            return Err(ModelError::NoKey { provider: row.name, env: row.key_env });
-        }
-        Ok(Self::Known(row))
+    /// Makes the general address and key those of this service, and of no other.
+    pub fn adopt(name: &str, settings: &mut Settings) {
+        adopt(name, settings);
     }
 
     /// As it is typed behind `/model`, before the slash.
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Offline => Offline::NAME,
-            Self::Known(row) => row.name,
-            Self::Compatible => ProviderChoice::OpenAiCompatible.name(),
-            Self::Local(found) => found.server.name,
+            Self::Http(target) => &target.name,
+        }
+    }
+
+    /// As it is told to a person.
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Offline => Offline::NAME,
+            Self::Http(target) if target.name == target.preset.name => target.preset.title,
+            Self::Http(target) => &target.name,
         }
     }
 
     /// A server on this machine, as told to a person.
     pub fn server(&self) -> Option<String> {
         match self {
-            Self::Local(found) => Some(format!("{} (port {})", found.server.title, found.server.port)),
-            Self::Offline | Self::Known(_) | Self::Compatible => None,
+            Self::Http(target) if target.whence == Whence::Here => {
+                let port = target.preset.local.map(|server| format!(" (port {})", server.port));
+                Some(format!("{}{}", target.preset.title, port.unwrap_or_default()))
+            }
+            Self::Offline | Self::Http(_) => None,
         }
     }
 
@@ -116,94 +154,177 @@ impl Service {
     pub fn models(&self) -> Vec<String> {
         match self {
             Self::Offline => vec![Offline::MODEL.to_owned()],
-            Self::Known(row) => vec![row.default_model.to_owned()],
-            Self::Compatible => Vec::new(),
-            Self::Local(found) => found.models.clone(),
+            Self::Http(target) => target.models.clone(),
         }
     }
 
-    /// Prepares connections; nothing is sent.
-    pub fn connect(&self, wiring: &Wiring) -> Result<Arc<dyn Provider>, ModelError> {
-        match self {
-            Self::Offline => Ok(Arc::new(Offline::new(wiring.pace))),
-            Self::Known(row) => {
-                let own = own_settings(row, &wiring.settings);
-                let address = own.base_url.as_deref().unwrap_or(row.base_url);
-                let endpoint = self.endpoint(wiring, address, own.api_key.as_ref(), row.key_header);
-                wire(row.codec, &endpoint, wiring)
-            }
-            Self::Compatible => {
-                let set = &wiring.settings.endpoint;
-                let address = set.base_url.as_deref().ok_or(ModelError::NoAddress)?;
-                let endpoint = self.endpoint(wiring, address, set.api_key.as_ref(), KeyHeader::Bearer);
-                wire(Codec::OpenAiChat(Quirks::COMPATIBLE), &endpoint, wiring)
-            }
-            Self::Local(found) => {
-                let endpoint = self.endpoint(wiring, &found.base_url, None, KeyHeader::Bearer);
-                wire(Codec::OpenAiChat(Quirks::COMPATIBLE), &endpoint, wiring)
-            }
-        }
+    /// Whether it is one that asks for a key.
+    pub fn needs_a_key(&self) -> bool {
+        matches!(self, Self::Http(target) if target.preset.key_need == KeyNeed::Needed)
     }
 
-    fn endpoint(
-        &self,
-        wiring: &Wiring,
-        address: &str,
-        key: Option<&Secret>,
-        key_header: KeyHeader,
-    ) -> Endpoint {
-        let settings = &wiring.settings;
-        Endpoint {
-            name: self.name().to_owned(),
-            base_url: address.to_owned(),
-            key: key.and_then(|key| ApiKey::new(key.expose())),
-            key_header,
-            headers: Vec::new(),
-            network: Network {
-                proxy: settings.proxy.as_ref().map(|proxy| proxy.expose().to_owned()),
-                ca_file: settings.ca_file.clone(),
-            },
-            timeouts: Timeouts { connect: settings.connect_timeout, idle: settings.idle_timeout },
+    /// What the person should know before a key travels there.
+    pub fn warning(&self) -> Option<String> {
+        let Self::Http(target) = self else { return None };
+        let has_secret = target.key.is_some() || !target.headers.is_empty();
+        (has_secret && is_unencrypted(&target.base_url)).then(|| {
+            format!(
+                "The key for {} would travel unencrypted to {}; anybody on the way can read it. Use https://, or a \
+                 tunnel to this machine.",
+                target.name, target.base_url
+            )
+        })
+    }
+}
+
+impl Target {
+    /// The service of that name, whether it has its key or not.
+    pub fn named(name: &str, settings: &Settings, keys: &Keys) -> Result<Self, ModelError> {
+        let nothing = ProviderSettings::default();
+        let set = settings.providers.get(name);
+        let row = base_of(name, set, settings)?;
+        let set = set.unwrap_or(&nothing);
+        let elsewhere = set.base_url.as_deref().is_some_and(|url| Some(url) != row.base_url);
+        let usual = if elsewhere { row.elsewhere } else { row.codec };
+        let chat = quirks(name, row.chat, set)?;
+        let codec = match (set.wire, usual) {
+            (Some(WireName::Anthropic), _) => Codec::Anthropic,
+            (Some(WireName::Responses), _) => Codec::OpenAiResponses,
+            (Some(WireName::Gemini), _) => Codec::Gemini,
+            (Some(WireName::Ollama), _) => Codec::Ollama,
+            (Some(WireName::Chat), _) | (None, Codec::OpenAiChat(_)) => Codec::OpenAiChat(chat),
+            (None, wire @ (Codec::Anthropic | Codec::OpenAiResponses | Codec::Gemini | Codec::Ollama)) => {
+                wire
+            }
+        };
+        let address = set.base_url.as_deref().or(row.base_url);
+        let address = address.ok_or_else(|| ModelError::NoAddress { provider: name.to_owned() })?;
+        let stored = || keys.stored(name).map(|key| key.map(Key::Literal));
+        let key = match &set.api_key {
+            Some(key) => Some(key.clone()),
+            None => stored()?,
+        };
+        let mut models: Vec<String> = set.model.iter().chain(&set.models).cloned().collect();
+        models.extend(row.default_model.filter(|_| models.is_empty()).map(str::to_owned));
+        models.dedup();
+        Ok(Self {
+            name: name.to_owned(),
+            preset: row,
+            codec,
+            base_url: row.at(address, codec),
+            key,
+            headers: set.headers.iter().map(|(name, key)| (name.clone(), key.clone())).collect(),
+            models,
+            num_ctx: set.num_ctx,
+            whence: Whence::Set,
+        })
+    }
+
+    /// Errs where it needs a key and has none.
+    pub fn has_its_key(&self) -> Result<(), ModelError> {
+        if let Some(Key::Missing { variable }) = &self.key {
+            return Err(ModelError::NoVariable { provider: self.name.clone(), variable: variable.clone() });
+        }
+        // A server of one's own may want no key; the public one does.
+        let public = self.preset.base_url.is_none_or(|url| url == self.base_url);
+        if self.key.is_none() && self.headers.is_empty() && self.preset.key_need == KeyNeed::Needed && public
+        {
+            let env = self.preset.key_envs.first().copied().filter(|_| self.name == self.preset.name);
+            return Err(ModelError::NoKey { provider: self.name.clone(), env });
+        }
+        Ok(())
+    }
+}
+
+/// The preset that a service begins with.
+fn base_of(
+    name: &str,
+    set: Option<&ProviderSettings>,
+    settings: &Settings,
+) -> Result<&'static Preset, ModelError> {
+    if let Some(wanted) = set.and_then(|set| set.preset.as_deref()) {
+        return preset(wanted).ok_or_else(|| ModelError::NoPreset {
+            provider: name.to_owned(),
+            preset: wanted.to_owned(),
+            nearest: nearest(wanted, PRESETS.iter().map(|preset| preset.name)).map(str::to_owned),
+        });
+    }
+    match (preset(name), set) {
+        (Some(row), _) => Ok(row),
+        (None, Some(_)) => Ok(&OPENAI_COMPATIBLE),
+        (None, None) => {
+            let own = settings.providers.keys().map(String::as_str);
+            let known = PRESETS.iter().map(|preset| preset.name).chain(own).chain([Offline::NAME]);
+            Err(ModelError::NoProvider {
+                provider: name.to_owned(),
+                nearest: nearest(name, known).map(str::to_owned),
+            })
         }
     }
 }
 
-fn wire(codec: Codec, endpoint: &Endpoint, wiring: &Wiring) -> Result<Arc<dyn Provider>, ModelError> {
-    let clock = Arc::clone(&wiring.clock);
-    Ok(match codec {
-        Codec::Anthropic => Arc::new(HttpProvider::new(Anthropic, endpoint, clock)?),
-        Codec::OpenAiChat(quirks) => Arc::new(HttpProvider::new(OpenAiChat::new(quirks), endpoint, clock)?),
-        Codec::OpenAiResponses => Arc::new(HttpProvider::new(OpenAiResponses, endpoint, clock)?),
-        Codec::Gemini => Arc::new(HttpProvider::new(Gemini, endpoint, clock)?),
-        Codec::Ollama => Arc::new(HttpProvider::new(Ollama::default(), endpoint, clock)?),
-    })
+/// What its Chat Completions want, with what is set for it.
+fn quirks(provider: &str, base: Quirks, set: &ProviderSettings) -> Result<Quirks, ModelError> {
+    let mut quirks = base;
+    for (name, value) in &set.quirks {
+        let wrong = |error: QuirkError| ModelError::Quirk {
+            provider: provider.to_owned(),
+            detail: error.to_string(),
+        };
+        quirks.set(name, value).map_err(wrong)?;
+    }
+    Ok(quirks)
 }
 
 /// Makes the general address and key those of this service, and of no other.
-pub(super) fn adopt(row: &ServiceRow, settings: &mut Settings) {
+pub(super) fn adopt(name: &str, settings: &mut Settings) {
     let general = std::mem::take(&mut settings.endpoint);
-    let own = match row.codec {
-        Codec::Anthropic => &mut settings.anthropic,
-        Codec::OpenAiChat(_) | Codec::OpenAiResponses | Codec::Gemini | Codec::Ollama => &mut settings.openai,
-    };
+    if general.base_url.is_none() && general.api_key.is_none() {
+        return;
+    }
+    let own = settings.own(name);
     own.base_url = general.base_url.or(own.base_url.take());
     own.api_key = general.api_key.or(own.api_key.take());
 }
 
-/// What is set for a known service alone.
-pub(super) fn own_settings<'a>(row: &ServiceRow, settings: &'a Settings) -> &'a Set {
-    match row.codec {
-        Codec::Anthropic => &settings.anthropic,
-        Codec::OpenAiChat(_) | Codec::OpenAiResponses | Codec::Gemini | Codec::Ollama => &settings.openai,
+/// Whether there is a service of that name.
+pub(super) fn is_known(name: &str, settings: &Settings) -> bool {
+    name == Offline::NAME || preset(name).is_some() || settings.providers.contains_key(name)
+}
+
+/// Whether the models of this service have slashes in their names.
+pub(super) fn sells_others(name: &str, settings: &Settings) -> bool {
+    let row = base_of(name, settings.providers.get(name), settings);
+    row.is_ok_and(|row| row.model_names == ModelNames::Slashed)
+}
+
+/// Whether this is a model of that service, its own name in front included.
+pub(super) fn is_a_model_of(name: &str, model: &str) -> bool {
+    preset(name).is_some_and(|row| row.default_model == Some(model))
+}
+
+/// The usual places of local servers, or where the person says that they are.
+pub(super) fn places(settings: &Settings) -> Vec<Probe> {
+    let set = |name: &str| settings.providers.get(name).and_then(|own| own.base_url.clone());
+    Probe::usual()
+        .into_iter()
+        .map(|probe| match set(probe.preset.name) {
+            Some(url) => Probe { url: host_of(&url), ..probe },
+            None => probe,
+        })
+        .collect()
+}
+
+/// An address without its path.
+fn host_of(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, rest)) => format!("{scheme}://{}", rest.split('/').next().unwrap_or_default()),
+        None => url.to_owned(),
     }
 }
 
-/// Whether a server on this machine goes by that name.
-pub(super) fn is_local_name(name: &str) -> bool {
-    LOCAL_SERVERS.iter().any(|server| server.name == name)
-}
-
 /// The model servers that answer at these places.
-pub(super) async fn discover(places: Vec<Probe>) -> Vec<Service> {
-    probe_local(places, PATIENCE).await.into_iter().map(Service::Local).collect()
+pub(super) async fn discover(places: Vec<Probe>, settings: &Settings, keys: &Keys) -> Vec<Service> {
+    let found = probe_local(places, PATIENCE).await;
+    found.into_iter().filter_map(|found| Service::found(found, settings, keys)).collect()
 }

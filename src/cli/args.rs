@@ -80,6 +80,8 @@ pub(super) enum Sub {
     Config,
     /// List the models of the services that are set up, with windows and prices
     Models(Models),
+    /// Keep, list, remove and test keys of model services
+    Auth(Auth),
     /// List the keys of the screen, or look for conflicts between them
     Keys(Keys),
     /// Tools for development: serve scripted replies over HTTP
@@ -226,6 +228,40 @@ pub(super) struct Keys {
     /// As JSON
     #[arg(long, conflicts_with = "check")]
     pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Auth {
+    #[command(subcommand)]
+    pub what: AuthWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum AuthWhat {
+    /// Keep a key; it is asked for without showing it, or read from standard input
+    Add {
+        /// The service, e.g. `groq`; without one you choose from a list
+        service: Option<String>,
+        /// Refused: a key does not belong on a command line
+        #[arg(hide = true, trailing_var_arg = true)]
+        rest: Vec<String>,
+    },
+    /// List which services have a key, from where, and which one counts
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget a key that was kept
+    Remove {
+        /// The service
+        service: String,
+    },
+    /// Try keys with one cheap call each
+    Test {
+        /// The service; without one all that are set up
+        service: Option<String>,
+    },
 }
 
 #[derive(Debug, clap::Args)]

@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 use super::console::Console;
 use super::error::{CliError, Kind};
 use super::input::Terminals;
+use super::setup::{self, SetUp};
 use crate::app::conductor::{Interactive, interactive};
 use crate::app::{AppError, Models, Opening, Pace, World, load_settings};
 use crate::config::{Loaded, Notify, Settings, ThemeChoice as Wanted};
@@ -61,7 +62,7 @@ pub(super) fn prepare(
 /// Talks in lines of text.
 pub(super) async fn plain(
     world: World,
-    loaded: Loaded,
+    (loaded, models): (Loaded, Arc<Models>),
     opening: Opening,
     shape: Shape,
     at: Terminals,
@@ -75,7 +76,6 @@ pub(super) async fn plain(
         Shape::PlainOnly => Some("This terminal (TERM=dumb) has no screen, so co talks in lines.".to_owned()),
         Shape::Plain | Shape::Screen => None,
     };
-    let models = models(&world, &loaded)?;
     let (asks, heard) = mpsc::channel(LINK);
     let (face, updates) = channel::updates();
     let owner = tokio::spawn(interactive(Interactive { world, loaded, models, opening, asks: heard, face }));
@@ -86,6 +86,25 @@ pub(super) async fn plain(
         Err(PlainError::OwnerGone) if owned.is_err() => owned,
         Err(error) => Err(CliError::new(Kind::Error, error)),
         Ok(()) => owned,
+    }
+}
+
+/// The settings and the models for lines of text; those of a first run after the person set up a service, if they did.
+pub(super) async fn ready(
+    world: &World,
+    loaded: Loaded,
+    flags: Vec<(String, String)>,
+    at: Terminals,
+    console: &mut Console,
+) -> Result<(Loaded, Arc<Models>), CliError> {
+    let chosen = models(world, &loaded)?;
+    match setup::first_run(world, &loaded, &chosen, at, console).await? {
+        SetUp::Skipped => Ok((loaded, chosen)),
+        SetUp::Done => {
+            let loaded = load_settings(world, flags)?;
+            let chosen = models(world, &loaded)?;
+            Ok((loaded, chosen))
+        }
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) fn run(
     let mut text = describe(&loaded).join("\n");
     text.push('\n');
     console.out(&text)?;
-    for warning in advice(world, &loaded) {
+    for warning in advice(&loaded) {
         console.note(&format!("co: {warning}"));
     }
     Ok(())

@@ -5,6 +5,7 @@
 
 mod approvals;
 mod args;
+mod auth;
 mod chat;
 mod config;
 mod console;
@@ -14,7 +15,9 @@ mod keys;
 mod models;
 mod print;
 mod replay;
+mod secret;
 mod sessions;
+mod setup;
 mod signals;
 mod status;
 mod table;
@@ -96,7 +99,10 @@ async fn dispatch(args: Args, console: &mut Console) -> Result<(), CliError> {
                     let output = resume.output.unwrap_or(run.output);
                     print::resume(world, flags, opening, output, console).await
                 }
-                (Shape::Plain | Shape::PlainOnly, _) => chat::plain(world, loaded, opening, shape, at).await,
+                (Shape::Plain | Shape::PlainOnly, _) => {
+                    let ready = chat::ready(&world, loaded, flags, at, console).await?;
+                    chat::plain(world, ready, opening, shape, at).await
+                }
             }
         }
         Some(Sub::Approvals(what)) => approvals::run(what, &world, flags, console).await,
@@ -105,6 +111,7 @@ async fn dispatch(args: Args, console: &mut Console) -> Result<(), CliError> {
         Some(Sub::Usage(what)) => usage::run(&what, &world, flags, console).await,
         Some(Sub::Config) => config::run(&world, flags, console),
         Some(Sub::Models(what)) => models::run(&what, &world, flags, console).await,
+        Some(Sub::Auth(what)) => auth::run(what, &world, flags, at, console).await,
         Some(Sub::Keys(what)) => keys::run(&what, &world, flags, console),
         Some(Sub::Replay(what)) => replay::run(what, console).await,
     }
@@ -125,7 +132,10 @@ async fn talk(
     }
     let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
     match (shape, at) {
-        (Shape::Plain | Shape::PlainOnly, at) => chat::plain(world, loaded, opening, shape, at).await,
+        (Shape::Plain | Shape::PlainOnly, at) => {
+            let ready = chat::ready(&world, loaded, flags, at, console).await?;
+            chat::plain(world, ready, opening, shape, at).await
+        }
         (Shape::Screen, Terminals { stdin: false, .. }) => {
             let prompt = input::prompt("", at)?;
             print::prompt(world, flags, opening, prompt, run.output, console).await

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::args::Models;
 use super::console::Console;
 use super::error::{CliError, Kind};
-use crate::app::{Lists, NoSuchService, Offer, OfferedModel, World, dollars, load_settings, offers, tokens};
+use crate::app::{Lists, Offer, OfferedModel, World, dollars, load_settings, offers, tokens};
 use crate::provider::Price;
 use crate::stdx::text::{sanitize_line, width};
 
@@ -32,7 +32,7 @@ pub(super) async fn run(
     if lists == Lists::Live && std::io::stderr().is_terminal() {
         console.note("co: asking the services for their lists…");
     }
-    let offers = offers(&loaded.settings, what.service.as_deref(), lists).await.map_err(no_such_service)?;
+    let offers = offers(&loaded.settings, what.service.as_deref(), lists).await.map_err(CliError::from)?;
     if what.json {
         console.json(&offers.iter().map(as_json).collect::<Vec<_>>())?;
     } else if offers.is_empty() {
@@ -53,14 +53,6 @@ pub(super) async fn run(
         }
         Some(_) | None => Ok(()),
     }
-}
-
-fn no_such_service(error: NoSuchService) -> CliError {
-    let hint = match error.ready.as_slice() {
-        [] => "no service is set up yet: set a key (`co config` lists them)".to_owned(),
-        ready => format!("those that are: {}", ready.join(", ")),
-    };
-    CliError::new(Kind::Usage, error).hint(hint)
 }
 
 /// A table a service, and a line for each that did not answer.

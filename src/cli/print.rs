@@ -80,13 +80,16 @@ async fn turn(
     console: &mut Console,
 ) -> Result<Told, CliError> {
     let loaded = load_settings(&world, flags)?;
-    for warning in advice(&world, &loaded) {
+    for warning in advice(&loaded) {
         console.note(&format!("co: {warning}"));
     }
     let stop = Stop::on_signals()?;
     let models = Arc::new(chosen(&world, &loaded, console).await?);
     if let Err(problem) = models.fallback() {
         console.note(&format!("co: {problem}"));
+    }
+    if let Some(warning) = models.warning() {
+        console.note(&format!("co: {warning}"));
     }
     let detail = if loaded.settings.verbose { Detail::Thinking } else { Detail::Brief };
     let app = App::open(world, loaded, models).await?;

@@ -14,6 +14,7 @@ mod cost;
 mod help;
 mod history;
 mod keys;
+mod login;
 mod model;
 mod quit;
 mod resume;
@@ -71,6 +72,7 @@ impl Commands {
                 tools::COMMAND,
                 history::COMMAND,
                 model::COMMAND,
+                login::COMMAND,
                 yolo::COMMAND,
                 approvals::COMMAND,
                 resume::COMMAND,

@@ -1,11 +1,11 @@
 //! `/model`: what can answer here, and switching to it.
 
-use super::{Command, CommandEffect, CommandView, Commands, Say, code};
+use super::{Command, CommandEffect, CommandView, Commands, code};
 
 pub(super) const COMMAND: Command = Command {
     name: "model",
     usage: "[provider/model]",
-    about: "list the models that are ready, or switch to one at once",
+    about: "pick one of the models that are ready, or switch to one at once",
     decide,
 };
 
@@ -21,5 +21,5 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
     text.push_str(
         "\n`/model provider/model` switches at once; a bare name stays with the provider in use.\n",
     );
-    CommandEffect::Say(Say::plain("models", text))
+    CommandEffect::PickModel(text)
 }

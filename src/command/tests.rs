@@ -96,6 +96,8 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::Stand(standing, say) => format!("{standing:?} {:?} {}", say.tone, say.title),
         CommandEffect::ShowKeys(filter) => format!("keys {filter:?}"),
         CommandEffect::SwitchModel(name) => format!("switch to {name}"),
+        CommandEffect::PickModel(text) => format!("Plain models: {text}"),
+        CommandEffect::PickService => "pick a service".to_owned(),
         CommandEffect::PickSession { query } => format!("pick a session like {query:?}"),
         CommandEffect::Quit => "quit".to_owned(),
     }
@@ -125,6 +127,7 @@ fn commands_decide() {
         (&idle, "/resume", "pick a session like \"\""),
         (&running, "/sessions dana", "pick a session like \"dana\""),
         (&idle, "/model anthropic/x ", "switch to anthropic/x"),
+        (&idle, "/login", "pick a service"),
         (&idle, "/status", "Plain status: - folder: ``/tmp/a`b``"),
         (&idle, "/tools", "Plain tools: - `list_dir` (low risk, only looks): Lists a folder."),
         (
@@ -141,7 +144,7 @@ fn commands_decide() {
 fn commands_name_what_there_is() {
     let view = view();
     for (line, parts) in [
-        ("/help", vec!["`/model [provider/model]`: list", "`/yolo [on|off]`", "`!!`"]),
+        ("/help", vec!["`/model [provider/model]`: pick", "`/yolo [on|off]`", "`!!`"]),
         ("/model", vec!["`offline/tour` **(in use)**: built in", "switches at once"]),
         (
             "/approvals",
@@ -174,6 +177,7 @@ fn commands_name_what_there_is() {
         "tools",
         "history",
         "model",
+        "login",
         "yolo",
         "approvals",
         "resume",

@@ -78,6 +78,10 @@ pub enum CommandEffect {
     ShowKeys(String),
     /// Switch to this model at once.
     SwitchModel(String),
+    /// Let the person pick one of the models that are ready; the text says the same for faces without lists.
+    PickModel(String),
+    /// Let the person set up a service.
+    PickService,
     /// Let the person pick another session; `query` is what to look for first.
     PickSession {
         query: String,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::load::Loaded;
 use super::settings::{Kind, ProjectTrust, SETTINGS, SettingRow, Status};
+use super::typed::Key;
 use super::value::{RecordEntry, TableEntry, Value};
 use crate::stdx::secrecy::shown_address;
 use crate::stdx::text;
@@ -66,7 +67,7 @@ pub fn reference_table() -> String {
     out
 }
 
-fn in_words(value: &Value) -> String {
+pub(super) fn in_words(value: &Value) -> String {
     match value {
         Value::Unset => "(unset)".to_owned(),
         Value::Text(text) => text.clone(),
@@ -91,7 +92,11 @@ fn in_words(value: &Value) -> String {
                 |entry: &RecordEntry| format!("{}.{} = {}", entry.name, entry.field, in_words(&entry.value));
             entries.iter().map(entry).collect::<Vec<_>>().join("; ")
         }
-        Value::Secret(_) => "set (hidden)".to_owned(),
+        Value::Secret(Key::Literal(_)) => "set (hidden)".to_owned(),
+        Value::Secret(Key::Missing { variable }) => format!("${variable}, which is not set"),
+        Value::Secret(Key::Command(_)) => "from a command (hidden)".to_owned(),
+        Value::Providers(entries) if entries.is_empty() => "(none)".to_owned(),
+        Value::Providers(entries) => super::providers::in_words(entries),
     }
 }
 

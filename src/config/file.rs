@@ -85,7 +85,7 @@ impl Walk<'_> {
         }
         self.seen.insert(row.key, (key.clone(), line));
         let raw = match (row.kind, item.as_table_like()) {
-            (Kind::Table | Kind::Records(_), Some(section)) => {
+            (Kind::Table | Kind::Records(_) | Kind::Providers, Some(section)) => {
                 let mut inside = Vec::new();
                 self.free(&key, section, "", &mut inside);
                 Raw::Table(inside)

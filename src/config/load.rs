@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use super::file;
 use super::models;
 use super::problem::{ConfigError, ConfigWarning, Source, Wrong, shown};
+use super::providers::{self, Misfit, ProviderEntry};
 use super::settings::{Field, Kind, ProjectTrust, SETTINGS, SettingRow, Status};
-use super::typed::Settings;
+use super::typed::{Key, Settings};
 use super::value::{self, Raw, RawEntry, RecordEntry, TableEntry, Value};
 use crate::stdx::text;
 
@@ -105,6 +106,14 @@ fn put(layer: &mut Layer, key: &'static str, value: Value, source: Source) {
             entries.retain(|entry| above.iter().all(|other| !same(entry, other)));
             entries.extend(above);
             Value::Records(entries)
+        }
+        (Some((Value::Providers(mut entries), _)), Value::Providers(above)) => {
+            let same = |one: &ProviderEntry, other: &ProviderEntry| {
+                (&one.provider, &one.field) == (&other.provider, &other.field)
+            };
+            entries.retain(|entry| above.iter().all(|other| !same(entry, other)));
+            entries.extend(above);
+            Value::Providers(entries)
         }
         (_, value) => value,
     };
@@ -264,8 +273,43 @@ impl<'a> Loading<'a> {
             (Kind::Records(fields), Raw::Table(entries)) => {
                 Ok(Value::Records(self.records(key, fields, entries, source_of)))
             }
-            (kind, raw) => value::check(kind, raw, self.home.as_deref()),
+            (Kind::Providers, Raw::Table(entries)) => {
+                Ok(Value::Providers(self.providers(key, entries, source_of)))
+            }
+            (kind, raw) => value::check_from(kind, raw, self.home.as_deref(), source_of)
+                .map(|value| self.looked_up(value)),
         }
+    }
+
+    /// A key that names a variable becomes the variable's text, where it is set.
+    fn looked_up(&self, value: Value) -> Value {
+        let Value::Secret(Key::Missing { variable }) = &value else { return value };
+        match self.sources.env.get(variable).map(|text| text.trim()).filter(|text| !text.is_empty()) {
+            Some(text) => Value::Secret(Key::literal(text)),
+            None => value,
+        }
+    }
+
+    /// The checked keys of the services' sections.
+    fn providers(&mut self, key: &str, entries: Vec<RawEntry>, source_of: &Source) -> Vec<ProviderEntry> {
+        let mut checked = Vec::new();
+        for RawEntry { name, raw, line } in entries {
+            let source_of = source_of.at_line(line);
+            let key = format!("{key}.{name}");
+            match providers::entry(&name, raw, source_of.clone()) {
+                Ok(entry) => {
+                    let value = self.looked_up(entry.value);
+                    checked.push(ProviderEntry { value, ..entry });
+                }
+                Err(Misfit::Wrong(wrong)) => {
+                    self.errors.push(ConfigError::BadValue { source_of, key, wrong: Box::new(wrong) });
+                }
+                Err(Misfit::Unknown { nearest }) => {
+                    self.errors.push(ConfigError::UnknownKey { source_of, key, nearest });
+                }
+            }
+        }
+        checked
     }
 
     /// The entries of a free section that say something; the others are warned about.

@@ -23,16 +23,19 @@ mod read;
 
 mod describe;
 
+mod providers;
+
 pub use describe::{describe, reference_table};
 pub use load::{FolderTrust, Loaded, SourceFile, Sources, ValueWithSource, load, user_file};
 pub use models::{ModelOverride, ModelThinking, PriceOverride};
 pub use problem::{ConfigError, ConfigWarning, Source, Wrong};
+pub use providers::{ProviderEntry, ProviderSettings};
 pub use read::read_sources;
 pub use settings::{Field, Kind, LaterChoice, ProjectTrust, SETTINGS, SettingRow, Status};
 pub use typed::{
-    CapSettings, Endpoint, Notify, ProviderChoice, Secret, Settings, ShellSettings, ThemeChoice, Thinking,
+    CapSettings, Endpoint, Key, Notify, Secret, Settings, ShellSettings, ThemeChoice, Thinking, WireName,
 };
-pub use value::{RecordEntry, TableEntry, Value};
+pub use value::{RecordEntry, TableEntry, Value, checked_url};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,8 @@
 //! rows too, so that setting one is answered and never passed over.
 
 use super::models::{self, MODEL_FIELDS};
-use super::typed::{Notify, ProviderChoice, Settings, ThemeChoice, Thinking};
+use super::providers;
+use super::typed::{Notify, Settings, ThemeChoice, Thinking};
 use super::value::Value;
 
 /// One setting.
@@ -32,6 +33,10 @@ pub enum Kind {
     Text,
     /// `http://` or `https://`, without a password in it.
     Url,
+    /// As [`Kind::Url`], or a host with or without a port; without one it is this port.
+    Host {
+        port: u16,
+    },
     /// Both bounds are allowed values.
     Integer {
         min: i64,
@@ -43,6 +48,12 @@ pub enum Kind {
         max: f64,
     },
     Bool,
+    /// One of the names, or a whole number within the bounds.
+    Level {
+        names: &'static [&'static str],
+        min: i64,
+        max: i64,
+    },
     Choice {
         names: &'static [&'static str],
         later: &'static [LaterChoice],
@@ -52,7 +63,10 @@ pub enum Kind {
     Path,
     /// In the environment separated by commas.
     PathList,
+    /// A key: itself, `$NAME`, or, in the user's own file, `$(command)`.
     Secret,
+    /// Sections of model services, one inside the other: `[providers.NAME]`.
+    Providers,
     /// A section whose inner keys are free, each set to a text or a list of texts.
     Table,
     /// A section of named sections, each with some of these fields.
@@ -71,7 +85,7 @@ impl Kind {
     /// Whether its keys are the person's own.
     pub fn is_section(self) -> bool {
         match self {
-            Self::Table | Self::Records(_) => true,
+            Self::Table | Self::Records(_) | Self::Providers => true,
             Self::Text
             | Self::Url
             | Self::Integer { .. }
@@ -81,6 +95,8 @@ impl Kind {
             | Self::List
             | Self::Path
             | Self::PathList
+            | Self::Host { .. }
+            | Self::Level { .. }
             | Self::Secret => false,
         }
     }
@@ -216,13 +232,10 @@ const DOLLARS: Kind = Kind::Number { min: 0.000_001, max: 1_000_000.0 };
 /// A day: no timeout is longer.
 const DAY: i64 = 86_400;
 
-const OLLAMA_MEANWHILE: &str =
-    "set provider = \"openai-compatible\" and base_url = \"http://localhost:11434/v1\" for an Ollama server";
-
-const LATER_PROVIDERS: &[LaterChoice] = &[
-    LaterChoice { name: "gemini", meanwhile: "no Gemini provider is built yet; use one of the others" },
-    LaterChoice { name: "ollama", meanwhile: OLLAMA_MEANWHILE },
-];
+/// The key of one service.
+const fn key_of(key: &'static str, env: Env, doc: &'static str, set: fn(&mut Settings, Value)) -> SettingRow {
+    built(key, env, Kind::Secret, doc, set)
+}
 
 /// All settings, in the order in which `co config` and the README list them.
 // A row a paragraph is easier to read and to change than one argument a line.
@@ -232,10 +245,10 @@ pub static SETTINGS: &[SettingRow] = &[
     built("model", &["CO_MODEL"], Kind::Text,
         "The model, as `provider/model` or a bare name; unset: the provider's default",
         |s, v| s.model = v.text()).flag("--model"),
-    built("provider", &["CO_PROVIDER", "LLM_PROVIDER"],
-        Kind::Choice { names: ProviderChoice::NAMES, later: LATER_PROVIDERS },
-        "Who answers; `auto` takes the first that is ready: a key, a server on this machine, else offline",
-        |s, v| s.provider = v.choice(ProviderChoice::named)).aliases(&["llm_provider"]).default("auto"),
+    built("provider", &["CO_PROVIDER", "LLM_PROVIDER"], Kind::Text,
+        "Who answers: a name of the table of providers or of a section `[providers.NAME]`, or `offline`; `auto` takes the first that is ready: a key, a server on this machine, else offline",
+        |s, v| s.provider = v.text().map(|name| name.trim().to_ascii_lowercase()).filter(|name| name != "auto"))
+        .aliases(&["llm_provider"]).default("auto"),
     built("fallback_model", &["CO_FALLBACK_MODEL"], Kind::Text,
         "Who answers, as `provider/model`, when the model is overloaded, unreachable or out of quota; unset: nobody",
         |s, v| s.fallback_model = v.text()),
@@ -243,26 +256,79 @@ pub static SETTINGS: &[SettingRow] = &[
         "Address of the chosen provider's API; unset: the provider's own",
         |s, v| s.endpoint.base_url = v.text()),
     built("api_key", &["CO_API_KEY"], Kind::Secret,
-        "Key for the chosen provider; unset: the provider's own setting below",
-        |s, v| s.endpoint.api_key = v.secret()),
-    built("anthropic.api_key", &["ANTHROPIC_API_KEY"], Kind::Secret,
-        "Key for Anthropic; unset: Anthropic is not chosen by itself",
-        |s, v| s.anthropic.api_key = v.secret()).aliases(&["anthropic_api_key"]),
+        "Key for the chosen provider: itself, `$NAME` of a variable, or `$(command)` in your own file; unset: the provider's own",
+        |s, v| s.endpoint.api_key = v.key()),
+    built("providers", &[], Kind::Providers,
+        "Services, as `[providers.NAME]` with `preset`, `wire`, `base_url`, `api_key`, `headers`, `quirks`, `model`, `models`, `num_ctx`; NAME changes a preset or is a new one. The settings of one provider below go before it",
+        |s, v| s.providers = providers::gather(v.providers())),
+    key_of("anthropic.api_key", &["ANTHROPIC_API_KEY"], "Key for Anthropic",
+        |s, v| s.set_key("anthropic", v)).aliases(&["anthropic_api_key"]),
     built("anthropic.base_url", &["ANTHROPIC_BASE_URL"], Kind::Url,
         "Address of Anthropic's API; unset: the public one",
-        |s, v| s.anthropic.base_url = v.text()),
-    built("openai.api_key", &["OPENAI_API_KEY"], Kind::Secret,
-        "Key for OpenAI; unset: OpenAI is not chosen by itself",
-        |s, v| s.openai.api_key = v.secret()).aliases(&["openai_api_key"]),
+        |s, v| s.set_address("anthropic", v)),
+    key_of("openai.api_key", &["OPENAI_API_KEY"], "Key for OpenAI",
+        |s, v| s.set_key("openai", v)).aliases(&["openai_api_key"]),
     built("openai.base_url", &["OPENAI_BASE_URL"], Kind::Url,
         "Address of OpenAI's API or of a server that speaks it; unset: the public one",
-        |s, v| s.openai.base_url = v.text()),
+        |s, v| s.set_address("openai", v)),
+    key_of("gemini.api_key", &["GEMINI_API_KEY", "GOOGLE_API_KEY"], "Key for Gemini",
+        |s, v| s.set_key("gemini", v)).aliases(&["gemini_api_key"]),
+    built("gemini.model", &["GEMINI_MODEL"], Kind::Text,
+        "Model of Gemini; unset: the preset's",
+        |s, v| s.set_model("gemini", v)).aliases(&["gemini_model"]),
+    built("ollama.host", &["OLLAMA_HOST"], Kind::Host { port: 11_434 },
+        "Address of the Ollama server; unset: port 11434 of this machine",
+        |s, v| s.set_address("ollama", v)).aliases(&["ollama_host"]),
+    built("ollama.model", &["OLLAMA_MODEL"], Kind::Text,
+        "Model of the Ollama server; unset: the first that it lists",
+        |s, v| s.set_model("ollama", v)).aliases(&["ollama_model"]),
+    built("ollama.num_ctx", &["OLLAMA_NUM_CTX"], int(1_000, 100_000_000),
+        "Window that the Ollama server is asked for, in tokens; unset: as the server has it",
+        |s, v| if let Some(tokens) = v.optional_integer() { s.own("ollama").num_ctx = Some(tokens) })
+        .aliases(&["ollama_num_ctx"]),
+    key_of("openrouter.api_key", &["OPENROUTER_API_KEY"], "Key for OpenRouter",
+        |s, v| s.set_key("openrouter", v)),
+    key_of("groq.api_key", &["GROQ_API_KEY"], "Key for Groq",
+        |s, v| s.set_key("groq", v)),
+    key_of("mistral.api_key", &["MISTRAL_API_KEY"], "Key for Mistral",
+        |s, v| s.set_key("mistral", v)),
+    key_of("deepseek.api_key", &["DEEPSEEK_API_KEY"], "Key for DeepSeek",
+        |s, v| s.set_key("deepseek", v)),
+    key_of("xai.api_key", &["XAI_API_KEY"], "Key for xAI",
+        |s, v| s.set_key("xai", v)),
+    key_of("together.api_key", &["TOGETHER_API_KEY"], "Key for Together AI",
+        |s, v| s.set_key("together", v)),
+    key_of("fireworks.api_key", &["FIREWORKS_API_KEY"], "Key for Fireworks AI",
+        |s, v| s.set_key("fireworks", v)),
+    key_of("cerebras.api_key", &["CEREBRAS_API_KEY"], "Key for Cerebras",
+        |s, v| s.set_key("cerebras", v)),
+    key_of("azure-openai.api_key", &["AZURE_OPENAI_API_KEY"], "Key for Azure OpenAI",
+        |s, v| s.set_key("azure-openai", v)),
+    built("azure-openai.base_url", &["AZURE_OPENAI_ENDPOINT"], Kind::Url,
+        "Address of the Azure OpenAI resource, `https://NAME.openai.azure.com`; there is no other",
+        |s, v| s.set_address("azure-openai", v)),
+    key_of("litellm.api_key", &["LITELLM_API_KEY"], "Key for a LiteLLM proxy",
+        |s, v| s.set_key("litellm", v)),
+    key_of("vllm.api_key", &["VLLM_API_KEY"], "Key for a vLLM server",
+        |s, v| s.set_key("vllm", v)),
     built("discover_local", &["CO_DISCOVER_LOCAL"], Kind::Bool,
         "Look for Ollama, LM Studio or llama.cpp on this machine when no key is known",
         |s, v| s.discover_local = v.bool()).default("true"),
-    built("thinking", &["CO_THINKING"], choice(Thinking::NAMES),
-        "How much the model may think before it answers",
-        |s, v| s.thinking = v.choice(Thinking::named)).default("off").project(ProjectTrust::Always),
+    built("welcome", &["CO_WELCOME"], Kind::Bool,
+        "Offer to set up a service when none is known, until that was skipped once",
+        |s, v| s.welcome = v.bool()).default("true").project(ProjectTrust::Never),
+    built("thinking", &["CO_THINKING"], Kind::Level { names: Thinking::NAMES, min: 1, max: 1_000_000 },
+        "How much the model may think before it answers: a level, or a number of tokens",
+        |s, v| s.thinking = v.level(Thinking::named, Thinking::Tokens)).default("off").project(ProjectTrust::Always),
+    built("temperature", &["CO_TEMPERATURE"], Kind::Number { min: 0.0, max: 2.0 },
+        "How freely the model chooses its words, where it lets one say so; unset: the provider's own",
+        |s, v| s.temperature = v.optional_number()).project(ProjectTrust::Always),
+    built("top_p", &["CO_TOP_P"], Kind::Number { min: 0.0, max: 1.0 },
+        "The share of likely words the model chooses from, where it lets one say so; unset: the provider's own",
+        |s, v| s.top_p = v.optional_number()).project(ProjectTrust::Always),
+    built("parallel_calls", &["CO_PARALLEL_CALLS"], Kind::Bool,
+        "Whether the model may ask for several tools at once",
+        |s, v| s.parallel_calls = v.bool()).default("true").project(ProjectTrust::Always),
     built("max_output_tokens", &["CO_MAX_OUTPUT_TOKENS"], int(1, 1_000_000),
         "Most tokens of one reply; unset: as the provider has it",
         |s, v| s.max_output_tokens = v.optional_integer()).project(ProjectTrust::Always),
@@ -366,19 +432,6 @@ pub static SETTINGS: &[SettingRow] = &[
         ..later("auto_confirm", &["CO_CLI_AUTO_CONFIRM"], Kind::Bool, "", "Approve without asking")
     },
     // --- seed 004's, for features to come
-    later("gemini.api_key", &["GEMINI_API_KEY"], Kind::Secret, "the Gemini provider",
-        "Key for Gemini").aliases(&["gemini_api_key"]),
-    later("gemini.model", &["GEMINI_MODEL"], Kind::Text, "the Gemini provider",
-        "Model for Gemini").aliases(&["gemini_model"]),
-    later("ollama.host", &["OLLAMA_HOST"], Kind::Url, "the Ollama provider",
-        "Address of an Ollama server").aliases(&["ollama_host"])
-        .meanwhile(OLLAMA_MEANWHILE),
-    later("ollama.model", &["OLLAMA_MODEL"], Kind::Text, "the Ollama provider",
-        "Model for Ollama").aliases(&["ollama_model"])
-        .meanwhile(OLLAMA_MEANWHILE),
-    later("ollama.num_ctx", &["OLLAMA_NUM_CTX"], int(1_000, 100_000_000), "the Ollama provider",
-        "Window that an Ollama server is asked for").aliases(&["ollama_num_ctx"])
-        .meanwhile("`context_tokens` sets the window that history is trimmed to"),
     later("notes.vault", &["OBSIDIAN_VAULT_PATH"], Kind::Path, "the notes tools",
         "Folder of Markdown notes").aliases(&["obsidian_vault_path"]),
     later("slack.bot_token", &["SLACK_BOT_TOKEN"], Kind::Secret, "the Slack tools",

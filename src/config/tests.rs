@@ -124,10 +124,13 @@ fn fields_hold_what_was_set() {
     let minute = Duration::from_secs(60);
     let expected = Settings {
         model: Some("anthropic/x".to_owned()),
-        provider: ProviderChoice::OpenAiCompatible,
+        provider: Some("openai-compatible".to_owned()),
         max_requests: None,
         tool_retries: 0,
-        openai: Endpoint { base_url: None, api_key: Some(Secret::new("sk-1".to_owned())) },
+        providers: BTreeMap::from([(
+            "openai".to_owned(),
+            ProviderSettings { api_key: Some(Key::literal("sk-1")), ..ProviderSettings::default() },
+        )]),
         discover_local: false,
         thinking: Thinking::High,
         context_tokens: Some(8_000),
@@ -208,15 +211,11 @@ fn what_is_wrong_is_said_with_its_place_and_a_remedy() {
         ),
         (
             "api_key = 17",
-            "U:1: `api_key` is something else, but must be the key itself as a text without white space",
-        ),
-        (
-            "api_key = '$(pass co)'",
-            "U:1: `api_key` is a command, but must be the key itself as a text without white space; commands that give a key come later, use the environment meanwhile",
+            "U:1: `api_key` is something else, but must be the key itself as a text without white space, `$NAME` or `$(command)`",
         ),
         (
             "api_key = 'sk hunter2'",
-            "U:1: `api_key` is a text with white space in it, but must be the key itself as a text without white space",
+            "U:1: `api_key` is a text with white space in it, but must be the key itself as a text without white space, `$NAME` or `$(command)`",
         ),
         (
             "max_requests = 1\n\nmax_request_limit = 2",
@@ -227,16 +226,45 @@ fn what_is_wrong_is_said_with_its_place_and_a_remedy() {
             "U:1: `a` is not a setting; `co config` lists them all\nU:2: `b` is not a setting; `co config` lists them all",
         ),
         (
-            "provider = 'gemini'",
-            "U:1: `provider` is \"gemini\", but must be one of auto, offline, openai, anthropic, openai-compatible; `gemini` comes later: no Gemini provider is built yet; use one of the others",
+            "[providers.work]\nbas_url = 'http://h'",
+            "U:2: `providers.work.bas_url` is not a setting (did you mean `base_url`?); `co config` lists them all",
         ),
+        (
+            "[providers]\nwork = 'x'",
+            "U:2: `providers.work` is \"x\", but must be a section, as in [providers.work]",
+        ),
+        (
+            "[providers.'my server']\nmodel = 'x'",
+            "U:2: `providers.my server.model` is in a section of the name \"my server\", but must be a name of letters, digits, `-` and `_`; `auto` and `offline` are taken",
+        ),
+        (
+            "[providers.work]\nwire = 'respones'",
+            "U:2: `providers.work.wire` is \"respones\", but must be one of anthropic, chat, responses, gemini, ollama; did you mean `responses`?",
+        ),
+        (
+            "[providers.work]\nbase_url = 'h:1'",
+            "U:2: `providers.work.base_url` is \"h:1\", but must be an address that begins with http:// or https://",
+        ),
+        (
+            "[providers.work]\nnum_ctx = 5",
+            "U:2: `providers.work.num_ctx` is 5, but must be a whole number from 1000 to 100000000",
+        ),
+        (
+            "[providers.work]\napi_key = 'hunter2 x'",
+            "U:2: `providers.work.api_key` is a text with white space in it, but must be the key itself as a text without white space, `$NAME` or `$(command)`",
+        ),
+        (
+            "thinking = 'hihg'",
+            "U:1: `thinking` is \"hihg\", but must be one of off, low, medium, high, or a number of tokens from 1 to 1000000; did you mean `high`?",
+        ),
+        ("temperature = 2.5", "U:1: `temperature` is 2.5, but must be a number from 0 to 2"),
     ];
     for (text, expected) in files {
         check(sources().user(text), expected);
     }
     check(
         sources().env("CO_THINKING", "lots"),
-        "environment CO_THINKING: `thinking` is \"lots\", but must be one of off, low, medium, high",
+        "environment CO_THINKING: `thinking` is \"lots\", but must be one of off, low, medium, high, or a number of tokens from 1 to 1000000",
     );
     check(
         sources().env("CO_IDLE_TIMEOUT", "soon"),
@@ -300,12 +328,6 @@ fn what_has_no_effect_is_warned_about() {
         (sources().project("model = 'm'").env("CO_TRUSTED_FOLDERS", "/w,/ws/x"), format!("{P}:1: `model` {trust_me}")),
         (sources().user("auto_confirm = false"), format!("/home/u/.config/co/config.toml:1: `auto_confirm` {yolo}")),
         (sources().env("CO_CLI_AUTO_CONFIRM", "1"), format!("environment CO_CLI_AUTO_CONFIRM: `auto_confirm` {yolo}")),
-        (
-            sources().env("GEMINI_API_KEY", "k"),
-            "environment GEMINI_API_KEY: `gemini.api_key` is known, but comes later with the Gemini provider; it has no \
-             effect now"
-                .to_owned(),
-        ),
         (
             sources().user("max_history_messages = 0"),
             "/home/u/.config/co/config.toml:1: `max_history_messages` is known, but comes later with compaction; it has \
@@ -399,11 +421,17 @@ fn every_setting_of_the_seed_is_answered() {
 /// A text from the environment as a file would have it.
 fn toml_text(kind: Kind, text: &str) -> String {
     match kind {
-        Kind::Integer { .. } | Kind::Number { .. } | Kind::Bool | Kind::Table | Kind::Records(_) => {
-            text.to_owned()
-        }
+        Kind::Integer { .. }
+        | Kind::Number { .. }
+        | Kind::Bool
+        | Kind::Level { .. }
+        | Kind::Table
+        | Kind::Records(_)
+        | Kind::Providers => text.to_owned(),
         Kind::List | Kind::PathList => format!("['{}']", text.replace(',', "', '")),
-        Kind::Text | Kind::Url | Kind::Choice { .. } | Kind::Path | Kind::Secret => format!("'{text}'"),
+        Kind::Text | Kind::Url | Kind::Host { .. } | Kind::Choice { .. } | Kind::Path | Kind::Secret => {
+            format!("'{text}'")
+        }
     }
 }
 
@@ -411,7 +439,8 @@ fn toml_text(kind: Kind, text: &str) -> String {
 fn sample(row: &SettingRow) -> String {
     match row.kind {
         Kind::Text | Kind::Secret => "sample".to_owned(),
-        Kind::Url => "https://example.test/v1".to_owned(),
+        Kind::Url | Kind::Host { .. } => "https://example.test/v1".to_owned(),
+        Kind::Level { max, .. } => max.to_string(),
         Kind::Integer { max, .. } => max.to_string(),
         Kind::Number { max, .. } => max.to_string(),
         Kind::Bool => (row.default != "true").to_string(),
@@ -419,7 +448,7 @@ fn sample(row: &SettingRow) -> String {
         Kind::List => "one,two".to_owned(),
         Kind::Path => "/a".to_owned(),
         Kind::PathList => "/a,/b".to_owned(),
-        Kind::Table | Kind::Records(_) => "{}".to_owned(),
+        Kind::Table | Kind::Records(_) | Kind::Providers => "{}".to_owned(),
     }
 }
 
@@ -548,6 +577,98 @@ fn what_is_wrong_with_a_model_is_said_where_it_is() {
 }
 
 #[test]
+fn sections_of_services_are_laid_over_each_other_key_by_key() {
+    let user = "trusted_folders = ['/ws']\n[providers.work]\npreset = 'openai'\nbase_url = 'https://h/v1/'\n\
+                api_key = '$WORK_KEY'\nmodels = ['a', 'b']\nquirks.usage = true\n[providers.work.headers]\n\
+                X-Team = 'hunter2'\n[providers.vault]\napi_key = '$(pass vault)'";
+    let loaded = sources()
+        .user(user)
+        .project("[providers.work]\nmodel = 'p'\nwire = 'chat'")
+        .env("WORK_KEY", " hunter3\n")
+        .flag("providers.work.wire", "responses")
+        .flag("providers.work.models", "c, d")
+        .flag("providers.work.num_ctx", "9000")
+        .loaded();
+    let expected = ProviderSettings {
+        preset: Some("openai".to_owned()),
+        wire: Some(WireName::Responses),
+        base_url: Some("https://h/v1".to_owned()),
+        api_key: Some(Key::literal("hunter3")),
+        headers: BTreeMap::from([("X-Team".to_owned(), Key::literal("hunter2"))]),
+        quirks: BTreeMap::from([("usage".to_owned(), "true".to_owned())]),
+        model: Some("p".to_owned()),
+        models: vec!["c".to_owned(), "d".to_owned()],
+        num_ctx: Some(9_000),
+    };
+    assert!(loaded.settings.providers["work"] == expected);
+    assert!(loaded.settings.providers["vault"].api_key == Some(Key::Command("pass vault".to_owned())));
+    let told = effect(&loaded, "providers");
+    assert!(!told.contains("hunter") && !told.contains("pass vault"), "{told}");
+    assert!(told.contains("work.api_key = set (hidden)"), "{told}");
+    assert!(told.contains("vault.api_key = from a command (hidden)"), "{told}");
+}
+
+#[test]
+fn a_key_is_itself_a_variable_or_a_command_of_the_users_own_file() {
+    let only = "commands that give a key count in your own settings file only";
+    for sources in [
+        sources().env("OPENAI_API_KEY", "$(pass co)"),
+        sources().flag("openai.api_key", "$(pass co)"),
+        sources().project("openai.api_key = '$(pass co)'").user("trusted_folders = ['/ws']"),
+        sources().project("providers.openai.api_key = '$(pass co)'").user("trusted_folders = ['/ws']"),
+        sources().flag("providers.openai.api_key", "$(pass co)"),
+    ] {
+        let errors = load(&sources).err().unwrap_or_default();
+        assert!(lines(&errors).ends_with(only), "{}", lines(&errors));
+    }
+    let untrusted = sources().project("[providers.evil]\nbase_url = 'http://evil'\napi_key = '$(rm -rf /)'");
+    assert!(untrusted.loaded().settings.providers.is_empty());
+    let key = |text: &str| {
+        let sources = sources().env("MY_KEY", "sk-7").user(&format!("openai.api_key = '{text}'"));
+        sources.loaded().settings.providers.get("openai").and_then(|own| own.api_key.clone())
+    };
+    let cases = [
+        ("sk-1", Some(Key::literal("sk-1"))),
+        ("$MY_KEY", Some(Key::literal("sk-7"))),
+        ("${MY_KEY}", Some(Key::literal("sk-7"))),
+        ("$NOT_SET", Some(Key::Missing { variable: "NOT_SET".to_owned() })),
+        ("$( pass co )", Some(Key::Command("pass co".to_owned()))),
+        ("", None),
+    ];
+    for (text, expected) in cases {
+        assert!(key(text) == expected, "{text}");
+    }
+    for text in ["$", "$1", "$(", "$a-b"] {
+        assert!(load(&sources().user(&format!("openai.api_key = '{text}'"))).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_servers_own_variable_has_many_forms() {
+    let cases = [
+        ("localhost", "http://localhost:11434"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("10.0.0.7:8080", "http://10.0.0.7:8080"),
+        (":11500", "http://127.0.0.1:11500"),
+        ("http://h:1/", "http://h:1"),
+        ("https://h", "https://h"),
+    ];
+    for (text, expected) in cases {
+        let loaded = sources().env("OLLAMA_HOST", text).loaded();
+        let own = loaded.settings.providers.get("ollama").and_then(|own| own.base_url.clone());
+        assert_eq!(own.as_deref(), Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn thinking_is_a_level_or_a_number() {
+    for (text, expected) in [("high", Thinking::High), ("4096", Thinking::Tokens(4_096))] {
+        assert_eq!(sources().env("CO_THINKING", text).loaded().settings.thinking, expected);
+    }
+    assert_eq!(sources().user("thinking = 2000").loaded().settings.thinking, Thinking::Tokens(2_000));
+}
+
+#[test]
 fn the_table_is_sound() {
     let names: Vec<&str> = SETTINGS.iter().flat_map(SettingRow::names).collect();
     let env: Vec<&str> = SETTINGS.iter().flat_map(|row| row.env.iter().copied()).collect();
@@ -577,7 +698,10 @@ fn secrets_are_never_shown() {
     assert!(!told.contains("hunter2"), "{told}");
     assert_eq!(effect(&loaded, "api_key"), "set (hidden) /home/u/.config/co/config.toml:1");
     assert_eq!(effect(&loaded, "openai.api_key"), "set (hidden) environment OPENAI_API_KEY");
-    assert_eq!(loaded.settings.endpoint.api_key.as_ref().map(Secret::expose), Some("hunter2"));
+    assert_eq!(
+        loaded.settings.endpoint.api_key.as_ref().and_then(Key::secret).map(Secret::expose),
+        Some("hunter2")
+    );
 }
 
 #[test]

@@ -3,11 +3,13 @@
 //! No field is read from anywhere here; the rows of the settings table write them. A key never has a `Debug` form, so
 //! neither has what holds one.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::models::ModelOverride;
+use super::providers::ProviderSettings;
 use super::settings::{SETTINGS, Status};
 use super::value::{self, TableEntry};
 use crate::message::Usd;
@@ -19,20 +21,29 @@ pub struct Settings {
     pub model: Option<String>,
     /// As `model`; it answers where the model was given up.
     pub fallback_model: Option<String>,
-    pub provider: ProviderChoice,
+    /// The name of a preset or of a section below; `None`: the first that is ready.
+    pub provider: Option<String>,
     /// Address and key for the chosen provider, whichever it is; they win over the provider's own.
     pub endpoint: Endpoint,
-    pub openai: Endpoint,
-    pub anthropic: Endpoint,
+    /// What is set for one service each, by its name.
+    pub providers: BTreeMap<String, ProviderSettings>,
     /// Whether to look for a model server on this machine when no key is known.
     pub discover_local: bool,
     /// What the person says of models.
     pub models: Vec<ModelOverride>,
+    /// Whether a start without any provider offers to set one up.
+    pub welcome: bool,
     /// Tokens per reply. `None`: what the wire format and the model make of it.
     pub max_output_tokens: Option<u32>,
     /// The window that history is trimmed to. `None`: the model's own where it is known.
     pub context_tokens: Option<u32>,
     pub thinking: Thinking,
+    /// `None`: the provider's own.
+    pub temperature: Option<f32>,
+    /// As `temperature`.
+    pub top_p: Option<f32>,
+    /// Whether a model may ask for several tools at once.
+    pub parallel_calls: bool,
     pub theme: ThemeChoice,
     /// Whether thinking is shown.
     pub verbose: bool,
@@ -74,7 +85,36 @@ pub struct Settings {
 pub struct Endpoint {
     /// `http://` or `https://`, without a slash at its end.
     pub base_url: Option<String>,
-    pub api_key: Option<Secret>,
+    pub api_key: Option<Key>,
+}
+
+/// A key as it was set. Without `Debug`, as it may be the key itself.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Key {
+    Literal(Secret),
+    /// `$NAME`, and there is no such variable.
+    Missing {
+        variable: String,
+    },
+    /// `$(command)` of the user's own file: the key is what it prints. It is run when the key is first needed.
+    Command(String),
+}
+
+impl Key {
+    /// A key as text.
+    #[must_use]
+    pub fn literal(text: &str) -> Self {
+        Self::Literal(Secret::new(text.to_owned()))
+    }
+
+    /// The key itself, where it is known without running anything.
+    #[must_use]
+    pub fn secret(&self) -> Option<&Secret> {
+        match self {
+            Self::Literal(secret) => Some(secret),
+            Self::Missing { .. } | Self::Command(_) => None,
+        }
+    }
 }
 
 /// Amounts of tokens and money at which the next request becomes a question. `None`: no cap.
@@ -145,21 +185,42 @@ macro_rules! make_choice {
 pub(super) use make_choice as choice;
 
 choice! {
-    /// Which provider to use.
-    ProviderChoice {
-        /// The first that is ready: a key in the environment, a server on this machine, else offline.
-        Auto = "auto",
-        Offline = "offline",
-        OpenAi = "openai",
+    /// What a service speaks.
+    WireName {
         Anthropic = "anthropic",
-        /// Any server that speaks OpenAI Chat Completions; needs `base_url`.
-        OpenAiCompatible = "openai-compatible",
+        Chat = "chat",
+        Responses = "responses",
+        Gemini = "gemini",
+        Ollama = "ollama",
     }
 }
 
-choice! {
-    /// How much a model may think before it answers.
-    Thinking { Off = "off", Low = "low", Medium = "medium", High = "high", }
+/// How much a model may think before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Thinking {
+    Off,
+    Low,
+    Medium,
+    High,
+    /// So many tokens.
+    Tokens(u32),
+}
+
+impl Thinking {
+    /// The levels as they are written.
+    pub const NAMES: &'static [&'static str] = &["off", "low", "medium", "high"];
+
+    /// The level of that name, if there is one.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "off" => Some(Self::Off),
+            "low" => Some(Self::Low),
+            "medium" => Some(Self::Medium),
+            "high" => Some(Self::High),
+            _ => None,
+        }
+    }
 }
 
 choice! {
@@ -183,20 +244,49 @@ choice! {
 }
 
 impl Settings {
+    /// What is set for the service of that name, to be changed.
+    pub fn own(&mut self, name: &str) -> &mut ProviderSettings {
+        self.providers.entry(name.to_owned()).or_default()
+    }
+
+    /// Writes the key of a service's own setting; unset, the section's stays.
+    pub(super) fn set_key(&mut self, name: &str, value: value::Value) {
+        if let Some(key) = value.key() {
+            self.own(name).api_key = Some(key);
+        }
+    }
+
+    /// The same for its address.
+    pub(super) fn set_address(&mut self, name: &str, value: value::Value) {
+        if let Some(url) = value.text() {
+            self.own(name).base_url = Some(url);
+        }
+    }
+
+    /// The same for its model.
+    pub(super) fn set_model(&mut self, name: &str, value: value::Value) {
+        if let Some(model) = value.text() {
+            self.own(name).model = Some(model);
+        }
+    }
+
     /// Fields without a meaning, for the rows to write over.
     pub(super) fn unwritten() -> Self {
         Self {
             model: None,
             fallback_model: None,
-            provider: ProviderChoice::Auto,
+            provider: None,
             endpoint: Endpoint::default(),
-            openai: Endpoint::default(),
-            anthropic: Endpoint::default(),
+            providers: BTreeMap::new(),
             discover_local: false,
             models: Vec::new(),
+            welcome: false,
             max_output_tokens: None,
             context_tokens: None,
             thinking: Thinking::Off,
+            temperature: None,
+            top_p: None,
+            parallel_calls: true,
             theme: ThemeChoice::Auto,
             verbose: false,
             keys: Vec::new(),

@@ -8,8 +8,9 @@ use std::time::Duration;
 use toml_edit::Item;
 
 use super::problem::{Source, Wrong};
+use super::providers::ProviderEntry;
 use super::settings::{Kind, SettingRow};
-use super::typed::Secret;
+use super::typed::{Key, Secret};
 use crate::message::Usd;
 use crate::stdx::secrecy::shown_address;
 use crate::stdx::text;
@@ -26,9 +27,10 @@ pub enum Value {
     List(Vec<String>),
     Path(PathBuf),
     Paths(Vec<PathBuf>),
-    Secret(Secret),
+    Secret(Key),
     Table(Vec<TableEntry>),
     Records(Vec<RecordEntry>),
+    Providers(Vec<ProviderEntry>),
 }
 
 /// One field of one named section.
@@ -81,6 +83,7 @@ pub(super) fn default_of(row: &SettingRow) -> Value {
         "" if matches!(row.kind, Kind::PathList) => Value::Paths(Vec::new()),
         "" if matches!(row.kind, Kind::Table) => Value::Table(Vec::new()),
         "" if matches!(row.kind, Kind::Records(_)) => Value::Records(Vec::new()),
+        "" if matches!(row.kind, Kind::Providers) => Value::Providers(Vec::new()),
         "" => Value::Unset,
         text => {
             check(row.kind, from_text(row.kind, text), None).expect("a row's default is a value of its kind")
@@ -93,6 +96,7 @@ pub(super) fn from_text(kind: Kind, text: &str) -> Raw {
     let as_is = || Raw::Text(text.to_owned());
     match kind {
         Kind::Integer { .. } => text.trim().parse().map_or_else(|_| as_is(), Raw::Integer),
+        Kind::Level { .. } => text.trim().parse().map_or_else(|_| as_is(), Raw::Integer),
         Kind::Number { .. } => text.trim().parse().map_or_else(|_| as_is(), Raw::Number),
         Kind::Bool => match text.trim().to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" | "on" => Raw::Bool(true),
@@ -105,11 +109,13 @@ pub(super) fn from_text(kind: Kind, text: &str) -> Raw {
         }
         Kind::Text
         | Kind::Url
+        | Kind::Host { .. }
         | Kind::Choice { .. }
         | Kind::Path
         | Kind::Secret
         | Kind::Table
-        | Kind::Records(_) => as_is(),
+        | Kind::Records(_)
+        | Kind::Providers => as_is(),
     }
 }
 
@@ -151,13 +157,25 @@ pub(super) fn texts(raw: Raw) -> Result<Vec<String>, Wrong> {
 
 /// The value, if it is one of that kind. `home` is what `~/` stands for.
 pub(super) fn check(kind: Kind, raw: Raw, home: Option<&Path>) -> Result<Value, Wrong> {
+    check_from(kind, raw, home, &Source::Default)
+}
+
+/// The same for a value from there: only the user's own file may name a command to run.
+pub(super) fn check_from(kind: Kind, raw: Raw, home: Option<&Path>, source: &Source) -> Result<Value, Wrong> {
     match (kind, raw) {
-        (Kind::Text | Kind::Url | Kind::Path | Kind::Secret, Raw::Text(text)) if text.trim().is_empty() => {
+        (Kind::Text | Kind::Url | Kind::Host { .. } | Kind::Path | Kind::Secret, Raw::Text(text))
+            if text.trim().is_empty() =>
+        {
             Ok(Value::Unset)
         }
         (Kind::Text, Raw::Text(text)) => Ok(Value::Text(text)),
         (Kind::Url, Raw::Text(text)) => url(text),
-        (Kind::Secret, Raw::Text(text)) => secret(&text),
+        (Kind::Host { port }, Raw::Text(text)) => host(&text, port),
+        (Kind::Secret, Raw::Text(text)) => secret(&text, source),
+        (Kind::Level { names, .. }, Raw::Text(text)) => choice(text, names, kind),
+        (Kind::Level { min, max, .. }, Raw::Integer(number)) if (min..=max).contains(&number) => {
+            Ok(Value::Integer(number))
+        }
         (Kind::Path, Raw::Text(text)) => path(text, kind, home).map(Value::Path),
         (Kind::PathList, Raw::List(texts)) => {
             texts.into_iter().map(|text| path(text, kind, home)).collect::<Result<_, _>>().map(Value::Paths)
@@ -171,7 +189,9 @@ pub(super) fn check(kind: Kind, raw: Raw, home: Option<&Path>) -> Result<Value, 
             Ok(Value::Number(number))
         }
         #[expect(clippy::cast_precision_loss, reason = "compared with small bounds")]
-        (Kind::Number { .. }, Raw::Integer(number)) => check(kind, Raw::Number(number as f64), home),
+        (Kind::Number { .. }, Raw::Integer(number)) => {
+            check_from(kind, Raw::Number(number as f64), home, source)
+        }
         (Kind::Choice { names, .. }, Raw::Text(text)) => choice(text, names, kind),
         (_, raw) => Err(wrong(kind, &raw)),
     }
@@ -183,6 +203,11 @@ fn choice(text: String, names: &'static [&'static str], kind: Kind) -> Result<Va
         Some(name) => Ok(Value::Text((*name).to_owned())),
         None => Err(wrong(kind, &Raw::Text(text))),
     }
+}
+
+/// An address that a person typed, as the settings would have it.
+pub fn checked_url(text: &str) -> Result<String, Wrong> {
+    url(text.to_owned()).map(|url| url.text().unwrap_or_default())
 }
 
 fn url(text: String) -> Result<Value, Wrong> {
@@ -204,14 +229,38 @@ fn url(text: String) -> Result<Value, Wrong> {
     }
 }
 
-fn secret(text: &str) -> Result<Value, Wrong> {
+/// An address as a server's own variable has it: `host`, `host:port`, or a whole URL. The address that a server listens
+/// on for everybody is reached as this machine.
+fn host(text: &str, port: u16) -> Result<Value, Wrong> {
+    let text = text.trim();
+    if text.contains("://") {
+        return url(text.replace("://0.0.0.0", "://127.0.0.1"));
+    }
+    let text = text.trim_end_matches('/');
+    let has_port = text.rsplit_once(':').is_some_and(|(_, end)| end.parse::<u16>().is_ok());
+    let text = if has_port { text.to_owned() } else { format!("{text}:{port}") };
+    let text = if text.starts_with(':') { format!("127.0.0.1{text}") } else { text };
+    url(format!("http://{}", text.replacen("0.0.0.0", "127.0.0.1", 1)))
+}
+
+/// A key: itself, `$NAME`, `${NAME}`, or `$(command)` where the user's own file says it.
+fn secret(text: &str, source: &Source) -> Result<Value, Wrong> {
     let key = text.trim();
-    if key.starts_with("$(") {
-        return Err(Wrong {
-            got: "a command".to_owned(),
-            expected: expected(Kind::Secret),
-            advice: Some("commands that give a key come later, use the environment meanwhile".to_owned()),
-        });
+    if let Some(command) = key.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')) {
+        return match source {
+            Source::UserFile { .. } if !command.trim().is_empty() => {
+                Ok(Value::Secret(Key::Command(command.trim().to_owned())))
+            }
+            Source::UserFile { .. }
+            | Source::Default
+            | Source::ProjectFile { .. }
+            | Source::Environment { .. }
+            | Source::Flag { .. } => Err(Wrong {
+                got: "a command".to_owned(),
+                expected: expected(Kind::Secret),
+                advice: Some("commands that give a key count in your own settings file only".to_owned()),
+            }),
+        };
     }
     if key.contains(|c: char| c.is_control() || c.is_whitespace()) {
         return Err(Wrong {
@@ -220,7 +269,22 @@ fn secret(text: &str) -> Result<Value, Wrong> {
             advice: None,
         });
     }
-    Ok(Value::Secret(Secret::new(key.to_owned())))
+    let named =
+        key.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| key.strip_prefix('$'));
+    match named {
+        Some(name) if is_variable(name) => Ok(Value::Secret(Key::Missing { variable: name.to_owned() })),
+        Some(_) => Err(Wrong {
+            got: "a text that begins with `$`".to_owned(),
+            expected: expected(Kind::Secret),
+            advice: Some("write `$NAME` for an environment variable".to_owned()),
+        }),
+        None => Ok(Value::Secret(Key::Literal(Secret::new(key.to_owned())))),
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    plain && name.chars().next().is_some_and(|c| !c.is_ascii_digit())
 }
 
 fn path(text: String, kind: Kind, home: Option<&Path>) -> Result<PathBuf, Wrong> {
@@ -250,7 +314,7 @@ fn wrong(kind: Kind, raw: &Raw) -> Wrong {
 }
 
 /// A found value in words, short and harmless.
-fn words(raw: &Raw) -> String {
+pub(super) fn words(raw: &Raw) -> String {
     match raw {
         Raw::Text(text) if text.is_empty() => "empty".to_owned(),
         Raw::Text(text) => format!("\"{}\"", text::truncate(&text::sanitize_line(text), 60)),
@@ -268,6 +332,10 @@ fn expected(kind: Kind) -> String {
     match kind {
         Kind::Text => "a text".to_owned(),
         Kind::Url => "an address that begins with http:// or https://".to_owned(),
+        Kind::Host { port } => format!("a host, `host:{port}`, or an address that begins with http://"),
+        Kind::Level { names, min, max } => {
+            format!("one of {}, or a number of tokens from {min} to {max}", names.join(", "))
+        }
         Kind::Integer { min, max } => format!("a whole number from {min} to {max}"),
         Kind::Number { min, max } => format!("a number from {min} to {max}"),
         Kind::Bool => "true or false".to_owned(),
@@ -275,9 +343,10 @@ fn expected(kind: Kind) -> String {
         Kind::List => "a list of texts".to_owned(),
         Kind::Path => "an absolute path, or one that begins with ~/".to_owned(),
         Kind::PathList => "a list of absolute paths, or of such that begin with ~/".to_owned(),
-        Kind::Secret => "the key itself as a text without white space".to_owned(),
+        Kind::Secret => "the key itself as a text without white space, `$NAME` or `$(command)`".to_owned(),
         Kind::Table => "a section".to_owned(),
         Kind::Records(_) => "a section of named sections".to_owned(),
+        Kind::Providers => "a section with a section for each service".to_owned(),
     }
 }
 
@@ -288,8 +357,9 @@ fn advice(kind: Kind, raw: &Raw) -> Option<String> {
             if let Some(choice) = later.iter().find(|choice| choice.name == wanted) {
                 return Some(format!("`{}` comes later: {}", choice.name, choice.meanwhile));
             }
-            text::nearest(&wanted, names.iter().copied()).map(|name| format!("did you mean `{name}`?"))
+            meant(&wanted, names)
         }
+        (Kind::Level { names, .. }, Raw::Text(text)) => meant(&text.trim().to_ascii_lowercase(), names),
         (Kind::Integer { .. } | Kind::Number { .. }, Raw::Text(text))
             if text.trim().parse::<f64>().is_ok() =>
         {
@@ -301,6 +371,10 @@ fn advice(kind: Kind, raw: &Raw) -> Option<String> {
         (Kind::List | Kind::PathList, Raw::Text(_)) => Some("put it in brackets: [\"…\"]".to_owned()),
         _ => None,
     }
+}
+
+fn meant(wanted: &str, names: &[&str]) -> Option<String> {
+    text::nearest(wanted, names.iter().copied()).map(|name| format!("did you mean `{name}`?"))
 }
 
 /// What the rows' setters take. The loader gives a setter only values of its row's kind, and a test sets every row;
@@ -315,12 +389,22 @@ impl Value {
         }
     }
 
-    pub(super) fn secret(self) -> Option<Secret> {
+    pub(super) fn key(self) -> Option<Key> {
         match self {
-            Value::Secret(secret) => Some(secret),
+            Value::Secret(key) => Some(key),
             Value::Unset => None,
             other => other.mismatch("a secret"),
         }
+    }
+
+    /// A secret that no command gives. One that is named and not there is kept as what nobody can use, so that whoever
+    /// needs it says so.
+    pub(super) fn secret(self) -> Option<Secret> {
+        self.key().map(|key| match key {
+            Key::Literal(secret) => secret,
+            Key::Missing { variable } => Secret::new(format!("${variable} is not set")),
+            Key::Command(_) => Secret::new("a command does not give it".to_owned()),
+        })
     }
 
     pub(super) fn path(self) -> Option<PathBuf> {
@@ -359,10 +443,36 @@ impl Value {
         }
     }
 
+    pub(super) fn providers(self) -> Vec<ProviderEntry> {
+        match self {
+            Value::Providers(entries) => entries,
+            other => other.mismatch("sections of services"),
+        }
+    }
+
+    /// A level by its name, or a number.
+    pub(super) fn level<T>(self, named: fn(&str) -> Option<T>, counted: fn(u32) -> T) -> T {
+        match self {
+            Value::Integer(number) => {
+                counted(u32::try_from(number).expect("a row's bounds fit the type of its field"))
+            }
+            other => other.choice(named),
+        }
+    }
+
     pub(super) fn number(&self) -> f64 {
         match self {
             Value::Number(number) => *number,
             other => other.clone().mismatch("a number"),
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a sampling setting needs no more digits")]
+    pub(super) fn optional_number(self) -> Option<f32> {
+        match self {
+            Value::Number(number) => Some(number as f32),
+            Value::Unset => None,
+            other => other.mismatch("a number"),
         }
     }
 

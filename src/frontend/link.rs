@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use crate::agent::port::{Event, Op};
 use crate::approval::{Request, Standing};
-pub use crate::command::Tone;
+pub use crate::command::{ModelLine, Tone};
+use crate::config::Secret;
 use crate::history::SessionId;
 use crate::message::{Message, Usd};
 use crate::tool::ToolSpec;
@@ -33,6 +34,14 @@ pub enum Ask {
     /// Go on in another session; the one at hand is saved and left. [`Notice::Entered`] follows where that can be
     /// done, words where it cannot.
     Open { session: SessionId },
+    /// Try a service with what was entered, and keep its key if it works; answered with [`Notice::LoginTried`].
+    Login { service: String, base_url: Option<String>, key: Option<TypedKey> },
+    /// Do not offer by yourself to set up a service again.
+    SkipLogin,
+    /// Let this model answer from the next request on.
+    SwitchModel { name: String },
+    /// The same, from the next start on too.
+    KeepModel { name: String },
     /// Stop the running `!cmd`.
     StopShell,
     /// The face is closing; the owner ends what runs, saves, and answers with [`Notice::Goodbye`].
@@ -85,6 +94,21 @@ pub enum Notice {
     /// The person wants to pick one of the sessions just told; `query` is what to look for first.
     PickSession {
         query: String,
+    },
+    /// The person may set up one of these services.
+    PickService {
+        services: Vec<ServiceLine>,
+        why: LoginWhy,
+    },
+    /// What became of a try: the models it offers, or why it does not work.
+    LoginTried {
+        service: String,
+        outcome: Result<Vec<ModelLine>, String>,
+    },
+    /// The person wants to pick one of these models; the text says the same for faces without lists.
+    PickModel {
+        models: Vec<ModelLine>,
+        text: String,
     },
     /// The last messages of a session, long texts shortened; none for one that cannot be read.
     Preview {
@@ -146,6 +170,55 @@ pub struct EarlierLine {
     pub text: String,
     /// Whether it was entered in this folder.
     pub here: bool,
+}
+
+/// A key on its way from the person to the owner. Its `Debug` form says nothing.
+#[derive(Clone, PartialEq)]
+pub struct TypedKey(Secret);
+
+impl TypedKey {
+    pub fn new(text: String) -> Self {
+        Self(Secret::new(text))
+    }
+
+    pub fn secret(&self) -> &Secret {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for TypedKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TypedKey(…)")
+    }
+}
+
+/// A service that can be set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceLine {
+    /// As it is typed and stored.
+    pub name: String,
+    pub title: String,
+    pub address: LoginNeed,
+    pub key: LoginNeed,
+    /// What there is to say of it.
+    pub note: String,
+}
+
+/// Whether the person has to enter something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginNeed {
+    Needed,
+    /// It may be left empty.
+    Optional,
+    Known,
+}
+
+/// Why services are offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginWhy {
+    /// None is known, and the person was not asked before.
+    First,
+    Asked,
 }
 
 /// One session, for the list of them.

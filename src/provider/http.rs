@@ -36,7 +36,6 @@ use self::secrets::Secrets;
 use self::trouble::Place;
 use super::{ErrorClass, HttpRequest, ModelRequest, Provider, ProviderError, StreamEvent, WireCodec};
 use crate::stdx::clock::Clock;
-use crate::stdx::secrecy::names_a_secret;
 
 /// Where a model service is and how it is spoken to.
 #[derive(Clone)]
@@ -48,8 +47,8 @@ pub struct Endpoint {
     /// `None` where the service wants none (a local server).
     pub key: Option<ApiKey>,
     pub key_header: KeyHeader,
-    /// Sent with every request beside the key; they win over a codec's own.
-    pub headers: Vec<(String, String)>,
+    /// Sent with every request beside the key; they win over a codec's own, and their values are as secret as keys.
+    pub headers: Vec<(String, ApiKey)>,
     pub network: Network,
     pub timeouts: Timeouts,
 }
@@ -158,16 +157,21 @@ impl Route {
     }
 }
 
-/// The person's headers as they are sent; secret ones are marked, so that no library shows them.
-fn own_headers(headers: &[(String, String)]) -> Result<HeaderMap, SetupError> {
+/// The person's headers as they are sent; they are marked as secret, so that no library shows them.
+fn own_headers(headers: &[(String, ApiKey)]) -> Result<HeaderMap, SetupError> {
     let mut own = HeaderMap::new();
     for (name, value) in headers {
-        let pair = HeaderName::try_from(name.trim()).ok().zip(HeaderValue::try_from(value.trim()).ok());
-        let (key, mut value) = pair.ok_or_else(|| SetupError::Header { name: name.clone() })?;
-        value.set_sensitive(names_a_secret(name));
+        let pair = HeaderName::try_from(name.trim()).ok().zip(value.value());
+        let (key, value) = pair.ok_or_else(|| SetupError::Header { name: name.clone() })?;
         own.insert(key, value);
     }
     Ok(own)
+}
+
+/// Whether a key sent there could be read on the way: plain HTTP to another machine.
+#[must_use]
+pub fn is_unencrypted(url: &str) -> bool {
+    address::base(url).is_ok_and(|url| url.scheme() == "http" && !address::is_loopback(&url))
 }
 
 /// All that this endpoint's requests hold and no error may repeat.
@@ -176,10 +180,8 @@ fn secrets(endpoint: &Endpoint, via: Option<&Via>) -> Secrets {
     if let Some(key) = &endpoint.key {
         key.hide_with(&mut secrets);
     }
-    for (_, value) in endpoint.headers.iter().filter(|(name, _)| names_a_secret(name)) {
-        secrets.add(value.trim());
-        // `Bearer …`: the word before it is none.
-        secrets.add(value.trim().rsplit(' ').next().unwrap_or_default());
+    for (_, value) in &endpoint.headers {
+        value.hide_with(&mut secrets);
     }
     secrets.add_address(&endpoint.base_url);
     for secret in endpoint.network.secrets() {

@@ -97,6 +97,24 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// As [`write_atomic`], but what is there afterwards is always a file that only the owner may read (0600), from its first
+/// byte on; a symbolic link is replaced.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) | None => Path::new("."),
+    };
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".co-")
+        .suffix(".tmp")
+        .permissions(Permissions::from_mode(0o600))
+        .tempfile_in(folder)?;
+    temporary.write_all(bytes)?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(path).map_err(|failed| failed.error)?;
+    File::open(folder)?.sync_all()
+}
+
 /// A short name for some content: the first half of its SHA-256, as 32 hexadecimal digits. Equal names mean equal
 /// content.
 #[must_use]

@@ -107,6 +107,11 @@ impl Store {
         &self.inner.data
     }
 
+    /// One more secret that is never written, from the next write on; those shorter than 8 bytes are ignored.
+    pub fn conceal(&self, secret: &str) {
+        self.inner.redactor.add(secret.to_owned());
+    }
+
     /// The clock that stamps what is stored.
     pub fn clock(&self) -> &dyn Clock {
         &*self.inner.clock

@@ -4,6 +4,8 @@
 //! in two shows in neither half, and is caught in the whole reply. What runs is not touched, so a call that was
 //! approved, stored and resumed in another process carries the mark in place of the secret.
 
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -18,7 +20,7 @@ const SHORTEST: usize = 8;
 
 /// The secrets of this process. Has no `Debug`, so that they reach no log by accident.
 pub(super) struct Redactor {
-    secrets: Vec<Secret>,
+    secrets: RwLock<Vec<Secret>>,
 }
 
 struct Secret {
@@ -30,23 +32,31 @@ struct Secret {
 impl Redactor {
     /// Secrets shorter than 8 bytes are left out.
     pub(super) fn new(secrets: Vec<String>) -> Self {
-        let mut secrets: Vec<Secret> = secrets
-            .into_iter()
-            .filter(|plain| plain.len() >= SHORTEST)
-            .map(|plain| {
-                let quoted = Value::String(plain.clone()).to_string();
-                let escaped = quoted.trim_start_matches('"').trim_end_matches('"').to_owned();
-                Secret { plain, escaped }
-            })
-            .collect();
+        let redactor = Self { secrets: RwLock::default() };
+        secrets.into_iter().for_each(|plain| redactor.add(plain));
+        redactor
+    }
+
+    /// One more, from the next value on.
+    pub(super) fn add(&self, plain: String) {
+        let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
+        if plain.len() < SHORTEST || secrets.iter().any(|known| known.plain == plain) {
+            return;
+        }
+        let quoted = Value::String(plain.clone()).to_string();
+        let escaped = quoted.trim_start_matches('"').trim_end_matches('"').to_owned();
+        secrets.push(Secret { plain, escaped });
         // The longest first: a secret that begins with another one must not leave its tail behind.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.plain.len()));
-        Self { secrets }
+    }
+
+    fn known(&self) -> RwLockReadGuard<'_, Vec<Secret>> {
+        self.secrets.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn text(&self, text: &str) -> String {
         let mut out = text.to_owned();
-        for secret in &self.secrets {
+        for secret in self.known().iter() {
             if out.contains(&secret.plain) {
                 out = out.replace(&secret.plain, MARK);
             }
@@ -58,7 +68,7 @@ impl Redactor {
     /// no secret even where somebody chose it as one: then the value could not be read back, and it stays.
     pub(super) fn json<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<String, StoreError> {
         let json = to_json(value)?;
-        if !self.secrets.iter().any(|secret| json.contains(&secret.escaped)) {
+        if !self.known().iter().any(|secret| json.contains(&secret.escaped)) {
             return Ok(json);
         }
         let mut tree = serde_json::to_value(value).map_err(|error| unstorable(&error))?;

@@ -18,6 +18,7 @@ pub mod help;
 pub mod hunks;
 pub mod line;
 pub mod link;
+pub mod login;
 pub mod markdown;
 pub mod pick;
 pub mod selection;

@@ -13,6 +13,7 @@ use super::composer::Composer;
 use super::find::Find;
 use super::help::Help;
 use super::keys::{Action, Context, Keymap};
+use super::login::Login;
 use super::markdown::Languages;
 use super::msg::{Alert, MouseMode, Window};
 use super::pick::Pick;
@@ -154,6 +155,8 @@ pub struct Code {
 pub enum Overlay {
     None,
     Pick(Box<Pick>),
+    /// A service that is being set up.
+    Login(Box<Login>),
     /// The list of keys.
     Help(Help),
 }

@@ -9,7 +9,7 @@ use super::cells::{Cell, Look};
 use super::composer::Editor;
 use super::fuzzy::{Like, Query};
 use super::line::Line;
-use crate::frontend::link::{EarlierLine, SessionLine};
+use crate::frontend::link::{EarlierLine, LoginWhy, ModelLine, ServiceLine, SessionLine};
 use crate::history::SessionId;
 
 /// Bytes of an entry that are matched.
@@ -26,6 +26,18 @@ pub struct Pick {
     /// Which of `found`.
     pub chosen: usize,
     pub wait: Wait,
+    /// Why what was chosen before did not work.
+    pub trouble: Option<String>,
+}
+
+/// What a model is picked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Purpose {
+    Switch,
+    /// This service was set up just now: the model answers from now on, and one can be typed too.
+    Keep {
+        service: String,
+    },
 }
 
 /// What is listed.
@@ -34,7 +46,19 @@ pub enum List {
     /// Lines entered before, the newest first.
     Earlier(Vec<EarlierLine>),
     /// Sessions, the latest first.
-    Sessions { sessions: Vec<SessionLine>, preview: Box<Preview> },
+    Sessions {
+        sessions: Vec<SessionLine>,
+        preview: Box<Preview>,
+    },
+    /// Services that can be set up.
+    Services {
+        services: Vec<ServiceLine>,
+        why: LoginWhy,
+    },
+    Models {
+        models: Vec<ModelLine>,
+        purpose: Purpose,
+    },
 }
 
 /// What of the list is shown.
@@ -114,8 +138,25 @@ impl Pick {
         pick
     }
 
+    /// Services that can be set up.
+    pub fn services(services: Vec<ServiceLine>, why: LoginWhy) -> Self {
+        let mut pick = Self::of(List::Services { services, why }, Wait::Nothing);
+        pick.filter();
+        pick
+    }
+
+    /// Models; the one in use is chosen first.
+    pub fn models(models: Vec<ModelLine>, purpose: Purpose) -> Self {
+        let current = models.iter().position(|line| line.current).unwrap_or_default();
+        let mut pick = Self::of(List::Models { models, purpose }, Wait::Nothing);
+        pick.filter();
+        pick.chosen = current;
+        pick
+    }
+
     fn of(list: List, wait: Wait) -> Self {
-        Self { list, query: Editor::default(), scope: Scope::All, found: Vec::new(), chosen: 0, wait }
+        let query = Editor::default();
+        Self { list, query, scope: Scope::All, found: Vec::new(), chosen: 0, wait, trouble: None }
     }
 
     /// The owner told what was entered in all sessions. What only this process knows of comes first.
@@ -151,6 +192,14 @@ impl Pick {
                 found.retain(|at| here(sessions[*at].here));
                 found
             }
+            List::Services { services, .. } => {
+                let words: Vec<String> =
+                    services.iter().map(|one| format!("{} {}", one.title, one.name)).collect();
+                Query::new(&query, Like::Name).best(words.iter().map(String::as_str))
+            }
+            List::Models { models, .. } => {
+                Query::new(&query, Like::Name).best(models.iter().map(|line| line.name.as_str()))
+            }
         };
         self.chosen = before.and_then(|at| self.found.iter().position(|found| *found == at)).unwrap_or(0);
     }
@@ -171,6 +220,10 @@ impl Pick {
     }
 
     pub fn turn_scope(&mut self) {
+        match self.list {
+            List::Earlier(_) | List::Sessions { .. } => {}
+            List::Services { .. } | List::Models { .. } => return,
+        }
         self.scope = match self.scope {
             Scope::All => Scope::Here,
             Scope::Here => Scope::All,
@@ -182,7 +235,23 @@ impl Pick {
     pub fn line(&self) -> Option<&EarlierLine> {
         match &self.list {
             List::Earlier(lines) => self.found.get(self.chosen).and_then(|at| lines.get(*at)),
-            List::Sessions { .. } => None,
+            List::Sessions { .. } | List::Services { .. } | List::Models { .. } => None,
+        }
+    }
+
+    /// The chosen service, where services are listed.
+    pub fn service(&self) -> Option<&ServiceLine> {
+        match &self.list {
+            List::Services { services, .. } => self.found.get(self.chosen).and_then(|at| services.get(*at)),
+            List::Earlier(_) | List::Sessions { .. } | List::Models { .. } => None,
+        }
+    }
+
+    /// The chosen model, where models are listed.
+    pub fn model(&self) -> Option<&ModelLine> {
+        match &self.list {
+            List::Models { models, .. } => self.found.get(self.chosen).and_then(|at| models.get(*at)),
+            List::Earlier(_) | List::Sessions { .. } | List::Services { .. } => None,
         }
     }
 
@@ -190,7 +259,7 @@ impl Pick {
     pub fn session(&self) -> Option<&SessionLine> {
         match &self.list {
             List::Sessions { sessions, .. } => self.found.get(self.chosen).and_then(|at| sessions.get(*at)),
-            List::Earlier(_) => None,
+            List::Earlier(_) | List::Services { .. } | List::Models { .. } => None,
         }
     }
 
@@ -199,6 +268,8 @@ impl Pick {
         match &self.list {
             List::Earlier(lines) => lines.len(),
             List::Sessions { sessions, .. } => sessions.len(),
+            List::Services { services, .. } => services.len(),
+            List::Models { models, .. } => models.len(),
         }
     }
 }

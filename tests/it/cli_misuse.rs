@@ -170,15 +170,15 @@ fn providers_that_lack_something_say_what() {
     for (args, err) in [
         (
             ["--set", "provider=anthropic", "-p", "hi"],
-            "co: error: anthropic needs a key: set ANTHROPIC_API_KEY in the environment, or `api_key` in your settings\n",
+            "co: error: anthropic needs a key: `co auth add anthropic` keeps one, or set ANTHROPIC_API_KEY in the environment\n",
         ),
         (
             ["--set", "provider=openai-compatible", "-p", "hi"],
-            "co: error: openai-compatible needs `base_url`, e.g. --set base_url=http://localhost:8000/v1\n",
+            "co: error: openai-compatible needs its address, e.g. --set base_url=http://localhost:8000/v1, or `base_url` in a section [providers.openai-compatible] of your settings\n",
         ),
         (
             ["--set", "base_url=http://127.0.0.1:9/v1", "-p", "hi"],
-            "co: error: openai-compatible needs a model's name: --model openai-compatible/NAME\n",
+            "co: error: openai-compatible needs a model's name: --model openai-compatible/NAME; `co models openai-compatible` lists them\n",
         ),
         (
             ["--set", "api_key=abcdefgh", "-p", "hi"],

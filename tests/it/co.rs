@@ -45,7 +45,12 @@ impl Co {
         }
         let path = std::env::var("PATH").unwrap();
         let home = dir.path().canonicalize().unwrap().join("home").display().to_string();
-        let env = [("PATH", path.as_str()), ("HOME", home.as_str()), ("CO_DISCOVER_LOCAL", "false")];
+        let env = [
+            ("PATH", path.as_str()),
+            ("HOME", home.as_str()),
+            ("CO_DISCOVER_LOCAL", "false"),
+            ("CO_WELCOME", "false"),
+        ];
         let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         Self { dir, env }
     }
@@ -168,7 +173,8 @@ impl Service {
         Self::serving(script, vec![Page { path: path.to_owned(), status: 200, body: body.to_owned() }])
     }
 
-    fn serving(script: &str, pages: Vec<Page>) -> Self {
+    /// The same with pages of its own.
+    pub fn serving(script: &str, pages: Vec<Page>) -> Self {
         let answers = parse_replies(script).unwrap().into_iter().map(Served::Reply).collect();
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();

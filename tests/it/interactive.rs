@@ -12,7 +12,7 @@ use co::approval::{Approval, Decider, RequestId, Standing};
 use co::frontend::link::{Ask, Header, Notice, Tone, Update};
 use co::history::TurnEnd;
 use co::message::{Message, UserPart};
-use co::provider::catalog::{LOCAL_SERVERS, Probe};
+use co::provider::catalog::{OLLAMA, Probe};
 use co::stdx::clock::SystemClock;
 use co::store::{DecideOutcome, Store};
 use tokio::sync::mpsc;
@@ -220,7 +220,6 @@ fn nothing_that_is_no_prompt_reaches_a_model() {
             ("/tools", "tools"),
             ("/history", "history"),
             ("/status", "status"),
-            ("/model", "models"),
             ("/approvals", "approvals"),
             ("/stauts", "unknown command"),
             ("!", "shell"),
@@ -543,7 +542,7 @@ fn a_server_on_this_machine_is_found_named_and_used() {
     run(&service, async {
         let models = models(&co);
         assert!(models.may_discover());
-        let place = Probe { server: &LOCAL_SERVERS[0], url: service.server.url() };
+        let place = Probe { preset: &OLLAMA, url: service.server.url() };
         models.discover_at(vec![place]).await;
         let mut face = open_with(&co, Opening::New, models);
         face.header(|header| header.provider == "ollama" && header.model == "qwen3:8b").await;
@@ -552,7 +551,11 @@ fn a_server_on_this_machine_is_found_named_and_used() {
         assert_eq!(told, "This goes to Ollama (port 11434) on this machine (`ollama/qwen3:8b`).");
         assert_eq!(face.reply().await, "From here.");
         face.line("/model").await;
-        assert!(face.local().await.1.contains("`ollama/qwen3:8b` **(in use)**"));
+        let text = face.until("the models", |update| match update {
+            Update::Notice(Notice::PickModel { text, .. }) => Some(text.clone()),
+            Update::Notice(_) | Update::Event(_) => None,
+        });
+        assert!(text.await.contains("`ollama/qwen3:8b` **(in use)**"));
         face.close().await;
     });
 }

@@ -3,6 +3,7 @@
 
 mod assembled;
 mod cli_approvals;
+mod cli_auth;
 mod cli_fallback;
 mod cli_keys;
 mod cli_misuse;
@@ -19,6 +20,7 @@ mod http_spans;
 mod http_ways;
 mod hunks;
 mod interactive;
+mod interactive_login;
 mod interactive_sessions;
 mod kills;
 mod peer;
@@ -53,6 +55,7 @@ mod tui_find;
 mod tui_form;
 mod tui_keys;
 mod tui_kit;
+mod tui_login;
 mod tui_markdown;
 mod tui_panel;
 mod tui_pickers;

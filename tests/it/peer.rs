@@ -202,7 +202,7 @@ pub fn provider<W: WireCodec>(codec: W, base_url: &str, network: Network, idle: 
         base_url: base_url.to_owned(),
         key: ApiKey::new("sk-secret-of-the-test"),
         key_header: KeyHeader::Bearer,
-        headers: vec![("x-own".to_owned(), "of the person".to_owned())],
+        headers: vec![("x-own".to_owned(), ApiKey::new("of the person").expect("a value"))],
         network,
         timeouts: Timeouts { connect: Duration::from_secs(10), idle },
     };

@@ -7,7 +7,8 @@ use std::path::Path;
 /// What a table is called, what it is made from, and what makes it.
 type Table = (&'static str, &'static str, fn() -> String);
 
-const TABLES: [Table; 2] = [
+const TABLES: [Table; 3] = [
+    ("providers", "src/provider/catalog/presets.rs", co::provider::catalog::reference_table),
     ("settings", "src/config/settings.rs", co::config::reference_table),
     ("keys", "src/tui/keys", co::tui::keys::reference_table),
 ];

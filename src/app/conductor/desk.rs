@@ -12,6 +12,7 @@ use super::files::Files;
 use super::shell::{Shell, ShellEvent};
 use super::{named, view};
 use crate::agent::port::{Closed, Event, Frontend, Op};
+use crate::app::login::Entered;
 use crate::app::{App, ModelChoice, Origin};
 use crate::command::{Activity, Command, CommandEffect, Commands, Entry, Privacy, Say, code, dispatch};
 use crate::frontend::channel::{ChannelFrontend, Updates};
@@ -47,6 +48,10 @@ pub(super) struct Desk {
     /// What the face was told last; at first it waits for a word.
     told: Activity,
     pub(super) model: watch::Receiver<ModelChoice>,
+    /// The try of a service that runs.
+    pub(super) login: Option<tokio::task::JoinHandle<()>>,
+    /// Whether the search for a server, and the offer to set up a service, had their turn.
+    pub(super) welcomed: bool,
     /// The found server that the person was told of.
     told_server: Option<String>,
     spent: Arc<Mutex<Spent>>,
@@ -98,6 +103,8 @@ impl Desk {
             commands: Commands::builtin(),
             told: Activity::Running,
             model,
+            login: None,
+            welcomed: false,
             told_server: None,
             spent: Arc::default(),
         }
@@ -167,6 +174,23 @@ impl Desk {
                 self.preview(session);
                 Heard::Answered
             }
+            Ask::Login { service, base_url, key } => {
+                let key = key.map(|key| key.secret().clone());
+                self.try_service(Entered { service, base_url, key });
+                Heard::Answered
+            }
+            Ask::SkipLogin => {
+                self.skip_login();
+                Heard::Answered
+            }
+            Ask::SwitchModel { name } => {
+                self.switch(&name).await;
+                Heard::Answered
+            }
+            Ask::KeepModel { name } => {
+                self.keep_model(&name).await;
+                Heard::Answered
+            }
             Ask::StopShell => {
                 self.shell.stop();
                 Heard::Answered
@@ -223,6 +247,10 @@ impl Desk {
             }
             CommandEffect::ShowKeys(filter) => self.tell(Notice::Keys { filter }).await,
             CommandEffect::SwitchModel(name) => self.switch(&name).await,
+            CommandEffect::PickModel(text) => {
+                self.tell(Notice::PickModel { models: view.models, text }).await;
+            }
+            CommandEffect::PickService => self.offer_services().await,
             CommandEffect::PickSession { query } => {
                 self.sessions().await;
                 self.tell(Notice::PickSession { query }).await;
@@ -239,6 +267,7 @@ impl Desk {
                 self.say(Say::plain("model", text)).await;
                 let models = Arc::clone(&self.app.models);
                 tokio::spawn(async move { models.learn().await });
+                self.warn_of_model().await;
             }
             Err(error) => self.say(Say::error("model", format!("{error}."))).await,
         }
@@ -250,18 +279,6 @@ impl Desk {
             let text = format!("Found {server} on this machine: {} answers.", code(&named(choice)));
             self.say(Say::plain("model", text)).await;
         }
-    }
-
-    /// Looks for a model server on this machine, beside everything else, where nothing else was chosen, and learns what
-    /// the model in use is.
-    pub(super) fn discover(&self) {
-        let models = Arc::clone(&self.app.models);
-        tokio::spawn(async move {
-            if models.may_discover() {
-                models.discover().await;
-            }
-            models.learn().await;
-        });
     }
 
     /// The first prompt to a server that was found by itself names it.

@@ -11,6 +11,7 @@ mod files;
 mod goodbye;
 mod guest;
 mod lists;
+mod login;
 mod shell;
 mod turn;
 mod view;
@@ -48,7 +49,7 @@ pub struct Interactive {
 pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     let Interactive { world, loaded, models, opening, asks, face: updates } = run;
     let lines = async {
-        let mut warnings = advice(&world, &loaded);
+        let mut warnings = advice(&loaded);
         warnings.extend(models.fallback().err().map(|problem| format!("{problem}.")));
         let app = Arc::new(App::open(world, loaded, models).await?);
         let mut desk = Desk::new(app, updates.clone(), asks);
@@ -70,6 +71,7 @@ async fn live(desk: &mut Desk, opening: Opening, warnings: Vec<String>) -> Resul
     for warning in warnings {
         desk.say(Say { title: "settings".to_owned(), text: warning, tone: Tone::Warning }).await;
     }
+    desk.warn_of_model().await;
     loop {
         desk.enter(opened.id().clone(), opened.history().workspace().to_owned());
         let left = match opened {

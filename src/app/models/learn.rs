@@ -17,7 +17,8 @@ impl Models {
             return;
         }
         let Ok(service) = self.named(&provider) else { return };
-        let settings = &self.wiring.settings;
+        let wiring = self.wiring();
+        let settings = &wiring.settings;
         let told = offers::told(&service, &model, settings).await;
         if told == Profile::default() {
             return;
@@ -58,7 +59,7 @@ impl Models {
 mod tests {
     use super::super::Pace;
     use super::*;
-    use crate::config::{ProviderChoice, Settings};
+    use crate::config::Settings;
     use crate::provider::replay::server::{Page, Plan, ReplayServer};
     use crate::stdx::clock::SystemClock;
 
@@ -69,7 +70,7 @@ mod tests {
         let pages = vec![Page { path: "/v1/models".to_owned(), status: 200, body: body.to_owned() }];
         let server = ReplayServer::start(Plan { pages, ..Plan::default() }).await.unwrap();
         let mut settings = Settings {
-            provider: ProviderChoice::OpenAiCompatible,
+            provider: Some("openai-compatible".to_owned()),
             model: Some("qwen".to_owned()),
             max_output_tokens: Some(500),
             ..Settings::default()

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::config::Secret;
+use crate::app::KeyFile;
+use crate::app::services::Target;
+use crate::config::{Key, WireName};
+use crate::provider::catalog::PRESETS;
 use crate::stdx::clock::SystemClock;
 
 fn models(change: impl FnOnce(&mut Settings)) -> Result<Models, ModelError> {
@@ -12,38 +15,46 @@ fn models(change: impl FnOnce(&mut Settings)) -> Result<Models, ModelError> {
     Models::choose(&settings, Arc::new(SystemClock), Pace::Instant)
 }
 
-fn key(text: &str) -> Option<Secret> {
-    Some(Secret::new(text.to_owned()))
+fn key(text: &str) -> Option<Key> {
+    Some(Key::literal(text))
 }
 
 fn text(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
+fn no_key(provider: &str, env: &'static str) -> ModelError {
+    ModelError::NoKey { provider: provider.to_owned(), env: Some(env) }
+}
+
+fn no_address() -> ModelError {
+    ModelError::NoAddress { provider: "openai-compatible".to_owned() }
+}
+
 type Change = fn(&mut Settings);
 
 const READY: &[(Change, &str)] = &[
     (|_| {}, "offline/tour"),
-    (|s| s.anthropic.api_key = key("a"), "anthropic/claude-sonnet-5"),
-    (|s| s.openai.api_key = key("o"), "openai/gpt-5"),
+    (|s| s.own("anthropic").api_key = key("a"), "anthropic/claude-sonnet-5"),
+    (|s| s.own("openai").api_key = key("o"), "openai/gpt-5"),
     (
         |s| {
-            s.openai.api_key = key("o");
-            s.anthropic.api_key = key("a");
+            s.own("openai").api_key = key("o");
+            s.own("anthropic").api_key = key("a");
         },
         "anthropic/claude-sonnet-5",
     ),
-    (|s| s.openai.base_url = text("http://127.0.0.1:1/v1"), "openai/gpt-5"),
+    (|s| s.own("openai").base_url = text("http://127.0.0.1:1/v1"), "openai/gpt-5"),
     (
         |s| {
-            s.anthropic.api_key = key("a");
+            s.own("anthropic").api_key = key("a");
             s.model = text("claude-x");
         },
         "anthropic/claude-x",
     ),
     (
         |s| {
-            s.anthropic.api_key = key("a");
+            s.own("anthropic").api_key = key("a");
             s.model = text("offline");
         },
         "offline/tour",
@@ -53,13 +64,215 @@ const READY: &[(Change, &str)] = &[
     (|s| s.model = text("qwen3"), "offline/tour"),
     (
         |s| {
-            s.provider = ProviderChoice::OpenAiCompatible;
+            s.provider = text("openai-compatible");
             s.endpoint.base_url = text("http://127.0.0.1:1/v1");
             s.model = text("meta-llama/llama-3");
         },
         "openai-compatible/meta-llama/llama-3",
     ),
+    (|s| s.own("gemini").api_key = key("g"), "gemini/gemini-2.5-flash"),
+    (
+        |s| {
+            s.own("groq").api_key = key("g");
+            s.model = text("groq/openai/gpt-oss-120b");
+        },
+        "groq/openai/gpt-oss-120b",
+    ),
+    (
+        |s| {
+            s.own("groq").api_key = key("g");
+            s.provider = text("groq");
+            s.model = text("openai/gpt-oss-120b");
+        },
+        "groq/openai/gpt-oss-120b",
+    ),
+    // No model of Groq is named, so its key is of no use by itself.
+    (|s| s.own("groq").api_key = key("g"), "offline/tour"),
+    (
+        |s| {
+            s.own("groq").api_key = key("g");
+            s.model = text("llama-x");
+        },
+        "groq/llama-x",
+    ),
+    (
+        |s| {
+            s.own("openrouter").api_key = key("r");
+            s.provider = text("openrouter");
+        },
+        "openrouter/openrouter/auto",
+    ),
+    (
+        |s| {
+            s.own("openrouter").api_key = key("r");
+            s.provider = text("openrouter");
+            s.model = text("openrouter/auto");
+        },
+        "openrouter/openrouter/auto",
+    ),
+    // A section of one's own is chosen by itself once it names a model.
+    (
+        |s| {
+            s.own("work").base_url = text("http://127.0.0.1:1");
+            s.own("work").models = vec!["big".to_owned(), "small".to_owned()];
+        },
+        "work/big",
+    ),
+    (
+        |s| {
+            s.own("work").preset = text("openai");
+            s.own("work").api_key = key("w");
+        },
+        "work/gpt-5",
+    ),
+    (
+        |s| {
+            s.provider = text("ollama");
+            s.own("ollama").model = text("qwen3");
+        },
+        "ollama/qwen3",
+    ),
+    (
+        |s| {
+            s.provider = text("anthropic");
+            s.own("anthropic").api_key = key("a");
+            s.own("openai").api_key = key("o");
+            s.model = text("openai/gpt-4.1");
+        },
+        "openai/gpt-4.1",
+    ),
 ];
+
+/// Each preset works by its name once it has what it needs.
+#[test]
+fn every_preset_answers_by_its_name() {
+    for preset in PRESETS {
+        let made = models(|s| {
+            s.provider = text(preset.name);
+            s.model = text("some-model");
+            s.own(preset.name).api_key = key("k");
+            if preset.base_url.is_none() {
+                s.own(preset.name).base_url = text("https://mine.example");
+            }
+        });
+        let choice = made.map(|models| models.current()).map(|one| format!("{}/{}", one.provider, one.model));
+        assert_eq!(choice, Ok(format!("{}/some-model", preset.name)));
+        let section = models(|s| {
+            s.model = text("mine/some-model");
+            s.own("mine").preset = text(preset.name);
+            s.own("mine").api_key = key("k");
+            s.own("mine").base_url = text("https://mine.example");
+        });
+        assert_eq!(section.map(|models| models.current().provider).as_deref(), Ok("mine"), "{}", preset.name);
+    }
+}
+
+/// What a section makes of its preset.
+#[test]
+fn a_section_changes_its_preset() {
+    let target = |change: Change, name: &str| {
+        let mut settings = Settings::default();
+        change(&mut settings);
+        let target = Target::named(name, &settings, &Keys::of(&settings)).unwrap();
+        (target.codec.title(), target.base_url)
+    };
+    let cases: &[(Change, &str, (&str, &str))] = &[
+        (|_| {}, "openai", ("OpenAI Responses", "https://api.openai.com/v1")),
+        (
+            |s| s.own("openai").wire = Some(WireName::Chat),
+            "openai",
+            ("Chat Completions", "https://api.openai.com/v1"),
+        ),
+        (
+            |s| s.own("openai").base_url = text("http://127.0.0.1:9/v1"),
+            "openai",
+            ("Chat Completions", "http://127.0.0.1:9/v1"),
+        ),
+        (
+            |s| s.own("azure-openai").base_url = text("https://me.openai.azure.com"),
+            "azure-openai",
+            ("Chat Completions", "https://me.openai.azure.com/openai/v1"),
+        ),
+        (|_| {}, "ollama", ("Ollama", "http://127.0.0.1:11434")),
+        (
+            |s| s.own("ollama").base_url = text("http://10.0.0.1:11434/v1"),
+            "ollama",
+            ("Ollama", "http://10.0.0.1:11434"),
+        ),
+        (
+            |s| s.own("ollama").wire = Some(WireName::Chat),
+            "ollama",
+            ("Chat Completions", "http://127.0.0.1:11434/v1"),
+        ),
+        (
+            |s| s.own("vllm").base_url = text("http://gpu:8000"),
+            "vllm",
+            ("Chat Completions", "http://gpu:8000/v1"),
+        ),
+        (
+            |s| s.own("proxy").base_url = text("https://proxy.example/llm"),
+            "proxy",
+            ("Chat Completions", "https://proxy.example/llm"),
+        ),
+        (
+            |s| {
+                s.own("proxy").base_url = text("https://proxy.example/llm");
+                s.own("proxy").wire = Some(WireName::Anthropic);
+            },
+            "proxy",
+            ("Anthropic Messages", "https://proxy.example/llm"),
+        ),
+    ];
+    for (at, (change, name, expected)) in cases.iter().enumerate() {
+        let (wire, address) = target(*change, name);
+        assert_eq!((wire, address.as_str()), *expected, "{at}");
+    }
+}
+
+#[test]
+fn a_key_in_the_open_is_warned_about() {
+    let warning = |url: &'static str, with_key: bool| {
+        let made = models(|s| {
+            s.provider = text("work");
+            s.model = text("m");
+            s.own("work").base_url = text(url);
+            s.own("work").api_key = key("sk-hunter2").filter(|_| with_key);
+        });
+        made.unwrap().warning()
+    };
+    for (url, with_key, warned) in [
+        ("http://models.example/v1", true, true),
+        ("http://models.example/v1", false, false),
+        ("https://models.example/v1", true, false),
+        ("http://127.0.0.1:9/v1", true, false),
+    ] {
+        let told = warning(url, with_key);
+        assert_eq!(told.is_some(), warned, "{url}");
+        assert!(told.is_none_or(|told| told.contains("unencrypted") && !told.contains("hunter2")));
+    }
+}
+
+#[test]
+fn stored_keys_count_after_those_of_the_settings() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = KeyFile::of(dir.path());
+    file.put("anthropic", &crate::config::Secret::new("from-file".to_owned())).unwrap();
+    let counts = |set: Option<Key>| {
+        let mut settings = Settings { data_dir: dir.path().to_path_buf(), ..Settings::default() };
+        settings.own("anthropic").api_key = set;
+        let target = Target::named("anthropic", &settings, &Keys::of(&settings)).unwrap();
+        target.key.and_then(|key| key.secret().map(|key| key.expose().to_owned()))
+    };
+    assert_eq!(counts(None).as_deref(), Some("from-file"));
+    assert_eq!(counts(key("from-settings")).as_deref(), Some("from-settings"));
+    let chosen = |settings: &Settings| {
+        Models::choose(settings, Arc::new(SystemClock), Pace::Instant).map(|models| models.current().provider)
+    };
+    let settings = Settings { data_dir: dir.path().to_path_buf(), ..Settings::default() };
+    assert_eq!(chosen(&settings).as_deref(), Ok("anthropic"));
+    std::fs::set_permissions(file.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    assert!(matches!(chosen(&settings), Err(ModelError::KeyFile(KeyFileError::Exposed { .. }))));
+}
 
 #[test]
 fn the_first_that_is_ready_answers() {
@@ -76,12 +289,43 @@ fn the_first_that_is_ready_answers() {
 #[test]
 fn what_lacks_something_is_refused() {
     let cases: &[(Change, ModelError)] = &[
-        (
-            |s| s.provider = ProviderChoice::Anthropic,
-            ModelError::NoKey { provider: "anthropic", env: "ANTHROPIC_API_KEY" },
-        ),
-        (|s| s.provider = ProviderChoice::OpenAiCompatible, ModelError::NoAddress),
+        (|s| s.provider = text("anthropic"), no_key("anthropic", "ANTHROPIC_API_KEY")),
+        (|s| s.provider = text("openai-compatible"), no_address()),
         (|s| s.endpoint.api_key = key("k"), ModelError::KeyForNobody),
+        (
+            |s| s.provider = text("anthropc"),
+            ModelError::NoProvider { provider: "anthropc".to_owned(), nearest: text("anthropic") },
+        ),
+        (
+            |s| {
+                s.provider = text("work");
+                s.own("work").preset = text("opnai");
+            },
+            ModelError::NoPreset {
+                provider: "work".to_owned(),
+                preset: "opnai".to_owned(),
+                nearest: text("openai"),
+            },
+        ),
+        (
+            |s| {
+                s.provider = text("groq");
+                s.own("groq").api_key = Some(Key::Missing { variable: "X".to_owned() });
+            },
+            ModelError::NoVariable { provider: "groq".to_owned(), variable: "X".to_owned() },
+        ),
+        (|s| s.provider = text("groq"), no_key("groq", "GROQ_API_KEY")),
+        (
+            |s| {
+                s.provider = text("groq");
+                s.own("groq").api_key = key("k");
+            },
+            ModelError::NoModel { provider: "groq".to_owned() },
+        ),
+        (
+            |s| s.provider = text("azure-openai"),
+            ModelError::NoAddress { provider: "azure-openai".to_owned() },
+        ),
         (|s| s.model = text("ollama/"), ModelError::NoModel { provider: "ollama".to_owned() }),
         (
             |s| s.endpoint.base_url = text("http://127.0.0.1:1/v1"),
@@ -96,7 +340,7 @@ fn what_lacks_something_is_refused() {
 #[test]
 fn switching_is_at_once_and_takes_no_key_along() {
     let models = models(|s| {
-        s.provider = ProviderChoice::Anthropic;
+        s.provider = text("anthropic");
         s.endpoint.api_key = key("for anthropic");
         s.endpoint.base_url = text("http://127.0.0.1:1");
     })
@@ -105,8 +349,8 @@ fn switching_is_at_once_and_takes_no_key_along() {
     let cases: &[(&str, Result<&str, ModelError>)] = &[
         ("claude-y", Ok("anthropic/claude-y")),
         ("offline", Ok("offline/tour")),
-        ("openai/gpt-5", Err(ModelError::NoKey { provider: "openai", env: "OPENAI_API_KEY" })),
-        ("openai-compatible/x", Err(ModelError::NoAddress)),
+        ("openai/gpt-5", Err(no_key("openai", "OPENAI_API_KEY"))),
+        ("openai-compatible/x", Err(no_address())),
         ("llamacpp/m", Ok("llamacpp/m")),
         ("anthropic", Ok("anthropic/claude-sonnet-5")),
     ];

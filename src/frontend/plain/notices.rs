@@ -2,7 +2,7 @@
 
 use super::state::{Activity, Awaiting, Echo, Life, Plain};
 use super::words;
-use crate::frontend::link::{Header, Notice, Tone};
+use crate::frontend::link::{Header, LoginWhy, Notice, Tone};
 use crate::message::{Message, UserPart};
 use crate::stdx::text::one_line_summary;
 
@@ -24,6 +24,16 @@ impl Plain {
             | Notice::Files { .. }
             | Notice::Preview { .. } => {}
             Notice::Sessions { sessions } => self.sessions = sessions,
+            Notice::PickService { why: LoginWhy::Asked, .. } => {
+                self.answered();
+                self.said_by_co("services", words::LOGIN);
+            }
+            // The program asks on its first run, before this face is there.
+            Notice::PickService { why: LoginWhy::First, .. } | Notice::LoginTried { .. } => {}
+            Notice::PickModel { text, models: _ } => {
+                self.answered();
+                self.local("models", &text, Tone::Plain);
+            }
             Notice::PickSession { query } => self.pick_session(&query),
             Notice::Entered => self.entered(),
             Notice::Keys { filter: _ } => {

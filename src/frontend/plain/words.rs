@@ -26,6 +26,9 @@ const TAIL: usize = 3;
 pub(super) const KEYS: &str = "Enter: send the line\nCtrl+C: stop what runs; twice within 2 seconds leaves\nCtrl+D: \
                                leave\nThe terminal edits the line. `co keys` lists the keys of the full screen.";
 
+/// How a service is set up here: a key must never be typed into a line that is shown.
+pub(super) const LOGIN: &str = "`co auth add`, in a shell of its own, asks for a service and its key.";
+
 /// The sentence that asks for a decision.
 pub(super) fn question(request: &Request, number: usize, of: usize) -> String {
     let undo = undo(request.plan.undo);

@@ -7,27 +7,25 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::presets::{PRESETS, Preset};
 use crate::provider::http;
 
 /// The longest answer that is read, in bytes.
 const LONGEST_ANSWER: usize = 1024 * 1024;
 
-/// A kind of server that may run here.
-#[derive(Debug, PartialEq, Eq)]
+/// How a server of one kind is known, where one runs here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalServer {
-    /// As it is typed and stored.
-    pub name: &'static str,
-    /// As it is told to a person.
-    pub title: &'static str,
+    /// Its usual one.
     pub port: u16,
-    /// Where it lists its models.
-    path: &'static str,
-    form: Form,
+    /// Where it lists its models, below its host.
+    pub(super) path: &'static str,
+    pub(super) form: Form,
 }
 
 /// What an answer must look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     /// `{"models": [{"name", "digest" or "details"}]}`
     Ollama,
     /// `{"data": [{"id", "type": "llm" | "vlm" | "embeddings", …}]}`
@@ -36,51 +34,29 @@ enum Form {
     LlamaCpp,
 }
 
-/// The servers, in the order in which one is chosen.
-pub const LOCAL_SERVERS: &[LocalServer] = &[
-    LocalServer { name: "ollama", title: "Ollama", port: 11_434, path: "/api/tags", form: Form::Ollama },
-    LocalServer {
-        name: "lmstudio",
-        title: "LM Studio",
-        port: 1_234,
-        path: "/api/v0/models",
-        form: Form::LmStudio,
-    },
-    LocalServer {
-        name: "llamacpp",
-        title: "llama.cpp",
-        port: 8_080,
-        path: "/v1/models",
-        form: Form::LlamaCpp,
-    },
-];
-
 /// A place to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    pub server: &'static LocalServer,
-    /// `http://127.0.0.1:11434`, without a slash at its end.
+    /// One that can be found.
+    pub preset: &'static Preset,
+    /// `http://127.0.0.1:11434`: without a path, and without a slash at its end.
     pub url: String,
 }
 
 impl Probe {
-    /// Every kind of server at its usual port.
+    /// Every kind of server at its usual port, in the order in which one is chosen.
     pub fn usual() -> Vec<Self> {
-        LOCAL_SERVERS.iter().map(|server| Self::at_port(server, server.port)).collect()
-    }
-
-    /// A server at another port.
-    pub fn at_port(server: &'static LocalServer, port: u16) -> Self {
-        Self { server, url: format!("http://127.0.0.1:{port}") }
+        let known = PRESETS.iter().filter_map(|preset| Some((preset, preset.local?.port)));
+        known.map(|(preset, port)| Self { preset, url: format!("http://127.0.0.1:{port}") }).collect()
     }
 }
 
 /// A server that answered, and has a model to talk to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    pub server: &'static LocalServer,
-    /// Where it speaks Chat Completions.
-    pub base_url: String,
+    pub preset: &'static Preset,
+    /// Where it is: the probe's address.
+    pub url: String,
     /// Never empty; in the order in which the server lists them.
     pub models: Vec<String>,
 }
@@ -96,7 +72,8 @@ pub async fn probe_local(probes: Vec<Probe>, patience: Duration) -> Vec<Found> {
 }
 
 async fn ask(client: &reqwest::Client, probe: Probe) -> Option<Found> {
-    let mut response = client.get(format!("{}{}", probe.url, probe.server.path)).send().await.ok()?;
+    let server = probe.preset.local?;
+    let mut response = client.get(format!("{}{}", probe.url, server.path)).send().await.ok()?;
     if !response.status().is_success() {
         return None;
     }
@@ -107,8 +84,8 @@ async fn ask(client: &reqwest::Client, probe: Probe) -> Option<Found> {
             return None;
         }
     }
-    let models = models(probe.server.form, &serde_json::from_slice(&body).ok()?)?;
-    Some(Found { server: probe.server, base_url: format!("{}/v1", probe.url), models })
+    let models = models(server.form, &serde_json::from_slice(&body).ok()?)?;
+    Some(Found { preset: probe.preset, url: probe.url, models })
 }
 
 /// The models one can talk to, if the answer has this server's form and there is one.
@@ -143,6 +120,7 @@ fn models(form: Form, answer: &Value) -> Option<Vec<String>> {
 mod tests {
     use serde_json::json;
 
+    use super::super::OLLAMA;
     use super::*;
     use crate::provider::replay::server::{Page, Plan, ReplayServer};
 
@@ -181,14 +159,12 @@ mod tests {
         let server = ReplayServer::start(Plan { pages, ..Plan::default() }).await.unwrap();
         let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut probes: Vec<Probe> =
-            LOCAL_SERVERS.iter().map(|kind| Probe { server: kind, url: server.url() }).collect();
-        probes.push(Probe::at_port(&LOCAL_SERVERS[0], closed));
+            Probe::usual().into_iter().map(|probe| Probe { url: server.url(), ..probe }).collect();
+        probes.push(Probe { preset: &OLLAMA, url: format!("http://127.0.0.1:{closed}") });
         let found = probe_local(probes, Duration::from_secs(20)).await;
-        let shown: Vec<(&str, &str, Vec<String>)> = found
-            .iter()
-            .map(|found| (found.server.name, found.base_url.as_str(), found.models.clone()))
-            .collect();
-        let base = format!("{}/v1", server.url());
+        let shown: Vec<(&str, &str, Vec<String>)> =
+            found.iter().map(|found| (found.preset.name, found.url.as_str(), found.models.clone())).collect();
+        let base = server.url();
         let expected = [
             ("ollama", base.as_str(), vec!["qwen3".to_owned()]),
             ("llamacpp", base.as_str(), vec!["m".to_owned()]),
@@ -199,7 +175,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_that_says_nothing_is_not_waited_for() {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let probe = Probe::at_port(&LOCAL_SERVERS[0], silent.local_addr().unwrap().port());
+        let probe = Probe { preset: &OLLAMA, url: format!("http://{}", silent.local_addr().unwrap()) };
         assert_eq!(probe_local(vec![probe], Duration::from_millis(100)).await, vec![]);
     }
 }

@@ -31,6 +31,15 @@ impl ApiKey {
     /// Names it to those who take secrets out of errors.
     pub(super) fn hide_with(&self, secrets: &mut Secrets) {
         secrets.add(&self.0);
+        // `Bearer …` as a header of one's own: the word before it is none.
+        secrets.add(self.0.rsplit(' ').next().unwrap_or_default());
+    }
+
+    /// The value of a header that is a secret too. `None` where it holds what no header can.
+    pub(super) fn value(&self) -> Option<HeaderValue> {
+        let mut value = HeaderValue::try_from(&self.0).ok()?;
+        value.set_sensitive(true);
+        Some(value)
     }
 
     /// The header to send. `None` where the key holds what no header can.

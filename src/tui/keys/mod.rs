@@ -19,6 +19,7 @@ mod help;
 mod hint;
 mod keymap;
 mod list;
+mod login;
 mod names;
 mod pick;
 mod problem;
@@ -66,6 +67,8 @@ pub enum Context {
     Found,
     /// A list to pick from lies over the transcript.
     Pick,
+    /// A service is being set up.
+    Login,
     Help,
 }
 
@@ -96,6 +99,7 @@ pub enum Action {
     Form(FormKey),
     Complete(CompleteKey),
     Pick(PickKey),
+    Login(LoginKey),
     Find(FindKey),
     Select(SelectKey),
     InHelp(HelpKey),
@@ -225,6 +229,14 @@ pub enum PickKey {
     Accept,
 }
 
+/// What is done where a service is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LoginKey {
+    /// To the next field, and behind the last one tries it.
+    Next,
+    Turn,
+}
+
 /// What is done about the search in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FindKey {
@@ -327,6 +339,7 @@ const TABLES: &[&[Binding]] = &[
     form::ROWS,
     transcript::ROWS,
     pick::ROWS,
+    login::ROWS,
     help::ROWS,
 ];
 

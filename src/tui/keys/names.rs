@@ -3,8 +3,8 @@
 //! Names are written into settings files: they never change. A name is one of a kind in its context.
 
 use super::{
-    Action, BatchKey, CapKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, Move,
-    PickKey, Scroll, SelectKey,
+    Action, BatchKey, CapKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, LoginKey,
+    Move, PickKey, Scroll, SelectKey,
 };
 
 /// What an action can do that a key must not do by accident.
@@ -38,6 +38,7 @@ pub const LAYERS: &[&[Context]] = &[
     &[Context::Find, Context::Text, Context::Global],
     &[Context::Found, Context::Global],
     &[Context::Pick, Context::Text, Context::Global],
+    &[Context::Login, Context::Text, Context::Global],
     &[Context::Help, Context::Global],
     // Asked before what the first key was pressed in, which then is asked as ever.
     &[Context::Chord, Context::Global],
@@ -45,7 +46,7 @@ pub const LAYERS: &[&[Context]] = &[
 
 impl Context {
     /// All of them, in the order in which lists show them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Composer,
         Self::Text,
         Self::Chord,
@@ -61,6 +62,7 @@ impl Context {
         Self::Find,
         Self::Found,
         Self::Pick,
+        Self::Login,
         Self::Help,
     ];
 
@@ -95,6 +97,7 @@ impl Context {
             Self::Find => ("find", "while something is searched for", AreText),
             Self::Found => ("found", "while matches are walked through", AreKeys),
             Self::Pick => ("pick", "in a list to pick from", AreText),
+            Self::Login => ("login", "where a service is set up", AreText),
             Self::Help => ("help", "in the list of keys", AreText),
         }
     }
@@ -146,6 +149,8 @@ impl Action {
             Self::Pick(PickKey::Next) => "next",
             Self::Pick(PickKey::Narrow) => "narrow",
             Self::Pick(PickKey::Accept) => "accept",
+            Self::Login(LoginKey::Next) => "next",
+            Self::Login(LoginKey::Turn) => "turn",
             Self::Find(FindKey::Open) => "find-open",
             Self::Find(FindKey::Previous) => "previous",
             Self::Find(FindKey::Next) => "next",

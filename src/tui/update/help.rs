@@ -1,6 +1,6 @@
 //! The list of keys: typing narrows it, Enter does what the marked key does. It never approves anything.
 
-use super::{flash, key};
+use super::{flash, key, login};
 use crate::tui::help::{Help, Place, can_run};
 use crate::tui::keys::{Context, HelpKey, Scroll};
 use crate::tui::model::{Focus, Model, Overlay};
@@ -32,10 +32,11 @@ fn edit(model: &mut Model, change: impl FnOnce(&mut Help)) {
 }
 
 /// Escape: the filter goes first, then the list.
-pub fn escape(model: &mut Model) {
+pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     match &mut model.overlay {
         Overlay::Help(help) if !help.filter.is_empty() => *help = Help::default(),
-        Overlay::Help(_) | Overlay::Pick(_) | Overlay::None => model.overlay = Overlay::None,
+        Overlay::Help(_) | Overlay::None => model.overlay = Overlay::None,
+        Overlay::Pick(_) | Overlay::Login(_) => login::escape(model, cmds),
     }
 }
 

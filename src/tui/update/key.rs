@@ -1,7 +1,9 @@
 //! Keys and pastes: which context has them, and what they do there.
 
 use super::complete::Offered;
-use super::{batch, cap, card, close, complete, find, flash, form, help, outside, pick, select, send, stop};
+use super::{
+    batch, cap, card, close, complete, find, flash, form, help, login, outside, pick, select, send, stop,
+};
 use crate::tui::batch::Round;
 use crate::tui::cards::Stage;
 use crate::tui::cells::Cell;
@@ -9,6 +11,7 @@ use crate::tui::composer::{Editor, Moved};
 use crate::tui::form::{LONGEST, Mode};
 use crate::tui::key::{Key, Mods};
 use crate::tui::keys::{Action, Change, Context, FindKey, Move, Scroll, Weight};
+use crate::tui::login::Stage as LoginStage;
 use crate::tui::model::{Chord, Focus, GOODBYE_MS, Life, Model, Overlay, Panel};
 use crate::tui::msg::{Cmd, MouseMode};
 
@@ -82,6 +85,7 @@ fn contexts(model: &Model) -> &'static [Context] {
     match &model.overlay {
         Overlay::Help { .. } => return &[Context::Help, Context::Global],
         Overlay::Pick(_) => return &[Context::Pick, Context::Text, Context::Global],
+        Overlay::Login(_) => return &[Context::Login, Context::Text, Context::Global],
         Overlay::None => {}
     }
     if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
@@ -120,6 +124,10 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
         let Overlay::Pick(pick) = &mut model.overlay else { return None };
         return Some(&mut pick.query);
     }
+    if let Overlay::Login(_) = model.overlay {
+        let Overlay::Login(login) = &mut model.overlay else { return None };
+        return (login.stage == LoginStage::Address).then_some(&mut login.address);
+    }
     if model.overlay != Overlay::None {
         return None;
     }
@@ -144,6 +152,9 @@ fn typed(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if let Overlay::Help(_) = model.overlay {
         return help::typed(model, c);
     }
+    if login::typed(model, c) {
+        return;
+    }
     if form::typed(model, c) {
         return;
     }
@@ -160,6 +171,9 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
         return;
     }
     select::drop_mark(model);
+    if login::paste(model, text) {
+        return;
+    }
     if in_card && text.len() > LONGEST {
         let outside = [(Context::Text, Action::EditOutside, "opens $EDITOR")];
         let words = model.keymap.told("too long to be pasted here", &outside);
@@ -181,8 +195,10 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
 
 /// The text with the keys was changed.
 fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    if let Overlay::Pick(_) = model.overlay {
-        return pick::changed(model, cmds);
+    match model.overlay {
+        Overlay::Pick(_) => return pick::changed(model, cmds),
+        Overlay::Login(_) => return,
+        Overlay::Help(_) | Overlay::None => {}
     }
     match model.focus {
         Focus::Composer if model.find.is_some() => find::changed(model),
@@ -228,6 +244,7 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Form(key) => form::act(model, key, cmds),
         Action::Complete(key) => complete::act(model, key, cmds),
         Action::Pick(key) => pick::act(model, key, cmds),
+        Action::Login(key) => login::act(model, key, cmds),
         Action::Find(key) => find::act(model, key),
         Action::Select(key) => select::act(model, key, cmds),
         Action::InHelp(key) => help::act(model, key, cmds),
@@ -247,6 +264,9 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
 
 /// Changes the text with the keys.
 fn change(model: &mut Model, change: Change, cmds: &mut Vec<Cmd>) {
+    if login::change(model, change) {
+        return;
+    }
     let Some(editor) = editor(model) else { return };
     match change {
         Change::Newline => editor.insert("\n"),

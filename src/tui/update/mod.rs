@@ -12,6 +12,7 @@ mod find;
 mod form;
 mod help;
 mod key;
+mod login;
 mod mouse;
 mod notice;
 mod outside;

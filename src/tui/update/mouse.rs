@@ -84,6 +84,7 @@ fn wheel(model: &mut Model, mouse: Mouse, wheel: Wheel, cmds: &mut Vec<Cmd>) {
             };
             return pick::act(model, key, cmds);
         }
+        Overlay::Login(_) => return,
         Overlay::None => {}
     }
     let look = model.look();

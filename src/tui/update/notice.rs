@@ -2,7 +2,7 @@
 
 use super::batch;
 use super::event::{begin_turn, end_turn, user_cells};
-use super::{complete, help, leave, pick};
+use super::{complete, help, leave, login, pick};
 use crate::frontend::link::Notice;
 use crate::message::{AssistantMessage, CallId, Message, PartKind, UserPart};
 use crate::tui::cells::{Answer, CallRow, Cell, CellKind, ShellCell, Thinking};
@@ -27,6 +27,9 @@ pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
         }
         Notice::Files { paths } => complete::files(model, paths),
         Notice::Sessions { sessions } => pick::tell_sessions(model, sessions),
+        Notice::PickService { services, why } => login::services(model, services, why),
+        Notice::LoginTried { service, outcome } => login::tried(model, &service, outcome),
+        Notice::PickModel { models, text: _ } => login::models(model, models),
         Notice::PickSession { query } => pick::sessions(model, &query, cmds),
         Notice::Preview { session, messages } => pick::tell_preview(model, session, &messages, cmds),
         Notice::Entered => pick::entered(model),

@@ -1,6 +1,6 @@
 //! The keys of lists to pick from, and what the owner tells for them.
 
-use super::{flash, notice, save_draft};
+use super::{flash, login, notice, save_draft};
 use crate::frontend::link::{Ask, EarlierLine, SessionLine};
 use crate::history::SessionId;
 use crate::message::{Message, PartKind, UserPart};
@@ -15,6 +15,9 @@ use crate::tui::pick::{List, Pick};
 const LAST: usize = 200;
 
 pub fn act(model: &mut Model, key: PickKey, cmds: &mut Vec<Cmd>) {
+    if key == PickKey::Accept && login::accept(model, cmds) {
+        return;
+    }
     let Overlay::Pick(pick) = &mut model.overlay else { return };
     match key {
         PickKey::Previous => pick.up(1),
@@ -123,6 +126,7 @@ fn accept(model: &mut Model, cmds: &mut Vec<Cmd>) {
             save_draft(model, cmds);
             cmds.push(Cmd::Send(Ask::Open { session }));
         }
+        List::Services { .. } | List::Models { .. } => {}
     }
 }
 

@@ -10,7 +10,7 @@ use crate::tui::msg::Cmd;
 /// Closes the innermost thing; with nothing open, interrupts.
 pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.overlay != Overlay::None {
-        help::escape(model);
+        help::escape(model, cmds);
     } else if model.find.is_some() && model.focus == Focus::Composer {
         model.find = None;
     } else if model.completion.is_open() {

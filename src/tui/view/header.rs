@@ -110,6 +110,9 @@ fn mode(model: &Model) -> (&'static str, Role) {
     if let Overlay::Pick(pick) = &model.overlay {
         return (super::pick::mode(pick), Role::Waiting);
     }
+    if let Overlay::Login(_) = &model.overlay {
+        return ("setting up a service", Role::Waiting);
+    }
     if model.focus == Focus::Card && model.is_list() {
         return match model.batch.round {
             Round::Reason { .. } => ("saying no", Role::Waiting),

@@ -70,8 +70,8 @@ pub fn lines(model: &Model) -> Vec<Line> {
     if model.header.as_ref().is_some_and(|header| header.provider == "offline") {
         gap(&mut lines);
         let margin = Margin::even(Line::of("    ", Role::Text));
-        let text = "No language model is connected: the built-in tour answers. Set ANTHROPIC_API_KEY or \
-                    OPENAI_API_KEY, or start a local server, then /model.";
+        let text = "No language model is connected: the built-in tour answers. /login sets up a service; a key in \
+                    the environment or a server on this machine does too.";
         lines.extend(wrap_spans(&[Span::new(text, Role::Waiting)], width.min(76), &margin));
     }
     lines

@@ -10,6 +10,7 @@ mod find;
 mod header;
 mod help;
 mod home;
+mod login;
 mod marks;
 mod panel;
 mod pick;
@@ -128,6 +129,7 @@ fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usi
     let over = match &model.overlay {
         Overlay::Help(help) => Some(help::lines(model, help, rows)),
         Overlay::Pick(pick) => Some(pick::lines(model, pick, rows)),
+        Overlay::Login(login) => Some(login::lines(model, login, rows)),
         Overlay::None => None,
     };
     if let Some(lines) = over {
@@ -139,6 +141,7 @@ fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usi
                 let (row, column) = pick::cursor(model, pick);
                 Some((2 + row, column))
             }
+            Overlay::Login(login) => login::cursor(model, login).map(|(row, column)| (2 + row, column)),
             Overlay::Help { .. } | Overlay::None => None,
         };
     }

@@ -1,7 +1,7 @@
 //! The lists to pick from.
 
 use super::boxed::{Boxed, column};
-use crate::frontend::link::SessionLine;
+use crate::frontend::link::{LoginWhy, SessionLine};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tui::completion::window;
 use crate::tui::composer::Rows;
@@ -9,7 +9,7 @@ use crate::tui::fuzzy::{Like, Query, marked};
 use crate::tui::keys::{Action, Context, PickKey};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
 use crate::tui::model::Model;
-use crate::tui::pick::{List, Pick, Preview, Scope, Wait};
+use crate::tui::pick::{List, Pick, Preview, Purpose, Scope, Wait};
 use crate::tui::theme::{Glyphs, Role};
 
 /// Below this many rows there is nothing but the list.
@@ -40,7 +40,7 @@ pub fn lines(model: &Model, pick: &Pick, rows: usize) -> Vec<Line> {
     let beside = model.preview_columns();
     let preview = match &pick.list {
         List::Sessions { preview, .. } if beside > 0 => Some(preview),
-        List::Sessions { .. } | List::Earlier(_) => None,
+        List::Sessions { .. } | List::Earlier(_) | List::Services { .. } | List::Models { .. } => None,
     };
     let list_room = boxed.room() - preview.map_or(0, |_| beside + 3);
     let mut left = entries(model, pick, list_room, room);
@@ -73,6 +73,8 @@ pub fn mode(pick: &Pick) -> &'static str {
     match pick.list {
         List::Earlier(_) => "earlier lines",
         List::Sessions { .. } => "sessions",
+        List::Services { .. } => "services",
+        List::Models { .. } => "models",
     }
 }
 
@@ -82,13 +84,22 @@ fn keys(model: &Model, pick: &Pick) -> String {
     match pick.list {
         List::Earlier(_) => format!("{accept} takes it · {escape}"),
         List::Sessions { .. } => format!("{accept} opens it · {escape}"),
+        List::Services { why: LoginWhy::First, .. } => {
+            format!("{accept} sets it up · {escape} skips")
+        }
+        List::Services { why: LoginWhy::Asked, .. } => format!("{accept} sets it up · {escape}"),
+        List::Models { .. } => format!("{accept} takes it · {escape}"),
     }
 }
 
 fn title(pick: &Pick) -> &'static str {
-    match pick.list {
+    match &pick.list {
         List::Earlier(_) => "what you entered",
         List::Sessions { .. } => "resume",
+        List::Services { why: LoginWhy::First, .. } => "who shall answer?",
+        List::Services { why: LoginWhy::Asked, .. } => "set up a service",
+        List::Models { purpose: Purpose::Switch, .. } => "models",
+        List::Models { purpose: Purpose::Keep { .. }, .. } => "it works: which model?",
     }
 }
 
@@ -101,6 +112,10 @@ fn count(pick: &Pick) -> Line {
         Wait::Looking => "looking…".to_owned(),
         Wait::Nothing => format!("{} of {}", pick.found.len(), pick.total()),
     };
+    match pick.list {
+        List::Earlier(_) | List::Sessions { .. } => {}
+        List::Services { .. } | List::Models { .. } => return Line::of(words, Role::Dim),
+    }
     Line::of(format!("{scope} · {words}"), Role::Dim)
 }
 
@@ -136,6 +151,15 @@ fn entries(model: &Model, pick: &Pick, width: usize, room: usize) -> Vec<Line> {
             List::Sessions { sessions, .. } => {
                 session(model, &sessions[pick.found[at]], &typed, ink, pick.scope, width - 2)
             }
+            List::Services { services, .. } => {
+                let one = &services[pick.found[at]];
+                noted(&one.title, &one.note, &typed, ink, width - 2)
+            }
+            List::Models { models, .. } => {
+                let one = &models[pick.found[at]];
+                let note = if one.current { "in use" } else { one.note.as_str() };
+                noted(&one.name, note, &typed, ink, width - 2)
+            }
         };
         out.push(line.joined(entry));
     }
@@ -147,6 +171,9 @@ fn nothing(model: &Model, pick: &Pick) -> String {
         (_, 0, _) if pick.wait == Wait::Looking => "looking…",
         (List::Earlier(_), 0, _) => "Nothing was entered yet.",
         (List::Sessions { .. }, 0, _) => "There is no other session yet.",
+        (List::Models { purpose: Purpose::Keep { .. }, .. }, ..) => {
+            "Type the model's name; Enter takes it as it is."
+        }
         (_, _, Scope::All) => "Nothing matches.",
         (_, _, Scope::Here) => {
             let key = model.keymap.shown(Context::Pick, Action::Pick(PickKey::Narrow));
@@ -155,6 +182,15 @@ fn nothing(model: &Model, pick: &Pick) -> String {
         }
     };
     words.to_owned()
+}
+
+/// A name, and at the right what there is to say of it, where there is room.
+fn noted(name: &str, note: &str, typed: &str, ink: Ink, width: usize) -> Line {
+    let marks = Query::new(typed, Like::Name).marks(name);
+    let left = marked(&sanitize_line(name), &marks, ink);
+    let room = width.saturating_sub(left.width() + 2);
+    let note = if room < 8 { String::new() } else { one_line_summary(note, room.min(48)) };
+    Line::spread(left.cut(width), Line::of(note, Role::Dim), width)
 }
 
 /// A text of many lines as one; where it breaks is marked.
@@ -235,8 +271,23 @@ fn foot(model: &Model, pick: &Pick, width: usize, rows: usize) -> Vec<Line> {
             vec![Line::new(), facts, last]
         }
         List::Sessions { .. } => Vec::new(),
+        List::Services { why, .. } => {
+            let (words, role) = match (&pick.trouble, why) {
+                (Some(trouble), _) => (trouble.as_str(), Role::Fail),
+                (None, LoginWhy::First) => (FIRST, Role::Dim),
+                (None, LoginWhy::Asked) => return Vec::new(),
+            };
+            let mut foot = vec![Line::of(model.glyphs.rule.repeat(width), Role::Dim)];
+            foot.extend(wrap_spans(&[Span::new(words, role)], width, &Margin::default()));
+            foot
+        }
+        List::Models { .. } => Vec::new(),
     }
 }
+
+/// What is said below the services on a first run.
+const FIRST: &str = "No language model is connected yet. Pick a service to set it up now, or skip this and take the \
+                     built-in tour. What you enter is tried once and kept on this machine only.";
 
 /// The chosen session: its facts, and the end of its conversation.
 fn beside_lines(pick: &Pick, preview: &Preview, width: usize, room: usize) -> Vec<Line> {

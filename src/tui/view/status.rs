@@ -11,10 +11,11 @@ use crate::tui::completion::Place;
 use crate::tui::find::Stage;
 use crate::tui::form::Mode;
 use crate::tui::keys::{
-    Action, BatchKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, PickKey, Scroll,
-    SelectKey,
+    Action, BatchKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, LoginKey, PickKey,
+    Scroll, SelectKey,
 };
 use crate::tui::line::Line;
+use crate::tui::login::Stage as LoginStage;
 use crate::tui::model::{Activity, Focus, Life, Model, Overlay, Phase, RetryState, Stop, Turn};
 use crate::tui::pick::List;
 use crate::tui::theme::Role;
@@ -105,6 +106,22 @@ const SESSIONS: &[Hint] = &[
     (Context::Pick, &[Action::Pick(PickKey::Narrow)], " this folder / all"),
     (Context::Pick, &[Action::Pick(PickKey::Accept)], " open"),
 ];
+const SERVICES: &[Hint] = &[
+    (Context::Pick, &[], "type to search"),
+    (Context::Pick, &[Action::Pick(PickKey::Previous), Action::Pick(PickKey::Next)], " choose"),
+    (Context::Pick, &[Action::Pick(PickKey::Accept)], " set it up"),
+    (Context::Global, &[Action::Escape], " close"),
+];
+const MODELS: &[Hint] = &[
+    (Context::Pick, &[], "type to search"),
+    (Context::Pick, &[Action::Pick(PickKey::Previous), Action::Pick(PickKey::Next)], " choose"),
+    (Context::Pick, &[Action::Pick(PickKey::Accept)], " take it"),
+];
+const LOGIN: &[Hint] = &[
+    (Context::Login, &[Action::Login(LoginKey::Next)], " go on"),
+    (Context::Global, &[Action::Escape], " back"),
+];
+const TRYING: &[Hint] = &[(Context::Global, &[Action::Escape], " back")];
 const SEARCHING: &[Hint] = &[
     (Context::Find, &[Action::Find(FindKey::Next)], " then n/N next, previous"),
     (Context::Find, &[Action::Find(FindKey::Tools)], " tool output"),
@@ -209,8 +226,12 @@ fn hints(model: &Model) -> (String, Role) {
             match pick.list {
                 List::Earlier(_) => EARLIER,
                 List::Sessions { .. } => SESSIONS,
+                List::Services { .. } => SERVICES,
+                List::Models { .. } => MODELS,
             },
         )
+    } else if let Overlay::Login(login) = &model.overlay {
+        hints_of(model, if login.stage == LoginStage::Trying { TRYING } else { LOGIN })
     } else if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
         hints_of(model, if find.stage == Stage::Writing { SEARCHING } else { FOUND })
     } else if let (Focus::Composer, Some(popup)) = (model.focus, &model.completion.popup) {

@@ -1,0 +1,103 @@
+//! Setting up a service from the face: what is offered, what a try came to, which model answers then.
+//!
+//! A try runs beside everything else; its key goes to the service and to the key file only. Called by the desk.
+
+use std::sync::Arc;
+
+use super::desk::Desk;
+use super::named;
+use crate::app::login::{Entered, may_offer, offers, skip, write_choice};
+use crate::app::{Models, Origin};
+use crate::command::{Say, code};
+use crate::config::user_file;
+use crate::frontend::link::{LoginWhy, ModelLine, Notice};
+
+impl Desk {
+    /// Looks for a model server on this machine, beside everything else, where nothing else was chosen, and learns what
+    /// the model in use is; where no server is found the first run offers to set up a service.
+    pub(super) fn discover(&mut self) {
+        let models = Arc::clone(&self.app.models);
+        let is_first = !std::mem::replace(&mut self.welcomed, true);
+        let offer = is_first && models.current().origin == Origin::Offline && may_offer(&self.app.settings);
+        let updates = self.updates.clone();
+        tokio::spawn(async move {
+            if models.may_discover() {
+                models.discover().await;
+            }
+            models.learn().await;
+            if offer && models.current().origin == Origin::Offline {
+                // A face that is gone wants no list.
+                let _ = updates.notice(services(&models, LoginWhy::First)).await;
+            }
+        });
+    }
+
+    /// The services that can be set up, those that answer on this machine first.
+    pub(super) async fn offer_services(&self) {
+        self.app.models.search().await;
+        self.tell(services(&self.app.models, LoginWhy::Asked)).await;
+    }
+
+    /// Tries what was entered, beside everything else; what works is kept.
+    pub(super) fn try_service(&mut self, entered: Entered) {
+        let (models, updates) = (Arc::clone(&self.app.models), self.updates.clone());
+        let file = user_file(&self.app.world.env);
+        let task = tokio::spawn(async move {
+            let service = entered.service.clone();
+            let outcome = models.set_up(entered, file.as_deref()).await.map_err(|error| error.to_string());
+            let line = |model: String| ModelLine {
+                name: format!("{service}/{model}"),
+                note: String::new(),
+                current: false,
+            };
+            let outcome = outcome.map(|models| models.into_iter().map(line).collect());
+            let _ = updates.notice(Notice::LoginTried { service: service.clone(), outcome }).await;
+        });
+        // One at a time: of another try nobody waits for the answer any more.
+        if let Some(before) = self.login.replace(task) {
+            before.abort();
+        }
+    }
+
+    /// The person does not want to be asked again.
+    pub(super) fn skip_login(&self) {
+        let app = Arc::clone(&self.app);
+        tokio::task::spawn_blocking(move || skip(&app.settings));
+    }
+
+    /// Switches to a model, and writes that into the person's own settings.
+    pub(super) async fn keep_model(&mut self, name: &str) {
+        let choice = match self.app.models.switch(name) {
+            Ok(choice) => choice,
+            Err(error) => return self.say(Say::error("model", format!("{error}."))).await,
+        };
+        let file = user_file(&self.app.world.env);
+        let (service, model) = (choice.provider.clone(), choice.model.clone());
+        let written = tokio::task::spawn_blocking(move || {
+            write_choice(file.as_deref(), &service, None, Some(&model)).map_err(|error| error.to_string())
+        });
+        let written = written.await.unwrap_or_else(|error| Err(error.to_string()));
+        let answers = format!("{} answers from the next request on", code(&named(&choice)));
+        let say = match written {
+            Ok(path) => {
+                let path = code(&path.display().to_string());
+                Say::plain("model", format!("{answers}, and after a restart: {path} says so."))
+            }
+            Err(error) => Say::warning("model", format!("{answers}, but not after a restart: {error}.")),
+        };
+        self.say(say).await;
+        self.warn_of_model().await;
+    }
+
+    /// Says what the person should know of the model in use before anything is sent.
+    pub(super) async fn warn_of_model(&self) {
+        if let Some(warning) = self.app.models.warning() {
+            self.say(Say::warning("model", warning)).await;
+        }
+    }
+}
+
+fn services(models: &Models, why: LoginWhy) -> Notice {
+    let services = models.with_found(offers);
+    Notice::PickService { services, why }
+}

@@ -1,0 +1,150 @@
+//! A command of the user's own settings that prints a key.
+//!
+//! It runs once, when its key is first needed, without a terminal and with an end. What it prints is the key and goes
+//! nowhere else; what it says on standard error is told where it fails.
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
+use tokio::sync::OnceCell;
+
+use crate::config::Secret;
+use crate::stdx::text::{one_line_summary, sanitize};
+
+/// How long it may take; a person may have to unlock something.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Bytes of a key, and of what is told.
+const LONGEST: u64 = 16 * 1024;
+
+/// Cells of what is told of standard error.
+const TOLD: usize = 300;
+
+/// Why there is no key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyCommandError {
+    #[error("the key is to be taken from ${variable}, which is not set")]
+    Missing { variable: String },
+    #[error("the command for the key could not be started: {reason}")]
+    Start { reason: String },
+    #[error("the command for the key ended with {how}{}", said(told))]
+    Failed { how: String, told: String },
+    #[error("the command for the key did not end within {} s; run it in a shell to see what it waits for", patience.as_secs())]
+    TimedOut { patience: Duration },
+    #[error(
+        "the command for the key printed nothing that can be a key: it must print the key alone, in one line"
+    )]
+    NoKey,
+}
+
+fn said(told: &str) -> String {
+    if told.is_empty() { String::new() } else { format!(": {told}") }
+}
+
+/// One command and its key, once it was run.
+pub(super) struct KeyCommand {
+    script: String,
+    key: OnceCell<Secret>,
+    patience: Duration,
+}
+
+impl KeyCommand {
+    pub(super) fn new(script: &str) -> Arc<Self> {
+        Arc::new(Self { script: script.to_owned(), key: OnceCell::new(), patience: PATIENCE })
+    }
+
+    /// Runs it, unless it gave its key before. A failure is tried anew the next time. Cancel-safe: dropped, the command
+    /// is ended.
+    pub(super) async fn key(&self) -> Result<Secret, KeyCommandError> {
+        self.key.get_or_try_init(|| run(&self.script, self.patience)).await.cloned()
+    }
+}
+
+async fn run(script: &str, patience: Duration) -> Result<Secret, KeyCommandError> {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(script).process_group(0).kill_on_drop(true);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| KeyCommandError::Start { reason: error.to_string() })?;
+    let group = child.id();
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let ended = tokio::time::timeout(patience, async { tokio::join!(child.wait(), read(out), read(err)) });
+    let Ok((status, printed, told)) = ended.await else {
+        end(group);
+        return Err(KeyCommandError::TimedOut { patience });
+    };
+    let status = status.map_err(|error| KeyCommandError::Start { reason: error.to_string() })?;
+    if !status.success() {
+        let told = one_line_summary(&sanitize(&String::from_utf8_lossy(&told)), TOLD);
+        return Err(KeyCommandError::Failed { how: status.to_string(), told });
+    }
+    let key = String::from_utf8(printed).map_err(|_| KeyCommandError::NoKey)?;
+    let key = key.trim();
+    if key.is_empty() || key.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Err(KeyCommandError::NoKey);
+    }
+    Ok(Secret::new(key.to_owned()))
+}
+
+async fn read(pipe: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        // What can't be read is as good as not printed.
+        let _ = (&mut pipe).take(LONGEST).read_to_end(&mut bytes).await;
+        // The rest is taken and dropped, so that the command does not wait for a reader.
+        let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
+    }
+    bytes
+}
+
+/// Ends the command with all that it started.
+fn end(group: Option<u32>) {
+    let group = group.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        // It may have ended this moment.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_key_alone_counts_and_failures_say_why() {
+        let cases = [
+            ("echo '  sk-1  '", Ok("sk-1")),
+            ("echo noise >&2; echo sk-2", Ok("sk-2")),
+            ("true", Err("printed nothing that can be a key")),
+            ("printf 'a\\nb'", Err("printed nothing that can be a key")),
+            ("echo sk-hunter2; echo 'vault is locked' >&2; exit 3", Err("exit status: 3: vault is locked")),
+            ("printf '\\033[31mred' >&2; exit 1", Err("red")),
+        ];
+        for (script, expected) in cases {
+            let got = run(script, PATIENCE).await;
+            match (got, expected) {
+                (Ok(key), Ok(expected)) => assert_eq!(key.expose(), expected),
+                (Err(error), Err(expected)) => {
+                    let told = error.to_string();
+                    assert!(told.contains(expected) && !told.contains("hunter2"), "{script}: {told}");
+                    assert!(!told.contains('\u{1b}'), "{told:?}");
+                }
+                (got, expected) => panic!("{script}: {:?} for {expected:?}", got.err()),
+            }
+        }
+        let late = run("sleep 600", Duration::from_millis(50)).await.err();
+        assert_eq!(late, Some(KeyCommandError::TimedOut { patience: Duration::from_millis(50) }));
+    }
+
+    #[tokio::test]
+    async fn it_runs_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let mark = dir.path().join("ran");
+        let command = KeyCommand::new(&format!("echo x >> {}; echo sk-9", mark.display()));
+        let both = tokio::join!(command.key(), command.key());
+        assert!(both.0.is_ok() && both.1.is_ok());
+        assert_eq!(std::fs::read_to_string(mark).unwrap(), "x\n");
+    }
+}

@@ -1,0 +1,245 @@
+//! The file of keys that `co auth` keeps: `auth/keys.toml` in the data folder.
+//!
+//! Not beside the settings, because those are often shared or kept under version control. Owner-only from its creation,
+//! written whole or not at all, refused when others can read it. Blocking and short.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, Item, Value};
+
+use crate::config::Secret;
+use crate::stdx::fs::{create_private_dir, open_private, write_private};
+
+/// The most that is read of it, in bytes.
+const LONGEST: u64 = 1024 * 1024;
+
+/// What stands at its top.
+const HEAD: &str =
+    "# Keys that `co auth add` keeps. Only you may read this file; `co` refuses it otherwise.\n";
+
+/// The file of keys, there or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyFile {
+    path: PathBuf,
+}
+
+/// Why the file may not be used. No text holds anything of its content.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyFileError {
+    #[error(
+        "others than you can read or change {} (mode {mode:03o}), so no key of it is used; run `chmod {} {}`, and \
+         think about new keys",
+        path.display(), needed, path.display()
+    )]
+    Exposed { path: PathBuf, mode: u32, needed: &'static str },
+    #[error("{} is not your own file, so no key of it is used; move it away", path.display())]
+    NotYours { path: PathBuf },
+    #[error("{} cannot be used: {reason}", path.display())]
+    Io { path: PathBuf, reason: String },
+    #[error("{} is damaged; repair it or move it away, then `co auth add` your keys again", path.display())]
+    Damaged { path: PathBuf },
+}
+
+/// What became of a key that was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    New,
+    Replaced,
+}
+
+impl KeyFile {
+    /// The file of a data folder.
+    #[must_use]
+    pub fn of(data_dir: &Path) -> Self {
+        Self { path: data_dir.join("auth/keys.toml") }
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All keys by the name of their service; none where there is no file.
+    pub fn read(&self) -> Result<BTreeMap<String, Secret>, KeyFileError> {
+        let document = self.document()?;
+        let mut keys = BTreeMap::new();
+        for (name, item) in document.iter() {
+            let key = item.as_str().filter(|key| !key.trim().is_empty()).ok_or_else(|| self.damaged())?;
+            keys.insert(name.to_owned(), Secret::new(key.trim().to_owned()));
+        }
+        Ok(keys)
+    }
+
+    /// Keeps a key.
+    pub fn put(&self, name: &str, key: &Secret) -> Result<Put, KeyFileError> {
+        let _locked = self.lock()?;
+        let mut keys = self.read()?;
+        let put = if keys.insert(name.to_owned(), key.clone()).is_some() { Put::Replaced } else { Put::New };
+        self.write(&keys)?;
+        Ok(put)
+    }
+
+    /// Forgets a key; whether there was one.
+    pub fn remove(&self, name: &str) -> Result<bool, KeyFileError> {
+        let _locked = self.lock()?;
+        let mut keys = self.read()?;
+        let there = keys.remove(name).is_some();
+        if there {
+            self.write(&keys)?;
+        }
+        Ok(there)
+    }
+
+    fn document(&self) -> Result<DocumentMut, KeyFileError> {
+        let text = match self.text() {
+            Ok(text) => text?,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                String::new()
+            }
+            Err(error) => return Err(self.io(&error)),
+        };
+        text.parse().map_err(|_| self.damaged())
+    }
+
+    /// The text of the file that is there. What is checked is what is read, whatever happens to its name meanwhile.
+    fn text(&self) -> io::Result<Result<String, KeyFileError>> {
+        let no_follow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
+        let no_block = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+        let file = OpenOptions::new().read(true).custom_flags(no_follow | no_block).open(&self.path)?;
+        let facts = file.metadata()?;
+        if let Err(refused) =
+            self.is_private(&self.path, &facts, "600").and_then(|()| self.is_folder_private())
+        {
+            return Ok(Err(refused));
+        }
+        if !facts.is_file() {
+            return Ok(Err(KeyFileError::NotYours { path: self.path.clone() }));
+        }
+        let mut text = String::new();
+        match file.take(LONGEST).read_to_string(&mut text) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Err(self.damaged())),
+            Err(error) => Err(error),
+            Ok(_) => Ok(Ok(text)),
+        }
+    }
+
+    fn is_folder_private(&self) -> Result<(), KeyFileError> {
+        let folder = self.folder();
+        let facts = std::fs::metadata(folder).map_err(|error| self.io(&error))?;
+        self.is_private(folder, &facts, "700")
+    }
+
+    fn is_private(
+        &self,
+        path: &Path,
+        facts: &std::fs::Metadata,
+        needed: &'static str,
+    ) -> Result<(), KeyFileError> {
+        if facts.uid() != rustix::process::geteuid().as_raw() {
+            return Err(KeyFileError::NotYours { path: path.to_path_buf() });
+        }
+        let mode = facts.mode() & 0o777;
+        if mode & 0o077 != 0 {
+            return Err(KeyFileError::Exposed { path: path.to_path_buf(), mode, needed });
+        }
+        Ok(())
+    }
+
+    /// One change at a time, of all processes.
+    fn lock(&self) -> Result<File, KeyFileError> {
+        let lock = || -> io::Result<File> {
+            create_private_dir(self.folder())?;
+            let file = open_private(&self.folder().join("lock"))?;
+            file.lock()?;
+            Ok(file)
+        };
+        let lock = lock().map_err(|error| self.io(&error))?;
+        self.is_folder_private()?;
+        Ok(lock)
+    }
+
+    fn write(&self, keys: &BTreeMap<String, Secret>) -> Result<(), KeyFileError> {
+        let mut document = DocumentMut::new();
+        for (name, key) in keys {
+            document.insert(name, Item::Value(Value::from(key.expose())));
+        }
+        let text = format!("{HEAD}{document}");
+        write_private(&self.path, text.as_bytes()).map_err(|error| self.io(&error))
+    }
+
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
+    }
+
+    fn io(&self, error: &io::Error) -> KeyFileError {
+        KeyFileError::Io { path: self.path.clone(), reason: error.to_string() }
+    }
+
+    fn damaged(&self) -> KeyFileError {
+        KeyFileError::Damaged { path: self.path.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn key(text: &str) -> Secret {
+        Secret::new(text.to_owned())
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    #[test]
+    fn keys_are_kept_private_and_in_their_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = KeyFile::of(dir.path());
+        assert!(file.read().unwrap().is_empty());
+        assert_eq!(file.put("groq", &key("gsk-1")), Ok(Put::New));
+        assert_eq!(file.put("groq", &key("gsk-\"2\\")), Ok(Put::Replaced));
+        assert_eq!(file.put("openai", &key("sk-3")), Ok(Put::New));
+        assert_eq!((mode(file.path()), mode(file.folder())), (0o600, 0o700));
+        let read: Vec<(String, String)> =
+            file.read().unwrap().into_iter().map(|(name, key)| (name, key.expose().to_owned())).collect();
+        let expected = [("groq", "gsk-\"2\\"), ("openai", "sk-3")];
+        assert_eq!(read, expected.map(|(name, key)| (name.to_owned(), key.to_owned())));
+        assert_eq!((file.remove("groq"), file.remove("groq")), (Ok(true), Ok(false)));
+        let names: Vec<_> =
+            fs::read_dir(file.folder()).unwrap().map(|one| one.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2, "no half-written file is left: {names:?}");
+        assert!(fs::read_to_string(file.path()).unwrap().starts_with(HEAD));
+    }
+
+    #[test]
+    fn what_others_can_read_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = KeyFile::of(dir.path());
+        file.put("groq", &key("gsk-hunter2")).unwrap();
+        for (path, narrow, wide) in
+            [(file.path(), 0o600, 0o640), (file.path(), 0o600, 0o604), (file.folder(), 0o700, 0o755)]
+        {
+            fs::set_permissions(path, Permissions::from_mode(wide)).unwrap();
+            let told = file.read().err().unwrap().to_string();
+            assert!(told.contains("chmod") && !told.contains("hunter2"), "{told}");
+            assert!(file.put("x", &key("y")).is_err());
+            fs::set_permissions(path, Permissions::from_mode(narrow)).unwrap();
+        }
+        fs::write(file.path(), "groq = [\"hunter2").unwrap();
+        assert_eq!(file.read().err(), Some(file.damaged()));
+        fs::write(file.path(), "groq = 5\n").unwrap();
+        assert_eq!(file.read().err(), Some(file.damaged()));
+        let elsewhere = dir.path().join("elsewhere");
+        fs::rename(file.path(), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, file.path()).unwrap();
+        assert!(matches!(file.read().err(), Some(KeyFileError::Io { .. })), "a link is not followed");
+    }
+}

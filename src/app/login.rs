@@ -1,0 +1,279 @@
+//! Setting up a service: trying its key with one cheap call, keeping it, and making it the one that answers.
+//!
+//! What the first screen, `/login` and `co auth` share. A key comes in as a [`Secret`] and goes to the service and to the
+//! key file, nowhere else; what is told of it is at most its last characters.
+
+mod settings;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub use self::settings::{WriteError, write_choice};
+use super::keys::{KeyCommandError, KeyFileError, Keys};
+use super::models::ModelError;
+use super::services::{Service, Target};
+use crate::config::{Secret, Settings, checked_url};
+use crate::frontend::link::{LoginNeed, ServiceLine};
+use crate::provider::catalog::{KeyNeed, PRESETS};
+use crate::provider::http::{Endpoint, get_json};
+use crate::provider::{ErrorClass, ProviderError};
+
+/// How long a service has to answer a check.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Fewer characters than this are not worth a hint of which key it is.
+const SHOWN_FROM: usize = 16;
+
+/// What the person said of a service. Without `Debug`: it holds a key.
+#[derive(Clone, PartialEq)]
+pub struct Entered {
+    pub service: String,
+    pub base_url: Option<String>,
+    pub key: Option<Secret>,
+}
+
+/// Why a service cannot be used, in a sentence that says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TryError {
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error(transparent)]
+    Command(#[from] KeyCommandError),
+    #[error(transparent)]
+    KeyFile(#[from] KeyFileError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// The services that can be set up; servers that answer on this machine come first.
+#[must_use]
+pub fn offers(settings: &Settings, keys: &Keys, found: &[Service]) -> Vec<ServiceLine> {
+    let here = |name: &str| found.iter().any(|service| service.name() == name);
+    let own = settings
+        .providers
+        .keys()
+        .map(String::as_str)
+        .filter(|name| PRESETS.iter().all(|row| row.name != *name));
+    let mut offers: Vec<ServiceLine> = PRESETS
+        .iter()
+        .map(|row| row.name)
+        .chain(own)
+        .filter_map(|name| offer(name, settings, keys, here(name)))
+        .collect();
+    offers.sort_by_key(|offer| !here(&offer.name));
+    offers
+}
+
+fn offer(name: &str, settings: &Settings, keys: &Keys, is_here: bool) -> Option<ServiceLine> {
+    let target = match Target::named(name, settings, keys) {
+        Ok(target) => Some(target),
+        Err(ModelError::NoAddress { .. }) => None,
+        Err(_) => return None,
+    };
+    let row = match &target {
+        Some(target) => target.preset,
+        None => crate::provider::catalog::preset(name)?,
+    };
+    let title = if row.name == name { row.title } else { name };
+    let has_key = target.as_ref().is_some_and(|target| target.key.is_some());
+    let note = match (is_here, has_key, row.local) {
+        (true, _, _) => "answers on this machine",
+        (false, true, _) => "a key is set",
+        (false, false, Some(_)) => "runs on your own machine",
+        (false, false, None) => "",
+    };
+    Some(ServiceLine {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        address: if target.is_some() { LoginNeed::Known } else { LoginNeed::Needed },
+        key: match (row.key_need, has_key, row.local) {
+            (_, true, _) | (KeyNeed::Optional, false, Some(_)) => LoginNeed::Known,
+            (KeyNeed::Needed, false, _) => LoginNeed::Needed,
+            (KeyNeed::Optional, false, None) => LoginNeed::Optional,
+        },
+        note: note.to_owned(),
+    })
+}
+
+/// Tries what was entered, with what is set for the rest; the models that it offers.
+pub async fn try_out(entered: &Entered, settings: &Settings, keys: &Keys) -> Result<Vec<String>, TryError> {
+    let mut settings = settings.clone();
+    if let Some(url) = &entered.base_url {
+        let url = checked_url(url).map_err(|wrong| TryError::Refused(format!("The address is {wrong}.")))?;
+        settings.own(&entered.service).base_url = Some(url);
+    }
+    let mut target = Target::named(&entered.service, &settings, keys)?;
+    if let Some(key) = &entered.key {
+        keys.learn(key);
+        target.key = Some(crate::config::Key::Literal(key.clone()));
+    }
+    check(&target, &settings, keys).await
+}
+
+/// One cheap call with the key of a service, and its list of models where that is another one.
+pub async fn check(target: &Target, settings: &Settings, keys: &Keys) -> Result<Vec<String>, TryError> {
+    target.has_its_key()?;
+    let endpoint = target.endpoint(settings, keys).await?;
+    let secret = match &target.key {
+        Some(key) => Some(keys.expose(key).await?),
+        None => None,
+    };
+    let told = |error: ProviderError| TryError::Refused(without(&sentence(target, &error), secret.as_ref()));
+    let answer = ask(target, &endpoint, target.preset.check).await.map_err(told)?;
+    if target.preset.check == target.preset.list {
+        return Ok(model_names(&answer));
+    }
+    // The key is good; a list that cannot be had is no reason to doubt it.
+    let list = ask(target, &endpoint, target.preset.list).await.unwrap_or_default();
+    Ok(model_names(&list))
+}
+
+async fn ask(target: &Target, endpoint: &Endpoint, path: &str) -> Result<Value, ProviderError> {
+    get_json(endpoint, path, target.codec.headers(), PATIENCE).await
+}
+
+/// The names in a list of models, whichever service wrote it; sorted, each once.
+#[must_use]
+pub fn model_names(list: &Value) -> Vec<String> {
+    let items =
+        list.as_array().or_else(|| ["data", "models"].iter().find_map(|key| list.get(key)?.as_array()));
+    let name = |item: &Value| {
+        let name = ["id", "name"].iter().find_map(|key| item.get(key)?.as_str())?;
+        Some(name.strip_prefix("models/").unwrap_or(name).to_owned())
+    };
+    let mut names: Vec<String> = items.into_iter().flatten().filter_map(name).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// What is wrong and what to do, in one sentence.
+fn sentence(target: &Target, error: &ProviderError) -> String {
+    let (name, url) = (&target.name, &target.base_url);
+    let said = error.to_string();
+    let said = said.trim_end_matches('.');
+    match (error.class, error.status) {
+        (ErrorClass::Auth, _) if target.key.is_none() => {
+            format!("{name} wants a key: {said}; `co auth add {name}` keeps one.")
+        }
+        (ErrorClass::Auth, _) => {
+            format!("{name} does not know this key: {said}; copy it again whole, or make a new one.")
+        }
+        (ErrorClass::Permission, _) => {
+            format!(
+                "{name} knows this key but does not allow it this: {said}; look at the key's rights there."
+            )
+        }
+        (ErrorClass::NotFound, _) => {
+            format!("There is no such service at {url}: {said}; check the base URL.")
+        }
+        (ErrorClass::Malformed, _) => {
+            format!("{url} does not answer like {name}: {said}; check the base URL.")
+        }
+        (ErrorClass::Network, _) => {
+            format!("{name} cannot be reached: {said}; check the network and the base URL {url}.")
+        }
+        (ErrorClass::Tls | ErrorClass::Proxy, _) => {
+            format!("{name} cannot be reached: {said}. {}", error.advice())
+        }
+        (ErrorClass::Idle, _) => {
+            format!("{name} does not answer: {said}; check the network and the base URL {url}.")
+        }
+        (ErrorClass::Billing | ErrorClass::Quota, _) => {
+            format!("The key is good, but its account is used up: {said}.")
+        }
+        (ErrorClass::RateLimited | ErrorClass::Overloaded | ErrorClass::Server, _) => {
+            format!("{name} has trouble, which says nothing of the key: {said}; try again later.")
+        }
+        (
+            ErrorClass::BadRequest
+            | ErrorClass::Truncated
+            | ErrorClass::ContextOverflow
+            | ErrorClass::BadReply
+            | ErrorClass::Filtered,
+            _,
+        ) => format!("{name} refused the check: {said}; check the key and the base URL {url}."),
+    }
+}
+
+/// Some services repeat the key that they do not know.
+fn without(text: &str, secret: Option<&Secret>) -> String {
+    match secret.map(Secret::expose).filter(|key| !key.is_empty()) {
+        Some(key) => text.replace(key, "[the key]"),
+        None => text.to_owned(),
+    }
+}
+
+/// Whether a first run offers to set up a service: not where the person said no to that before.
+#[must_use]
+pub fn may_offer(settings: &Settings) -> bool {
+    settings.welcome && !mark(settings).exists()
+}
+
+/// Notes that the person does not want to be asked. Blocking and short; where it cannot be noted they are asked again.
+pub fn skip(settings: &Settings) {
+    let mark = mark(settings);
+    let noted = mark.parent().map_or(Ok(()), crate::stdx::fs::create_private_dir);
+    if let Err(error) = noted.and_then(|()| crate::stdx::fs::open_private(&mark).map(drop)) {
+        tracing::warn!(%error, "the skipped first screen could not be noted");
+    }
+}
+
+fn mark(settings: &Settings) -> std::path::PathBuf {
+    settings.data_dir.join("auth/skipped")
+}
+
+/// A key as it may be shown: nothing of a short one, the last four characters of a long one.
+#[must_use]
+pub fn hint(key: &Secret) -> String {
+    let text = key.expose();
+    let length = text.chars().count();
+    if length < SHOWN_FROM {
+        return "…".to_owned();
+    }
+    let tail: String = text.chars().skip(length - 4).collect();
+    format!("…{}", crate::stdx::text::sanitize_line(&tail))
+}
+
+/// Keeps what was entered: the key in the key file. Blocking work goes to a thread of its own.
+pub async fn keep(entered: &Entered, keys: &Arc<Keys>) -> Result<(), KeyFileError> {
+    let Some(key) = entered.key.clone() else { return Ok(()) };
+    let (keys, service) = (Arc::clone(keys), entered.service.clone());
+    let kept = tokio::task::spawn_blocking(move || keys.keep(&service, &key).map(drop));
+    kept.await.unwrap_or(Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lists_of_every_kind_are_read() {
+        let cases = [
+            (json!({ "data": [{ "id": "b" }, { "id": "a" }, { "id": "a" }] }), vec!["a", "b"]),
+            (json!({ "models": [{ "name": "models/gemini-x" }] }), vec!["gemini-x"]),
+            (json!({ "models": [{ "name": "qwen3:8b", "digest": "d" }] }), vec!["qwen3:8b"]),
+            (json!([{ "id": "t" }]), vec!["t"]),
+            (json!({ "data": 5 }), vec![]),
+            (Value::Null, vec![]),
+        ];
+        for (list, expected) in cases {
+            assert_eq!(model_names(&list), expected, "{list}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_hardly_shown() {
+        for (key, shown) in
+            [("", "…"), ("sk-short", "…"), ("sk-123456789abcdef", "…cdef"), ("schlüsselschlüssel", "…ssel")]
+        {
+            assert_eq!(hint(&Secret::new(key.to_owned())), shown);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! From a service to a provider: its endpoint with its secrets, and its codec.
+//!
+//! Where a secret is what a command prints, the provider waits with that for its first request: nothing runs before it
+//! is needed.
+
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream};
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+
+use super::{Service, Target, Wiring};
+use crate::app::keys::{KeyCommandError, Keys};
+use crate::app::models::ModelError;
+use crate::config::{Key, Settings};
+use crate::provider::anthropic::Anthropic;
+use crate::provider::catalog::Codec;
+use crate::provider::gemini::Gemini;
+use crate::provider::http::{ApiKey, Endpoint, HttpProvider, Network, Timeouts};
+use crate::provider::offline::Offline;
+use crate::provider::ollama::Ollama;
+use crate::provider::openai_chat::OpenAiChat;
+use crate::provider::openai_responses::OpenAiResponses;
+use crate::provider::{ErrorClass, ModelRequest, Provider, ProviderError, StreamEvent};
+
+impl Service {
+    /// Prepares connections; nothing is sent and nothing is run.
+    pub(in crate::app) fn connect(&self, wiring: &Wiring) -> Result<Arc<dyn Provider>, ModelError> {
+        match self {
+            Self::Offline => Ok(Arc::new(Offline::new(wiring.pace))),
+            Self::Http(target) => match target.plain_endpoint(&wiring.settings) {
+                Some(endpoint) => wire(target, &endpoint, wiring),
+                None => Ok(Arc::new(Later {
+                    inner: Arc::new(Inner {
+                        target: (**target).clone(),
+                        wiring: wiring.clone(),
+                        made: OnceCell::new(),
+                    }),
+                })),
+            },
+        }
+    }
+}
+
+impl Target {
+    /// The endpoint, where no command has to be run for it.
+    pub fn plain_endpoint(&self, settings: &Settings) -> Option<Endpoint> {
+        let mut headers = Vec::new();
+        for (name, value) in &self.headers {
+            headers.push((name.clone(), ApiKey::new(value.secret()?.expose())?));
+        }
+        let key = match &self.key {
+            Some(key) => ApiKey::new(key.secret()?.expose()),
+            None => None,
+        };
+        Some(self.endpoint_with(settings, key, headers))
+    }
+
+    /// The endpoint with all its secrets; commands are run where there are some.
+    pub async fn endpoint(&self, settings: &Settings, keys: &Keys) -> Result<Endpoint, KeyCommandError> {
+        let mut headers = Vec::new();
+        for (name, value) in &self.headers {
+            let secret = keys.expose(value).await?;
+            headers.extend(ApiKey::new(secret.expose()).map(|value| (name.clone(), value)));
+        }
+        let key = match &self.key {
+            Some(key) => ApiKey::new(keys.expose(key).await?.expose()),
+            None => None,
+        };
+        Ok(self.endpoint_with(settings, key, headers))
+    }
+
+    /// The same with another key, which is tried and not kept.
+    pub fn endpoint_with(
+        &self,
+        settings: &Settings,
+        key: Option<ApiKey>,
+        headers: Vec<(String, ApiKey)>,
+    ) -> Endpoint {
+        Endpoint {
+            name: self.name.clone(),
+            base_url: self.base_url.clone(),
+            key,
+            key_header: self.preset.key_header,
+            headers,
+            network: Network {
+                proxy: settings.proxy.as_ref().map(|proxy| proxy.expose().to_owned()),
+                ca_file: settings.ca_file.clone(),
+            },
+            timeouts: Timeouts { connect: settings.connect_timeout, idle: settings.idle_timeout },
+        }
+    }
+
+    /// Whether a command has to be run before anything can be sent.
+    pub fn runs_a_command(&self) -> bool {
+        let mut secrets = self.key.iter().chain(self.headers.iter().map(|(_, value)| value));
+        secrets.any(|key| matches!(key, Key::Command(_)))
+    }
+}
+
+fn wire(target: &Target, endpoint: &Endpoint, wiring: &Wiring) -> Result<Arc<dyn Provider>, ModelError> {
+    let clock = Arc::clone(&wiring.clock);
+    Ok(match target.codec {
+        Codec::Anthropic => Arc::new(HttpProvider::new(Anthropic, endpoint, clock)?),
+        Codec::OpenAiChat(quirks) => Arc::new(HttpProvider::new(OpenAiChat::new(quirks), endpoint, clock)?),
+        Codec::OpenAiResponses => Arc::new(HttpProvider::new(OpenAiResponses, endpoint, clock)?),
+        Codec::Gemini => Arc::new(HttpProvider::new(Gemini, endpoint, clock)?),
+        Codec::Ollama => Arc::new(HttpProvider::new(Ollama::new(target.num_ctx), endpoint, clock)?),
+    })
+}
+
+/// A provider whose key has to be asked for first.
+struct Later {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    target: Target,
+    wiring: Wiring,
+    made: OnceCell<Arc<dyn Provider>>,
+}
+
+impl Inner {
+    async fn made(&self) -> Result<Arc<dyn Provider>, ProviderError> {
+        self.made.get_or_try_init(|| self.make()).await.cloned()
+    }
+
+    async fn make(&self) -> Result<Arc<dyn Provider>, ProviderError> {
+        let refused = |error: String| ProviderError::new(ErrorClass::Auth, error);
+        let endpoint = self.target.endpoint(&self.wiring.settings, &self.wiring.keys).await;
+        let endpoint = endpoint.map_err(|error| refused(error.to_string()))?;
+        wire(&self.target, &endpoint, &self.wiring).map_err(|error| refused(error.to_string()))
+    }
+}
+
+impl Provider for Later {
+    fn name(&self) -> &str {
+        &self.inner.target.name
+    }
+
+    fn stream(
+        &self,
+        request: ModelRequest,
+        cancel: CancellationToken,
+    ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
+        let inner = Arc::clone(&self.inner);
+        let inside = cancel.clone();
+        let replies = stream::once(async move { inner.made().await }).flat_map(move |made| match made {
+            Ok(provider) => provider.stream(request.clone(), inside.clone()),
+            Err(error) => stream::once(std::future::ready(Err(error))).boxed(),
+        });
+        replies.take_until(cancel.cancelled_owned()).boxed()
+    }
+}

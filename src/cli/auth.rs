@@ -1,0 +1,270 @@
+//! `co auth`: keys of model services, kept in an owner-only file and never printed.
+
+use serde_json::json;
+
+use super::args::{Auth, AuthWhat};
+use super::console::Console;
+use super::error::{CliError, Kind};
+use super::input::Terminals;
+use super::table::table;
+use super::{secret, setup};
+use crate::app::login::{check, hint};
+use crate::app::{AppError, KeyFileError, Keys, ModelError, Put, Service, Target, World, load_settings};
+use crate::config::{Key, Loaded, Secret, Settings, Source, Value};
+use crate::provider::catalog::PRESETS;
+
+pub(super) async fn run(
+    what: Auth,
+    world: &World,
+    flags: Vec<(String, String)>,
+    at: Terminals,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let loaded = load_settings(world, flags)?;
+    match what.what {
+        AuthWhat::Add { rest, .. } if !rest.is_empty() => {
+            let words = "a key on the command line is seen by other programs and kept in the shell's history";
+            let error = CliError::message(Kind::Usage, words);
+            Err(error.hint("leave it out: `co auth add NAME` asks for it, or reads it from a pipe"))
+        }
+        AuthWhat::Add { service: Some(service), .. } => add(&service, &loaded, at, console),
+        AuthWhat::Add { service: None, .. } if at.interactive() => {
+            setup::choose(world, &loaded, console).await.map(drop)
+        }
+        AuthWhat::Add { service: None, .. } => {
+            let error = CliError::message(Kind::Usage, "for which service is the key?");
+            Err(error.hint("`co auth add NAME`; `co auth list` names the services"))
+        }
+        AuthWhat::List { json } => list(&loaded, json, console),
+        AuthWhat::Remove { service } => remove(&service, &loaded, console),
+        AuthWhat::Test { service } => test(service.as_deref(), &loaded, console).await,
+    }
+}
+
+impl From<KeyFileError> for CliError {
+    fn from(error: KeyFileError) -> Self {
+        Self::new(Kind::Error, error)
+    }
+}
+
+impl From<ModelError> for CliError {
+    fn from(error: ModelError) -> Self {
+        AppError::Model(error).into()
+    }
+}
+
+fn add(service: &str, loaded: &Loaded, at: Terminals, console: &mut Console) -> Result<(), CliError> {
+    let keys = Keys::of(&loaded.settings);
+    let name = known(service, &loaded.settings, &keys)?;
+    // A file that may not be used is told before the key is typed.
+    keys.stored(&name)?;
+    let key = secret::key(&format!("Key for {name} (it is not shown): "), at)?;
+    let kept = keys.keep(&name, &key)?;
+    let place = keys.file().path().display();
+    let again = match kept {
+        Put::New => "",
+        Put::Replaced => " in place of the one before",
+    };
+    console.out(&format!(
+        "Kept the key for {name} ({}){again} in {place}, which only you can read.\n",
+        hint(&key)
+    ))?;
+    if let Some((_, source)) = set_key(&name, loaded) {
+        console.note(&format!("co: the key from {source} counts before it"));
+    }
+    console.note(&format!("co: `co auth test {name}` tries it"));
+    Ok(())
+}
+
+fn remove(service: &str, loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
+    let keys = Keys::of(&loaded.settings);
+    let name = service.trim().to_ascii_lowercase();
+    let place = keys.file().path().display();
+    if !keys.file().remove(&name)? {
+        let error = CliError::message(Kind::Error, format!("there is no key for {name} in {place}"));
+        return Err(error.hint("`co auth list` says where keys come from"));
+    }
+    console.out(&format!("Removed the key for {name} from {place}.\n"))?;
+    if let Some((_, source)) = set_key(&name, loaded) {
+        console.note(&format!("co: the key from {source} still counts"));
+    }
+    Ok(())
+}
+
+/// One key that is known.
+struct Row {
+    service: String,
+    key: String,
+    from: String,
+    counts: bool,
+}
+
+fn list(loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<(), CliError> {
+    let keys = Keys::of(&loaded.settings);
+    let own = loaded.settings.providers.keys().map(String::as_str);
+    let mut names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    let further: Vec<&str> = own.filter(|name| !names.contains(name)).collect();
+    names.extend(further);
+    let mut rows = Vec::new();
+    if let Some(key) = &loaded.settings.endpoint.api_key {
+        let service = loaded.settings.provider.clone().unwrap_or_else(|| "the chosen one".to_owned());
+        let from = source_of("api_key", loaded).unwrap_or_default();
+        rows.push(Row { service, key: shown(key), from, counts: true });
+    }
+    for name in &names {
+        let set = set_key(name, loaded);
+        let stored = keys.stored(name)?;
+        let counts = set.is_none();
+        let row = |key: String, from: String, counts| Row { service: (*name).to_owned(), key, from, counts };
+        rows.extend(set.map(|(key, from)| row(shown(&key), from, true)));
+        rows.extend(stored.map(|key| row(hint(&key), "the key file".to_owned(), counts)));
+    }
+    if as_json {
+        let row = |row: &Row| json!({"service": row.service, "key": row.key, "from": row.from, "counts": row.counts});
+        return console.json(&rows.iter().map(row).collect::<Vec<_>>());
+    }
+    let cells: Vec<[String; 4]> = rows
+        .iter()
+        .map(|row| {
+            let counts = if row.counts { "counts" } else { "the one above counts" };
+            [row.service.clone(), row.key.clone(), counts.to_owned(), row.from.clone()]
+        })
+        .collect();
+    if cells.is_empty() {
+        console.out("No key is known.\n")?;
+    } else {
+        console.out(&table(["SERVICE", "KEY", "", "FROM"], &cells))?;
+    }
+    names.retain(|name| rows.iter().all(|row| row.service != *name));
+    let place = keys.file().path().display();
+    console.out(&format!(
+        "\nWithout a key: {}.\n`co auth add NAME` keeps one, in the key file {place}.\n",
+        names.join(", ")
+    ))
+}
+
+async fn test(service: Option<&str>, loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
+    let mut settings = loaded.settings.clone();
+    let keys = Keys::of(&settings);
+    let names = match service {
+        Some(service) => vec![known(service, &settings, &keys)?],
+        None => {
+            let ready = Service::configured(&settings, &keys)?;
+            let mut names: Vec<String> = ready.iter().map(|service| service.name().to_owned()).collect();
+            names.extend(settings.provider.clone().filter(|name| name != "offline" && !names.contains(name)));
+            names
+        }
+    };
+    if names.is_empty() {
+        let error = CliError::message(Kind::Error, "no service is set up, so there is nothing to test");
+        return Err(error.hint("`co auth add` keeps a key"));
+    }
+    if let Some(chosen) = settings.provider.clone().filter(|name| names.contains(name)) {
+        Service::adopt(&chosen, &mut settings);
+    }
+    let mut failed = 0;
+    for name in &names {
+        let target = Target::named(name, &settings, &keys)?;
+        if let Some(warning) = Service::Http(Box::new(target.clone())).warning() {
+            console.note(&format!("co: {warning}"));
+        }
+        match check(&target, &settings, &keys).await {
+            Ok(models) => console.out(&good(name, target.key.as_ref(), loaded, &keys, models.len()))?,
+            Err(error) => {
+                failed += 1;
+                console.out(&format!("{name}: {error}\n"))?;
+            }
+        }
+    }
+    match failed {
+        0 => Ok(()),
+        1 => Err(CliError::message(Kind::Provider, "one service cannot be used")),
+        many => Err(CliError::message(Kind::Provider, format!("{many} services cannot be used"))),
+    }
+}
+
+fn good(name: &str, key: Option<&Key>, loaded: &Loaded, keys: &Keys, models: usize) -> String {
+    let listed = match models {
+        0 => String::new(),
+        1 => "; it has 1 model".to_owned(),
+        many => format!("; it has {many} models"),
+    };
+    match key {
+        None => format!("{name}: it answers, without a key{listed}.\n"),
+        Some(key) => {
+            let stored = || keys.file().path().display().to_string();
+            let from = set_key(name, loaded).map_or_else(stored, |(_, source)| source);
+            format!("{name}: the key ({}, from {from}) is good{listed}.\n", shown(key))
+        }
+    }
+}
+
+/// The service's name as it is stored. Errs where there is none of that name, or where it takes no key.
+fn known(service: &str, settings: &Settings, keys: &Keys) -> Result<String, CliError> {
+    let name = service.trim().to_ascii_lowercase();
+    if name == "offline" || name == "auto" {
+        let error = CliError::message(Kind::Usage, format!("`{name}` is no service and takes no key"));
+        return Err(error.hint("`co auth list` names the services"));
+    }
+    match Target::named(&name, settings, keys) {
+        Ok(_) | Err(ModelError::NoAddress { .. }) => Ok(name),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The key of the settings and where it comes from: it counts before a stored one.
+fn set_key(name: &str, loaded: &Loaded) -> Option<(Key, String)> {
+    if loaded.settings.provider.as_deref() == Some(name)
+        && let Some(key) = &loaded.settings.endpoint.api_key
+    {
+        return Some((key.clone(), source_of("api_key", loaded)?));
+    }
+    let key = loaded.settings.providers.get(name)?.api_key.clone()?;
+    let own = source_of(&format!("{name}.api_key"), loaded);
+    let section = loaded.values.iter().find_map(|set| match &set.value {
+        Value::Providers(entries) => {
+            let mut entries = entries.iter();
+            entries
+                .find(|entry| entry.provider == name && entry.field == "api_key")
+                .map(|one| one.source.to_string())
+        }
+        Value::Unset
+        | Value::Text(_)
+        | Value::Integer(_)
+        | Value::Number(_)
+        | Value::Bool(_)
+        | Value::List(_)
+        | Value::Path(_)
+        | Value::Paths(_)
+        | Value::Secret(_)
+        | Value::Table(_)
+        | Value::Records(_) => None,
+    });
+    Some((key, own.or(section)?))
+}
+
+fn source_of(row: &str, loaded: &Loaded) -> Option<String> {
+    let set = loaded.values.iter().find(|set| set.row.key == row)?;
+    (set.source != Source::Default && matches!(set.value, Value::Secret(_))).then(|| set.source.to_string())
+}
+
+/// A key as a list shows it.
+fn shown(key: &Key) -> String {
+    match key {
+        Key::Literal(secret) => hint(secret),
+        Key::Missing { variable } => format!("${variable} (not set)"),
+        Key::Command(_) => "from a command".to_owned(),
+    }
+}
+
+/// Asks for the key of a service. `None` where the person left it empty.
+pub(super) fn asked(name: &str, at: Terminals) -> Result<Option<Secret>, CliError> {
+    match secret::key(&format!("Key for {name} (it is not shown): "), at) {
+        Ok(key) => Ok(Some(key)),
+        Err(error) if error.kind == Kind::Usage => {
+            // Nothing, or nothing that is a key.
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,126 @@
+//! Lines of a person: plain ones, and a key that nobody sees while it is typed.
+//!
+//! Standard input is read byte by byte, so that nothing of what follows is swallowed.
+
+use std::io::{self, Read as _, Write as _};
+
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+
+use super::error::{CliError, Kind};
+use super::input::Terminals;
+use crate::config::Secret;
+
+/// Bytes of the longest key, and of the longest line.
+const LONGEST: usize = 16 * 1024;
+
+/// Keys as a terminal sends them.
+const CTRL_C: u8 = 3;
+const CTRL_D: u8 = 4;
+const BACKSPACE: [u8; 2] = [8, 127];
+const CTRL_U: u8 = 21;
+
+/// A key: from the terminal without echo, else all of standard input.
+pub(super) fn key(prompt: &str, at: Terminals) -> Result<Secret, CliError> {
+    let text = if at.stdin { unseen(prompt)? } else { piped()? };
+    let key = text.trim();
+    if key.is_empty() {
+        let error = CliError::message(Kind::Usage, "no key was entered, so nothing was changed");
+        return Err(error.hint("type it when asked, or pipe it in: `co auth add NAME < file`"));
+    }
+    if key.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        let words = "what was entered has white space or control characters in it, which no key has";
+        return Err(CliError::message(Kind::Usage, words).hint("copy the key whole, and nothing beside it"));
+    }
+    Ok(Secret::new(key.to_owned()))
+}
+
+fn piped() -> Result<String, CliError> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
+    let too_long = || CliError::message(Kind::Usage, "what came through the pipe is no key");
+    if bytes.len() > LONGEST { Err(too_long()) } else { String::from_utf8(bytes).map_err(|_| too_long()) }
+}
+
+/// One line of standard input, without its end; `None` where there is no more.
+pub(super) fn line(prompt: &str) -> Result<Option<String>, CliError> {
+    show(prompt)?;
+    let mut line = Vec::new();
+    while let Some(byte) = byte()? {
+        if byte == b'\n' {
+            return Ok(Some(String::from_utf8_lossy(&line).trim().to_owned()));
+        }
+        if line.len() < LONGEST {
+            line.push(byte);
+        }
+    }
+    show("\n")?;
+    Ok(None)
+}
+
+/// One line of the terminal that is not shown.
+fn unseen(prompt: &str) -> Result<String, CliError> {
+    let _quiet = Quiet::begin()?;
+    show(prompt)?;
+    let mut line = Vec::new();
+    loop {
+        match byte()? {
+            None | Some(b'\r' | b'\n' | CTRL_D) => break,
+            Some(CTRL_C) => {
+                show("\n")?;
+                return Err(CliError::message(Kind::Interrupted(2), "nothing was changed"));
+            }
+            Some(CTRL_U) => line.clear(),
+            Some(byte) if BACKSPACE.contains(&byte) => {
+                line.pop();
+            }
+            Some(byte) if line.len() < LONGEST => line.push(byte),
+            Some(_) => {}
+        }
+    }
+    show("\n")?;
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
+fn byte() -> Result<Option<u8>, CliError> {
+    let mut one = [0];
+    loop {
+        match rustix::io::read(io::stdin(), &mut one) {
+            Ok(0) => return Ok(None),
+            Ok(_) => return Ok(Some(one[0])),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+    }
+}
+
+/// Questions go to standard error, so that an output that is kept has none of them.
+fn show(text: &str) -> Result<(), CliError> {
+    let mut out = io::stderr().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// The terminal without echo, as long as this lives.
+struct Quiet {
+    before: Termios,
+}
+
+impl Quiet {
+    fn begin() -> Result<Self, CliError> {
+        let before = tcgetattr(io::stdin()).map_err(io::Error::from)?;
+        let mut quiet = before.clone();
+        quiet.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        quiet.special_codes[SpecialCodeIndex::VMIN] = 1;
+        quiet.special_codes[SpecialCodeIndex::VTIME] = 0;
+        // What was typed before the question is no answer to it.
+        tcsetattr(io::stdin(), OptionalActions::Flush, &quiet).map_err(io::Error::from)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        // Nothing more can be done about it here.
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+    }
+}

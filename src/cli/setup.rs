@@ -1,0 +1,171 @@
+//! Setting up a service in lines of text: for `co auth add` without a name, and for a first run in lines.
+//!
+//! Numbered lines, each question answered with a line; an empty one skips. A key is never shown.
+
+use std::sync::Arc;
+
+use super::console::Console;
+use super::error::CliError;
+use super::input::Terminals;
+use super::{auth, secret};
+use crate::app::login::{Entered, keep, may_offer, offers, skip, try_out, write_choice};
+use crate::app::{Keys, Models, Origin, Service, World};
+use crate::config::{Loaded, user_file};
+use crate::frontend::link::{LoginNeed, ServiceLine};
+
+/// Models that are listed at once.
+const LISTED: usize = 40;
+
+/// Tries of an address and a key.
+const TRIES: usize = 3;
+
+/// What the person made of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SetUp {
+    Done,
+    Skipped,
+}
+
+/// Offers to set up a service where none is known and the person was not asked before; whether one is set up now.
+pub(super) async fn first_run(
+    world: &World,
+    loaded: &Loaded,
+    models: &Models,
+    at: Terminals,
+    console: &mut Console,
+) -> Result<SetUp, CliError> {
+    let known = models.current().origin != Origin::Offline;
+    if known || !at.interactive() || !may_offer(&loaded.settings) {
+        return Ok(SetUp::Skipped);
+    }
+    if models.may_discover() {
+        models.discover().await;
+        if models.current().origin != Origin::Offline {
+            return Ok(SetUp::Skipped);
+        }
+    }
+    console.out(
+        "No model service is set up yet. You can do that now, or press Enter to skip it and take the tour.\n",
+    )?;
+    let done = choose(world, loaded, console).await?;
+    if done == SetUp::Skipped {
+        skip(&loaded.settings);
+        console.out("Skipped; it is not asked again. `co auth add` does it later.\n")?;
+    }
+    Ok(done)
+}
+
+/// Lets the person choose a service, enter what it needs, and choose a model.
+pub(super) async fn choose(world: &World, loaded: &Loaded, console: &mut Console) -> Result<SetUp, CliError> {
+    let keys = Arc::new(Keys::of(&loaded.settings));
+    let found = Service::search(&loaded.settings, &keys).await;
+    let offers = offers(&loaded.settings, &keys, &found);
+    let lines: Vec<String> = offers.iter().map(in_words).collect();
+    console.out("Services:\n")?;
+    let Some(offer) =
+        pick(&lines, "Type a number, or nothing to skip: ", console)?.and_then(|at| offers.get(at))
+    else {
+        return Ok(SetUp::Skipped);
+    };
+    for _ in 0..TRIES {
+        let Some(entered) = enter(offer)? else { return Ok(SetUp::Skipped) };
+        console.out(&format!("Trying {}…\n", offer.name))?;
+        match try_out(&entered, &loaded.settings, &keys).await {
+            Ok(models) => return finish(&entered, &models, world, &keys, console).await,
+            Err(error) => console.out(&format!("{error}\n"))?,
+        }
+        if offer.key == LoginNeed::Known && offer.address == LoginNeed::Known {
+            break;
+        }
+    }
+    Ok(SetUp::Skipped)
+}
+
+fn in_words(offer: &ServiceLine) -> String {
+    let note = if offer.note.is_empty() { String::new() } else { format!(", {}", offer.note) };
+    format!("{}{note}", offer.title)
+}
+
+/// The address and the key, as far as they are needed.
+fn enter(offer: &ServiceLine) -> Result<Option<Entered>, CliError> {
+    let mut entered = Entered { service: offer.name.clone(), base_url: None, key: None };
+    if offer.address == LoginNeed::Needed {
+        let url = secret::line("Address (http:// or https://): ")?.filter(|url| !url.is_empty());
+        let Some(url) = url else { return Ok(None) };
+        entered.base_url = Some(url);
+    }
+    if offer.key != LoginNeed::Known {
+        entered.key = auth::asked(&offer.name, Terminals::of_process())?;
+        if offer.key == LoginNeed::Needed && entered.key.is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(entered))
+}
+
+/// Keeps what works and lets the person name the model.
+async fn finish(
+    entered: &Entered,
+    models: &[String],
+    world: &World,
+    keys: &Arc<Keys>,
+    console: &mut Console,
+) -> Result<SetUp, CliError> {
+    keep(entered, keys).await?;
+    if entered.key.is_some() {
+        let place = keys.file().path().display();
+        console.out(&format!("It works. The key is kept in {place}, which only you can read.\n"))?;
+    }
+    let model = if models.is_empty() {
+        secret::line("Name of the model: ")?.filter(|name| !name.is_empty())
+    } else {
+        console.out("Models:\n")?;
+        let shown = models.get(..LISTED).unwrap_or(models);
+        if models.len() > shown.len() {
+            console.out(&format!("(the first {LISTED} of {}; a name can be typed too)\n", models.len()))?;
+        }
+        named(pick_or_name(shown, console)?, models)
+    };
+    let file = user_file(&world.env);
+    let written =
+        write_choice(file.as_deref(), &entered.service, entered.base_url.as_deref(), model.as_deref());
+    match (written, &model) {
+        (Ok(path), Some(model)) => {
+            let service = &entered.service;
+            console.out(&format!("{service}/{model} answers from now on; {} says so.\n", path.display()))?;
+        }
+        (Ok(_), None) => console.out("No model is named yet; `--model` names one.\n")?,
+        (Err(error), _) => console.note(&format!("co: {error}")),
+    }
+    Ok(SetUp::Done)
+}
+
+/// Prints numbered lines and asks for one.
+fn pick(lines: &[String], question: &str, console: &mut Console) -> Result<Option<usize>, CliError> {
+    numbered(lines, console)?;
+    loop {
+        let Some(typed) = secret::line(question)?.filter(|typed| !typed.is_empty()) else { return Ok(None) };
+        match typed.parse::<usize>().ok().and_then(|number| number.checked_sub(1)) {
+            Some(at) if at < lines.len() => return Ok(Some(at)),
+            Some(_) | None => console.out(&format!("Type a number from 1 to {}.\n", lines.len()))?,
+        }
+    }
+}
+
+fn pick_or_name(lines: &[String], console: &mut Console) -> Result<Option<String>, CliError> {
+    numbered(lines, console)?;
+    secret::line("Type a number or a name, or nothing for later: ")
+        .map(|typed| typed.filter(|typed| !typed.is_empty()))
+}
+
+fn named(typed: Option<String>, models: &[String]) -> Option<String> {
+    let typed = typed?;
+    let at = typed.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    Some(at.and_then(|at| models.get(at).cloned()).unwrap_or(typed))
+}
+
+fn numbered(lines: &[String], console: &mut Console) -> Result<(), CliError> {
+    let text: String =
+        lines.iter().enumerate().map(|(at, line)| format!("{:>3}: {line}\n", at + 1)).collect();
+    console.out(&text)
+}

@@ -1,0 +1,353 @@
+//! The one table of presets: services that are known by name.
+//!
+//! Where each is, what it speaks, what key it wants and in which header, how a key is checked, which model it starts
+//! with. Data only: it reads no environment and chooses nothing. `app` does with these rows, and the README's table is
+//! made of them. A default model is named only where it surely exists; for the others a list is asked.
+
+use std::fmt::Write as _;
+
+use super::local::{Form, LocalServer};
+use crate::provider::http::KeyHeader;
+use crate::provider::openai_chat::Quirks;
+
+/// A service that is known by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// As it is typed and stored.
+    pub name: &'static str,
+    /// As it is told to a person.
+    pub title: &'static str,
+    pub codec: Codec,
+    /// What it speaks at an address of one's own, where that differs.
+    pub elsewhere: Codec,
+    /// What its Chat Completions want.
+    pub chat: Quirks,
+    /// `None`: there is no address but one's own.
+    pub base_url: Option<&'static str>,
+    /// What is put behind an address of one's own that has no path.
+    pub path: &'static str,
+    /// The environment's names for the key; the first is told.
+    pub key_envs: &'static [&'static str],
+    pub key_header: KeyHeader,
+    pub key_need: KeyNeed,
+    pub default_model: Option<&'static str>,
+    pub model_names: ModelNames,
+    /// Where it lists its models, below the base URL.
+    pub list: &'static str,
+    /// What one cheap GET tells the worth of a key; below the base URL.
+    pub check: &'static str,
+    /// How it is found on this machine, if it runs on one's own.
+    pub local: Option<LocalServer>,
+}
+
+/// The wire a service speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Codec {
+    Anthropic,
+    OpenAiChat(Quirks),
+    OpenAiResponses,
+    Gemini,
+    Ollama,
+}
+
+/// Whether a service can do without a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyNeed {
+    Needed,
+    Optional,
+}
+
+/// What the names of a service's models look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelNames {
+    Plain,
+    /// With the name of who made it before a slash: `openai/gpt-oss-120b`.
+    Slashed,
+}
+
+impl Codec {
+    /// As it is told to a person.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Anthropic => "Anthropic Messages",
+            Self::OpenAiChat(_) => "Chat Completions",
+            Self::OpenAiResponses => "OpenAI Responses",
+            Self::Gemini => "Gemini",
+            Self::Ollama => "Ollama",
+        }
+    }
+
+    /// Headers that a GET needs on this wire.
+    #[must_use]
+    pub fn headers(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Anthropic => &[("anthropic-version", "2023-06-01")],
+            Self::OpenAiChat(_) | Self::OpenAiResponses | Self::Gemini | Self::Ollama => &[],
+        }
+    }
+}
+
+/// A service that speaks Chat Completions at this address, wants a key, and lists its models at `/models`.
+const fn hosted(
+    name: &'static str,
+    title: &'static str,
+    base_url: &'static str,
+    key_envs: &'static [&'static str],
+    chat: Quirks,
+) -> Preset {
+    Preset {
+        name,
+        title,
+        codec: Codec::OpenAiChat(chat),
+        elsewhere: Codec::OpenAiChat(chat),
+        chat,
+        base_url: Some(base_url),
+        path: "",
+        key_envs,
+        key_header: KeyHeader::Bearer,
+        key_need: KeyNeed::Needed,
+        default_model: None,
+        model_names: ModelNames::Plain,
+        list: "/models",
+        check: "/models",
+        local: None,
+    }
+}
+
+/// A server of one's own that speaks Chat Completions below `/v1`.
+const fn own(
+    name: &'static str,
+    title: &'static str,
+    base_url: &'static str,
+    key_envs: &'static [&'static str],
+) -> Preset {
+    Preset {
+        key_need: KeyNeed::Optional,
+        model_names: ModelNames::Slashed,
+        path: "/v1",
+        ..hosted(name, title, base_url, key_envs, Quirks::COMPATIBLE)
+    }
+}
+
+impl Preset {
+    const fn model(mut self, model: &'static str) -> Self {
+        self.default_model = Some(model);
+        self
+    }
+
+    /// An address of one's own as requests want it: with its path where it has none, without a slash at its end.
+    #[must_use]
+    pub fn at(&self, address: &str, codec: Codec) -> String {
+        let address = address.trim().trim_end_matches('/');
+        let has_path = address.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
+        match codec {
+            // Their codecs name the version themselves.
+            Codec::Ollama => address.strip_suffix("/v1").unwrap_or(address).to_owned(),
+            Codec::Gemini => address.strip_suffix("/v1beta").unwrap_or(address).to_owned(),
+            Codec::Anthropic => address.to_owned(),
+            Codec::OpenAiChat(_) | Codec::OpenAiResponses if !has_path => format!("{address}{}", self.path),
+            Codec::OpenAiChat(_) | Codec::OpenAiResponses => address.to_owned(),
+        }
+    }
+
+    /// A service that sells the models of others.
+    const fn slashed(mut self) -> Self {
+        self.model_names = ModelNames::Slashed;
+        self
+    }
+}
+
+pub const ANTHROPIC: Preset = Preset {
+    codec: Codec::Anthropic,
+    elsewhere: Codec::Anthropic,
+    key_header: KeyHeader::XApiKey,
+    list: "/v1/models?limit=1000",
+    check: "/v1/models?limit=1",
+    ..hosted(
+        "anthropic",
+        "Anthropic",
+        "https://api.anthropic.com",
+        &["ANTHROPIC_API_KEY"],
+        Quirks::COMPATIBLE,
+    )
+    .model("claude-sonnet-5")
+};
+
+/// Behind `OPENAI_BASE_URL` are mostly servers that speak Chat Completions only.
+pub const OPENAI: Preset = Preset {
+    codec: Codec::OpenAiResponses,
+    ..hosted("openai", "OpenAI", "https://api.openai.com/v1", &["OPENAI_API_KEY"], Quirks::OPENAI)
+        .model("gpt-5")
+};
+
+pub const GEMINI: Preset = Preset {
+    codec: Codec::Gemini,
+    elsewhere: Codec::Gemini,
+    key_header: KeyHeader::XGoogApiKey,
+    list: "/v1beta/models?pageSize=1000",
+    check: "/v1beta/models?pageSize=1",
+    ..hosted(
+        "gemini",
+        "Google Gemini",
+        "https://generativelanguage.googleapis.com",
+        &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        Quirks::COMPATIBLE,
+    )
+    .model("gemini-2.5-flash")
+};
+
+pub const OPENROUTER: Preset = Preset {
+    // Everybody may see its models.
+    check: "/key",
+    ..hosted(
+        "openrouter",
+        "OpenRouter",
+        "https://openrouter.ai/api/v1",
+        &["OPENROUTER_API_KEY"],
+        Quirks::OPENROUTER,
+    )
+    .model("openrouter/auto")
+    .slashed()
+};
+
+pub const AZURE_OPENAI: Preset = Preset {
+    base_url: None,
+    path: "/openai/v1",
+    key_header: KeyHeader::ApiKey,
+    ..hosted("azure-openai", "Azure OpenAI", "", &["AZURE_OPENAI_API_KEY"], Quirks::AZURE)
+};
+
+pub const OLLAMA: Preset = Preset {
+    codec: Codec::Ollama,
+    elsewhere: Codec::Ollama,
+    list: "/api/tags",
+    check: "/api/tags",
+    local: Some(LocalServer { port: 11_434, path: "/api/tags", form: Form::Ollama }),
+    ..own("ollama", "Ollama", "http://127.0.0.1:11434", &[])
+};
+
+pub const LMSTUDIO: Preset = Preset {
+    local: Some(LocalServer { port: 1_234, path: "/api/v0/models", form: Form::LmStudio }),
+    ..own("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", &[])
+};
+
+pub const LLAMACPP: Preset = Preset {
+    local: Some(LocalServer { port: 8_080, path: "/v1/models", form: Form::LlamaCpp }),
+    ..own("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", &[])
+};
+
+/// Any server that speaks Chat Completions; what is not said in a section is as here.
+pub const OPENAI_COMPATIBLE: Preset =
+    Preset { base_url: None, path: "", ..own("openai-compatible", "OpenAI-compatible server", "", &[]) };
+
+/// All presets, in the order in which keys are looked for and lists show them.
+pub const PRESETS: &[Preset] = &[
+    ANTHROPIC,
+    OPENAI,
+    GEMINI,
+    OPENROUTER,
+    hosted("groq", "Groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], Quirks::GROQ).slashed(),
+    hosted("mistral", "Mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], Quirks::MISTRAL)
+        .model("mistral-large-latest"),
+    hosted("deepseek", "DeepSeek", "https://api.deepseek.com", &["DEEPSEEK_API_KEY"], Quirks::DEEPSEEK)
+        .model("deepseek-chat"),
+    hosted("xai", "xAI", "https://api.x.ai/v1", &["XAI_API_KEY"], Quirks::XAI),
+    hosted("together", "Together AI", "https://api.together.xyz/v1", &["TOGETHER_API_KEY"], Quirks::TOGETHER)
+        .slashed(),
+    hosted(
+        "fireworks",
+        "Fireworks AI",
+        "https://api.fireworks.ai/inference/v1",
+        &["FIREWORKS_API_KEY"],
+        Quirks::FIREWORKS,
+    )
+    .slashed(),
+    hosted("cerebras", "Cerebras", "https://api.cerebras.ai/v1", &["CEREBRAS_API_KEY"], Quirks::CEREBRAS),
+    AZURE_OPENAI,
+    OLLAMA,
+    LMSTUDIO,
+    LLAMACPP,
+    own("vllm", "vLLM", "http://127.0.0.1:8000/v1", &["VLLM_API_KEY"]),
+    own("litellm", "LiteLLM", "http://127.0.0.1:4000/v1", &["LITELLM_API_KEY"]),
+    OPENAI_COMPATIBLE,
+];
+
+/// The preset of that name.
+#[must_use]
+pub fn preset(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}
+
+/// The Markdown table of presets for the README.
+#[must_use]
+pub fn reference_table() -> String {
+    let mut out = String::from(
+        "| `provider` | Service | Speaks | Address | Key from | Model without a word |\n\
+         | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for one in PRESETS {
+        let code = |text: &str| format!("`{text}`");
+        let address = one.base_url.map_or_else(|| "yours: `base_url`".to_owned(), code);
+        let key = match (one.key_envs, one.key_need) {
+            ([], KeyNeed::Needed | KeyNeed::Optional) => "none needed".to_owned(),
+            (envs, KeyNeed::Needed) => envs.iter().map(|env| code(env)).collect::<Vec<_>>().join(", "),
+            (envs, KeyNeed::Optional) => {
+                format!(
+                    "{}, if it wants one",
+                    envs.iter().map(|env| code(env)).collect::<Vec<_>>().join(", ")
+                )
+            }
+        };
+        let model = match (one.default_model, one.local) {
+            (Some(model), _) => code(model),
+            (None, Some(_)) => "the first it lists".to_owned(),
+            (None, None) => "none: name one".to_owned(),
+        };
+        let wire = if one.codec == one.elsewhere {
+            one.codec.title().to_owned()
+        } else {
+            format!("{} (at another address {})", one.codec.title(), one.elsewhere.title())
+        };
+        writeln!(out, "| `{}` | {} | {wire} | {address} | {key} | {model} |", one.name, one.title)
+            .expect("writing to a string cannot fail");
+    }
+    out.push_str("| `offline` | the built-in tour | | | none needed | `tour` |\n");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::config::SettingRow;
+
+    #[test]
+    fn rows_are_one_of_a_kind_and_sound() {
+        let names: HashSet<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        assert_eq!(names.len(), PRESETS.len());
+        assert!(!names.contains("auto") && !names.contains("offline"));
+        let envs: Vec<&str> = PRESETS.iter().flat_map(|preset| preset.key_envs.iter().copied()).collect();
+        assert_eq!(envs.iter().collect::<HashSet<_>>().len(), envs.len());
+        for one in PRESETS {
+            let local = one.base_url.is_some_and(|url| url.starts_with("http://127.0.0.1:"));
+            let secure = one.base_url.is_none_or(|url| url.starts_with("https://"));
+            assert!(local || secure, "{}", one.name);
+            assert!(one.list.starts_with('/') && one.check.starts_with('/'), "{}", one.name);
+            assert_eq!(local, one.key_need == KeyNeed::Optional && one.base_url.is_some(), "{}", one.name);
+            if let Some(server) = one.local {
+                assert!(one.base_url.is_some_and(|url| url.contains(&format!(":{}", server.port))));
+            }
+        }
+    }
+
+    /// A key's names stand in the table of settings, so that `co config` says which one counts.
+    #[test]
+    fn settings_know_the_keys_of_every_preset() {
+        for one in PRESETS.iter().filter(|preset| !preset.key_envs.is_empty()) {
+            let row = SettingRow::find(&format!("{}.api_key", one.name));
+            assert_eq!(row.map(|row| row.env), Some(one.key_envs), "{}", one.name);
+        }
+    }
+}

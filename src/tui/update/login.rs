@@ -1,0 +1,184 @@
+//! Setting up a service: the list, the form, the model. What is entered goes to the owner, which tries and keeps it.
+
+use super::flash;
+use crate::frontend::link::{Ask, LoginNeed, LoginWhy, ModelLine, ServiceLine};
+use crate::tui::keys::{Change, LoginKey};
+use crate::tui::login::{Login, Stage};
+use crate::tui::model::{Focus, Model, Overlay};
+use crate::tui::msg::Cmd;
+use crate::tui::pick::{List, Pick, Purpose};
+
+/// Opens the list of services. What was not asked for comes only where it is in nobody's way.
+pub fn services(model: &mut Model, services: Vec<ServiceLine>, why: LoginWhy) {
+    let busy =
+        model.overlay != Overlay::None || !model.composer.is_empty() || model.cards.current().is_some();
+    if why == LoginWhy::First && (busy || model.turn.is_some()) {
+        return;
+    }
+    model.completion.close();
+    model.focus = Focus::Composer;
+    model.overlay = Overlay::Pick(Box::new(Pick::services(services, why)));
+}
+
+/// Opens the list of models to switch to.
+pub fn models(model: &mut Model, models: Vec<ModelLine>) {
+    model.completion.close();
+    model.focus = Focus::Composer;
+    model.overlay = Overlay::Pick(Box::new(Pick::models(models, Purpose::Switch)));
+}
+
+/// A service was picked: what it needs is asked for, else it is tried at once.
+pub fn picked(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let Overlay::Pick(pick) = &model.overlay else { return };
+    let Some(service) = pick.service().cloned() else { return };
+    let login = Login::new(service, (**pick).clone());
+    let tries = login.stage == Stage::Trying;
+    model.overlay = Overlay::Login(Box::new(login));
+    if tries {
+        send(model, cmds);
+    }
+}
+
+pub fn act(model: &mut Model, key: LoginKey, cmds: &mut Vec<Cmd>) {
+    let Overlay::Login(login) = &mut model.overlay else { return };
+    match (key, login.stage) {
+        (_, Stage::Trying) => {}
+        (LoginKey::Turn, Stage::Address) if login.has_key() => login.stage = Stage::Key,
+        (LoginKey::Turn, Stage::Key) if login.has_address() => login.stage = Stage::Address,
+        (LoginKey::Turn, Stage::Address | Stage::Key) => {}
+        (LoginKey::Next, Stage::Address) if login.address.is_empty() => {
+            login.trouble = Some("An address is needed, e.g. http://localhost:8000/v1.".to_owned());
+        }
+        (LoginKey::Next, Stage::Address) if login.has_key() => login.stage = Stage::Key,
+        (LoginKey::Next, Stage::Key) if login.key.is_empty() && login.service.key == LoginNeed::Needed => {
+            login.trouble = Some("A key is needed; paste it here.".to_owned());
+        }
+        (LoginKey::Next, Stage::Address | Stage::Key) => send(model, cmds),
+    }
+}
+
+/// Hands what was entered to the owner; the key leaves the screen with it.
+fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let Overlay::Login(login) = &mut model.overlay else { return };
+    login.stage = Stage::Trying;
+    login.trouble = None;
+    let address = login.address.text();
+    let base_url = login.has_address().then(|| address.trim().to_owned());
+    let service = login.service.name.clone();
+    cmds.push(Cmd::Send(Ask::Login { service, base_url, key: login.key.take() }));
+}
+
+/// What became of the try.
+pub fn tried(model: &mut Model, service: &str, outcome: Result<Vec<ModelLine>, String>) {
+    let Overlay::Login(login) = &mut model.overlay else { return };
+    if login.service.name != service || login.stage != Stage::Trying {
+        return;
+    }
+    match outcome {
+        Ok(models) => {
+            let pick = Pick::models(models, Purpose::Keep { service: service.to_owned() });
+            model.overlay = Overlay::Pick(Box::new(pick));
+        }
+        Err(trouble) => {
+            login.trouble = Some(trouble);
+            login.stage = match (login.has_address(), login.has_key()) {
+                (_, true) => Stage::Key,
+                (true, false) => Stage::Address,
+                (false, false) => {
+                    // There is nothing to enter: the sentence is read in the list.
+                    let trouble = login.trouble.take();
+                    let mut list = (*login.list).clone();
+                    list.trouble = trouble;
+                    model.overlay = Overlay::Pick(Box::new(list));
+                    return;
+                }
+            };
+        }
+    }
+}
+
+/// A model was picked, or typed where the service names none.
+pub fn model_picked(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let Overlay::Pick(pick) = &model.overlay else { return };
+    let List::Models { purpose, .. } = &pick.list else { return };
+    let typed = pick.query.text().trim().to_owned();
+    let name = match (pick.model(), purpose) {
+        (Some(line), _) => line.name.clone(),
+        (None, Purpose::Keep { service }) if !typed.is_empty() => format!("{service}/{typed}"),
+        (None, Purpose::Switch) if !typed.is_empty() => typed,
+        (None, Purpose::Keep { .. } | Purpose::Switch) => return,
+    };
+    let keep = *purpose != Purpose::Switch;
+    model.overlay = Overlay::None;
+    cmds.push(Cmd::Send(if keep { Ask::KeepModel { name } } else { Ask::SwitchModel { name } }));
+}
+
+/// Esc: from the form back to the list; from the list of a first run for good.
+pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    match &model.overlay {
+        Overlay::Login(login) => model.overlay = Overlay::Pick(login.list.clone()),
+        Overlay::Pick(pick) => {
+            let skips = matches!(pick.list, List::Services { why: LoginWhy::First, .. });
+            model.overlay = Overlay::None;
+            if skips {
+                cmds.push(Cmd::Send(Ask::SkipLogin));
+                flash(model, "skipped for good: /login does it later");
+            }
+        }
+        Overlay::Help(_) | Overlay::None => {}
+    }
+}
+
+/// The key takes this change; whether it does.
+pub fn change(model: &mut Model, change: Change) -> bool {
+    let Overlay::Login(login) = &mut model.overlay else { return false };
+    if login.stage != Stage::Key {
+        return login.stage == Stage::Trying;
+    }
+    match change {
+        Change::Backspace => login.key.backspace(),
+        Change::KillToStart | Change::KillWordBack | Change::KillPartBack => login.key.clear(),
+        Change::Newline
+        | Change::Delete
+        | Change::KillToEnd
+        | Change::KillWordForward
+        | Change::Yank
+        | Change::YankOlder
+        | Change::Undo
+        | Change::Redo => {}
+    }
+    true
+}
+
+/// A typed character goes to the key, where that is being entered; whether it does.
+pub fn typed(model: &mut Model, c: char) -> bool {
+    let Overlay::Login(login) = &mut model.overlay else { return false };
+    match login.stage {
+        Stage::Key => login.key.push(c),
+        Stage::Address => return false,
+        Stage::Trying => {}
+    }
+    true
+}
+
+/// The same for a paste.
+pub fn paste(model: &mut Model, text: &str) -> bool {
+    let Overlay::Login(login) = &mut model.overlay else { return false };
+    match login.stage {
+        Stage::Key => login.key.paste(text),
+        Stage::Address => login.address.insert(text.trim().lines().next().unwrap_or_default()),
+        Stage::Trying => {}
+    }
+    true
+}
+
+/// Takes what is chosen in a list of services or models; whether it was one of these.
+pub fn accept(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
+    let Overlay::Pick(pick) = &model.overlay else { return false };
+    match &pick.list {
+        List::Services { .. } => picked(model, cmds),
+        List::Models { .. } => model_picked(model, cmds),
+        List::Earlier(_) | List::Sessions { .. } => return false,
+    }
+    true
+}
