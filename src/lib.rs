@@ -22,9 +22,10 @@
 //!
 //! - [`stdx`]: what the standard library lacks. `text/` (widths, wrapping, cutting, making control
 //!   characters visible), `sse.rs` (event-stream framing), `json_items.rs` (JSON values one after another), `json_stream.rs`
-//!   (strings out of JSON that still arrives), `paths.rs` (confinement), `fs.rs` (atomic and owner-only files), `clock.rs`,
+//!   (strings out of JSON that still arrives), `paths.rs` (confinement), `fs.rs` (atomic and owner-only files), `clock.rs`, `image.rs` (what a picture's header says),
 //!   `secrecy.rs` (what may be shown of an address).
-//! - [`message`]: messages, parts, calls, returns, usage, stop reasons. Stored for good.
+//! - [`message`]: messages, parts, calls, returns, usage, stop reasons. Stored for good. `images.rs` names images in
+//!   what a person says.
 //! - [`config`]: one table of settings (`settings.rs`), services in sections (`providers.rs`), what is said of models
 //!   (`models.rs`); reading (`read.rs`, `file.rs`), layering (`load.rs`), checking (`value.rs`, `problem.rs`), describing
 //!   (`describe.rs`) and the typed result (`typed.rs`) derive
@@ -36,7 +37,7 @@
 //! - [`approval`]: the policy (`policy.rs`), standing grants (`grants.rs`), requests and approvals.
 //! - [`provider`]: the seam, its one table of failures (`error.rs`) and what is known of a model (`profile.rs`). Codecs are pure
 //!   (`anthropic/`, `gemini/`, `ollama/`, `openai_chat/`, `openai_responses/`; what they share is in `decoder.rs`,
-//!   `classify.rs`, `retry_headers.rs`, `retry_words.rs`, `wire_text.rs`); one HTTP shell (`http.rs`, `http/`) makes any
+//!   `classify.rs`, `classify/`, `retry_headers.rs`, `retry_words.rs`, `wire_text.rs`); one HTTP shell (`http.rs`, `http/`) makes any
 //!   of them a provider;
 //!   `replay/` serves scripts and recordings; `offline/` needs no model; `catalog.rs` and `catalog/`
 //!   know services (`presets.rs`) and find local ones, know models (`models.rs`, `models/`) and read services' lists of
@@ -52,7 +53,8 @@
 //!   front end is), and `driver/`, the one place that awaits.
 //! - [`command`]: what a typed line is (`dispatch.rs`), what commands may know and want (`view.rs`,
 //!   `words.rs`), and the slash commands of `command/`, one file each.
-//! - [`frontend`]: print (`print.rs`, `rows.rs`), JSON (`json.rs`), the recorder (`recording.rs`), the link
+//! - [`frontend`]: print (`print.rs`, `rows.rs`), JSON (`json.rs`), the recorder (`recording.rs`), image files
+//!   of a prompt (`images.rs`, `images/`), the link
 //!   between an interactive face and its session (`link.rs`, `channel.rs`), and the plain face over that link:
 //!   `plain/`, a pure state (`state.rs`, `cap.rs`, `events.rs`, `notices.rs`, `answers.rs`, `approvals.rs`, `sessions.rs`, `words.rs`, `page.rs`) and its
 //!   loop (`run.rs`).
@@ -64,7 +66,7 @@
 //! - [`app`]: the composition root (`build.rs`, `models.rs`, `models/`, `services.rs`, `services/`, `profiles.rs` (what is
 //!   known of a model), `offers.rs` (what services offer), `opening.rs`, `world.rs`); `keys.rs` and `keys/` keys of
 //!   services, `login.rs` and `login/` setting one up;
-//!   `conductor/` owns the session behind an interactive face, `headless.rs` turns that nobody watches,
+//!   `conductor/` owns the session behind an interactive face, `headless.rs` turns that nobody watches, `images.rs` their images,
 //!   `left.rs` what a killed `co` left behind, `status.rs` the facts to show.
 //! - [`cli`]: the command line (`args.rs`, `input.rs`, `console.rs`, `secret.rs`, `setup.rs`, `signals.rs`, `table.rs`), its errors and
 //!   exit codes (`error.rs`), and its commands, one file each in `cli/`.

@@ -4,6 +4,8 @@
 //! renamed or removed. They know no provider's wire format; what only one provider understands
 //! travels as [`Opaque`], bound to its part. Used by every layer above.
 
+pub mod images;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

@@ -10,14 +10,19 @@ use crate::provider::ModelRequest;
 /// Bytes of text that count as one token; a rough mean over languages and code.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// The conversation's size in tokens, estimated from its text. Images and the system prompt are not counted.
+/// Tokens of one image, whatever its size. Services count by tiles or by pixels after they have made it smaller: 85 to
+/// about 1,600 tokens. The upper end is taken, for too much is left out rather than a request refused.
+const TOKENS_PER_IMAGE: usize = 1_600;
+const BYTES_PER_IMAGE: usize = TOKENS_PER_IMAGE * 4;
+
+/// The conversation's size in tokens, estimated from its text and the number of its images. The system prompt is not
+/// counted.
 pub fn estimated_tokens(history: &History) -> u64 {
     let bytes: usize = history.messages().map(text_bytes).sum();
     u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
-/// A whole request's size in tokens, estimated in the same way: conversation, system prompt and tools. Images are not
-/// counted.
+/// A whole request's size in tokens, estimated in the same way: conversation, system prompt and tools.
 pub fn estimated_request(request: &ModelRequest) -> u64 {
     let said: usize = request.conversation().map(text_bytes).sum();
     let tools: usize = request
@@ -28,13 +33,14 @@ pub fn estimated_request(request: &ModelRequest) -> u64 {
     u64::try_from(said + tools + request.system.len()).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
+/// Bytes of text, or what counts as so many.
 fn text_bytes(message: &Message) -> usize {
     match message {
         Message::User { parts } => parts
             .iter()
             .map(|part| match part {
                 UserPart::Text { text } | UserPart::Note { text, .. } => text.len(),
-                UserPart::Image { .. } => 0,
+                UserPart::Image { .. } => BYTES_PER_IMAGE,
             })
             .sum(),
         Message::Assistant(reply) => reply
@@ -51,7 +57,7 @@ fn text_bytes(message: &Message) -> usize {
             .flat_map(|returned| &returned.content)
             .map(|part| match part {
                 ReturnPart::Text { text } => text.len(),
-                ReturnPart::Image { .. } => 0,
+                ReturnPart::Image { .. } => BYTES_PER_IMAGE,
             })
             .sum(),
     }
@@ -121,4 +127,17 @@ fn prompt_text(message: &Message) -> Option<String> {
         })
         .collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_counts_by_a_rough_figure_and_not_by_its_bytes() {
+        let image = UserPart::Image { media_type: "image/png".into(), data: "A".repeat(100_000) };
+        let text = UserPart::Text { text: "12345678".into() };
+        let message = Message::User { parts: vec![text, image.clone(), image] };
+        assert_eq!(text_bytes(&message) as u64 / BYTES_PER_TOKEN, 2 + 2 * TOKENS_PER_IMAGE as u64);
+    }
 }

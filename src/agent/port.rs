@@ -181,7 +181,7 @@ pub enum Op {
     Steer {
         parts: Vec<UserPart>,
     },
-    /// The person takes this queued prompt back, to write it anew.
+    /// The person takes this queued prompt back, to write it anew. Its words say which; images need not be told.
     TakeBack {
         parts: Vec<UserPart>,
     },

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::driver::{ActiveModel, AgentEnv};
 use crate::approval::{Mode, Policy, RuleEffect, Standing};
 use crate::history::patch_dangling_tool_calls;
-use crate::message::ToolName;
-use crate::provider::{ModelRequest, ToolChoice, ToolSchema};
+use crate::message::{Message, ToolName, images};
+use crate::provider::{ModelRequest, Profile, ToolChoice, ToolSchema};
 use crate::sandbox::Isolation;
 use crate::session::Session;
 use crate::tool::{Registry, ToolSpec};
@@ -36,7 +36,7 @@ pub fn request(
         model: model.name.clone(),
         system: system(history.workspace(), &policy, env.isolation, env.clock.now()),
         messages: patch_dangling_tool_calls(
-            history.entries().iter().map(|(_, message)| Arc::clone(message)).collect(),
+            history.entries().iter().map(|(_, message)| visible(message, &model.profile)).collect(),
         ),
         tools: tools(&env.registry, &policy),
         tool_choice,
@@ -47,6 +47,15 @@ pub fn request(
         top_p: model.top_p,
         cache_key: Some(session.id().to_string()),
         profile: model.profile,
+    }
+}
+
+/// The message as the model can take it: an image of earlier, before the person switched to a model that sees none, is
+/// left out and said to be.
+fn visible(message: &Arc<Message>, profile: &Profile) -> Arc<Message> {
+    match profile.images {
+        Some(false) => images::left_out(message).map_or_else(|| Arc::clone(message), Arc::new),
+        Some(true) | None => Arc::clone(message),
     }
 }
 

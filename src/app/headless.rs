@@ -18,7 +18,7 @@ pub const CLOSING: Duration = Duration::from_millis(800);
 
 /// What to run.
 pub enum Work {
-    Prompt(String),
+    Prompt(Vec<UserPart>),
     /// Go on with the open turn.
     Resume,
 }
@@ -43,8 +43,7 @@ pub async fn run(
 ) -> Result<Went, AppError> {
     let turn = async {
         match work {
-            Work::Prompt(text) => {
-                let parts = vec![UserPart::Text { text }];
+            Work::Prompt(parts) => {
                 driver::run_turn(session, parts, env, frontend, stop.clone()).await.map(Went::Ended)
             }
             Work::Resume => {

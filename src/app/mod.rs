@@ -18,6 +18,7 @@ mod world;
 
 pub mod conductor;
 pub mod headless;
+pub mod images;
 
 pub use self::build::{App, AppError, advice, load_settings, open_store};
 pub use self::keys::{KeyCommandError, KeyFile, KeyFileError, Keys, Put};

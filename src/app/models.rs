@@ -74,7 +74,7 @@ pub enum ModelError {
     NoProvider { provider: String, nearest: Option<String> },
     #[error("`providers.{provider}.preset` is `{preset}`, which is no preset{}", guess(nearest.as_deref()))]
     NoPreset { provider: String, preset: String, nearest: Option<String> },
-    #[error("{detail} of `providers.{provider}` says nothing that its wire understands")]
+    #[error("`providers.{provider}.quirks`: {detail}")]
     Quirk { provider: String, detail: String },
     #[error("fallback_model `{name}` cannot be used ({why}); nothing stands behind the model")]
     Fallback { name: String, why: String },

@@ -45,6 +45,9 @@ pub(super) struct Run {
     /// Print the answer to this prompt and end; piped input goes behind it
     #[arg(long, short, value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]
     pub print: Option<String>,
+    /// An image that goes with the printed prompt; may be given again. In any prompt `@FILE` does the same
+    #[arg(long, value_name = "FILE")]
+    pub image: Vec<String>,
     /// How a printed turn is told
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,

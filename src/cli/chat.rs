@@ -1,6 +1,7 @@
 //! `co`: a conversation, on the full screen or in lines of text. The face is there first; store, session and models are
 //! built beside it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -170,5 +171,7 @@ fn options(world: &World, settings: &Settings) -> TuiOptions {
         mouse: if settings.mouse { MouseMode::Ours } else { MouseMode::Terminals },
         host: Host { call, ..known },
         editor: ["VISUAL", "EDITOR"].into_iter().filter_map(lookup).find(|words| !words.trim().is_empty()),
+        pasted: settings.data_dir.join("pasted"),
+        home: lookup("HOME").map(PathBuf::from),
     }
 }

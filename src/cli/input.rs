@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal as _, Read as _};
 
 use super::error::{CliError, Kind};
+use crate::frontend::images::Prompt;
+use crate::message::images::mentions;
 
 /// Bytes of piped input; more would fit no model.
 const MOST: u64 = 8 * 1024 * 1024;
@@ -25,15 +27,15 @@ impl Terminals {
     }
 }
 
-/// The whole prompt. Errs where there is none.
-pub(super) fn prompt(words: &str, at: Terminals) -> Result<String, CliError> {
+/// The whole prompt; files are named by the words, never by what is piped in. Errs where there is none.
+pub(super) fn prompt(words: &str, at: Terminals) -> Result<Prompt, CliError> {
     let piped = if at.stdin { String::new() } else { read_all()? };
-    let prompt = joined(words, &piped);
-    if prompt.is_empty() {
+    let text = joined(words, &piped);
+    if text.is_empty() {
         let error = CliError::message(Kind::Usage, "the prompt is empty");
         return Err(error.hint("`co -p \"your prompt\"`, or pipe a text into `co -p`"));
     }
-    Ok(prompt)
+    Ok(Prompt { text, named: mentions(words) })
 }
 
 fn read_all() -> Result<String, CliError> {

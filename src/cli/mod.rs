@@ -127,17 +127,22 @@ async fn talk(
 ) -> Result<(), CliError> {
     let opening = if run.go_on { Opening::Latest } else { Opening::New };
     if let Some(words) = run.print {
-        let prompt = input::prompt(&words, at)?;
+        let prompt = print::Illustrated { prompt: input::prompt(&words, at)?, images: run.image };
         return print::prompt(world, flags, opening, prompt, run.output, console).await;
     }
     let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
+    let prints = shape == Shape::Screen && !at.stdin;
+    if !run.image.is_empty() && !prints {
+        let error = CliError::message(Kind::Usage, "`--image` goes with a printed prompt only");
+        return Err(error.hint("`co -p \"what is this?\" --image FILE`, or write `@FILE` into the prompt"));
+    }
     match (shape, at) {
         (Shape::Plain | Shape::PlainOnly, at) => {
             let ready = chat::ready(&world, loaded, flags, at, console).await?;
             chat::plain(world, ready, opening, shape, at).await
         }
         (Shape::Screen, Terminals { stdin: false, .. }) => {
-            let prompt = input::prompt("", at)?;
+            let prompt = print::Illustrated { prompt: input::prompt("", at)?, images: run.image };
             print::prompt(world, flags, opening, prompt, run.output, console).await
         }
         (Shape::Screen, Terminals { stdin: true, stdout: false }) => {

@@ -12,28 +12,59 @@ use super::signals::Stop;
 use crate::agent::driver::TurnResult;
 use crate::agent::port::Frontend;
 use crate::app::headless::{self, Went, Work};
-use crate::app::{App, AppError, Models, Opening, Origin, Pace, World, advice, left_behind, load_settings};
+use crate::app::{
+    App, AppError, Models, Opening, Origin, Pace, World, advice, images, left_behind, load_settings,
+};
 use crate::approval::Decider;
 use crate::config::Loaded;
+use crate::frontend::images::Prompt;
 use crate::frontend::json::JsonFrontend;
 use crate::frontend::print::{Detail, PrintFrontend};
 use crate::history::{Limit, SessionId, TurnEnd};
+use crate::message::UserPart;
+use crate::message::images::mentions;
 use crate::session::Session;
 use crate::store::RequestFilter;
 
 /// Requests that are named at the end of a turn.
 const NAMED: usize = 20;
 
+/// A prompt, and image files that go with it.
+pub(super) struct Illustrated {
+    pub prompt: Prompt,
+    pub images: Vec<String>,
+}
+
+impl Illustrated {
+    /// Its parts; errs where an image cannot be sent.
+    async fn parts(self, world: &World, models: &Models) -> Result<Vec<UserPart>, CliError> {
+        let wrong = |error| CliError::new(Kind::Usage, error);
+        let mut prompt = self.prompt;
+        if !self.images.is_empty() {
+            let named = images::named(self.images, world).await.map_err(wrong)?;
+            prompt.text = format!("{}\n\n{named}", prompt.text);
+            prompt.named.extend(mentions(&named));
+        }
+        images::parts(prompt, &world.workspace, world, models).await.map_err(wrong)
+    }
+}
+
+/// What is to be done without a screen.
+enum Wanted {
+    Prompt(Illustrated),
+    Resume,
+}
+
 /// Answers one prompt. It is always a prompt, whatever it begins with.
 pub(super) async fn prompt(
     world: World,
     flags: Vec<(String, String)>,
     opening: Opening,
-    prompt: String,
+    prompt: Illustrated,
     output: Output,
     console: &mut Console,
 ) -> Result<(), CliError> {
-    told(turn(world, flags, opening, Work::Prompt(prompt), output, console).await, output, console)
+    told(turn(world, flags, opening, Wanted::Prompt(prompt), output, console).await, output, console)
 }
 
 /// Goes on with a turn that waited or was cut off.
@@ -44,7 +75,7 @@ pub(super) async fn resume(
     output: Output,
     console: &mut Console,
 ) -> Result<(), CliError> {
-    told(turn(world, flags, opening, Work::Resume, output, console).await, output, console)
+    told(turn(world, flags, opening, Wanted::Resume, output, console).await, output, console)
 }
 
 /// Programs that asked for JSON get an object in any case.
@@ -75,7 +106,7 @@ async fn turn(
     world: World,
     flags: Vec<(String, String)>,
     opening: Opening,
-    work: Work,
+    wanted: Wanted,
     output: Output,
     console: &mut Console,
 ) -> Result<Told, CliError> {
@@ -92,6 +123,11 @@ async fn turn(
         console.note(&format!("co: {warning}"));
     }
     let detail = if loaded.settings.verbose { Detail::Thinking } else { Detail::Brief };
+    // Before anything is stored or sent.
+    let work = match wanted {
+        Wanted::Prompt(prompt) => Work::Prompt(prompt.parts(&world, &models).await?),
+        Wanted::Resume => Work::Resume,
+    };
     let app = App::open(world, loaded, models).await?;
     let (mut session, env) = opening.open_owned(&app, Decider::Cli).await?;
     for line in left_behind(&session).await {

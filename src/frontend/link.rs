@@ -10,6 +10,7 @@ use crate::agent::port::{Event, Op};
 use crate::approval::{Request, Standing};
 pub use crate::command::{ModelLine, Tone};
 use crate::config::Secret;
+use crate::frontend::images::Prompt;
 use crate::history::SessionId;
 use crate::message::{Message, Usd};
 use crate::tool::ToolSpec;
@@ -19,6 +20,8 @@ use crate::tool::ToolSpec;
 pub enum Ask {
     /// A line the person entered: dispatched as quit, `!cmd`, `/command` or prompt by the owner.
     Line { text: String },
+    /// A prompt of which not all words are the person's own, such as a pasted block.
+    Prompt(Prompt),
     /// A word on the running turn, or on a request that waits between turns.
     Op(Op),
     /// The composer's text, to be kept across restarts.
@@ -67,6 +70,11 @@ pub enum Notice {
     /// The composer's text kept from the last time.
     Draft {
         text: String,
+    },
+    /// A prompt that was entered is not sent, and why; its text goes back to where it was written.
+    Refused {
+        text: String,
+        reason: String,
     },
     /// Lines entered in earlier sessions, the oldest first: what Up brings back.
     Inputs {

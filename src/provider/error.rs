@@ -226,7 +226,7 @@ impl ProviderError {
             ErrorClass::Proxy => {
                 "Check `proxy` or HTTPS_PROXY (http://NAME:PASSWORD@HOST:PORT); NO_PROXY names hosts that are reached without it."
             }
-            ErrorClass::Network => "Check the network and the base URL (`co config` shows it), then send the prompt again.",
+            ErrorClass::Network => "Check the network and the base URL: `co config` shows it.",
             ErrorClass::Idle => {
                 "Send the prompt again; a slow model may need a longer `idle_timeout` (`co config` shows it)."
             }

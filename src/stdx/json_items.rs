@@ -52,9 +52,6 @@ impl JsonItems {
 
     /// Takes the next bytes of the body. They may end anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {
-        self.bytes.drain(..self.start);
-        self.seen -= self.start;
-        self.start = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
@@ -82,7 +79,11 @@ impl JsonItems {
                 return Ok(Some(item));
             }
         }
-        if self.held() > self.limit {
+        // Only once for all items that came together: what was taken goes.
+        self.bytes.drain(..self.start);
+        self.seen -= self.start;
+        self.start = 0;
+        if self.bytes.len() > self.limit {
             return Err(ItemError::TooLong { limit: self.limit });
         }
         Ok(None)

@@ -15,4 +15,6 @@ pub mod paths;
 
 pub mod fs;
 
+pub mod image;
+
 pub mod clock;

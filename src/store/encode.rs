@@ -8,7 +8,7 @@ use super::usage::Spend;
 use super::{RequestState, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::Record;
-use crate::message::{CallId, Message, ReturnStatus, UserPart};
+use crate::message::{CallId, Message, ReturnStatus, images};
 use crate::stdx::fs::fingerprint;
 use crate::stdx::text::one_line_summary;
 
@@ -175,11 +175,8 @@ fn closing(status: ReturnStatus) -> Closing {
 /// The first words of a prompt.
 fn title_of(message: &Message, redactor: &Redactor) -> Option<String> {
     let Message::User { parts } = message else { return None };
-    let text = parts.iter().find_map(|part| match part {
-        UserPart::Text { text } if !text.trim().is_empty() => Some(text),
-        UserPart::Text { .. } | UserPart::Image { .. } | UserPart::Note { .. } => None,
-    })?;
-    Some(one_line_summary(&redactor.text(text), TITLE_WIDTH))
+    let text = images::in_short(parts);
+    (!text.trim().is_empty()).then(|| one_line_summary(&redactor.text(&text), TITLE_WIDTH))
 }
 
 /// The record's tag in its JSON.

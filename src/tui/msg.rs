@@ -1,8 +1,11 @@
 //! What happens to the model, and what it wants done: the two ends of `update`.
 
+use std::path::PathBuf;
+
 use super::key::Key;
 use super::markdown::Languages;
 use crate::approval::RequestId;
+use crate::frontend::images::{ImageError, Seen};
 use crate::frontend::link::{Ask, Update};
 
 /// Something that happened, and when.
@@ -25,6 +28,13 @@ pub enum Input {
     /// A bracketed paste, as the terminal sent it.
     Paste(String),
     Mouse(Mouse),
+    /// A pasted text names images, or one that cannot be sent.
+    Named {
+        text: String,
+        images: Result<Vec<Seen>, ImageError>,
+    },
+    /// What the clipboard holds, or why nothing of it is known.
+    Clipboard(Result<Clip, String>),
     /// The person's own editor gave the text back.
     Edited(Edited),
     Update(Box<Update>),
@@ -74,6 +84,14 @@ pub enum MouseWhat {
     Press,
     Drag,
     Release,
+}
+
+/// What was in the clipboard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Clip {
+    /// An image; it lies in a file by now.
+    Image(Seen),
+    Text(String),
 }
 
 /// A text that was written in the person's own editor.
@@ -141,6 +159,14 @@ pub enum Cmd {
         text: String,
     },
     Mouse(MouseMode),
+    /// Look whether this text, pasted into a composer of this folder, names images; if so the answer is
+    /// [`Input::Named`].
+    Name {
+        text: String,
+        folder: PathBuf,
+    },
+    /// Read the clipboard; the answer is [`Input::Clipboard`].
+    ReadClipboard,
     /// Load these, slowly and elsewhere; the answer is [`Input::Loaded`].
     Load(Languages),
     /// Call the person; the shell does so in the way this terminal knows.

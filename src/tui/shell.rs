@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ratatui::backend::{Backend as _, ClearType};
@@ -15,6 +16,7 @@ use tokio::time::{Instant, sleep_until};
 
 use self::canvas::{Canvas, Pane};
 use self::ears::{Ears, Said};
+use self::errands::Errands;
 use self::hangup::Line;
 pub use self::host::Host;
 use self::links::{LinkTable, LinkingBackend, Links};
@@ -39,7 +41,9 @@ mod answer;
 mod away;
 mod canvas;
 mod carry;
+mod clipboard;
 mod ears;
+mod errands;
 mod hangup;
 mod host;
 mod input;
@@ -84,6 +88,10 @@ pub struct TuiOptions {
     pub host: Host,
     /// The person's own editor, as words for a shell; `None` where none is named.
     pub editor: Option<String>,
+    /// Where images from the clipboard are put, until they are sent and for a while after.
+    pub pasted: PathBuf,
+    /// What `~/` stands for.
+    pub home: Option<PathBuf>,
 }
 
 /// Why the full screen ended badly.
@@ -125,6 +133,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         out,
         links,
         loader: Loader::new(),
+        errands: Errands::new(options.pasted.clone(), options.home.clone()),
         screen,
         watch,
         theme: Theme::choose(options.theme, &options.surroundings),
@@ -194,6 +203,7 @@ struct Shell {
     out: Out,
     links: LinkTable,
     loader: Loader,
+    errands: Errands,
     screen: Screen,
     watch: PanicWatch,
     theme: Theme,
@@ -256,6 +266,7 @@ impl Shell {
                     flow = self.take_updates(update, &mut updates);
                 }
                 text = self.watch.trouble() => flow = self.take(Input::Trouble { text }, Dirty::Now),
+                answer = self.errands.done() => flow = self.take(answer, Dirty::Now),
                 languages = self.loader.loaded() => flow = self.take(Input::Loaded(languages), Dirty::Soon),
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {
                     flow = self.take(Input::Tick, Dirty::Soon);

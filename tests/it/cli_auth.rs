@@ -149,7 +149,7 @@ fn a_check_says_what_is_wrong_in_one_sentence() {
         (
             page("/v1/models", 200, "<html>Sign in</html>"),
             3,
-            "/v1 does not answer like work: a web page came in place of JSON",
+            "/v1 does not answer like work: a web page answered in place of the API",
         ),
         (page("/v1/models", 404, "nothing here"), 3, "There is no such service at http://127.0.0.1:"),
         (page("/v1/models", 503, "busy"), 3, "work has trouble, which says nothing of the key: "),
@@ -255,7 +255,7 @@ fn the_key_of_a_service_is_named_when_it_is_missing() {
     let told: Vec<&str> = ran.err.lines().collect();
     let expected = [
         "co: `providers.a.preset` is `opnai`, which is no preset (did you mean `openai`?).",
-        "co: `quirks.max_tokens = \"some\"` of `providers.b` says nothing that its wire understands.",
+        "co: `providers.b.quirks`: `some` is no value of the quirk `max_tokens`; it takes max_tokens, max_completion_tokens.",
     ];
     assert_eq!((ran.code, told), (Some(0), expected.to_vec()));
     let ran = Co::new().env("GROQ_API_KEY", KEY).run(&["-p", "hi"]);

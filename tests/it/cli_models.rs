@@ -80,7 +80,7 @@ fn what_services_offer_is_listed_side_by_side() {
     let rest = named(ran.out.strip_prefix(&anthropic).unwrap(), &places);
     let said: Vec<&str> = rest.lines().collect();
     assert!(said[1].starts_with("openai (D/v1): could not reach D: "), "{rest}");
-    assert!(said[3].starts_with("openai-compatible (H/v1): a web page came in place of JSON"), "{rest}");
+    assert!(said[3].starts_with("openai-compatible (H/v1): a web page answered in place of the API"), "{rest}");
     assert_eq!(said.len(), 4);
 
     let json = co.run(&["models", "anthropic", "--json"]).json();

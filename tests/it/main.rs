@@ -19,6 +19,7 @@ mod http_reuse;
 mod http_spans;
 mod http_ways;
 mod hunks;
+mod images;
 mod interactive;
 mod interactive_login;
 mod interactive_sessions;

@@ -24,7 +24,7 @@ use super::caps::{CapAnswer, Caps, Figures};
 use super::port::Event;
 use crate::approval::{Approval, Decider, RequestId, Standing};
 use crate::history::{Cap, Durability, History, Limits, Record, SessionId, TurnEnd};
-use crate::message::{CallId, Message, PartKind, StopKind, ToolCall, ToolReturn, UserPart};
+use crate::message::{CallId, Message, PartKind, StopKind, ToolCall, ToolReturn, UserPart, images};
 use crate::provider::{Price, ProviderError, StreamEvent, ToolChoice};
 use crate::tool::{CallPlan, HookVerdict, Resource, ToolError, Version};
 
@@ -415,7 +415,8 @@ impl Turn {
 
     /// The newest queued prompt of these words leaves the queue; too late, and it is said so.
     fn on_take_back(&mut self, parts: &[UserPart], out: &mut Vec<Effect>) {
-        let Some(at) = self.queued.iter().rposition(|queued| queued == parts) else {
+        let Some(at) = self.queued.iter().rposition(|queued| images::words(queued) == images::words(parts))
+        else {
             let text = "That prompt has gone to the model already.".to_owned();
             return out.push(Effect::Show(Event::Status { text }));
         };

@@ -13,9 +13,10 @@ use super::shell::{Shell, ShellEvent};
 use super::{named, view};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::login::Entered;
-use crate::app::{App, ModelChoice, Origin};
+use crate::app::{App, ModelChoice, Origin, images};
 use crate::command::{Activity, Command, CommandEffect, Commands, Entry, Privacy, Say, code, dispatch};
 use crate::frontend::channel::{ChannelFrontend, Updates};
+use crate::frontend::images::Prompt;
 use crate::frontend::json::sum;
 use crate::frontend::link::{Ask, CommandLine, Notice, Update};
 use crate::history::{History, Record, SessionId};
@@ -150,6 +151,10 @@ impl Desk {
     pub(super) async fn hear(&mut self, ask: Ask, known: Known<'_>) -> Heard {
         match ask {
             Ask::Line { text } => self.line(&text, known).await,
+            Ask::Prompt(prompt) => {
+                self.remember(&Entry::Prompt { text: prompt.text.clone() }, &prompt.text).await;
+                self.prompt(prompt).await
+            }
             Ask::Op(Op::Standing { standing }) => {
                 self.app.stand(standing);
                 Heard::Op(Op::Standing { standing })
@@ -210,7 +215,19 @@ impl Desk {
                 Heard::Answered
             }
             Entry::Command { name, args } => self.command(&name, &args, known).await,
-            Entry::Prompt { text } => Heard::Prompt(vec![UserPart::Text { text }]),
+            Entry::Prompt { text } => self.prompt(Prompt::written(text)).await,
+        }
+    }
+
+    /// A prompt with the images that it names. One that cannot be sent goes back to where it was written.
+    async fn prompt(&self, prompt: Prompt) -> Heard {
+        let text = prompt.text.clone();
+        match images::parts(prompt, &self.folder, &self.app.world, &self.app.models).await {
+            Ok(parts) => Heard::Prompt(parts),
+            Err(error) => {
+                self.tell(Notice::Refused { text, reason: error.to_string() }).await;
+                Heard::Answered
+            }
         }
     }
 

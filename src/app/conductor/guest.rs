@@ -7,7 +7,7 @@ use crate::approval::Decider;
 use crate::command::Say;
 use crate::frontend::link::{Ask, Notice};
 use crate::history::History;
-use crate::message::UserPart;
+use crate::message::images;
 use crate::session::Session;
 use crate::store::DecideOutcome;
 
@@ -43,7 +43,7 @@ pub(super) async fn run(desk: &mut Desk, history: History, holder: String) -> Re
                         let text = format!("Only {holder} can go on here. `co` without `-c` starts a session of its own.");
                         desk.say(Say::warning("read only", text)).await;
                         // What was typed goes back to where it was written.
-                        desk.tell(Notice::Draft { text: words(&parts) }).await;
+                        desk.tell(Notice::Draft { text: images::words(&parts) }).await;
                     }
                     Heard::Clear | Heard::Op(Op::Steer { .. } | Op::TakeBack { .. }) => {
                         let text = format!("Only {holder} can go on here. `co` without `-c` starts a session of its own.");
@@ -78,13 +78,4 @@ async fn show(desk: &Desk, history: &History) {
     desk.header(history).await;
     desk.tell(Notice::Transcript { messages: history.messages().cloned().collect() }).await;
     desk.waiting().await;
-}
-
-/// The text of a prompt.
-fn words(parts: &[UserPart]) -> String {
-    let texts = parts.iter().filter_map(|part| match part {
-        UserPart::Text { text } => Some(text.as_str()),
-        UserPart::Image { .. } | UserPart::Note { .. } => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }

@@ -16,7 +16,7 @@ use crate::approval::Decider;
 use crate::command::Say;
 use crate::frontend::link::{EarlierLine, Notice, SessionLine};
 use crate::history::SessionId;
-use crate::message::{AssistantMessage, Message, PartKind, UserPart};
+use crate::message::{AssistantMessage, Message, PartKind, UserPart, images};
 use crate::session::Session;
 use crate::stdx::text::one_line_summary;
 use crate::store::{InputScope, SessionFilter, SessionSummary, TypedLine};
@@ -154,11 +154,9 @@ async fn title(app: &App, one: &SessionSummary) -> Option<String> {
 fn shortened(message: &Message) -> Message {
     match message {
         Message::User { parts } => {
-            let texts = parts.iter().filter_map(|part| match part {
-                UserPart::Text { text } => Some(UserPart::Text { text: beginning(text) }),
-                UserPart::Image { .. } | UserPart::Note { .. } => None,
-            });
-            Message::User { parts: texts.collect() }
+            let text = images::in_short(parts);
+            let texts = (!text.is_empty()).then(|| UserPart::Text { text: beginning(&text) });
+            Message::User { parts: texts.into_iter().collect() }
         }
         Message::Assistant(reply) => {
             let mut short = AssistantMessage { parts: Vec::new(), ..reply.clone() };

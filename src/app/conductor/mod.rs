@@ -30,7 +30,7 @@ use crate::config::Loaded;
 use crate::frontend::channel::Updates;
 use crate::frontend::link::{Ask, Notice};
 use crate::history::{self, Durability, Limit, Record, TurnEnd};
-use crate::message::{NoteKind, UserPart};
+use crate::message::{NoteKind, UserPart, images};
 use crate::session::Session;
 use crate::store::{DecideOutcome, Wakeups};
 
@@ -321,7 +321,8 @@ impl<'a> Conductor<'a> {
 
     async fn take_back(&mut self, parts: &[UserPart]) -> Result<(), AppError> {
         let mut prompts = self.session.history().queued().to_vec();
-        let Some(at) = prompts.iter().rposition(|queued| queued == parts) else {
+        let Some(at) = prompts.iter().rposition(|queued| images::words(queued) == images::words(parts))
+        else {
             let text = "That prompt has gone to the model already.";
             self.desk.say(Say::warning("queue", text)).await;
             return Ok(());

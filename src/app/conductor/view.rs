@@ -7,7 +7,7 @@ use crate::app::status_rows;
 use crate::command::{Activity, CommandView, CostPart, Totals};
 use crate::frontend::link::{ContextUse, Header, Known, Money};
 use crate::history::History;
-use crate::message::{Message, Usage, Usd, UserPart};
+use crate::message::{Message, Usage, Usd, UserPart, images};
 use crate::stdx::clock::day_start;
 use crate::stdx::text::one_line_summary;
 use crate::store::{RequestFilter, UsageOf};
@@ -117,8 +117,6 @@ pub(super) fn title(history: &History) -> String {
 
 /// The title that a first prompt gives its session.
 pub(super) fn named_by(prompt: &[UserPart]) -> Option<String> {
-    prompt.iter().find_map(|part| match part {
-        UserPart::Text { text } => Some(one_line_summary(text, TITLE)),
-        UserPart::Image { .. } | UserPart::Note { .. } => None,
-    })
+    let text = images::in_short(prompt);
+    (!text.is_empty()).then(|| one_line_summary(&text, TITLE))
 }

@@ -8,7 +8,7 @@ use super::words;
 use crate::agent::port::{Event, Settled};
 use crate::approval::{Approval, Decider, RequestId};
 use crate::history::TurnEnd;
-use crate::message::{ToolCall, ToolReturn, UserPart};
+use crate::message::{ToolCall, ToolReturn, UserPart, images};
 
 /// What is known of a call.
 #[derive(Debug, Default)]
@@ -87,13 +87,18 @@ impl Plain {
     }
 
     pub(super) fn prompted(&mut self, parts: &[UserPart]) {
+        let mut pictures = (1..).zip(images::pictured(parts));
         for part in parts {
             match part {
                 UserPart::Text { text } if self.echoed.as_deref().map(str::trim) == Some(text.trim()) => {
                     self.echoed = None;
                 }
                 UserPart::Text { text } => self.said(text),
-                UserPart::Image { media_type, .. } => self.page.line(&format!("An image ({media_type}).")),
+                UserPart::Image { .. } => {
+                    if let Some((number, picture)) = pictures.next() {
+                        self.page.line(&words::picture(number, &picture));
+                    }
+                }
                 UserPart::Note { kind, text } => self.page.line(&words::note(kind, text)),
             }
         }

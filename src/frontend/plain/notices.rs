@@ -17,6 +17,10 @@ impl Plain {
                 let text = one_line_summary(&text, 300);
                 self.page.line(&format!("Written before and not sent: {text}"));
             }
+            Notice::Refused { text: _, reason } => {
+                self.echoed = None;
+                self.local("prompt", &format!("Not sent: {reason}."), Tone::Warning);
+            }
             // Nothing is completed, searched or shown beside a list here.
             Notice::Inputs { .. }
             | Notice::Earlier { .. }

@@ -8,6 +8,7 @@ use crate::agent::port::Settled;
 use crate::approval::{Approval, Request};
 use crate::frontend::link::Header;
 use crate::history::{Limit, TurnEnd};
+use crate::message::images::Pictured;
 use crate::message::{NoteKind, ReturnStatus, ToolReturn};
 use crate::provider::ErrorClass;
 use crate::stdx::text::{one_line_summary, sanitize};
@@ -285,6 +286,18 @@ pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
 }
 
 /// What the program told the model in the person's place.
+/// `Image 1: x.png, 1280 by 800.`
+pub(super) fn picture(number: usize, picture: &Pictured) -> String {
+    let name = picture.name.clone();
+    let size = picture.size.map(|size| format!("{} by {}", size.width, size.height));
+    let facts: Vec<String> = name.into_iter().chain(size).collect();
+    if facts.is_empty() {
+        format!("Image {number}.")
+    } else {
+        format!("Image {number}: {}.", facts.join(", "))
+    }
+}
+
 pub(super) fn note(kind: &NoteKind, text: &str) -> String {
     let label = match kind {
         NoteKind::Reflection => "The model was told what was wrong",

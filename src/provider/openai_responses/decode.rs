@@ -5,7 +5,6 @@
 
 use serde_json::Value;
 
-use super::failure;
 use super::item::Section;
 use super::output::Output;
 use super::totals::{Ended, stop_reason, usage};
@@ -81,7 +80,7 @@ impl ResponsesProtocol {
         self.usage = response.get("usage").map(usage).unwrap_or_default();
         let status = Some(text_of(response, "status")).filter(|status| !status.is_empty()).unwrap_or(word);
         let ended = match status {
-            "failed" => return Err(failure::of_value(response)),
+            "failed" => return Err(classify::classify_value(response)),
             "cancelled" => return Err(truncated("the server cancelled its reply")),
             "queued" | "in_progress" if word.is_empty() => {
                 return Err(malformed("the server works on the reply in the background and gave none"));
@@ -105,7 +104,7 @@ impl ResponsesProtocol {
 impl Protocol for ResponsesProtocol {
     fn event(&mut self, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if is_error(data) {
-            return Err(failure::of_value(data));
+            return Err(classify::classify_value(data));
         }
         let kind = text_of(data, "type");
         let response = || data.get("response").unwrap_or(&Value::Null);

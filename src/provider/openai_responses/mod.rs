@@ -8,7 +8,6 @@
 mod arguments;
 mod decode;
 mod encode;
-mod failure;
 mod input;
 mod item;
 mod output;
@@ -43,7 +42,7 @@ impl WireCodec for OpenAiResponses {
     }
 
     fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
-        failure::of_reply(status, headers, body)
+        classify::classify_reply(status, headers, body)
     }
 }
 

@@ -5,8 +5,9 @@
 
 use std::ops::Range;
 
-use super::item::{Chip, Item, LONGEST_SHOWN, clean, graphemes, pasted, written};
+use super::item::{Chip, Item, LONGEST_SHOWN, clean, graphemes, number_images, pasted, written};
 use super::undo::Undo;
+use crate::frontend::images::Seen;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 /// Killed texts that can be yanked.
@@ -74,6 +75,12 @@ impl Editor {
     /// The whole text, pastes included.
     pub fn text(&self) -> String {
         self.items.iter().map(Item::text).collect()
+    }
+
+    /// The text without its pasted blocks, where it has any: what the person wrote and saw.
+    pub fn own_words(&self) -> Option<String> {
+        let word = |item: &Item| if item.is_pasted() { "\n".to_owned() } else { item.text().to_owned() };
+        self.items.iter().any(Item::is_pasted).then(|| self.items.iter().map(word).collect())
     }
 
     /// Takes the text out; the editor is empty then, its killed texts stay.
@@ -157,6 +164,47 @@ impl Editor {
     pub fn paste_plain(&mut self, text: &str) {
         self.save(Change::None);
         self.splice(graphemes(&clean(text)));
+    }
+
+    /// Images at the cursor, in place of nothing.
+    pub fn insert_images(&mut self, images: &[Seen]) {
+        self.put_images(self.cursor..self.cursor, images);
+    }
+
+    /// Images in place of the text that was pasted as their paths, where it still stands; the latest counts.
+    pub fn show_images(&mut self, pasted_text: &str, images: &[Seen]) {
+        let wanted = pasted(&clean(pasted_text));
+        if let Some(from) = self.items.windows(wanted.len().max(1)).rposition(|items| items == wanted) {
+            self.put_images(from..from + wanted.len(), images);
+        }
+    }
+
+    /// Each image stands apart from what is beside it; the cursor stays where it is in the rest of the text.
+    fn put_images(&mut self, range: Range<usize>, images: &[Seen]) {
+        let mut new: Vec<Item> = Vec::new();
+        let mut apart = range.start.checked_sub(1).is_none_or(|at| self.items[at].is_space());
+        for item in images.iter().filter_map(|one| Item::image(&one.path, one.size)) {
+            if !apart {
+                new.extend(graphemes(" "));
+            }
+            new.push(item);
+            apart = false;
+        }
+        if new.is_empty() {
+            return;
+        }
+        if self.items.get(range.end).is_none_or(|item| !item.is_space()) {
+            new.extend(graphemes(" "));
+        }
+        let (from, end, length) = (range.start, range.end, new.len());
+        let cursor = match self.cursor {
+            before if before < from => before,
+            inside if inside <= end => from + length,
+            behind => behind - end + from + length,
+        };
+        self.save(Change::None);
+        self.change(range, new);
+        self.cursor = cursor;
     }
 
     /// If a backslash stands before the cursor, turns it into a line break.
@@ -290,6 +338,7 @@ impl Editor {
     }
 
     fn went_to(&mut self, cursor: Option<usize>) {
+        number_images(&mut self.items);
         self.forget_goal();
         self.last = Change::None;
         self.cursor = cursor.unwrap_or(self.cursor);
@@ -297,7 +346,12 @@ impl Editor {
 
     /// The one way in which the text changes.
     fn change(&mut self, range: Range<usize>, new: Vec<Item>) -> Vec<Item> {
-        self.undo.change(&mut self.items, range, new)
+        let concerns_images = self.items[range.clone()].iter().chain(&new).any(Item::is_image);
+        let removed = self.undo.change(&mut self.items, range, new);
+        if concerns_images {
+            number_images(&mut self.items);
+        }
+        removed
     }
 
     fn forget_goal(&mut self) {

@@ -1,11 +1,14 @@
 //! What a text in an editor is made of: graphemes, and pasted blocks that count as one place.
 //!
-//! A block keeps its label, so that neither a key nor a frame looks at the block itself. Called by the editor and by
-//! who draws it.
+//! A block keeps its label, so that neither a key nor a frame looks at the block itself. An image is a block too: its
+//! text is its mention, so that it goes wherever a text goes. Called by the editor and by who draws it.
 
 use std::sync::Arc;
 
 use unicode_segmentation::UnicodeSegmentation as _;
+
+use crate::message::images;
+use crate::stdx::image::Size;
 
 /// A paste of more lines or bytes than this becomes one atomic chip.
 const CHIP_LINES: usize = 8;
@@ -19,7 +22,7 @@ pub const LONGEST_SHOWN: usize = 64 * 1024;
 pub enum Item {
     /// One grapheme; a line break is `"\n"`.
     Grapheme(Box<str>),
-    /// A large paste.
+    /// A large paste, or an image.
     Chip(Arc<Chip>),
 }
 
@@ -28,6 +31,17 @@ pub enum Item {
 pub struct Chip {
     text: Box<str>,
     label: String,
+    what: What,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Pasted,
+    /// An image, the how many-th of its text.
+    Image {
+        number: usize,
+        size: Size,
+    },
 }
 
 impl Chip {
@@ -36,11 +50,21 @@ impl Chip {
             0 | 1 => String::new(),
             lines => format!("{} lines, ", grouped(lines)),
         };
-        Self { text: text.into(), label: format!("[pasted {lines}{}]", size(text.len())) }
+        let label = format!("[pasted {lines}{}]", size(text.len()));
+        Self { text: text.into(), label, what: What::Pasted }
+    }
+
+    fn image(mention: &str, number: usize, size: Size) -> Self {
+        let label = images::label(number, Some(size), None);
+        Self { text: mention.into(), label, what: What::Image { number, size } }
     }
 
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    pub fn is_image(&self) -> bool {
+        self.what != What::Pasted
     }
 
     pub fn label(&self) -> &str {
@@ -56,6 +80,20 @@ impl Item {
         }
     }
 
+    /// An image as one place; `None` for a path that no text can name.
+    pub(super) fn image(path: &str, size: Size) -> Option<Self> {
+        let mention = images::mention(path)?;
+        Some(Self::Chip(Arc::new(Chip::image(&mention, 1, size))))
+    }
+
+    pub(super) fn is_image(&self) -> bool {
+        matches!(self, Self::Chip(chip) if chip.is_image())
+    }
+
+    pub(super) fn is_pasted(&self) -> bool {
+        matches!(self, Self::Chip(chip) if chip.what == What::Pasted)
+    }
+
     pub fn is_break(&self) -> bool {
         matches!(self, Self::Grapheme(text) if &**text == "\n")
     }
@@ -69,6 +107,19 @@ impl Item {
             Self::Grapheme(text) => text.chars().any(|c| c.is_alphanumeric() || c == '_'),
             Self::Chip(_) => true,
         }
+    }
+}
+
+/// Numbers the images of a text in their order.
+pub(super) fn number_images(items: &mut [Item]) {
+    let mut next = 1;
+    for item in items {
+        let Item::Chip(chip) = item else { continue };
+        let What::Image { number, size } = chip.what else { continue };
+        if number != next {
+            *chip = Arc::new(Chip::image(&chip.text, next, size));
+        }
+        next += 1;
     }
 }
 

@@ -107,6 +107,8 @@ pub enum Action {
     SearchHistory,
     /// Puts the text aside, or brings it back.
     Stash,
+    /// Pastes the clipboard's image, or its text.
+    PasteImage,
     /// Opens the text with the keys in the person's own editor.
     EditOutside,
     /// Waits for the second key of a chord.

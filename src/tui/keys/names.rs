@@ -170,6 +170,7 @@ impl Action {
             Self::InHelp(HelpKey::Clear) => "clear",
             Self::SearchHistory => "search-history",
             Self::Stash => "stash",
+            Self::PasteImage => "paste-image",
             Self::EditOutside => "edit-outside",
             Self::Chord => "chord",
             Self::TogglePanel => "toggle-panel",

@@ -33,6 +33,7 @@ pub(super) const ROWS: &[Binding] = &[
     on(Context::Text, Group::Write, Action::Change(Change::Redo), &[Key::alt('_'), Key::alt('/')], "redo"),
     on(Context::Composer, Group::Read, Action::Find(FindKey::Open), &[Key::ctrl('f')], "find (empty line)"),
     on(Context::Composer, Group::Write, Action::Stash, &[Key::ctrl('s')], "put aside, bring back"),
+    on(Context::Composer, Group::Write, Action::PasteImage, &[Key::ctrl('v')], "paste image"),
     on(Context::Composer, Group::Write, Action::SearchHistory, &[Key::ctrl('r')], "search what you sent"),
     on(Context::Text, Group::Write, Action::EditOutside, &[Key::ctrl('g')], "write it in $EDITOR"),
     on(Context::Text, Group::Write, Action::Chord, &[Key::ctrl('x')], ""),

@@ -25,6 +25,14 @@ impl Shell {
                     let set = self.screen.set_mouse(mode);
                     self.or_lost(&set)
                 }
+                Cmd::Name { text, folder } => {
+                    self.errands.name(text, folder);
+                    Flow::On
+                }
+                Cmd::ReadClipboard => {
+                    self.errands.read_clipboard();
+                    Flow::On
+                }
                 Cmd::Load(languages) => {
                     self.loader.start(languages);
                     Flow::On

@@ -5,7 +5,7 @@ use crate::agent::port::{Event, Settled};
 use crate::approval::{Approval, Decider, Remember, RequestId};
 use crate::frontend::link::Tone;
 use crate::history::{Limit, TurnEnd, grouped};
-use crate::message::{NoteKind, ReturnStatus, ToolCall, ToolReturn, Usd, UserPart};
+use crate::message::{NoteKind, ReturnStatus, ToolCall, ToolReturn, Usd, UserPart, images};
 use crate::tui::batch::awaited;
 use crate::tui::cards::Card;
 use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Standing, Thinking, call};
@@ -123,22 +123,29 @@ fn rest(model: &mut Model) {
 
 fn prompted(model: &mut Model, parts: &[UserPart]) {
     keep(model);
-    for cell in user_cells(parts) {
-        if let CellKind::User { text } = &cell.kind
+    for part in parts {
+        if let UserPart::Text { text } = part
             && let Some(at) = model.queue.iter().position(|queued| queued.trim() == text.trim())
         {
             model.queue.remove(at);
         }
+    }
+    for cell in user_cells(parts) {
         model.transcript.push(cell);
     }
     phase(model, Phase::Asking);
 }
 
-/// What the person and the program said in the user's place.
+/// What the person and the program said in the user's place. Words and images of the person are one cell.
 pub(super) fn user_cells(parts: &[UserPart]) -> Vec<Cell> {
+    let mut labelled = (images::count(parts) > 0).then(|| images::labelled(parts));
+    let has_images = labelled.is_some();
     let cell = |part: &UserPart| match part {
-        UserPart::Text { text } => CellKind::User { text: text.clone() },
-        UserPart::Image { media_type, .. } => CellKind::Note { text: format!("an image ({media_type})") },
+        UserPart::Text { .. } | UserPart::Image { .. } if has_images => {
+            Some(CellKind::User { text: labelled.take()? })
+        }
+        UserPart::Text { text } => Some(CellKind::User { text: text.clone() }),
+        UserPart::Image { .. } => None,
         UserPart::Note { kind, text } => {
             let label = match kind {
                 NoteKind::Reflection => "told the model what was wrong",
@@ -148,10 +155,11 @@ pub(super) fn user_cells(parts: &[UserPart]) -> Vec<Cell> {
                 NoteKind::Budget => "told the model to come to an end",
                 NoteKind::Summary => "older messages, in short",
             };
-            CellKind::Note { text: format!("{label}: {}", crate::stdx::text::one_line_summary(text, 300)) }
+            let text = format!("{label}: {}", crate::stdx::text::one_line_summary(text, 300));
+            Some(CellKind::Note { text })
         }
     };
-    parts.iter().map(|part| Cell::new(cell(part))).collect()
+    parts.iter().filter_map(cell).map(Cell::new).collect()
 }
 
 /// What was shown of the reply stands.

@@ -2,7 +2,7 @@
 
 use super::complete::Offered;
 use super::{
-    batch, cap, card, close, complete, find, flash, form, help, login, outside, pick, select, send, stop,
+    batch, cap, card, close, complete, find, flash, form, help, image, login, outside, pick, select, send, stop,
 };
 use crate::tui::batch::Round;
 use crate::tui::cards::Stage;
@@ -188,7 +188,12 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
     } else if in_card {
         editor.paste_plain(text);
     } else {
+        // What is behind `/` and `!` is a command, and so is a path on an empty line until it is known to be an image.
+        let names_images = image::may_name(editor);
         editor.paste(text);
+        if names_images == image::MayName::Yes {
+            image::pasted(model, text, cmds);
+        }
     }
     changed(model, cmds);
 }
@@ -250,6 +255,7 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::InHelp(key) => help::act(model, key, cmds),
         Action::SearchHistory => pick::search(model, cmds),
         Action::Stash => send::stash(model),
+        Action::PasteImage => image::ask(model, cmds),
         Action::EditOutside => outside::open(model, cmds),
         Action::Chord => model.chord = Chord::Begun,
         Action::TogglePanel => {

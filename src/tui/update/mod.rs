@@ -11,6 +11,7 @@ mod event;
 mod find;
 mod form;
 mod help;
+mod image;
 mod key;
 mod login;
 mod mouse;
@@ -37,13 +38,21 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     timers(model, &mut cmds);
     let may_write = matches!(
         msg.input,
-        Input::Key(_) | Input::Paste(_) | Input::Mouse(_) | Input::Edited(_) | Input::Update(_)
+        Input::Key(_)
+            | Input::Paste(_)
+            | Input::Mouse(_)
+            | Input::Edited(_)
+            | Input::Update(_)
+            | Input::Named { .. }
+            | Input::Clipboard(_)
     );
     match msg.input {
         Input::Key(key) => key::press(model, key, &mut cmds),
         Input::Paste(text) => key::paste(model, &text, &mut cmds),
         Input::Mouse(mouse) => mouse::take(model, mouse, &mut cmds),
         Input::Edited(edited) => outside::take(model, edited),
+        Input::Named { text, images } => image::named(model, &text, images),
+        Input::Clipboard(clip) => image::clip(model, clip),
         Input::Update(update) => {
             let alert = alert::of(model, &update);
             match *update {

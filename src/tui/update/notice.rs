@@ -3,7 +3,7 @@
 use super::batch;
 use super::event::{begin_turn, end_turn, user_cells};
 use super::{complete, help, leave, login, pick};
-use crate::frontend::link::Notice;
+use crate::frontend::link::{Notice, Tone};
 use crate::message::{AssistantMessage, CallId, Message, PartKind, UserPart};
 use crate::tui::cells::{Answer, CallRow, Cell, CellKind, ShellCell, Thinking};
 use crate::tui::model::{Activity, Known, Model};
@@ -18,6 +18,7 @@ pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
                 model.composer.editor.replace(&text);
             }
         }
+        Notice::Refused { text, reason } => refused(model, &text, &reason),
         Notice::Inputs { lines } => model.composer.recall(&lines),
         Notice::Earlier { lines } => pick::tell_earlier(model, lines),
         Notice::Known { commands, tools } => {
@@ -67,6 +68,22 @@ pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
             leave(model, cmds);
         }
     }
+}
+
+/// A prompt that waited in the queue, or was just sent, comes back.
+fn refused(model: &mut Model, text: &str, reason: &str) {
+    if let Some(at) = model.queue.iter().rposition(|queued| queued.trim() == text.trim()) {
+        model.queue.remove(at);
+    }
+    let mut told = format!("Not sent: {reason}.");
+    if model.composer.is_empty() {
+        model.composer.editor.replace(text);
+        model.composer.touched(model.now_ms);
+    } else {
+        told.push_str(" It is among the lines that you entered before.");
+    }
+    let title = "prompt".to_owned();
+    model.transcript.push(Cell::new(CellKind::Local { title, text: told, tone: Tone::Warning }));
 }
 
 fn running_shell(model: &mut Model) -> Option<&mut ShellCell> {

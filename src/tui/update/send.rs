@@ -3,8 +3,10 @@
 use super::{flash, say};
 use crate::agent::port::Op;
 use crate::command::{Entry, dispatch};
+use crate::frontend::images::Prompt;
 use crate::frontend::link::Ask;
 use crate::message::UserPart;
+use crate::message::images::{Mention, mentions};
 use crate::tui::composer::{Expanded, Stashed};
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model, Overlay};
@@ -17,15 +19,35 @@ pub fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.composer.editor.text().trim().is_empty() {
         return;
     }
+    let own_words = model.composer.editor.own_words();
     let text = model.composer.take();
     // The kept draft is out of date now; an empty one replaces it.
     model.composer.unsaved_since = Some(model.now_ms);
     // The owner understands the line in the same way; all else than prompts it answers at once.
-    if let (Some(_), Entry::Prompt { text }) = (&model.turn, dispatch(&text)) {
-        model.queue.push(text);
+    let entry = dispatch(&text);
+    if let (Some(_), Entry::Prompt { text }) = (&model.turn, &entry) {
+        model.queue.push(text.clone());
     }
     model.transcript.follow();
-    cmds.push(Cmd::Send(Ask::Line { text }));
+    cmds.push(Cmd::Send(ask(text, &entry, own_words)));
+}
+
+/// How a line is handed over: files that only a pasted block names are not named by the person.
+fn ask(text: String, entry: &Entry, own_words: Option<String>) -> Ask {
+    let paths = |named: &[Mention]| named.iter().map(|one| one.path.clone()).collect::<Vec<_>>();
+    match (entry, own_words) {
+        (Entry::Prompt { text: prompt }, Some(words)) => {
+            let named = mentions(&words);
+            if paths(&named) == paths(&mentions(prompt)) {
+                return Ask::Line { text };
+            }
+            Ask::Prompt(Prompt { text: prompt.clone(), named })
+        }
+        (
+            Entry::Prompt { .. } | Entry::Quit | Entry::Nothing | Entry::Shell { .. } | Entry::Command { .. },
+            _,
+        ) => Ask::Line { text },
+    }
 }
 
 /// Shows the pasted block right before the cursor as the text it is; tells whether there was one.

@@ -255,7 +255,7 @@ fn hints(model: &Model) -> (String, Role) {
         format!("{}  (you are typing: keys go to the text)", hints_of(model, &WAITING[..1]))
     } else if model.cards.current().is_some() {
         hints_of(model, WAITING)
-    } else if model.composer.editor.chip_before().is_some() {
+    } else if model.composer.editor.chip_before().is_some_and(|chip| !chip.is_image()) {
         hints_of(model, PASTED)
     } else if model.turn.as_ref().is_some_and(|turn| turn.phase == Phase::Thinking) {
         hints_of(model, if model.look().thinking == Fold::Folded { THINKING } else { THINKING_OPEN })

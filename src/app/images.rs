@@ -1,0 +1,47 @@
+//! Images of a prompt, for the model that answers it: read where the person stands, refused where it sees none.
+//!
+//! Called by the desk for prompts of a face, and by the command line for printed ones.
+
+use std::path::{Path, PathBuf};
+
+use super::{Models, World};
+use crate::frontend::images::{ImageError, Places, Prompt, Sight, attach, read};
+use crate::message::UserPart;
+use crate::message::images::mention;
+
+/// The parts of a prompt that was typed in `folder`.
+pub async fn parts(
+    prompt: Prompt,
+    folder: &Path,
+    world: &World,
+    models: &Models,
+) -> Result<Vec<UserPart>, ImageError> {
+    let sees = models.active().borrow().profile.images;
+    let sight = match sees {
+        Some(false) => Sight::Blind(models.current().model),
+        Some(true) | None => Sight::Sees,
+    };
+    attach(prompt, places(folder, world), sight).await
+}
+
+/// What a text must say so that these files go with it: each must be an image that can be sent.
+pub async fn named(files: Vec<String>, world: &World) -> Result<String, ImageError> {
+    let places = places(&world.workspace, world);
+    let naming = tokio::task::spawn_blocking(move || {
+        let one = |file: &String| {
+            read(&places.path(file), file)?;
+            mention(file).ok_or_else(|| {
+                let detail = "its name has a quote or a line break in it; rename it first".to_owned();
+                ImageError::Unreadable { name: file.clone(), detail }
+            })
+        };
+        files.iter().map(one).collect::<Result<Vec<String>, ImageError>>()
+    });
+    let lost = |detail: String| ImageError::Unreadable { name: "an image".to_owned(), detail };
+    Ok(naming.await.map_err(|error| lost(error.to_string()))??.join(" "))
+}
+
+fn places(folder: &Path, world: &World) -> Places {
+    let home = world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    Places { folder: folder.to_owned(), home }
+}

@@ -1,0 +1,353 @@
+//! Images of a prompt: files read, checked by their bytes, and made into parts.
+//!
+//! Blocking, but for [`attach`]; it must never run where a screen is updated. It reads what the person named and nothing
+//! else. Called by the owner of a session, by the command line, and by the screen's shell for chips.
+
+mod dropped;
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+pub use self::dropped::dropped;
+use crate::message::UserPart;
+use crate::message::images::{Mention, mentions};
+use crate::stdx::image::{Fault, Image, Size, look};
+
+/// Bytes of one image. Services take 5 to 20 MB.
+pub const LARGEST: usize = 10_000_000;
+/// Images of one prompt.
+pub const MOST: usize = 20;
+/// How long the files of one prompt may take to be read, wherever they lie.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why a prompt with images cannot be sent as it is. Its text says what happened and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ImageError {
+    #[error("there is no file {name}")]
+    Missing { name: String },
+    #[error("{name} is no image that a model takes: those are PNG, JPEG, GIF and WebP; convert it first")]
+    NotAnImage { name: String },
+    #[error("{name} is damaged: its header is cut off or makes no sense")]
+    Broken { name: String },
+    #[error("{name} is too large ({size}): an image may have 10 MB; make it smaller first")]
+    TooLarge { name: String, size: String },
+    #[error("{name} cannot be read: {detail}")]
+    Unreadable { name: String, detail: String },
+    #[error("{count} images are too many: a prompt may have {MOST}; send the others with the next one")]
+    TooMany { count: usize },
+    #[error("the images were not read within 10 seconds; copy them to a disk of this machine first")]
+    Slow,
+    #[error("{model} sees no images: switch to a model that does (/model), or leave the image out")]
+    Blind { model: String },
+}
+
+/// Where written paths lead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The folder that relative paths start from.
+    pub folder: PathBuf,
+    /// What `~/` stands for.
+    pub home: Option<PathBuf>,
+}
+
+/// What is known of the eyes of the model that will answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sight {
+    /// It sees, or nobody knows.
+    Sees,
+    /// This model sees nothing.
+    Blind(String),
+}
+
+/// An image file that a pasted text named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// As it is to be mentioned.
+    pub path: String,
+    pub size: Size,
+}
+
+impl Places {
+    pub fn path(&self, written: &str) -> PathBuf {
+        match (written.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (Some(_) | None, _) => self.folder.join(written),
+        }
+    }
+}
+
+/// A prompt as the person gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    pub text: String,
+    /// The files that the person named in it. What a pasted or piped text names is none of them: a text of others must
+    /// not send the person's files anywhere.
+    pub named: Vec<Mention>,
+}
+
+impl Prompt {
+    /// A text that the person wrote themselves.
+    pub fn written(text: String) -> Self {
+        Self { named: mentions(&text), text }
+    }
+}
+
+/// The parts of a prompt: its text, and behind it the images that it names, each file once. Files that neither are
+/// images nor promise to be one by their name stay words. Off this thread, and bounded in time.
+pub async fn attach(prompt: Prompt, places: Places, sight: Sight) -> Result<Vec<UserPart>, ImageError> {
+    if prompt.named.is_empty() {
+        return Ok(vec![UserPart::Text { text: prompt.text }]);
+    }
+    let reading = tokio::task::spawn_blocking(move || parts(prompt, &places, &sight));
+    match tokio::time::timeout(PATIENCE, reading).await {
+        Ok(Ok(parts)) => parts,
+        Ok(Err(broken)) => {
+            Err(ImageError::Unreadable { name: "an image".to_owned(), detail: broken.to_string() })
+        }
+        Err(_overdue) => Err(ImageError::Slow),
+    }
+}
+
+fn parts(prompt: Prompt, places: &Places, sight: &Sight) -> Result<Vec<UserPart>, ImageError> {
+    let Prompt { text, named } = prompt;
+    let mut paths: Vec<PathBuf> = Vec::new();
+    let mut images: Vec<UserPart> = Vec::new();
+    for mention in named {
+        let path = places.path(&mention.path);
+        if paths.contains(&path) {
+            continue;
+        }
+        let Some((image, bytes)) = mentioned(&path, &mention)? else { continue };
+        if let Sight::Blind(model) = sight {
+            return Err(ImageError::Blind { model: model.clone() });
+        }
+        paths.push(path);
+        if paths.len() <= MOST {
+            images.push(part(image, &bytes));
+        }
+    }
+    if paths.len() > MOST {
+        return Err(ImageError::TooMany { count: paths.len() });
+    }
+    Ok([UserPart::Text { text }].into_iter().chain(images).collect())
+}
+
+/// The image of a mention; `None` where the mention means another kind of file.
+fn mentioned(path: &Path, mention: &Mention) -> Result<Option<(Image, Vec<u8>)>, ImageError> {
+    match read(path, &mention.path) {
+        Ok(found) => Ok(Some(found)),
+        Err(ImageError::Missing { .. } | ImageError::NotAnImage { .. } | ImageError::Unreadable { .. })
+            if !mention.promises_image() =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads one image file, bounded. `name` is what the person calls it.
+pub fn read(path: &Path, name: &str) -> Result<(Image, Vec<u8>), ImageError> {
+    let unreadable = |error: &io::Error| match error.kind() {
+        io::ErrorKind::NotFound => ImageError::Missing { name: name.to_owned() },
+        _ => ImageError::Unreadable { name: name.to_owned(), detail: error.to_string() },
+    };
+    let metadata = path.metadata().map_err(|error| unreadable(&error))?;
+    // A pipe would never end, and a device neither.
+    if !metadata.is_file() {
+        let detail = "it is no regular file".to_owned();
+        return Err(ImageError::Unreadable { name: name.to_owned(), detail });
+    }
+    let mut file = File::open(path).map_err(|error| unreadable(&error))?;
+    let mut bytes = Vec::new();
+    // A large file of another kind is not read whole.
+    let mut take = |bytes: &mut Vec<u8>, limit: usize| {
+        let room = u64::try_from(limit.saturating_sub(bytes.len())).unwrap_or(u64::MAX);
+        (&mut file).take(room).read_to_end(bytes).map_err(|error| unreadable(&error))
+    };
+    take(&mut bytes, HEAD)?;
+    if look(&bytes) != Err(Fault::Other) {
+        take(&mut bytes, LARGEST + 1)?;
+    }
+    let size = usize::try_from(metadata.len()).unwrap_or(usize::MAX).max(bytes.len());
+    check(&bytes, size, name).map(|image| (image, bytes))
+}
+
+/// Enough for every format's first bytes.
+const HEAD: usize = 64;
+
+/// What bytes are, where they are an image that can be sent. `size` is that of the whole.
+pub fn check(bytes: &[u8], size: usize, name: &str) -> Result<Image, ImageError> {
+    let name = name.to_owned();
+    match look(bytes) {
+        Err(Fault::Other) => Err(ImageError::NotAnImage { name }),
+        Ok(_) | Err(Fault::Broken) if size > LARGEST => {
+            let size = format!("{}.{} MB", size / 1_000_000, size / 100_000 % 10);
+            Err(ImageError::TooLarge { name, size })
+        }
+        Err(Fault::Broken) => Err(ImageError::Broken { name }),
+        Ok(image) => Ok(image),
+    }
+}
+
+fn part(image: Image, bytes: &[u8]) -> UserPart {
+    UserPart::Image { media_type: image.format.media_type().to_owned(), data: STANDARD.encode(bytes) }
+}
+
+/// The images that a pasted text is nothing but the paths of; none where it is anything else. An image that cannot be
+/// sent is an error: its path is better left as the text it was pasted as.
+pub fn seen(text: &str, places: &Places) -> Result<Vec<Seen>, ImageError> {
+    for paths in dropped(text) {
+        if !paths.iter().all(|path| places.path(path).is_file()) {
+            continue;
+        }
+        let one = |path: &String| {
+            let (image, _) = read(&places.path(path), path)?;
+            Ok(Seen { path: path.clone(), size: image.size })
+        };
+        return match paths.iter().map(one).collect() {
+            // Other files are pasted as their paths.
+            Err(ImageError::NotAnImage { .. }) => Ok(Vec::new()),
+            found => found,
+        };
+    }
+    Ok(Vec::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::message::images::mention;
+
+    fn png(width: u32, height: u32) -> Vec<u8> {
+        let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+        bytes.extend(width.to_be_bytes());
+        bytes.extend(height.to_be_bytes());
+        bytes
+    }
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Self {
+            let folder = Self(tempfile::tempdir().unwrap());
+            let png = png(1280, 800);
+            let large = [png.clone(), vec![0; LARGEST]].concat();
+            let files: &[(&str, &[u8])] = &[
+                ("x.png", &png),
+                ("shot", &png),
+                ("my x.png", &png),
+                // The ending says PNG, the bytes say JPEG.
+                ("lies.png", b"\xff\xd8\xff\xc0\0\x0b\x08\0\x02\0\x03"),
+                ("text.png", b"# nothing to see"),
+                ("half.png", &png[..18]),
+                ("large.png", &large),
+                ("main.rs", b"fn main() {}"),
+            ];
+            for (name, bytes) in files {
+                fs::write(folder.0.path().join(name), bytes).unwrap();
+            }
+            fs::create_dir(folder.0.path().join("dir.png")).unwrap();
+            folder
+        }
+
+        fn places(&self) -> Places {
+            Places { folder: self.0.path().to_owned(), home: Some(self.0.path().to_owned()) }
+        }
+    }
+
+    /// The media types of the images behind a text, or why there are none.
+    fn attached(text: &str, folder: &Folder) -> Result<Vec<String>, String> {
+        let parts = parts(Prompt::written(text.to_owned()), &folder.places(), &Sight::Sees)
+            .map_err(|error| error.to_string())?;
+        assert_eq!(parts[0], UserPart::Text { text: text.to_owned() });
+        let media = |part: &UserPart| match part {
+            UserPart::Image { media_type, .. } => media_type.clone(),
+            other => panic!("{other:?}"),
+        };
+        Ok(parts[1..].iter().map(media).collect())
+    }
+
+    #[test]
+    fn mentioned_images_are_attached_by_their_bytes() {
+        let folder = Folder::new();
+        let cases: &[(&str, Result<&[&str], &str>)] = &[
+            ("hi", Ok(&[])),
+            ("what is @x.png?", Ok(&["image/png"])),
+            ("@x.png and @x.png again", Ok(&["image/png"])),
+            ("@shot @lies.png @main.rs @~/x.png", Ok(&["image/png", "image/jpeg", "image/png"])),
+            ("@\"my x.png\"", Ok(&["image/png"])),
+            ("ask @dana, see @main.rs and @nothing", Ok(&[])),
+            ("@gone.png", Err("there is no file gone.png")),
+            (
+                "@text.png",
+                Err(
+                    "text.png is no image that a model takes: those are PNG, JPEG, GIF and WebP; convert it first",
+                ),
+            ),
+            ("@half.png", Err("half.png is damaged: its header is cut off or makes no sense")),
+            (
+                "@large.png",
+                Err("large.png is too large (10.0 MB): an image may have 10 MB; make it smaller first"),
+            ),
+            ("@dir.png", Err("dir.png cannot be read: it is no regular file")),
+        ];
+        for (text, expected) in cases {
+            let expected = expected.map(<[&str]>::to_vec).map_err(str::to_owned);
+            let found = attached(text, &folder);
+            let found =
+                found.as_ref().map(|all| all.iter().map(String::as_str).collect()).map_err(Clone::clone);
+            assert_eq!(found, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn images_have_a_limit_and_a_model_must_see_them() {
+        let folder = Folder::new();
+        let many: String = (0..=MOST).map(|at| format!("@{at}.png ")).collect();
+        for at in 0..=MOST {
+            fs::write(folder.0.path().join(format!("{at}.png")), png(1, 1)).unwrap();
+        }
+        assert_eq!(attached(&many, &folder).unwrap_err(), ImageError::TooMany { count: 21 }.to_string());
+        let blind = Sight::Blind("small".into());
+        assert_eq!(
+            parts(Prompt::written("@x.png".into()), &folder.places(), &blind),
+            Err(ImageError::Blind { model: "small".into() })
+        );
+        assert!(parts(Prompt::written("@main.rs".into()), &folder.places(), &blind).is_ok());
+        let pasted = Prompt { text: "@x.png @gone.png".into(), named: Vec::new() };
+        assert_eq!(parts(pasted, &folder.places(), &Sight::Sees).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn pasted_paths_of_images_are_seen() {
+        let folder = Folder::new();
+        let at = folder.0.path().display().to_string();
+        let cases: &[(String, &[&str])] = &[
+            (format!("{at}/x.png"), &["/x.png"]),
+            (format!("{at}/my x.png"), &["/my x.png"]),
+            (format!("{at}/my\\ x.png {at}/x.png"), &["/my x.png", "/x.png"]),
+            (format!("'{at}/my x.png' "), &["/my x.png"]),
+            (format!("file://{at}/my%20x.png\n"), &["/my x.png"]),
+            (format!("{at}/x.png\n{at}/shot\n"), &["/x.png", "/shot"]),
+            (format!("see {at}/x.png"), &[]),
+            (format!("{at}/x.png {at}/main.rs"), &[]),
+            (format!("{at}/text.png"), &[]),
+            (format!("{at}/gone.png"), &[]),
+        ];
+        for (text, expected) in cases {
+            let found = seen(text, &folder.places()).unwrap();
+            let paths: Vec<&str> = found.iter().map(|one| one.path.strip_prefix(&at).unwrap()).collect();
+            assert_eq!(&paths, expected, "{text:?}");
+            assert!(found.iter().all(|one| mention(&one.path).is_some()));
+        }
+        assert_eq!(seen("x.png", &folder.places()).unwrap()[0].path, "x.png");
+        assert!(matches!(seen("large.png", &folder.places()), Err(ImageError::TooLarge { .. })));
+    }
+}

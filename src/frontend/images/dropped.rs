@@ -1,0 +1,107 @@
+//! Which paths a pasted text may be nothing but: files dropped on a terminal come as text, each terminal in its own way.
+//!
+//! Pure: whether there are such files is for the caller to see.
+
+/// The longest text that is taken for paths, in bytes.
+const LONGEST: usize = 16 * 1024;
+/// More than can be sent, so that too many are told.
+const MOST: usize = 40;
+
+/// The lists of paths that a text may mean, the likeliest first; none for one that is something else.
+pub fn dropped(text: &str) -> Vec<Vec<String>> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > LONGEST {
+        return Vec::new();
+    }
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    // Spaces as they are, a path a line.
+    let plain: Option<Vec<String>> = lines.map(one).collect();
+    let words: Option<Vec<String>> =
+        words(text).and_then(|words| words.iter().map(|word| one(word)).collect());
+    let mut found: Vec<Vec<String>> = Vec::new();
+    for paths in [plain, words].into_iter().flatten() {
+        if paths.len() <= MOST && !found.contains(&paths) {
+            found.push(paths);
+        }
+    }
+    found
+}
+
+/// One path, where the text looks like one: it has a slash or a dot.
+fn one(text: &str) -> Option<String> {
+    let path = match text.strip_prefix("file://") {
+        Some(url) => decoded(url.split_at(url.find('/')?).1)?,
+        None => text.to_owned(),
+    };
+    let sound = path.contains(['/', '.']) && !path.contains(|c: char| c == '"' || c.is_control());
+    sound.then_some(path)
+}
+
+/// Without the escapes of a URL.
+fn decoded(url: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = url.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = [rest.next()?, rest.next()?];
+        bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Words as a shell takes them apart: quotes of both kinds and backslashes keep spaces. `None` for an open quote.
+fn words(text: &str) -> Option<Vec<String>> {
+    let mut words: Vec<String> = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            ('\\', None | Some('"')) => word.get_or_insert_default().push(chars.next()?),
+            (c, Some(_)) => word.get_or_insert_default().push(c),
+            ('\'' | '"', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (c, None) if c.is_whitespace() => words.extend(word.take()),
+            (c, None) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminals_write_dropped_files_in_many_ways() {
+        let cases: &[(&str, &[&[&str]])] = &[
+            ("", &[]),
+            ("hello", &[]),
+            ("hello there. Bye", &[&["hello there. Bye"]]),
+            ("/a/x.png", &[&["/a/x.png"]]),
+            ("  x.png\n", &[&["x.png"]]),
+            ("/a/my x.png", &[&["/a/my x.png"], &["/a/my", "x.png"]]),
+            ("/a/my\\ x.png ", &[&["/a/my\\ x.png"], &["/a/my x.png"]]),
+            ("'/a/my x.png'", &[&["'/a/my x.png'"], &["/a/my x.png"]]),
+            ("\"/a/my x.png\" /b.gif", &[&["/a/my x.png", "/b.gif"]]),
+            ("/a.png\n/b c.png", &[&["/a.png", "/b c.png"], &["/a.png", "/b", "c.png"]]),
+            ("file:///a/my%20x.png", &[&["/a/my x.png"]]),
+            ("file://localhost/a%C3%BC.png", &[&["/aü.png"]]),
+            ("file:///a%2", &[]),
+            ("'/it''s.png'", &[&["'/it''s.png'"], &["/its.png"]]),
+            ("it's /a.png", &[&["it's /a.png"]]),
+            ("/a.png\u{7}", &[]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(&dropped(text), expected, "{text:?}");
+        }
+        assert!(dropped(&"/a.png ".repeat(5_000)).is_empty());
+    }
+}

@@ -1,0 +1,344 @@
+//! Images in what the person says: how a text names them, and what is shown in their place.
+//!
+//! An image is a part behind the text that names it as `@path`; the text stays as it was typed, so that it can be
+//! searched, taken back and sent again. Pure; reads no file. Called by who attaches images and by every front end.
+
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::{Message, ReturnPart, UserPart};
+use crate::stdx::image::{Fault, Size, look};
+
+/// What ends a sentence and no file's name.
+const ENDS: &[char] = &['.', ',', ';', ':', '!', '?', ')', ']', '}', '\'', '"'];
+
+/// Endings by which a name promises an image.
+const ENDINGS: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
+
+/// Bytes of base64 that are decoded for a header: most headers are in the first, nearly all in the second.
+const HEADS: [usize; 2] = [4 * 1024, 256 * 1024];
+
+/// A file named in a text: `@path`, or `@"path"` where spaces belong to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    /// Bytes of the text that was looked through, the mark included.
+    pub at: Range<usize>,
+    pub path: String,
+}
+
+impl Mention {
+    /// Whether the path's ending promises an image; what the file is its bytes say.
+    pub fn promises_image(&self) -> bool {
+        let ending = self.path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+        ending.is_some_and(|ending| ENDINGS.contains(&&*ending))
+    }
+
+    /// The path's last part.
+    pub fn name(&self) -> &str {
+        let path = self.path.trim_end_matches('/');
+        path.rsplit_once('/').map_or(path, |(_, name)| name)
+    }
+}
+
+/// How a path is written into a text; `None` for one that cannot be.
+pub fn mention(path: &str) -> Option<String> {
+    let plain = !path.is_empty() && !path.contains(|c: char| c == '"' || c.is_control());
+    plain.then(|| format!("@\"{path}\""))
+}
+
+/// Files named in a text, in order. An `@` within a word (an address) names nothing, unless a quote follows it.
+pub fn mentions(text: &str) -> Vec<Mention> {
+    let mut found: Vec<Mention> = Vec::new();
+    for (at, _) in text.match_indices('@') {
+        let (before, behind) = text.split_at(at);
+        if found.last().is_some_and(|last| at < last.at.end) {
+            continue;
+        }
+        let starts = before.chars().next_back().is_none_or(|c| c.is_whitespace() || "([{".contains(c));
+        if let Some((path, length)) = named(behind, starts) {
+            found.push(Mention { at: at..at + length, path: path.to_owned() });
+        }
+    }
+    found
+}
+
+/// The path of a text that begins with `@`, and how many bytes the mention takes.
+fn named(text: &str, starts_a_word: bool) -> Option<(&str, usize)> {
+    let word = text.strip_prefix('@')?;
+    let (path, marks) = match word.strip_prefix('"') {
+        Some(quoted) => {
+            let (path, _) = quoted.split_once('"')?;
+            (path, 3)
+        }
+        None if starts_a_word => {
+            let word = word.split(char::is_whitespace).next().unwrap_or_default();
+            (word.trim_end_matches(ENDS), 1)
+        }
+        None => return None,
+    };
+    let sound = !path.is_empty() && !path.contains('\n');
+    sound.then_some((path, path.len() + marks))
+}
+
+/// `[image 1 · 1280×800 · x.png]`, without what is not known.
+pub fn label(number: usize, size: Option<Size>, name: Option<&str>) -> String {
+    let size = size.map(|size| format!(" · {}×{}", size.width, size.height)).unwrap_or_default();
+    let name = name.map(|name| format!(" · {name}")).unwrap_or_default();
+    format!("[image {number}{size}{name}]")
+}
+
+/// The size of an image by its base64.
+pub fn size_of(data: &str) -> Option<Size> {
+    for bytes in HEADS.into_iter().chain([data.len()]) {
+        let bytes = bytes.min(data.len());
+        let whole = bytes == data.len();
+        let head = data.get(..if whole { bytes } else { bytes / 4 * 4 })?;
+        match look(&STANDARD.decode(head).ok()?) {
+            Ok(image) => return Some(image.size),
+            Err(Fault::Other) => return None,
+            Err(Fault::Broken) if whole => return None,
+            Err(Fault::Broken) => {}
+        }
+    }
+    None
+}
+
+/// One image of a prompt, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pictured {
+    pub size: Option<Size>,
+    /// The file's name, where the text says it.
+    pub name: Option<String>,
+}
+
+/// The images of a prompt, in order.
+pub fn pictured(parts: &[UserPart]) -> Vec<Pictured> {
+    let text = words(parts);
+    let mut names = pointed_at(&text, count(parts)).into_iter().map(|one| one.name().to_owned());
+    let picture = |part: &UserPart| match part {
+        UserPart::Image { data, .. } => Some(Pictured { size: size_of(data), name: names.next() }),
+        UserPart::Text { .. } | UserPart::Note { .. } => None,
+    };
+    parts.iter().filter_map(picture).collect()
+}
+
+/// What the person said, with a label in place of each image's mention; images that are not mentioned stand behind.
+pub fn labelled(parts: &[UserPart]) -> String {
+    let pictures = pictured(parts);
+    let label = |at: usize| {
+        let one = pictures.get(at);
+        label(at + 1, one.and_then(|one| one.size), one.and_then(|one| one.name.as_deref()))
+    };
+    replaced(&words(parts), pictures.len(), "\n", label)
+}
+
+/// The same with `[image]` for each, where there is room for a word only.
+pub fn in_short(parts: &[UserPart]) -> String {
+    replaced(&words(parts), count(parts), " ", |_| "[image]".to_owned())
+}
+
+/// The person's own words, as they were typed.
+pub fn words(parts: &[UserPart]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        UserPart::Text { text } => Some(text.as_str()),
+        UserPart::Image { .. } | UserPart::Note { .. } => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+pub fn count(parts: &[UserPart]) -> usize {
+    parts.iter().filter(|part| matches!(part, UserPart::Image { .. })).count()
+}
+
+/// A message whose images are words that say they are missing; `None` for one without images.
+pub fn left_out(message: &Message) -> Option<Message> {
+    const WORDS: &str = "[an image was left out here: this model sees none]";
+    let has_images = match message {
+        Message::User { parts } => count(parts) > 0,
+        Message::ToolReturns { returns } => {
+            let mut content = returns.iter().flat_map(|returned| &returned.content);
+            content.any(|part| matches!(part, ReturnPart::Image { .. }))
+        }
+        Message::Assistant(_) => false,
+    };
+    if !has_images {
+        return None;
+    }
+    let mut message = message.clone();
+    match &mut message {
+        Message::User { parts } => {
+            for part in parts.iter_mut().filter(|part| matches!(part, UserPart::Image { .. })) {
+                *part = UserPart::Text { text: WORDS.to_owned() };
+            }
+        }
+        Message::ToolReturns { returns } => {
+            let content = returns.iter_mut().flat_map(|returned| &mut returned.content);
+            for part in content.filter(|part| matches!(part, ReturnPart::Image { .. })) {
+                *part = ReturnPart::Text { text: WORDS.to_owned() };
+            }
+        }
+        Message::Assistant(_) => {}
+    }
+    Some(message)
+}
+
+/// Which mentions stand for the images: those that promise one, else all; none where the numbers differ. Each file
+/// once, as it is attached once.
+fn pointed_at(text: &str, images: usize) -> Vec<Mention> {
+    let mut all: Vec<Mention> = Vec::new();
+    for mention in mentions(text) {
+        if all.iter().all(|known| known.path != mention.path) {
+            all.push(mention);
+        }
+    }
+    let promising: Vec<Mention> = all.iter().filter(|one| one.promises_image()).cloned().collect();
+    [promising, all].into_iter().find(|found| found.len() == images).unwrap_or_default()
+}
+
+fn replaced(text: &str, images: usize, gap: &str, label: impl Fn(usize) -> String) -> String {
+    let known = pointed_at(text, images);
+    let mut out = String::new();
+    let mut from = 0;
+    for mention in mentions(text) {
+        if let Some(at) = known.iter().position(|one| one.path == mention.path) {
+            out.push_str(text.get(from..mention.at.start).unwrap_or_default());
+            out.push_str(&label(at));
+            from = mention.at.end;
+        }
+    }
+    out.push_str(text.get(from..).unwrap_or_default());
+    for at in known.len()..images {
+        if !out.is_empty() {
+            out.push_str(gap);
+        }
+        out.push_str(&label(at));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A PNG's header of so many pixels.
+    fn png(width: u32, height: u32) -> UserPart {
+        let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+        bytes.extend(width.to_be_bytes());
+        bytes.extend(height.to_be_bytes());
+        UserPart::Image { media_type: "image/png".into(), data: STANDARD.encode(bytes) }
+    }
+
+    fn said(text: &str, images: impl IntoIterator<Item = UserPart>) -> Vec<UserPart> {
+        [UserPart::Text { text: text.into() }].into_iter().chain(images).collect()
+    }
+
+    #[test]
+    fn files_are_named_by_a_mark() {
+        let cases: &[(&str, &[(&str, &str)])] = &[
+            ("", &[]),
+            ("no file", &[]),
+            ("see @x.png", &[("@x.png", "x.png")]),
+            ("@x.png, @b/y.jpg?", &[("@x.png", "x.png"), ("@b/y.jpg", "b/y.jpg")]),
+            ("(@x.png)", &[("@x.png", "x.png")]),
+            ("a\n@~/x.png\nb", &[("@~/x.png", "~/x.png")]),
+            ("dana@north.png", &[]),
+            ("@ x", &[]),
+            ("@", &[]),
+            ("@\"my x.png\"and", &[("@\"my x.png\"", "my x.png")]),
+            ("see@\"/a b.png\"", &[("@\"/a b.png\"", "/a b.png")]),
+            ("@\"open", &[]),
+            ("@\"a\nb\"", &[]),
+            ("@\"a@b.png\" @c", &[("@\"a@b.png\"", "a@b.png"), ("@c", "c")]),
+            ("ü @ä.png ß", &[("@ä.png", "ä.png")]),
+        ];
+        for (text, expected) in cases {
+            let found = mentions(text);
+            let found: Vec<(&str, &str)> =
+                found.iter().map(|one| (text.get(one.at.clone()).unwrap(), &*one.path)).collect();
+            assert_eq!(&found, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_for_a_path_names_it() {
+        for path in ["x.png", "/a/b c.png", "~/ü.png", "a@b"] {
+            let written = mention(path).unwrap();
+            assert_eq!(mentions(&format!("see{written}x"))[0].path, path);
+        }
+        for path in ["", "a\"b", "a\nb"] {
+            assert_eq!(mention(path), None, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn labels_stand_where_images_are_named() {
+        let one = || png(1280, 800);
+        let cases = [
+            (said("hi", []), "hi", "hi"),
+            (said("see @d/x.png!", [one()]), "see [image 1 · 1280×800 · x.png]!", "see [image]!"),
+            (
+                said("@a.png and @main.rs, @b.gif", [one(), png(1, 2)]),
+                "[image 1 · 1280×800 · a.png] and @main.rs, [image 2 · 1×2 · b.gif]",
+                "[image] and @main.rs, [image]",
+            ),
+            // The same file twice is one image.
+            (
+                said("@a.png @a.png", [one()]),
+                "[image 1 · 1280×800 · a.png] [image 1 · 1280×800 · a.png]",
+                "[image] [image]",
+            ),
+            // No ending says so, but there is nothing else.
+            (said("see @shot", [one()]), "see [image 1 · 1280×800 · shot]", "see [image]"),
+            // Nobody knows which is which.
+            (
+                said("see @a.png", [one(), png(1, 2)]),
+                "see @a.png\n[image 1 · 1280×800]\n[image 2 · 1×2]",
+                "see @a.png [image] [image]",
+            ),
+            (vec![one()], "[image 1 · 1280×800]", "[image]"),
+            (
+                said("@a.png", [UserPart::Image { media_type: "image/png".into(), data: "QUJD".into() }]),
+                "[image 1 · a.png]",
+                "[image]",
+            ),
+        ];
+        for (parts, long, short) in cases {
+            assert_eq!(labelled(&parts), long);
+            assert_eq!(in_short(&parts), short);
+        }
+    }
+
+    #[test]
+    fn images_that_a_model_does_not_see_are_said_to_be_missing() {
+        let message = Message::User { parts: said("see @a.png", [png(1, 1)]) };
+        let Some(Message::User { parts }) = left_out(&message) else { panic!("there was an image") };
+        assert_eq!((count(&parts), parts.len()), (0, 2));
+        assert_eq!(words(&parts), "see @a.png\n[an image was left out here: this model sees none]");
+        assert_eq!(left_out(&Message::user("hi")), None);
+        let content = vec![ReturnPart::Image { media_type: "image/png".into(), data: "QUJD".into() }];
+        let call = crate::message::CallId("s/1.1.1".into());
+        let mut returned = crate::message::ToolReturn::program(call, crate::message::ReturnStatus::Ok, "");
+        returned.content = content;
+        let Some(Message::ToolReturns { returns }) =
+            left_out(&Message::ToolReturns { returns: vec![returned] })
+        else {
+            panic!("there was an image")
+        };
+        assert!(returns[0].text().contains("left out"));
+    }
+
+    #[test]
+    fn a_header_far_from_the_start_is_found() {
+        let mut jpeg = b"\xff\xd8".to_vec();
+        for _ in 0..9 {
+            jpeg.extend(b"\xff\xe1\xff\xff");
+            jpeg.extend(vec![0; 0xfffd]);
+        }
+        jpeg.extend(b"\xff\xc0\0\x0b\x08\x03\x20\x05\0\x03\0\0\0");
+        assert_eq!(size_of(&STANDARD.encode(&jpeg)), Some(Size { width: 1280, height: 800 }));
+        assert_eq!(size_of(&STANDARD.encode(&jpeg[..300_000])), None);
+        assert_eq!(size_of("no base64 ß"), None);
+    }
+}

@@ -1,0 +1,187 @@
+//! The clipboard, read by the program that this desktop has for it: an image before a text.
+//!
+//! A child process that is killed when its time is over, and of which no more is read than can be used. It never reads
+//! unless the person pressed the key for it. Called by the errands.
+
+use std::io;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::process::Command;
+
+use crate::frontend::images::LARGEST;
+
+/// How long all programs together may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Bytes of a text.
+const LONGEST_TEXT: usize = 1_000_000;
+/// Kinds of images that models take, the best first.
+const KINDS: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
+/// Names for text that clipboards use.
+const TEXTS: [&str; 4] = ["text/plain", "UTF8_STRING", "STRING", "TEXT"];
+
+/// What was found; an image as its bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found {
+    Image(Vec<u8>),
+    Text(String),
+}
+
+/// A program that lists what the clipboard holds and gives it out by kind.
+struct Reader {
+    program: &'static str,
+    list: &'static [&'static str],
+    /// The kind follows.
+    image: &'static [&'static str],
+    text: &'static [&'static str],
+}
+
+const READERS: &[Reader] = &[
+    Reader {
+        program: "wl-paste",
+        list: &["--list-types"],
+        image: &["--no-newline", "--type"],
+        text: &["--no-newline", "--type", "text"],
+    },
+    Reader {
+        program: "xclip",
+        list: &["-selection", "clipboard", "-out", "-target", "TARGETS"],
+        image: &["-selection", "clipboard", "-out", "-target"],
+        text: &["-selection", "clipboard", "-out"],
+    },
+];
+
+/// Prints the clipboard's PNG as `«data PNGf89504E…»`.
+const APPLE_SCRIPT: &str = "get the clipboard as «class PNGf»";
+
+/// Reads it; errs with words for the person.
+pub async fn read() -> Result<Found, String> {
+    match tokio::time::timeout(PATIENCE, look()).await {
+        Ok(found) => found,
+        Err(_overdue) => Err("the clipboard did not answer within 3 seconds".to_owned()),
+    }
+}
+
+/// What became of a program.
+enum Said {
+    Bytes(Vec<u8>),
+    /// It has nothing to give: no such kind, no display.
+    Nothing,
+    TooMuch,
+    NotThere,
+}
+
+async fn look() -> Result<Found, String> {
+    let mut asked = false;
+    for reader in READERS {
+        match run(reader.program, reader.list, LONGEST_TEXT).await {
+            Said::NotThere => {}
+            Said::Nothing | Said::TooMuch => asked = true,
+            Said::Bytes(kinds) => {
+                asked = true;
+                if let Some(found) = reader.read(&String::from_utf8_lossy(&kinds)).await? {
+                    return Ok(found);
+                }
+            }
+        }
+    }
+    let apple = [("pngpaste", &["-"] as &[&str]), ("osascript", &["-e", APPLE_SCRIPT])];
+    for (program, args) in apple {
+        match run(program, args, 2 * LARGEST + 100).await {
+            Said::NotThere => {}
+            Said::Nothing => asked = true,
+            Said::TooMuch => return Err(too_large()),
+            Said::Bytes(bytes) => return Ok(Found::Image(unhexed(bytes))),
+        }
+    }
+    if let Said::Bytes(bytes) = run("pbpaste", &[], LONGEST_TEXT).await {
+        return text(bytes);
+    }
+    if asked {
+        return Err("the clipboard holds no image and no text".to_owned());
+    }
+    Err("nothing here reads the clipboard: install wl-clipboard, xclip or pngpaste".to_owned())
+}
+
+impl Reader {
+    async fn read(&self, kinds: &str) -> Result<Option<Found>, String> {
+        let offered: Vec<&str> = kinds.lines().map(str::trim).collect();
+        if let Some(kind) = KINDS.into_iter().find(|kind| offered.contains(kind)) {
+            let args: Vec<&str> = self.image.iter().copied().chain([kind]).collect();
+            return match run(self.program, &args, LARGEST).await {
+                Said::Bytes(bytes) => Ok(Some(Found::Image(bytes))),
+                Said::TooMuch => Err(too_large()),
+                Said::Nothing | Said::NotThere => Ok(None),
+            };
+        }
+        let is_text = |kind: &&str| TEXTS.iter().any(|text| kind.starts_with(text));
+        if !offered.iter().any(is_text) {
+            return Ok(None);
+        }
+        match run(self.program, self.text, LONGEST_TEXT).await {
+            Said::Bytes(bytes) => text(bytes).map(Some),
+            Said::TooMuch => Err("the clipboard's text is too large: put it into a file".to_owned()),
+            Said::Nothing | Said::NotThere => Ok(None),
+        }
+    }
+}
+
+fn too_large() -> String {
+    "the clipboard's image is larger than 10 MB: make it smaller first".to_owned()
+}
+
+fn text(bytes: Vec<u8>) -> Result<Found, String> {
+    let text = String::from_utf8(bytes).map_err(|_| "the clipboard's text is not UTF-8".to_owned())?;
+    Ok(Found::Text(text))
+}
+
+/// The bytes behind `«data PNGf`, or what was given where it does not begin so.
+fn unhexed(bytes: Vec<u8>) -> Vec<u8> {
+    let text = String::from_utf8_lossy(&bytes);
+    let Some(digits) = text.trim().strip_prefix("«data PNGf").and_then(|rest| rest.strip_suffix('»'))
+    else {
+        return bytes;
+    };
+    let pairs = digits.as_bytes().chunks(2).map(std::str::from_utf8);
+    let decoded: Option<Vec<u8>> = pairs.map(|pair| u8::from_str_radix(pair.ok()?, 16).ok()).collect();
+    decoded.unwrap_or_default()
+}
+
+/// What a program prints, at most `limit` bytes of it.
+async fn run(program: &str, args: &[&str], limit: usize) -> Said {
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Said::NotThere,
+        Err(_) => return Said::Nothing,
+    };
+    let Some(out) = child.stdout.take() else { return Said::Nothing };
+    let mut bytes = Vec::new();
+    let room = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    if out.take(room).read_to_end(&mut bytes).await.is_err() {
+        return Said::Nothing;
+    }
+    if bytes.len() > limit {
+        return Said::TooMuch;
+    }
+    match child.wait().await {
+        Ok(status) if status.success() && !bytes.is_empty() => Said::Bytes(bytes),
+        Ok(_) | Err(_) => Said::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_script_prints_is_undone() {
+        let cases: &[(&str, &[u8])] =
+            &[("«data PNGf89504E47»\n", b"\x89PNG"), ("«data PNGf8950zz»", b""), ("plain", b"plain")];
+        for (printed, bytes) in cases {
+            assert_eq!(unhexed(printed.as_bytes().to_vec()), *bytes, "{printed:?}");
+        }
+    }
+}
