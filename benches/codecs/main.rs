@@ -14,7 +14,10 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use co::provider::anthropic::Anthropic;
+use co::provider::gemini::Gemini;
+use co::provider::ollama::Ollama;
 use co::provider::openai_chat::{OpenAiChat, Quirks};
+use co::provider::openai_responses::OpenAiResponses;
 use co::provider::{ModelRequest, StreamDecoder, StreamEvent, WireCodec};
 use serde_json::Value;
 
@@ -55,6 +58,9 @@ macro_rules! row {
 const ROWS: &[Row] = &[
     row!("anthropic", &["anthropic"], Anthropic),
     row!("openai_chat", &["openai_chat", "compat_"], OpenAiChat::new(Quirks::OPENAI)),
+    row!("openai_responses", &["openai_responses"], OpenAiResponses),
+    row!("gemini", &["gemini"], Gemini),
+    row!("ollama", &["ollama_native"], Ollama::default()),
 ];
 
 fn decode<C: WireCodec>(codec: &C, bytes: &[u8]) -> Option<Vec<StreamEvent>> {

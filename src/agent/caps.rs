@@ -171,6 +171,11 @@ impl CapQuestion {
         used(self.cap, self.spent, self.limit, self.unpriced)
     }
 
+    /// The same beside the word `used`: `$1.98 of $2.00 today`.
+    pub fn share_words(&self) -> String {
+        self.spent_words().replacen(" are used ", " ", 1)
+    }
+
     /// What the next request would add, about.
     pub fn adds_words(&self) -> String {
         match self.adds {

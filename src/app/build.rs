@@ -61,6 +61,7 @@ pub fn advice(loaded: &Loaded) -> Vec<String> {
         .chain(rebound)
         .chain(misnamed(&loaded.settings))
         .chain(super::models::unused(&loaded.settings))
+        .chain(super::models::mistaken(&loaded.settings))
         .collect()
 }
 

@@ -8,16 +8,15 @@ mod settings;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-
 pub use self::settings::{WriteError, write_choice};
 use super::keys::{KeyCommandError, KeyFileError, Keys};
 use super::models::ModelError;
+use super::offers::list_place;
 use super::services::{Service, Target};
 use crate::config::{Secret, Settings, checked_url};
 use crate::frontend::link::{LoginNeed, ServiceLine};
-use crate::provider::catalog::{KeyNeed, PRESETS};
-use crate::provider::http::{Endpoint, get_json};
+use crate::provider::catalog::{self, KeyNeed, PRESETS};
+use crate::provider::http::get_json;
 use crate::provider::{ErrorClass, ProviderError};
 
 /// How long a service has to answer a check.
@@ -114,41 +113,24 @@ pub async fn try_out(entered: &Entered, settings: &Settings, keys: &Keys) -> Res
     check(&target, &settings, keys).await
 }
 
-/// One cheap call with the key of a service, and its list of models where that is another one.
+/// One cheap call with the key of a service: its list of models, or where everybody may see that, another one first.
 pub async fn check(target: &Target, settings: &Settings, keys: &Keys) -> Result<Vec<String>, TryError> {
     target.has_its_key()?;
     let endpoint = target.endpoint(settings, keys).await?;
-    let secret = match &target.key {
-        Some(key) => Some(keys.expose(key).await?),
-        None => None,
-    };
-    let told = |error: ProviderError| TryError::Refused(without(&sentence(target, &error), secret.as_ref()));
-    let answer = ask(target, &endpoint, target.preset.check).await.map_err(told)?;
-    if target.preset.check == target.preset.list {
-        return Ok(model_names(&answer));
+    let told = |error: ProviderError| TryError::Refused(sentence(target, &error));
+    if let Some(path) = target.preset.check {
+        get_json(&endpoint, path, &[], PATIENCE).await.map_err(told)?;
     }
-    // The key is good; a list that cannot be had is no reason to doubt it.
-    let list = ask(target, &endpoint, target.preset.list).await.unwrap_or_default();
-    Ok(model_names(&list))
-}
-
-async fn ask(target: &Target, endpoint: &Endpoint, path: &str) -> Result<Value, ProviderError> {
-    get_json(endpoint, path, target.codec.headers(), PATIENCE).await
-}
-
-/// The names in a list of models, whichever service wrote it; sorted, each once.
-#[must_use]
-pub fn model_names(list: &Value) -> Vec<String> {
-    let items =
-        list.as_array().or_else(|| ["data", "models"].iter().find_map(|key| list.get(key)?.as_array()));
-    let name = |item: &Value| {
-        let name = ["id", "name"].iter().find_map(|key| item.get(key)?.as_str())?;
-        Some(name.strip_prefix("models/").unwrap_or(name).to_owned())
+    let listed = catalog::list(&list_place(target, endpoint), PATIENCE).await;
+    let listed = match target.preset.check {
+        None => listed.map_err(told)?,
+        // The key is good; a list that cannot be had is no reason to doubt it.
+        Some(_) => listed.unwrap_or_default(),
     };
-    let mut names: Vec<String> = items.into_iter().flatten().filter_map(name).collect();
+    let mut names: Vec<String> = listed.into_iter().map(|listed| listed.name).collect();
     names.sort();
     names.dedup();
-    names
+    Ok(names)
 }
 
 /// What is wrong and what to do, in one sentence.
@@ -200,14 +182,6 @@ fn sentence(target: &Target, error: &ProviderError) -> String {
     }
 }
 
-/// Some services repeat the key that they do not know.
-fn without(text: &str, secret: Option<&Secret>) -> String {
-    match secret.map(Secret::expose).filter(|key| !key.is_empty()) {
-        Some(key) => text.replace(key, "[the key]"),
-        None => text.to_owned(),
-    }
-}
-
 /// Whether a first run offers to set up a service: not where the person said no to that before.
 #[must_use]
 pub fn may_offer(settings: &Settings) -> bool {
@@ -249,24 +223,7 @@ pub async fn keep(entered: &Entered, keys: &Arc<Keys>) -> Result<(), KeyFileErro
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn lists_of_every_kind_are_read() {
-        let cases = [
-            (json!({ "data": [{ "id": "b" }, { "id": "a" }, { "id": "a" }] }), vec!["a", "b"]),
-            (json!({ "models": [{ "name": "models/gemini-x" }] }), vec!["gemini-x"]),
-            (json!({ "models": [{ "name": "qwen3:8b", "digest": "d" }] }), vec!["qwen3:8b"]),
-            (json!([{ "id": "t" }]), vec!["t"]),
-            (json!({ "data": 5 }), vec![]),
-            (Value::Null, vec![]),
-        ];
-        for (list, expected) in cases {
-            assert_eq!(model_names(&list), expected, "{list}");
-        }
-    }
 
     #[test]
     fn a_key_is_hardly_shown() {

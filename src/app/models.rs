@@ -440,6 +440,20 @@ pub(super) fn unused(settings: &Settings) -> Vec<String> {
     .collect()
 }
 
+/// A model of a provider that there is not, though there is one of nearly that name: the whole is asked for elsewhere,
+/// which the person may not have meant. In a sentence.
+pub(super) fn mistaken(settings: &Settings) -> Option<String> {
+    let name = settings.model.as_deref()?.trim();
+    let (provider, _) = name.split_once('/')?;
+    if settings.provider.is_some() || services::is_known(provider, settings) {
+        return None;
+    }
+    let nearest = services::nearest_to(provider, settings)?;
+    Some(format!(
+        "There is no provider `{provider}` (did you mean `{nearest}`?), so `{name}` is taken as the name of a model."
+    ))
+}
+
 /// With what is known of the model.
 fn noted(note: String, known: &Profile) -> String {
     match profiles::in_words(known) {

@@ -110,7 +110,7 @@ fn known(service: &Service) -> Vec<Listed> {
 async fn listed(target: &Target, settings: &Settings, keys: &Keys) -> Result<Vec<Listed>, ProviderError> {
     let endpoint = target.endpoint(settings, keys).await;
     let endpoint = endpoint.map_err(|error| ProviderError::new(ErrorClass::Auth, error.to_string()))?;
-    catalog::list(&place(target, endpoint), PATIENCE).await
+    catalog::list(&list_place(target, endpoint), PATIENCE).await
 }
 
 /// What a service says of one model; nothing where it does not say it, does not answer, or a command would have to be
@@ -118,13 +118,13 @@ async fn listed(target: &Target, settings: &Settings, keys: &Keys) -> Result<Vec
 pub(super) async fn told(service: &Service, model: &str, settings: &Settings) -> Profile {
     let Service::Http(target) = service else { return Profile::default() };
     let Some(endpoint) = target.plain_endpoint(settings) else { return Profile::default() };
-    let listed = catalog::list(&place(target, endpoint), PATIENCE).await.unwrap_or_default();
+    let listed = catalog::list(&list_place(target, endpoint), PATIENCE).await.unwrap_or_default();
     let found = listed.into_iter().find(|listed| listed.name == model);
     found.map(|listed| listed.told).unwrap_or_default()
 }
 
 /// Where a service lists its models, and in which form.
-fn place(target: &Target, endpoint: Endpoint) -> ListEndpoint {
+pub(super) fn list_place(target: &Target, endpoint: Endpoint) -> ListEndpoint {
     let own_form = target.preset.local.filter(|_| target.preset.name == LMSTUDIO.name);
     let (path, form) = match (target.codec, own_form) {
         (Codec::OpenAiChat(_), Some(_)) => ("/api/v0/models", ListForm::LmStudio),

@@ -253,12 +253,8 @@ fn base_of(
         (Some(row), _) => Ok(row),
         (None, Some(_)) => Ok(&OPENAI_COMPATIBLE),
         (None, None) => {
-            let own = settings.providers.keys().map(String::as_str);
-            let known = PRESETS.iter().map(|preset| preset.name).chain(own).chain([Offline::NAME]);
-            Err(ModelError::NoProvider {
-                provider: name.to_owned(),
-                nearest: nearest(name, known).map(str::to_owned),
-            })
+            let nearest = nearest_to(name, settings);
+            Err(ModelError::NoProvider { provider: name.to_owned(), nearest })
         }
     }
 }
@@ -290,6 +286,13 @@ pub(super) fn adopt(name: &str, settings: &mut Settings) {
 /// Whether there is a service of that name.
 pub(super) fn is_known(name: &str, settings: &Settings) -> bool {
     name == Offline::NAME || preset(name).is_some() || settings.providers.contains_key(name)
+}
+
+/// The service that may have been meant by a name that is none.
+pub(super) fn nearest_to(name: &str, settings: &Settings) -> Option<String> {
+    let own = settings.providers.keys().map(String::as_str);
+    let known = PRESETS.iter().map(|preset| preset.name).chain(own).chain([Offline::NAME]);
+    nearest(name, known).map(str::to_owned)
 }
 
 /// Whether the models of this service have slashes in their names.

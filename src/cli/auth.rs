@@ -49,7 +49,10 @@ impl From<KeyFileError> for CliError {
 
 impl From<ModelError> for CliError {
     fn from(error: ModelError) -> Self {
-        AppError::Model(error).into()
+        match error {
+            ModelError::NoProvider { .. } => Self::new(Kind::Usage, error),
+            other => AppError::Model(other).into(),
+        }
     }
 }
 

@@ -276,6 +276,11 @@ impl<'a> Loading<'a> {
             (Kind::Providers, Raw::Table(entries)) => {
                 Ok(Value::Providers(self.providers(key, entries, source_of)))
             }
+            (Kind::Text, raw @ Raw::Other("a section")) if row.key == "provider" => {
+                let wrong = value::check_from(row.kind, raw, self.home.as_deref(), source_of);
+                let advice = Some("a service of your own is a section [providers.NAME]".to_owned());
+                wrong.map_err(|wrong| Wrong { advice, ..wrong })
+            }
             (kind, raw) => value::check_from(kind, raw, self.home.as_deref(), source_of)
                 .map(|value| self.looked_up(value)),
         }

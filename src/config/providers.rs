@@ -69,6 +69,13 @@ pub(super) enum Misfit {
     },
 }
 
+/// The field that was meant; `url` and `key` are parts of one.
+fn nearest_field(field: &str) -> Option<&'static str> {
+    let mut names = FIELDS.iter().map(|(name, _)| *name);
+    let holds = |name: &&str| name.split('_').any(|part| part == field);
+    names.clone().find(holds).or_else(|| text::nearest(field, &mut names))
+}
+
 /// Checks one key below `providers`, dotted as it was written.
 pub(super) fn entry(name: &str, raw: Raw, source: Source) -> Result<ProviderEntry, Misfit> {
     let Some((provider, field)) = name.split_once('.') else {
@@ -88,9 +95,7 @@ pub(super) fn entry(name: &str, raw: Raw, source: Source) -> Result<ProviderEntr
         };
         return Err(Misfit::Wrong(wrong));
     }
-    let kind = kind_of(field).ok_or_else(|| Misfit::Unknown {
-        nearest: text::nearest(field, FIELDS.iter().map(|(name, _)| *name)),
-    })?;
+    let kind = kind_of(field).ok_or_else(|| Misfit::Unknown { nearest: nearest_field(field) })?;
     let value = value::check_from(kind, spelled(kind, raw), None, &source).map_err(Misfit::Wrong)?;
     Ok(ProviderEntry { provider: provider.to_ascii_lowercase(), field: field.to_owned(), value, source })
 }

@@ -230,6 +230,14 @@ fn what_is_wrong_is_said_with_its_place_and_a_remedy() {
             "U:2: `providers.work.bas_url` is not a setting (did you mean `base_url`?); `co config` lists them all",
         ),
         (
+            "[providers.work]\nurl = 'http://h'",
+            "U:2: `providers.work.url` is not a setting (did you mean `base_url`?); `co config` lists them all",
+        ),
+        (
+            "[provider.work]\nbase_url = 'http://h'",
+            "U:1: `provider` is a section, but must be a text; a service of your own is a section [providers.NAME]",
+        ),
+        (
             "[providers]\nwork = 'x'",
             "U:2: `providers.work` is \"x\", but must be a section, as in [providers.work]",
         ),

@@ -282,7 +282,7 @@ fn foreign(body: &[u8]) -> ProviderError {
 /// A page for people came: asking again brings the same page.
 pub fn web_page() -> ProviderError {
     let mut error = malformed(
-        "a web page answered in place of the API: is there a login page of this network, or is the base URL wrong?",
+        "a web page answered in place of the API: perhaps a login page of this network, or the base URL is wrong",
     );
     error.should_retry = Some(false);
     error

@@ -90,7 +90,7 @@ fn misuse_says_what_to_do() {
         (
             &["auth", "add", "groqq"][..],
             KEY,
-            3,
+            2,
             "there is no provider `groqq` (did you mean `groq`?); `co auth list` names them all\n",
         ),
         (&["auth", "add", "groq", KEY], "", 2, "a key on the command line is seen by other programs"),
@@ -137,7 +137,7 @@ fn a_check_says_what_is_wrong_in_one_sentence() {
         (
             page("/v1/models", 401, &echo),
             3,
-            "work: work does not know this key: Incorrect API key provided: [the key] (401); copy it again whole, or \
+            "work: work does not know this key: Incorrect API key provided: [redacted] (401); copy it again whole, or \
              make a new one.\n",
         ),
         (

@@ -65,8 +65,8 @@ fn a_fallback_that_cannot_be_used_is_said_at_once() {
     co.run(&["-p", "hi"]).check(
         0,
         "Here.\n",
-        "co: fallback_model `openai/gpt-x` cannot be used (openai needs a key: set OPENAI_API_KEY in the environment, or \
-         `api_key` in your settings); nothing stands behind the model\n",
+        "co: fallback_model `openai/gpt-x` cannot be used (openai needs a key: `co auth add openai` keeps one, \
+         or set OPENAI_API_KEY in the environment); nothing stands behind the model\n",
     );
 }
 

@@ -189,3 +189,13 @@ fn providers_that_lack_something_say_what() {
         Co::new().run(&args).check(3, "", &err);
     }
 }
+
+#[test]
+fn a_mistyped_provider_before_a_model_is_told() {
+    let service = Service::new("reply\n  text Here.");
+    let section = format!("model = 'wrok/m'\n[providers.work]\nbase_url = '{}'\n", service.server.chat_url());
+    let co = Co::new().file(".config/co/config.toml", section);
+    let ran = co.run(&["-p", "hi"]);
+    let told = "co: There is no provider `wrok` (did you mean `work`?), so `wrok/m` is taken as the name of a model.\n";
+    assert!(ran.err.contains(told), "{}", ran.err);
+}

@@ -80,7 +80,10 @@ fn what_services_offer_is_listed_side_by_side() {
     let rest = named(ran.out.strip_prefix(&anthropic).unwrap(), &places);
     let said: Vec<&str> = rest.lines().collect();
     assert!(said[1].starts_with("openai (D/v1): could not reach D: "), "{rest}");
-    assert!(said[3].starts_with("openai-compatible (H/v1): a web page answered in place of the API"), "{rest}");
+    assert!(
+        said[3].starts_with("openai-compatible (H/v1): a web page answered in place of the API"),
+        "{rest}"
+    );
     assert_eq!(said.len(), 4);
 
     let json = co.run(&["models", "anthropic", "--json"]).json();
@@ -172,7 +175,7 @@ fn a_list_that_does_not_come_is_an_error() {
     co.run(&["models", "nobody"]).check(
         2,
         "",
-        "co: error: no service `nobody` is set up\n    those that are: anthropic\n",
+        "co: error: there is no provider `nobody`; `co auth list` names them all\n",
     );
     let denied = serve(
         "/v1/models",

@@ -35,6 +35,13 @@ pub struct Service {
 pub enum Wire {
     Anthropic,
     Chat,
+    Responses,
+    Gemini,
+    Ollama,
+}
+
+impl Wire {
+    pub const ALL: [Self; 5] = [Self::Anthropic, Self::Chat, Self::Responses, Self::Gemini, Self::Ollama];
 }
 
 impl Co {
@@ -67,8 +74,18 @@ impl Co {
         let (provider, url) = match wire {
             Wire::Anthropic => ("anthropic", service.server.url()),
             Wire::Chat => ("openai-compatible", service.server.chat_url()),
+            Wire::Responses => ("openai", service.server.chat_url()),
+            Wire::Gemini => ("gemini", service.server.url()),
+            Wire::Ollama => ("ollama", service.server.url()),
         };
-        self.env("CO_PROVIDER", provider).env("CO_BASE_URL", url).env("CO_MODEL", "replay")
+        let this = match wire {
+            // At an address of one's own it would speak Chat Completions.
+            Wire::Responses => {
+                self.file(".config/co/config.toml", "[providers.openai]\nwire = 'responses'\n")
+            }
+            Wire::Anthropic | Wire::Chat | Wire::Gemini | Wire::Ollama => self,
+        };
+        this.env("CO_PROVIDER", provider).env("CO_BASE_URL", url).env("CO_MODEL", "replay")
     }
 
     pub fn home(&self) -> PathBuf {

@@ -81,7 +81,8 @@ async fn certificates_are_checked_and_their_faults_told_apart() {
 async fn hosts_that_are_not_there() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let refused = ask(chat(&format!("http://{free}/v1"), Network::default()).as_ref()).await;
-    let words = format!("could not reach {free}: connection refused; is the model server running?");
+    let words =
+        format!("could not reach {free}: connection refused; perhaps the model server is not running");
     check("refused", refused, ErrorClass::Network, Again::Yes, &words);
     // A label of more than 63 characters is refused without asking anybody.
     let nowhere = format!("http://{}.example/v1", "a".repeat(64));
@@ -173,7 +174,7 @@ async fn this_machine_is_never_reached_through_a_proxy() {
 #[tokio::test]
 async fn login_pages_are_told_from_services() {
     let html = "content-type: text/html\r\n";
-    let page = "a web page answered in place of the API: is there a login page of this network";
+    let page = "a web page answered in place of the API: perhaps a login page of this network";
     let cases = [
         (
             "a page",
@@ -186,7 +187,7 @@ async fn login_pages_are_told_from_services() {
             "a redirect",
             response("302 Found", "location: http://login.example/a?token=t0ken-of-the-net\r\n", b""),
             ErrorClass::NotFound,
-            "redirects to http://login.example/a, which is not followed: is there a login page",
+            "redirects to http://login.example/a, which is not followed: perhaps a login page",
         ),
     ];
     for (about, answer, class, words) in cases {

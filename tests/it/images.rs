@@ -246,6 +246,13 @@ fn sent(wire: Wire, media_type: &str, bytes: &[u8]) -> String {
         Wire::Chat => {
             format!("{{\"type\":\"image_url\",\"image_url\":{{\"url\":\"data:{media_type};base64,{data}\"}}")
         }
+        Wire::Responses => {
+            format!("{{\"type\":\"input_image\",\"image_url\":\"data:{media_type};base64,{data}\"")
+        }
+        Wire::Gemini => {
+            format!("{{\"inlineData\":{{\"mimeType\":\"{media_type}\",\"data\":\"{data}\"}}")
+        }
+        Wire::Ollama => format!("\"{data}\""),
     }
 }
 
@@ -258,9 +265,9 @@ fn printed_prompts_carry_images() {
         ),
         (&["-p", "what is @a.png, and @b.gif?"], "what is @a.png, and @b.gif?"),
     ];
-    for wire in [Wire::Anthropic, Wire::Chat] {
+    for wire in Wire::ALL {
         for (args, words) in cases {
-            let (co, service) = with("reply\n  text A window.", wire);
+            let (co, service) = with("reply\n  text A window.\n  usage 4000 3", wire);
             co.run(args).check(0, "A window.\n", "");
             let body = service.asked(1);
             for wanted in [*words, &sent(wire, "image/png", &png()), &sent(wire, "image/gif", &gif())] {

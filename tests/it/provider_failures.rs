@@ -19,8 +19,11 @@ use co::frontend::recording::RecordingFrontend;
 use co::history::{Limits, Record, TurnEnd};
 use co::message::{Message, StopKind, StopReason, Usage, UserPart};
 use co::provider::anthropic::Anthropic;
+use co::provider::gemini::Gemini;
 use co::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Network, Timeouts};
+use co::provider::ollama::Ollama;
 use co::provider::openai_chat::{OpenAiChat, Quirks};
+use co::provider::openai_responses::OpenAiResponses;
 use co::provider::replay::parse_replies;
 use co::provider::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
 use co::provider::{ModelRequest, Provider, ProviderError, StartKind, StreamEvent, WireCodec};
@@ -49,12 +52,12 @@ struct Wire {
     garbage: &'static str,
 }
 
-const WIRES: [Wire; 2] = [
+const WIRES: [Wire; 5] = [
     Wire {
         name: "anthropic",
         connect: |url, idle| http(Anthropic, url, KeyHeader::XApiKey, idle),
         request: || encoded(&Anthropic),
-        garbage: "event: x\ndata: {oops\n\n",
+        garbage: "event: x\ndata: {oops}\n\n",
     },
     Wire {
         name: "openai_chat",
@@ -65,7 +68,28 @@ const WIRES: [Wire; 2] = [
             let (path, body) = encoded(&OpenAiChat::new(Quirks::OPENAI));
             (format!("/v1{path}"), body)
         },
-        garbage: "data: {oops\n\n",
+        garbage: "data: {oops}\n\n",
+    },
+    Wire {
+        name: "openai_responses",
+        connect: |url, idle| http(OpenAiResponses, &format!("{url}/v1"), KeyHeader::Bearer, idle),
+        request: || {
+            let (path, body) = encoded(&OpenAiResponses);
+            (format!("/v1{path}"), body)
+        },
+        garbage: "data: {oops}\n\n",
+    },
+    Wire {
+        name: "gemini",
+        connect: |url, idle| http(Gemini, url, KeyHeader::XGoogApiKey, idle),
+        request: || encoded(&Gemini),
+        garbage: "data: {oops}\n\n",
+    },
+    Wire {
+        name: "ollama",
+        connect: |url, idle| http(Ollama::default(), url, KeyHeader::Bearer, idle),
+        request: || encoded(&Ollama::default()),
+        garbage: "{oops}\n",
     },
 ];
 
@@ -488,8 +512,7 @@ fn every_failure_ends_as_written() {
             }
         }
         for (outcome, when) in outcomes {
-            let when: Vec<String> = when.into_iter().map(|(phase, wires)| place(phase, &wires)).collect();
-            write!(text, "  {}\n{outcome}", when.join("; ")).unwrap();
+            write!(text, "  {}\n{outcome}", places(when)).unwrap();
         }
     }
     if std::env::var_os("CO_UPDATE_FAILURES").is_some() {
@@ -501,10 +524,17 @@ fn every_failure_ends_as_written() {
     assert!(expected == text, "{}", diff.unified_diff().context_radius(3));
 }
 
-/// `after text` in all wires, `after text (anthropic)` in some.
-fn place(phase: Phase, wires: &[&str]) -> String {
-    if wires.len() == WIRES.len() {
-        return phase.words().to_owned();
+/// `after text, in a call` in all wires, `after text (anthropic)` in some.
+fn places(when: BTreeMap<Phase, Vec<&str>>) -> String {
+    let mut places: Vec<(String, Vec<&str>)> = Vec::new();
+    for (phase, wires) in when {
+        match places.last_mut().filter(|(_, known)| *known == wires) {
+            Some((phases, _)) => write!(phases, ", {}", phase.words()).unwrap(),
+            None => places.push((phase.words().to_owned(), wires)),
+        }
     }
-    format!("{} ({})", phase.words(), wires.join(", "))
+    let words = |(phases, wires): (String, Vec<&str>)| {
+        if wires.len() == WIRES.len() { phases } else { format!("{phases} ({})", wires.join(", ")) }
+    };
+    places.into_iter().map(words).collect::<Vec<_>>().join("; ")
 }

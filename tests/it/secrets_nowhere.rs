@@ -1,24 +1,37 @@
 //! No key anywhere: the real program is run through every way a key could leak, and everything it said or wrote is
 //! searched for each secret that it was given.
 
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::process::Output;
+use std::sync::Arc;
 
+use co::message::Message;
+use co::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Network, Timeouts};
+use co::provider::openai_chat::{OpenAiChat, Quirks};
 use co::provider::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
+use co::provider::{ModelRequest, Provider as _};
+use co::stdx::clock::SystemClock;
+use futures::StreamExt as _;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::co::{Co, Service, Wire};
 
 const KEY: &str = "sk-live-THE-KEY-0123456789";
 const OTHER: &str = "sk-ant-ANOTHER-KEY-987654";
 const PASSWORD: &str = "proxy-pass-w0rd-11";
+const NAMED: &str = "wk-FROM-THE-ENVIRONMENT-13579";
+const TOKEN: &str = "tenant-T0KEN-in-a-header-24680";
+const KEPT: &str = "gsk-KEPT-IN-THE-FILE-112233";
 
 /// In no form may they show: as they are, in base 64 with a name before, without their ends.
 fn forms() -> Vec<String> {
     use base64::Engine as _;
     let pair = base64::engine::general_purpose::STANDARD.encode(format!("name:{PASSWORD}"));
     let begun = |secret: &str| secret.split_at(14).0.to_owned();
-    vec![begun(KEY), begun(OTHER), begun(PASSWORD), pair]
+    let secrets = [KEY, OTHER, PASSWORD, NAMED, TOKEN, KEPT];
+    secrets.iter().map(|secret| begun(secret)).chain([pair]).collect()
 }
 
 /// Everything in a folder, whatever it is: databases, their logs, sockets' names.
@@ -28,8 +41,8 @@ fn search(folder: &Path, found: &mut Vec<String>) {
         let name = path.display().to_string();
         let bytes = if path.is_dir() { Vec::new() } else { std::fs::read(&path).unwrap_or_default() };
         check(&name, name.as_bytes(), found);
-        // What the test itself put there is meant to hold them.
-        if !name.ends_with("config.toml") {
+        // What the test itself put there, and what is for keys, is meant to hold them.
+        if !name.ends_with("config.toml") && !name.ends_with("auth/keys.toml") {
             check(&name, &bytes, found);
         }
         if path.is_dir() {
@@ -68,11 +81,16 @@ fn with_key(co: Co) -> Co {
 
 /// A service that answers every request with the same body.
 fn answering(status: u16, content_type: &str, body: &str) -> Service {
+    answering_about(KEY, status, content_type, body)
+}
+
+/// The same, and the request's id is this key.
+fn answering_about(key: &str, status: u16, content_type: &str, body: &str) -> Service {
     let recording = Recording {
         status,
         headers: vec![
             ("content-type".to_owned(), content_type.to_owned()),
-            ("x-request-id".to_owned(), KEY.to_owned()),
+            ("x-request-id".to_owned(), key.to_owned()),
         ],
         body: body.as_bytes().to_vec(),
         delivery: Delivery::Whole,
@@ -156,6 +174,123 @@ fn addresses_and_proxies_that_hold_secrets() {
             nothing_leaks(about, &co, &ran);
         }
     }
+}
+
+/// A service that repeats what it was sent, and refuses it.
+fn repeating(sent: &[&str]) -> Service {
+    let said = format!("no: {}", sent.join(" "));
+    let said = json!({ "error": { "message": said, "code": sent[0] } }).to_string();
+    answering_about(sent[0], 401, "application/json", &said)
+}
+
+/// Where a key may come from, which header carries it, and what else is as secret as a key.
+#[test]
+fn keys_of_every_kind() {
+    let section = |service: &Service| {
+        format!(
+            "[providers.work]\npreset = 'openai-compatible'\nbase_url = '{}'\napi_key = '$WORK_KEY'\nmodel = 'm'\n\
+             [providers.work.headers]\nx-tenant-token = '$TENANT'\nx-plain = '{TOKEN}'\n",
+            service.server.chat_url()
+        )
+    };
+    let chat = |service: &Service, provider: &str, url: String| {
+        let co = with_key(Co::new().with(service, Wire::Chat)).env("CO_API_KEY", "");
+        co.env("CO_PROVIDER", provider).env("CO_BASE_URL", url)
+    };
+    type Make<'a> = Box<dyn Fn(&Service) -> Co + 'a>;
+    let cases: [(&str, &str, String, Make<'_>); 4] = [
+        (
+            "a section",
+            "authorization",
+            format!("Bearer {NAMED}"),
+            Box::new(|service| {
+                let co = Co::new().file(".config/co/config.toml", section(service));
+                co.env("WORK_KEY", NAMED)
+                    .env("TENANT", TOKEN)
+                    .env("CO_MODEL", "work/m")
+                    .env("CO_LOG", "trace")
+            }),
+        ),
+        (
+            "Gemini",
+            "x-goog-api-key",
+            OTHER.to_owned(),
+            Box::new(|service| chat(service, "gemini", service.server.url()).env("GEMINI_API_KEY", OTHER)),
+        ),
+        (
+            "Azure",
+            "api-key",
+            OTHER.to_owned(),
+            Box::new(|service| {
+                chat(service, "azure-openai", service.server.chat_url()).env("AZURE_OPENAI_API_KEY", OTHER)
+            }),
+        ),
+        (
+            "the key file",
+            "authorization",
+            format!("Bearer {KEPT}"),
+            Box::new(|service| {
+                let co = chat(service, "groq", service.server.chat_url());
+                let added = co.piped(KEPT, &["auth", "add", "groq"]);
+                assert_eq!(added.code, Some(0), "{added:?}");
+                co
+            }),
+        ),
+    ];
+    for (about, header, value, make) in cases {
+        let sent = value.trim_start_matches("Bearer ");
+        let service = if about == "a section" { repeating(&[sent, TOKEN]) } else { repeating(&[sent]) };
+        let co = make(&service);
+        for args in [
+            &["-p", "hello"][..],
+            &["-p", "hello", "--output", "json"],
+            &["config"],
+            &["config", "--json"],
+            &["auth", "list"],
+            &["auth", "test"],
+            &["models"],
+        ] {
+            let ran = run(&co, args);
+            nothing_leaks(&format!("{about}: {args:?}"), &co, &ran);
+        }
+        let requests = service.server.requests();
+        assert_eq!(requests.len(), 2, "{about}");
+        assert!(
+            requests.iter().all(|request| request.header(header) == Some(&value)),
+            "{about}: {requests:?}"
+        );
+        if about == "a section" {
+            let sent = ["x-tenant-token", "x-plain"].map(|name| requests[0].header(name));
+            assert_eq!(sent, [Some(TOKEN), Some(TOKEN)]);
+        }
+    }
+}
+
+/// Nothing makes the real program panic at will. What a panic could tell of a failure is its whole `Debug`: no key is in
+/// it, because none is in the error.
+#[test]
+fn a_panic_tells_no_key() {
+    let said = json!({ "error": { "message": format!("no: {KEY} {TOKEN}"), "code": TOKEN } }).to_string();
+    let service = answering(401, "application/json", &said);
+    let endpoint = Endpoint {
+        name: "work".to_owned(),
+        base_url: service.server.chat_url(),
+        key: ApiKey::new(KEY),
+        key_header: KeyHeader::Bearer,
+        headers: vec![("x-tenant-token".to_owned(), ApiKey::new(TOKEN).unwrap())],
+        network: Network::default(),
+        timeouts: Timeouts::default(),
+    };
+    let codec = OpenAiChat::new(Quirks::COMPATIBLE);
+    let provider = HttpProvider::new(codec, &endpoint, Arc::new(SystemClock)).unwrap();
+    let request = ModelRequest::new("m", vec![Message::user("hi")]);
+    let first = service.runtime.block_on(provider.stream(request, CancellationToken::new()).next());
+    let panicked = std::panic::catch_unwind(AssertUnwindSafe(|| first.unwrap().expect("it went well")));
+    let told = panicked.unwrap_err().downcast::<String>().unwrap();
+    assert!(told.starts_with("it went well: ProviderError"), "{told}");
+    let mut found = Vec::new();
+    check("a panic", told.as_bytes(), &mut found);
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 /// A service that is killed in the middle, and a program that is killed while it waits.

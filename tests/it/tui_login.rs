@@ -50,6 +50,9 @@ fn the_screens_of_a_first_run() {
             .paste("https://me.openai.azure.com")
             .keys("<ret>")
     });
+    check("login_wrong_address", |screen| {
+        screen.notice(services(LoginWhy::First)).keys("compatible<ret>127.0.0.1:8000<ret>")
+    });
     check("login_trying", |screen| {
         screen.notice(services(LoginWhy::First)).keys("groq<ret>").paste("gsk-hunter2").keys("<ret>")
     });
@@ -65,6 +68,10 @@ fn the_screens_of_a_first_run() {
         let screen = screen.notice(services(LoginWhy::Asked)).keys("studio<ret>");
         screen
             .notice(tried("lmstudio", Err("lmstudio cannot be reached: connection refused; start it first.")))
+    });
+    check("models_none_matches", |screen| {
+        let models = vec![ModelLine { name: "groq/a".into(), note: String::new(), current: true }];
+        screen.notice(Notice::PickModel { models, text: String::new() }).keys("gpt")
     });
     check("models_to_switch_to", |screen| {
         let line =
@@ -114,6 +121,16 @@ fn keys_lead_from_a_service_to_its_model() {
             First,
             |screen| screen.keys("compatible<ret>").paste("http://h:1/v1").keys("<ret><ret>"),
             &["try openai-compatible Some(\"http://h:1/v1\") None"],
+        ),
+        // An address that is none is told at once, and costs nobody the key.
+        (First, |screen| screen.keys("azure<ret>").paste("me.azure.com").keys("<ret>k-1<ret>"), &[]),
+        (
+            First,
+            |screen| {
+                let screen = screen.keys("azure<ret>").paste("h").keys("<tab>").paste("k-1").keys("<ret>");
+                screen.keys("<home>").paste("https://").keys("<ret><ret>")
+            },
+            &["try azure-openai Some(\"https://h\") Some(\"k-1\")"],
         ),
         (
             First,

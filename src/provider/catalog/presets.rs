@@ -32,10 +32,8 @@ pub struct Preset {
     pub key_need: KeyNeed,
     pub default_model: Option<&'static str>,
     pub model_names: ModelNames,
-    /// Where it lists its models, below the base URL.
-    pub list: &'static str,
-    /// What one cheap GET tells the worth of a key; below the base URL.
-    pub check: &'static str,
+    /// What one cheap GET tells the worth of a key, below the base URL, where its list of models does not.
+    pub check: Option<&'static str>,
     /// How it is found on this machine, if it runs on one's own.
     pub local: Option<LocalServer>,
 }
@@ -77,15 +75,6 @@ impl Codec {
             Self::Ollama => "Ollama",
         }
     }
-
-    /// Headers that a GET needs on this wire.
-    #[must_use]
-    pub fn headers(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Self::Anthropic => &[("anthropic-version", "2023-06-01")],
-            Self::OpenAiChat(_) | Self::OpenAiResponses | Self::Gemini | Self::Ollama => &[],
-        }
-    }
 }
 
 /// A service that speaks Chat Completions at this address, wants a key, and lists its models at `/models`.
@@ -109,8 +98,7 @@ const fn hosted(
         key_need: KeyNeed::Needed,
         default_model: None,
         model_names: ModelNames::Plain,
-        list: "/models",
-        check: "/models",
+        check: None,
         local: None,
     }
 }
@@ -162,8 +150,6 @@ pub const ANTHROPIC: Preset = Preset {
     codec: Codec::Anthropic,
     elsewhere: Codec::Anthropic,
     key_header: KeyHeader::XApiKey,
-    list: "/v1/models?limit=1000",
-    check: "/v1/models?limit=1",
     ..hosted(
         "anthropic",
         "Anthropic",
@@ -185,8 +171,6 @@ pub const GEMINI: Preset = Preset {
     codec: Codec::Gemini,
     elsewhere: Codec::Gemini,
     key_header: KeyHeader::XGoogApiKey,
-    list: "/v1beta/models?pageSize=1000",
-    check: "/v1beta/models?pageSize=1",
     ..hosted(
         "gemini",
         "Google Gemini",
@@ -199,7 +183,7 @@ pub const GEMINI: Preset = Preset {
 
 pub const OPENROUTER: Preset = Preset {
     // Everybody may see its models.
-    check: "/key",
+    check: Some("/key"),
     ..hosted(
         "openrouter",
         "OpenRouter",
@@ -221,8 +205,6 @@ pub const AZURE_OPENAI: Preset = Preset {
 pub const OLLAMA: Preset = Preset {
     codec: Codec::Ollama,
     elsewhere: Codec::Ollama,
-    list: "/api/tags",
-    check: "/api/tags",
     local: Some(LocalServer { port: 11_434, path: "/api/tags", form: Form::Ollama }),
     ..own("ollama", "Ollama", "http://127.0.0.1:11434", &[])
 };
@@ -334,7 +316,7 @@ mod tests {
             let local = one.base_url.is_some_and(|url| url.starts_with("http://127.0.0.1:"));
             let secure = one.base_url.is_none_or(|url| url.starts_with("https://"));
             assert!(local || secure, "{}", one.name);
-            assert!(one.list.starts_with('/') && one.check.starts_with('/'), "{}", one.name);
+            assert!(one.check.is_none_or(|path| path.starts_with('/')), "{}", one.name);
             assert_eq!(local, one.key_need == KeyNeed::Optional && one.base_url.is_some(), "{}", one.name);
             if let Some(server) = one.local {
                 assert!(one.base_url.is_some_and(|url| url.contains(&format!(":{}", server.port))));

@@ -37,7 +37,8 @@ pub async fn get_json(
     let answered = match tokio::time::timeout(patience, answer(&route, request)).await {
         Ok(answered) => answered.and_then(|(status, body)| understood(status, &body)),
         Err(_) => {
-            let seconds = patience.as_secs_f32();
+            // What is left of a time that began earlier is told as the time that it was.
+            let seconds = (patience.as_secs_f64() * 100.0).round() / 100.0;
             Err(ProviderError::new(ErrorClass::Idle, format!("no answer within {seconds} s")))
         }
     };
@@ -148,7 +149,7 @@ mod tests {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = silent.local_addr().unwrap();
         let place = endpoint(format!("http://{address}"));
-        let error = get_json(&place, "/x", &[], Duration::from_millis(50)).await.unwrap_err();
+        let error = get_json(&place, "/x", &[], Duration::from_micros(49_995)).await.unwrap_err();
         assert_eq!((error.class, error.message.as_str()), (ErrorClass::Idle, "no answer within 0.05 s"));
         drop(silent);
         let refused = get_json(&place, "/x", &[], LONG).await.unwrap_err();

@@ -194,8 +194,8 @@ fn certificate_words(error: &CertificateError) -> String {
 /// What a person can do where nobody listens.
 fn start(port: u16) -> String {
     match LOCAL.iter().find(|(usual, ..)| *usual == port) {
-        Some((_, name, command)) => format!("is {name} running? `{command}` starts it"),
-        None => "is the model server running?".to_owned(),
+        Some((_, name, command)) => format!("perhaps {name} is not running: `{command}` starts it"),
+        None => "perhaps the model server is not running".to_owned(),
     }
 }
 
@@ -241,7 +241,7 @@ pub(super) fn redirected(response: &Response) -> ProviderError {
     let mut error = ProviderError::new(
         ErrorClass::NotFound,
         format!(
-            "the server redirects to {to}, which is not followed: is there a login page of this network, or is the base URL wrong?"
+            "the server redirects to {to}, which is not followed: perhaps a login page of this network, or the base URL is wrong"
         ),
     );
     error.status = Some(response.status().as_u16());

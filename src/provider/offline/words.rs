@@ -9,9 +9,11 @@ requests. What I do with them is real, though: real files, real commands, and yo
 
 /// How to talk to a real model.
 pub const HOW_TO_CONNECT: &str = "\
-To connect a real model, do one of these and start `co` again:
+To connect a real model, type `/login` on the screen: it asks for a service and its key. Or do one of these and start \
+`co` again:
 
-- set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` in your environment,
+- run `co auth add NAME` to keep a key; `co auth list` names the services,
+- or set `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or that of another service in your environment,
 - or start a model server on this machine (Ollama, LM Studio, llama.cpp): `co` finds it by itself,
 - or write it into your settings: `co config` shows each of them and where it comes from.
 

@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use super::item::Section;
 use super::output::Output;
+use super::place::Places;
 use super::totals::{Ended, stop_reason, usage};
 use crate::message::Usage;
+use crate::provider::classify;
 use crate::provider::decoder::{Protocol, is_error, malformed, truncated};
 use crate::provider::{ProviderError, Seen, StreamEvent};
 
@@ -19,6 +21,7 @@ pub struct ResponsesProtocol {
     requested: String,
     /// As the provider names it; set with `Started`.
     named: Option<String>,
+    places: Places,
     output: Output,
     ended: Option<Ended>,
     usage: Usage,
@@ -30,6 +33,7 @@ impl ResponsesProtocol {
         Self {
             requested: model.to_owned(),
             named: None,
+            places: Places::default(),
             output: Output::new(model),
             ended: None,
             usage: Usage::default(),
@@ -51,7 +55,7 @@ impl ResponsesProtocol {
     fn item(&mut self, kind: &str, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let number = |key: &str| data.get(key).and_then(Value::as_u64).unwrap_or(0);
         let item = || data.get("item").unwrap_or(&Value::Null);
-        let (at, delta) = (number("output_index"), || text_of(data, "delta"));
+        let (at, delta) = (self.places.of(data)?, || text_of(data, "delta"));
         self.start(&Value::Null, out);
         match kind {
             "response.output_item.added" => self.output.added(at, item(), out),

@@ -11,12 +11,13 @@ mod encode;
 mod input;
 mod item;
 mod output;
+mod place;
 mod thinking;
 mod totals;
 
 pub use self::decode::ResponsesProtocol;
 use super::decoder::Decoder;
-use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec};
+use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec, classify};
 
 /// The codec's name, as bound into opaque data.
 pub const WIRE: &str = "openai_responses";

@@ -1,9 +1,8 @@
 //! The output items of one reply, from their start to their end.
 //!
-//! Items are told apart by `output_index` only: some hosts give an item another id in each event. Text and thinking are
-//! said as they come. What an item is in the end, its `done` tells; that counts for what is sent back, and whatever of
-//! it no delta said is said then. An item without `done` ends as the finished response shows it, or as its deltas left
-//! it.
+//! Items are told apart by their place (see `place.rs`). Text and thinking are said as they come. What an item is in the
+//! end, its `done` tells; that counts for what is sent back, and whatever of it no delta said is said then. An item
+//! without `done` ends as the finished response shows it, or as its deltas left it.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +32,7 @@ type Taken = Result<(), ProviderError>;
 pub struct Output {
     /// As requested: what opaque data is bound to.
     model: String,
-    /// By `output_index`.
+    /// By place.
     items: BTreeMap<u64, Item>,
     /// The item whose text or thinking part is open: one at a time.
     open: Option<u64>,

@@ -46,7 +46,7 @@ pub fn draw(cap: &CapCard, frame: &Frame<'_>) -> Drawn {
 /// What there is to know, by name.
 fn figures(cap: &CapCard) -> Vec<(&'static str, String)> {
     let question = &cap.question;
-    let mut rows = vec![("used", question.spent_words())];
+    let mut rows = vec![("used", question.share_words())];
     if question.unpriced > 0 {
         rows.push(("", format!("requests of unknown price are not in it: {}", question.unpriced)));
     }

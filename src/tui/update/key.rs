@@ -2,7 +2,8 @@
 
 use super::complete::Offered;
 use super::{
-    batch, cap, card, close, complete, find, flash, form, help, image, login, outside, pick, select, send, stop,
+    batch, cap, card, close, complete, find, flash, form, help, image, login, outside, pick, select, send,
+    stop,
 };
 use crate::tui::batch::Round;
 use crate::tui::cards::Stage;

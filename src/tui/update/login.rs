@@ -1,6 +1,7 @@
 //! Setting up a service: the list, the form, the model. What is entered goes to the owner, which tries and keeps it.
 
 use super::flash;
+use crate::config::checked_url;
 use crate::frontend::link::{Ask, LoginNeed, LoginWhy, ModelLine, ServiceLine};
 use crate::tui::keys::{Change, LoginKey};
 use crate::tui::login::{Login, Stage};
@@ -46,15 +47,31 @@ pub fn act(model: &mut Model, key: LoginKey, cmds: &mut Vec<Cmd>) {
         (LoginKey::Turn, Stage::Address) if login.has_key() => login.stage = Stage::Key,
         (LoginKey::Turn, Stage::Key) if login.has_address() => login.stage = Stage::Address,
         (LoginKey::Turn, Stage::Address | Stage::Key) => {}
-        (LoginKey::Next, Stage::Address) if login.address.is_empty() => {
-            login.trouble = Some("An address is needed, e.g. http://localhost:8000/v1.".to_owned());
+        (LoginKey::Next, Stage::Address | Stage::Key) if wrong_address(login).is_some() => {
+            login.trouble = wrong_address(login);
+            login.stage = Stage::Address;
         }
-        (LoginKey::Next, Stage::Address) if login.has_key() => login.stage = Stage::Key,
+        (LoginKey::Next, Stage::Address) if login.has_key() => {
+            login.trouble = None;
+            login.stage = Stage::Key;
+        }
         (LoginKey::Next, Stage::Key) if login.key.is_empty() && login.service.key == LoginNeed::Needed => {
             login.trouble = Some("A key is needed; paste it here.".to_owned());
         }
         (LoginKey::Next, Stage::Address | Stage::Key) => send(model, cmds),
     }
+}
+
+/// What is wrong with the address. It is told before the key is sent along, because then the key would be lost.
+fn wrong_address(login: &Login) -> Option<String> {
+    if !login.has_address() {
+        return None;
+    }
+    let address = login.address.text();
+    if address.trim().is_empty() {
+        return Some("An address is needed, e.g. http://localhost:8000/v1.".to_owned());
+    }
+    checked_url(&address).err().map(|wrong| format!("The address is {wrong}."))
 }
 
 /// Hands what was entered to the owner; the key leaves the screen with it.
@@ -122,7 +139,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
             model.overlay = Overlay::None;
             if skips {
                 cmds.push(Cmd::Send(Ask::SkipLogin));
-                flash(model, "skipped for good: /login does it later");
+                flash(model, "not asked again: /login sets up a service");
             }
         }
         Overlay::Help(_) | Overlay::None => {}

@@ -45,7 +45,9 @@ pub fn lines(model: &Model, login: &Login, rows: usize) -> Vec<Line> {
 }
 
 fn about(login: &Login) -> &'static str {
-    if login.has_key() {
+    if login.stage == Stage::Address {
+        "The address of its API, as its documentation gives it, e.g. http://localhost:8000/v1."
+    } else if login.has_key() {
         "The key is not shown. It is tried with one small request and then kept in a file that only you can read."
     } else {
         "It is tried with one small request."

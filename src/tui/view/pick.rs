@@ -174,6 +174,7 @@ fn nothing(model: &Model, pick: &Pick) -> String {
         (List::Models { purpose: Purpose::Keep { .. }, .. }, ..) => {
             "Type the model's name; Enter takes it as it is."
         }
+        (List::Models { purpose: Purpose::Switch, .. }, ..) => "None matches; Enter takes it as is.",
         (_, _, Scope::All) => "Nothing matches.",
         (_, _, Scope::Here) => {
             let key = model.keymap.shown(Context::Pick, Action::Pick(PickKey::Narrow));

@@ -13,16 +13,22 @@ use crate::skip::skipped;
 
 const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::Responses, Wire::Gemini];
 
-const SCRIPT: &str = r#"reply
-  text I choose.
-  call choose_file {"path":"a.txt","whole":true}
-  call choose_file {"path":"b.txt","whole":false}
-  usage 120 30
-
-reply
-  text Both are chosen.
-  usage 150 10
-"#;
+/// A reply with calls, and the one to what came of them.
+fn script(wire: Wire) -> String {
+    let calls = match wire {
+        Wire::Chat | Wire::Responses | Wire::Anthropic => 2,
+        // LiteLLM drops ids in this dialect and makes new ones of names: two calls of one tool would be one.
+        Wire::Gemini => 1,
+    };
+    let calls = [
+        "  call choose_file {\"path\":\"a.txt\",\"whole\":true}\n",
+        "  call choose_file {\"path\":\"b.txt\",\"whole\":false}\n",
+    ][..calls]
+        .concat();
+    format!(
+        "reply\n  text I choose.\n{calls}  usage 120 30\n\nreply\n  text The choice is made.\n  usage 150 10\n"
+    )
+}
 
 struct Proxy {
     child: Child,
@@ -82,7 +88,8 @@ async fn translates_each_wire() {
         skipped("LiteLLM (run scripts/peers all)");
         return;
     };
-    let answers = WIRES.iter().flat_map(|_| parse_replies(SCRIPT).unwrap()).map(Served::Reply).collect();
+    let answers =
+        WIRES.iter().flat_map(|wire| parse_replies(&script(*wire)).unwrap()).map(Served::Reply).collect();
     let server = ReplayServer::start(Plan { answers, ..Plan::default() }).await.unwrap();
     let proxy = Proxy::start(program, &server.chat_url()).await;
     for wire in WIRES {

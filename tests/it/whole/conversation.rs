@@ -1,4 +1,4 @@
-//! A conversation in either wire format: parallel calls, an edited approval, a denial with a reason, an interrupt in
+//! A conversation in each wire format: parallel calls, an edited approval, a denial with a reason, an interrupt in
 //! mid-stream, and a request that another process approves after the first was killed.
 
 use super::kit::{each, heard, logged, on_terminal, press_until, run};
@@ -39,8 +39,7 @@ enum Left {
 
 #[test]
 fn a_conversation_survives_its_process() {
-    let both = [Wire::Anthropic, Wire::Chat];
-    let cases: Vec<(Wire, Left)> = both
+    let cases: Vec<(Wire, Left)> = Wire::ALL
         .into_iter()
         .flat_map(|wire| [Left::Asking, Left::PutOff, Left::Alive].map(|left| (wire, left)))
         .collect();

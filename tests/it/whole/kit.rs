@@ -1,5 +1,4 @@
-//! What the cases share: the program on a terminal or to its end, a service of any answers, and the conversation that
-//! the service was sent.
+//! What the cases share: the program on a terminal or to its end, and a service of any answers.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
@@ -8,8 +7,8 @@ use std::time::{Duration, Instant};
 use co::provider::replay::parse_replies;
 use co::provider::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
 
+pub use super::heard::heard;
 use crate::co::{Co, Ran, Service};
 use crate::terminal::{Launch, PATIENCE, Terminal};
 
@@ -136,57 +135,6 @@ pub fn logged(service: &Service, line: &str) {
     let waited =
         service.runtime.block_on(async { tokio::time::timeout(PATIENCE, service.server.logged(line)).await });
     assert!(waited.is_ok(), "waited in vain for {line:?} in {:?}", service.server.log());
-}
-
-/// The conversation of a request, counted from 1, in words that are the same for both wires: `user …`,
-/// `assistant …`, `call NAME ARGS`, `return …`; the system prompt is left out.
-pub fn heard(service: &Service, number: usize) -> Vec<String> {
-    let requests = service.server.requests();
-    let request =
-        requests.get(number - 1).unwrap_or_else(|| panic!("no request {number}: {:?}", service.server.log()));
-    let mut lines: Vec<String> = Vec::new();
-    for message in request.body["messages"].as_array().into_iter().flatten() {
-        let role = message["role"].as_str().unwrap_or_default();
-        let who = match role {
-            "system" | "developer" => continue,
-            "tool" => "return",
-            role => role,
-        };
-        match &message["content"] {
-            Value::String(text) if !text.is_empty() => lines.push(format!("{who} {text}")),
-            Value::Array(blocks) => blocks.iter().filter_map(|block| piece(who, block)).for_each(|line| {
-                // Texts that one wire sends side by side are one text in the other.
-                match (lines.last_mut(), line.strip_prefix("user ")) {
-                    (Some(before), Some(more)) if before.starts_with("user ") => {
-                        before.push_str("\n\n");
-                        before.push_str(more);
-                    }
-                    (Some(_) | None, Some(_) | None) => lines.push(line),
-                }
-            }),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {}
-        }
-        for call in message["tool_calls"].as_array().into_iter().flatten() {
-            let function = &call["function"];
-            let args: Value = serde_json::from_str(function["arguments"].as_str().unwrap_or("{}")).unwrap();
-            lines.push(format!("call {} {args}", function["name"].as_str().unwrap_or_default()));
-        }
-    }
-    lines
-}
-
-fn piece(who: &str, block: &Value) -> Option<String> {
-    let text = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
-    };
-    match block["type"].as_str()? {
-        "text" => Some(format!("{who} {}", text(&block["text"]))),
-        "tool_use" => Some(format!("call {} {}", block["name"].as_str()?, block["input"])),
-        "tool_result" => Some(format!("return {}", text(&block["content"]))),
-        _ => None,
-    }
 }
 
 /// Runs one check for every case, side by side; every case is named in its own failure.

@@ -5,11 +5,13 @@
 
 mod bad_answers;
 mod bad_places;
+mod changes;
 mod contract;
 mod conversation;
 mod edited;
 mod endings;
 mod first_look;
+mod heard;
 mod hostile;
 pub mod kit;
 mod plain;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::kit::{each, heard, on_terminal, replies, run, serve};
 use crate::co::{Co, Service, Wire};
+use crate::recordings_gemini;
 use crate::skip::skipped;
 
 /// What the service says once the model has been told that it called tools which are not there.
@@ -23,7 +24,19 @@ struct Case {
 
 impl Case {
     fn expected(&self) -> Value {
-        serde_json::from_slice(&std::fs::read(self.path.join("expected.json")).unwrap()).unwrap()
+        let told = std::fs::read(self.path.join("expected.json")).unwrap();
+        let told = serde_json::from_slice(&told).unwrap();
+        if self.name.starts_with("gemini/") { recordings_gemini::expectation(told) } else { told }
+    }
+
+    fn wire(&self) -> Wire {
+        match self.name.split('/').next().unwrap() {
+            "anthropic" => Wire::Anthropic,
+            "openai_responses" => Wire::Responses,
+            "gemini" => Wire::Gemini,
+            "ollama_native" => Wire::Ollama,
+            _ => Wire::Chat,
+        }
     }
 
     fn recording(&self) -> Served {
@@ -36,13 +49,8 @@ impl Case {
         answers.extend((0..3).flat_map(|_| replies(LAST)));
         let service = serve(answers);
         let co = Co::new().env("CO_HTTP_RETRIES", "0");
-        let co = if self.name.starts_with("anthropic") {
-            co.with(&service, Wire::Anthropic)
-        } else if self.name.starts_with("openai_chat") {
-            co.with(&service, Wire::Chat).env("CO_PROVIDER", "openai")
-        } else {
-            co.with(&service, Wire::Chat)
-        };
+        let co = co.with(&service, self.wire());
+        let co = if self.name.starts_with("openai_chat/") { co.env("CO_PROVIDER", "openai") } else { co };
         (service, co)
     }
 }
@@ -58,9 +66,8 @@ fn cases(root: &Path) -> Vec<Case> {
         found
     };
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-    let ours = |name: &str| name == "anthropic" || name == "openai_chat" || name.starts_with("compat_");
     let mut cases = Vec::new();
-    for provider in folders(root).into_iter().filter(|path| ours(&name(path))) {
+    for provider in folders(root) {
         for path in folders(&provider) {
             cases.push(Case { name: format!("{}/{}", name(&provider), name(&path)), path });
         }
@@ -77,7 +84,7 @@ fn every_recording_is_a_turn_that_ends_as_it_says() {
         return;
     };
     let cases = cases(&root);
-    assert_eq!(cases.len(), 24 + 13 + 23, "recorded cases");
+    assert_eq!(cases.len(), 24 + 13 + 23 + 22 + 20 + 4, "recorded cases");
     each(&cases, 4, ends_as_recorded);
 }
 
@@ -91,7 +98,7 @@ fn ends_as_recorded(case: &Case) {
     let requests = told["usage"]["requests"].as_u64().unwrap();
     if !expected["error"].is_null() {
         assert_eq!((ended, requests), ((3, "failed"), 0), "{told:#}");
-        return failed_as_recorded(&expected["error"], &told, &ran.err);
+        return failed_as_recorded(case, &expected["error"], &told, &ran.err);
     }
     assert!(expected["complete"].as_bool().unwrap(), "a recording without an end has an error");
     match expected["stop_reason"].as_str().unwrap() {
@@ -103,9 +110,13 @@ fn ends_as_recorded(case: &Case) {
         }
         "refusal" => {
             assert_eq!((ended, requests, text), ((0, "refused"), 1, said(&expected)), "{told:#}");
-            let why = match expected["refusal"].as_str() {
-                Some(reason) => format!("The model refused: {}.", reason.trim_end_matches('.')),
-                None => "The provider's filter stopped the answer (content_filter).".to_owned(),
+            let (raw, reason) = (expected["stop_reason_raw"].as_str(), expected["refusal"].as_str());
+            let why = match (raw.and_then(|raw| raw.strip_prefix("promptFeedback:")), reason) {
+                (Some(filter), Some(reason)) => {
+                    format!("The provider's filter refused the prompt ({filter}): {reason}")
+                }
+                (None, Some(reason)) => format!("The model refused: {}.", reason.trim_end_matches('.')),
+                (_, None) => format!("The provider's filter stopped the answer ({}).", raw.unwrap()),
             };
             assert_eq!(told["refusal"], why, "{told:#}");
         }
@@ -130,7 +141,7 @@ fn said(expected: &Value) -> &str {
     expected["text"].as_str().unwrap_or_default()
 }
 
-fn failed_as_recorded(error: &Value, told: &Value, err: &str) {
+fn failed_as_recorded(case: &Case, error: &Value, told: &Value, err: &str) {
     let known = &told["error"];
     let message = error["message"].as_str().unwrap();
     if known["class"] == "context_overflow" {
@@ -142,7 +153,10 @@ fn failed_as_recorded(error: &Value, told: &Value, err: &str) {
     }
     // What the model had written and the service refused stands behind the service's words.
     let failed = error["failed_generation"].as_str();
-    let told_of = failed.map_or(String::new(), |failed| format!(". The model had written: {failed}"));
+    let told_of = match case.name.as_str() {
+        "ollama_native/error_404_model" => "; `ollama pull nonexistent-model:latest` fetches it".to_owned(),
+        _ => failed.map_or(String::new(), |failed| format!(". The model had written: {failed}")),
+    };
     assert_eq!(known["message"], format!("{message}{told_of}"), "{told:#}");
     let word = [&error["code"], &error["type"]].into_iter().find_map(Value::as_str);
     assert_eq!(known["code"].as_str(), word, "{told:#}");
@@ -175,10 +189,20 @@ fn calls_are_unknown(expected: &Value, told: &Value, next: &[String]) {
     }
 }
 
-/// One recording with thinking for each wire, and the mark of a piece of it.
-const THINKING: &[(&str, &str)] = &[
-    ("anthropic/thinking_stream", "thinking_delta"),
-    ("compat_deepseek/reasoning_stream", "reasoning_content"),
+/// Recordings with thinking of each wire: words of it, the mark of a piece, and before which of them the reply stops,
+/// so that the words are said and nothing of the answer.
+const THINKING: &[(&str, &str, &str, usize)] = &[
+    ("anthropic/thinking_stream", "This is a", "thinking_delta", 6),
+    ("compat_deepseek/reasoning_stream", "We are asked", "reasoning_content", 6),
+    ("openai_responses/openrouter_raw_cot_stream", "The user asks", "response.reasoning_text.delta", 12),
+    (
+        "openai_responses/reasoning_summary_continuation_stream",
+        "Finalizing the response",
+        "response.reasoning_summary_text.delta",
+        12,
+    ),
+    ("gemini/thinking_stream", "a real-world scenario with", "\"thought\"", 1),
+    ("ollama_native/thinking_ndjson", "Here's a thinking", "\"thinking\":", 12),
 ];
 
 #[test]
@@ -187,24 +211,20 @@ fn recorded_thinking_streams() {
         skipped("recordings over HTTP (set CO_RECORDINGS)");
         return;
     };
-    each(THINKING, 2, |(name, mark)| {
+    each(THINKING, 3, |(name, words, mark, before)| {
         let case = Case { name: (*name).to_owned(), path: root.join(name) };
         let expected = case.expected();
-        let (thinking, text) = (expected["thinking"].as_str().unwrap(), said(&expected));
-        let first: String = thinking.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
-        let last = text.split_whitespace().next_back().unwrap().trim_matches(['*', '.']);
+        let last = said(&expected).split_whitespace().next_back().unwrap().trim_matches(['*', '.']);
         let Served::Recording(mut begun) = case.recording() else { panic!("a recording is one") };
-        // Enough of it for three words, and none of the answer.
         let ends = begun.body.windows(mark.len()).enumerate().filter(|(_, piece)| *piece == mark.as_bytes());
-        let end = ends.map(|(at, _)| at).nth(6).unwrap();
+        let end = ends.map(|(at, _)| at).nth(*before).unwrap();
         begun.delivery = Delivery::SilentAfter(end);
         let service = serve(vec![Served::Recording(begun), case.recording()]);
-        let wire = if name.starts_with("anthropic") { Wire::Anthropic } else { Wire::Chat };
-        let co = Co::new().with(&service, wire);
-        let mut screen = on_terminal(&co, &[], (100, 50));
+        let co = Co::new().with(&service, case.wire());
+        let mut screen = on_terminal(&co, &[], (100, 120));
         screen.wait_for("unsandboxed");
         screen.keys("think<ret>");
-        screen.wait_until("live thinking", |screen| screen.contains("▾ thinking") && screen.contains(&first));
+        screen.wait_until("live thinking", |screen| screen.contains(" thinking ") && screen.contains(words));
         screen.keys("<esc>");
         screen.wait_for("stopped");
         screen.keys("again<ret>");
@@ -212,7 +232,7 @@ fn recorded_thinking_streams() {
             screen.contains("▸ thought") && screen.lines().any(|line| line.contains(last))
         });
         screen.keys("<c-o>");
-        screen.wait_for(&first);
+        screen.wait_for(words);
         assert_eq!(service.server.requests().len(), 2);
         service.is_content();
     });
