@@ -67,6 +67,47 @@ impl Message {
     pub fn note(kind: NoteKind, text: impl Into<String>) -> Self {
         Self::User { parts: vec![UserPart::Note { kind, text: text.into() }] }
     }
+
+    /// The sum of what its pieces weigh.
+    pub fn weight(&self, of: impl Fn(Piece<'_>) -> usize) -> usize {
+        match self {
+            Self::User { parts } => parts
+                .iter()
+                .map(|part| match part {
+                    UserPart::Text { text } | UserPart::Note { text, .. } => of(Piece::Said(text)),
+                    UserPart::Image { .. } => of(Piece::Image),
+                })
+                .sum(),
+            Self::Assistant(reply) => reply
+                .parts
+                .iter()
+                .map(|part| match &part.kind {
+                    PartKind::Text { text } => of(Piece::Said(text)),
+                    PartKind::Thinking { text } => of(Piece::Thought(text)),
+                    PartKind::ToolCall(call) => of(Piece::Call(call)),
+                    PartKind::Native => 0,
+                })
+                .sum(),
+            Self::ToolReturns { returns } => returns
+                .iter()
+                .flat_map(|returned| &returned.content)
+                .map(|part| match part {
+                    ReturnPart::Text { text } => of(Piece::Said(text)),
+                    ReturnPart::Image { .. } => of(Piece::Image),
+                })
+                .sum(),
+        }
+    }
+}
+
+/// What takes room in a conversation.
+#[derive(Debug, Clone, Copy)]
+pub enum Piece<'a> {
+    /// By anybody: a person, the model, the program, a tool.
+    Said(&'a str),
+    Thought(&'a str),
+    Call(&'a ToolCall),
+    Image,
 }
 
 /// A part of what reaches the model in the user's place.
@@ -165,14 +206,25 @@ pub enum PartKind {
     Native,
 }
 
-/// Data that only the codec `wire` may read, and only for the model that made it.
+/// Data that only the codec `wire` may read, and only for the model that made it, at the service that runs it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opaque {
+    /// The provider's name, e.g. `openai`: the same model elsewhere belongs to another account. Codecs leave it empty;
+    /// the provider fills it in. Empty in records of before, and then it goes to nobody that has a name.
+    #[serde(default)]
+    pub provider: String,
     /// The codec's name, e.g. `anthropic`.
     pub wire: String,
     /// The model that made it, as requested; another model must not get it.
     pub model: String,
     pub data: Value,
+}
+
+impl Opaque {
+    /// Data as a codec gives it, not yet bound to a provider.
+    pub fn new(wire: impl Into<String>, model: impl Into<String>, data: Value) -> Self {
+        Self { provider: String::new(), wire: wire.into(), model: model.into(), data }
+    }
 }
 
 /// A call the model proposes.

@@ -50,6 +50,7 @@ pub struct Assembler {
     /// Bytes of visible text already handed out by [`Assembler::fresh_text`].
     saved: usize,
     visible: String,
+    usage: Option<Usage>,
 }
 
 #[derive(Debug, Clone)]
@@ -75,6 +76,7 @@ impl Assembler {
             size: 0,
             saved: 0,
             visible: String::new(),
+            usage: None,
         }
     }
 
@@ -83,6 +85,11 @@ impl Assembler {
         match event {
             StreamEvent::Started { model } => {
                 self.model = model;
+                self.usage = Some(Usage::default());
+                Ok(Step::Nothing)
+            }
+            StreamEvent::Usage { usage } => {
+                self.usage = Some(usage);
                 Ok(Step::Nothing)
             }
             StreamEvent::PartStarted { index, kind } => {
@@ -97,6 +104,11 @@ impl Assembler {
             StreamEvent::Notice { text } => Ok(Step::Notice(text)),
             StreamEvent::Finished { stop, usage } => Ok(Step::Finished(stop, usage)),
         }
+    }
+
+    /// What this attempt has used so far, without any count where its provider told none; `None` = it did not begin.
+    pub fn usage(&self) -> Option<Usage> {
+        self.usage
     }
 
     /// Whether anything of this attempt was worth showing.

@@ -121,6 +121,11 @@ impl Caps {
                 judged.said.push(unkept(cap, &figures.model));
             }
             let after = spent.saturating_add(adds.unwrap_or(0));
+            let share = hundredths(spent, limit);
+            // Less is used than when it was told: another day has begun.
+            if self.warned.get(&cap).is_some_and(|&told| share < told) {
+                self.warned.remove(&cap);
+            }
             if spent >= limit || after > limit {
                 if judged.question.is_none() && !passed.contains(&cap) {
                     let raised = set.max(1).saturating_mul(after / set.max(1) + 1);
@@ -129,7 +134,6 @@ impl Caps {
                 }
                 continue;
             }
-            let share = hundredths(spent, limit);
             let told = self.warned.get(&cap).copied();
             if share >= WARN_FROM && told.is_none_or(|told| share >= told + WARN_EVERY) {
                 self.warned.insert(cap, share);
@@ -268,6 +272,15 @@ mod tests {
                 vec![format!("{w}0"), none.clone(), none.clone()],
             ),
             (vec![(80, Some(1)), (90, Some(1))], vec![format!("{w}0"), "$0.000000090".to_owned()]),
+            // The next day tells anew.
+            (
+                vec![(95, Some(1)), (10, Some(1)), (85, Some(1))],
+                vec!["$0.000000095".to_owned(), none.clone(), "$0.000000085".to_owned()],
+            ),
+            (
+                vec![(95, Some(1)), (10, Some(100)), (96, Some(1))],
+                vec!["$0.000000095".to_owned(), "ask 10 raise 200".to_owned(), "$0.000000096".to_owned()],
+            ),
             (vec![(100, Some(0))], vec!["ask 100 raise 200".to_owned()]),
             (vec![(350, Some(60))], vec!["ask 350 raise 500".to_owned()]),
             (

@@ -4,11 +4,15 @@
 //! in a later capability.
 
 use crate::history::{History, Record};
-use crate::message::{Message, NoteKind, PartKind, ReturnPart, UserPart};
-use crate::provider::ModelRequest;
+use crate::message::{Message, NoteKind, Piece, UserPart};
+use crate::provider::{ModelRequest, ToolSchema};
 
 /// Bytes of text that count as one token; a rough mean over languages and code.
 const BYTES_PER_TOKEN: u64 = 4;
+
+/// The part of a window that is kept free for a reply whose length nobody limits: one in so many. Never more than half
+/// of it is, however much a reply may have.
+const REPLY_SHARE: u64 = 8;
 
 /// Tokens of one image, whatever its size. Services count by tiles or by pixels after they have made it smaller: 85 to
 /// about 1,600 tokens. The upper end is taken, for too much is left out rather than a request refused.
@@ -25,42 +29,32 @@ pub fn estimated_tokens(history: &History) -> u64 {
 /// A whole request's size in tokens, estimated in the same way: conversation, system prompt and tools.
 pub fn estimated_request(request: &ModelRequest) -> u64 {
     let said: usize = request.conversation().map(text_bytes).sum();
-    let tools: usize = request
-        .tools
-        .iter()
-        .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())
-        .sum();
-    u64::try_from(said + tools + request.system.len()).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
+    let bytes = said + preamble_bytes(&request.system, &request.tools);
+    u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
+}
+
+/// The tokens that a conversation may have in a model's own `window`, beside what stands before it and a reply. `reply`
+/// is the most that the reply may have, where that is set. `None` where leaving messages out would not help.
+pub fn room(window: u32, reply: Option<u32>, system: &str, tools: &[ToolSchema]) -> Option<u64> {
+    let window = u64::from(window);
+    let reply = reply.map_or(window / REPLY_SHARE, u64::from).min(window / 2);
+    let preamble = u64::try_from(preamble_bytes(system, tools)).unwrap_or(u64::MAX) / BYTES_PER_TOKEN;
+    (window - reply).checked_sub(preamble)
+}
+
+fn preamble_bytes(system: &str, tools: &[ToolSchema]) -> usize {
+    let tools =
+        tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len());
+    system.len() + tools.sum::<usize>()
 }
 
 /// Bytes of text, or what counts as so many.
 fn text_bytes(message: &Message) -> usize {
-    match message {
-        Message::User { parts } => parts
-            .iter()
-            .map(|part| match part {
-                UserPart::Text { text } | UserPart::Note { text, .. } => text.len(),
-                UserPart::Image { .. } => BYTES_PER_IMAGE,
-            })
-            .sum(),
-        Message::Assistant(reply) => reply
-            .parts
-            .iter()
-            .map(|part| match &part.kind {
-                PartKind::Text { text } | PartKind::Thinking { text } => text.len(),
-                PartKind::ToolCall(call) => call.args.to_string().len(),
-                PartKind::Native => 0,
-            })
-            .sum(),
-        Message::ToolReturns { returns } => returns
-            .iter()
-            .flat_map(|returned| &returned.content)
-            .map(|part| match part {
-                ReturnPart::Text { text } => text.len(),
-                ReturnPart::Image { .. } => BYTES_PER_IMAGE,
-            })
-            .sum(),
-    }
+    message.weight(|piece| match piece {
+        Piece::Said(text) | Piece::Thought(text) => text.len(),
+        Piece::Call(call) => call.args.to_string().len(),
+        Piece::Image => BYTES_PER_IMAGE,
+    })
 }
 
 /// Leaves out about the older half of the conversation. `None` where nothing older can go; else the
@@ -139,5 +133,18 @@ mod tests {
         let text = UserPart::Text { text: "12345678".into() };
         let message = Message::User { parts: vec![text, image.clone(), image] };
         assert_eq!(text_bytes(&message) as u64 / BYTES_PER_TOKEN, 2 + 2 * TOKENS_PER_IMAGE as u64);
+    }
+
+    #[test]
+    fn a_window_leaves_room_for_what_stands_before_and_for_the_reply() {
+        let system = "x".repeat(400);
+        for (window, reply, room_left) in [
+            (8_000, None, Some(6_900)),
+            (8_000, Some(2_000), Some(5_900)),
+            (8_000, Some(64_000), Some(3_900)),
+            (100, None, None),
+        ] {
+            assert_eq!(room(window, reply, &system, &[]), room_left, "{window} {reply:?}");
+        }
     }
 }

@@ -30,15 +30,16 @@ pub fn request(
     model: &ActiveModel,
     tool_choice: ToolChoice,
 ) -> ModelRequest {
-    let policy = env.policy.borrow().clone();
     let history = session.history();
+    let (system, tools) = preamble(session, env);
     ModelRequest {
+        provider: String::new(),
         model: model.name.clone(),
-        system: system(history.workspace(), &policy, env.isolation, env.clock.now()),
+        system,
         messages: patch_dangling_tool_calls(
             history.entries().iter().map(|(_, message)| visible(message, &model.profile)).collect(),
         ),
-        tools: tools(&env.registry, &policy),
+        tools,
         tool_choice,
         max_output_tokens: model.max_output_tokens,
         thinking: model.thinking,
@@ -48,6 +49,13 @@ pub fn request(
         cache_key: Some(session.id().to_string()),
         profile: model.profile,
     }
+}
+
+/// What stands before the conversation: the system prompt and the tools.
+pub fn preamble(session: &Session, env: &AgentEnv) -> (String, Vec<ToolSchema>) {
+    let policy = env.policy.borrow().clone();
+    let system = system(session.history().workspace(), &policy, env.isolation, env.clock.now());
+    (system, tools(&env.registry, &policy))
 }
 
 /// The message as the model can take it: an image of earlier, before the person switched to a model that sees none, is

@@ -139,7 +139,7 @@ impl App {
             hooks: Vec::new(),
             model: self.models.active(),
             // What is wrong with it was said when the program started.
-            fallback: self.models.fallback().ok().flatten().map(FallbackModel::new),
+            fallback: self.models.fallback().map(FallbackModel::new),
             policy: self.policy.subscribe(),
             isolation: self.sandbox.isolation(),
             folder_trust: trust,

@@ -14,10 +14,11 @@ use super::models::ModelError;
 use super::offers::list_place;
 use super::services::{Service, Target};
 use crate::config::{Secret, Settings, checked_url};
-use crate::frontend::link::{LoginNeed, ServiceLine};
+use crate::frontend::link::{Consent, LoginNeed, LoginTrouble, ServiceLine};
 use crate::provider::catalog::{self, KeyNeed, PRESETS};
 use crate::provider::http::get_json;
 use crate::provider::{ErrorClass, ProviderError};
+use crate::stdx::secrecy::shown_address;
 
 /// How long a service has to answer a check.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -31,6 +32,7 @@ pub struct Entered {
     pub service: String,
     pub base_url: Option<String>,
     pub key: Option<Secret>,
+    pub unencrypted: Consent,
 }
 
 /// Why a service cannot be used, in a sentence that says what to do.
@@ -46,6 +48,22 @@ pub enum TryError {
     Write(#[from] WriteError),
     #[error("{0}")]
     Refused(String),
+    /// Nothing was sent: others could read the key on its way, and the person did not agree to that.
+    #[error("{0}")]
+    Unencrypted(String),
+}
+
+impl From<TryError> for LoginTrouble {
+    fn from(error: TryError) -> Self {
+        match error {
+            TryError::Unencrypted(warning) => Self::Unencrypted(warning),
+            TryError::Model(_)
+            | TryError::Command(_)
+            | TryError::KeyFile(_)
+            | TryError::Write(_)
+            | TryError::Refused(_) => Self::Failed(error.to_string()),
+        }
+    }
 }
 
 /// The services that can be set up; servers that answer on this machine come first.
@@ -98,7 +116,8 @@ fn offer(name: &str, settings: &Settings, keys: &Keys, is_here: bool) -> Option<
     })
 }
 
-/// Tries what was entered, with what is set for the rest; the models that it offers.
+/// Tries what was entered, with what is set for the rest; the models that it offers. Nothing is sent where a key would
+/// travel unencrypted and the person did not agree to that.
 pub async fn try_out(entered: &Entered, settings: &Settings, keys: &Keys) -> Result<Vec<String>, TryError> {
     let mut settings = settings.clone();
     if let Some(url) = &entered.base_url {
@@ -110,7 +129,10 @@ pub async fn try_out(entered: &Entered, settings: &Settings, keys: &Keys) -> Res
         keys.learn(key);
         target.key = Some(crate::config::Key::Literal(key.clone()));
     }
-    check(&target, &settings, keys).await
+    match (target.warning(), entered.unencrypted) {
+        (Some(warning), Consent::NotAsked) => Err(TryError::Unencrypted(warning)),
+        (Some(_) | None, Consent::Given) | (None, Consent::NotAsked) => check(&target, &settings, keys).await,
+    }
 }
 
 /// One cheap call with the key of a service: its list of models, or where everybody may see that, another one first.
@@ -135,50 +157,49 @@ pub async fn check(target: &Target, settings: &Settings, keys: &Keys) -> Result<
 
 /// What is wrong and what to do, in one sentence.
 fn sentence(target: &Target, error: &ProviderError) -> String {
-    let (name, url) = (&target.name, &target.base_url);
+    let (name, url) = (&target.name, shown_address(&target.base_url));
     let said = error.to_string();
     let said = said.trim_end_matches('.');
-    match (error.class, error.status) {
-        (ErrorClass::Auth, _) if target.key.is_none() => {
+    match error.class {
+        ErrorClass::Auth if target.key.is_none() => {
             format!("{name} wants a key: {said}; `co auth add {name}` keeps one.")
         }
-        (ErrorClass::Auth, _) => {
+        ErrorClass::Auth => {
             format!("{name} does not know this key: {said}; copy it again whole, or make a new one.")
         }
-        (ErrorClass::Permission, _) => {
+        ErrorClass::Permission => {
             format!(
                 "{name} knows this key but does not allow it this: {said}; look at the key's rights there."
             )
         }
-        (ErrorClass::NotFound, _) => {
+        ErrorClass::NotFound => {
             format!("There is no such service at {url}: {said}; check the base URL.")
         }
-        (ErrorClass::Malformed, _) => {
+        ErrorClass::Malformed => {
             format!("{url} does not answer like {name}: {said}; check the base URL.")
         }
-        (ErrorClass::Network, _) => {
+        ErrorClass::Network => {
             format!("{name} cannot be reached: {said}; check the network and the base URL {url}.")
         }
-        (ErrorClass::Tls | ErrorClass::Proxy, _) => {
+        ErrorClass::Tls | ErrorClass::Proxy => {
             format!("{name} cannot be reached: {said}. {}", error.advice())
         }
-        (ErrorClass::Idle, _) => {
+        ErrorClass::Idle => {
             format!("{name} does not answer: {said}; check the network and the base URL {url}.")
         }
-        (ErrorClass::Billing | ErrorClass::Quota, _) => {
+        ErrorClass::Billing | ErrorClass::Quota => {
             format!("The key is good, but its account is used up: {said}.")
         }
-        (ErrorClass::RateLimited | ErrorClass::Overloaded | ErrorClass::Server, _) => {
+        ErrorClass::RateLimited | ErrorClass::Overloaded | ErrorClass::Server => {
             format!("{name} has trouble, which says nothing of the key: {said}; try again later.")
         }
-        (
-            ErrorClass::BadRequest
-            | ErrorClass::Truncated
-            | ErrorClass::ContextOverflow
-            | ErrorClass::BadReply
-            | ErrorClass::Filtered,
-            _,
-        ) => format!("{name} refused the check: {said}; check the key and the base URL {url}."),
+        ErrorClass::BadRequest
+        | ErrorClass::Truncated
+        | ErrorClass::ContextOverflow
+        | ErrorClass::BadReply
+        | ErrorClass::Filtered => {
+            format!("{name} refused the check: {said}; check the key and the base URL {url}.")
+        }
     }
 }
 

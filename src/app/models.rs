@@ -161,6 +161,11 @@ impl Models {
             let changed = Wiring { settings, ..(*wiring).clone() };
             *self.wiring.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(changed);
         }
+        if entered.key.is_some() || entered.base_url.is_some() {
+            // What was found of it has the key and the address of before.
+            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.retain(|service| service.name() != entered.service);
+        }
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         listed.insert(entered.service, models.clone());
         Ok(models)
@@ -234,8 +239,23 @@ impl Models {
         self.use_model(&service, &model, Origin::Switched)
     }
 
-    /// The model that stands behind whichever is in use, as it is set. Errs where it is set and cannot answer.
-    pub fn fallback(&self) -> Result<Option<Arc<ActiveModel>>, ModelError> {
+    /// The model that stands behind whichever is in use, as it is set and known now. Nobody where it cannot answer:
+    /// that is told once by [`Self::fallback_trouble`].
+    pub fn fallback(&self) -> Option<Arc<ActiveModel>> {
+        self.behind().ok().flatten().map(|(model, _)| Arc::new(model))
+    }
+
+    /// What the person should know of the fallback before anything is sent: that it cannot answer, or that its key
+    /// would travel unencrypted. A sentence.
+    pub fn fallback_trouble(&self) -> Option<String> {
+        match self.behind() {
+            Ok(behind) => behind.and_then(|(_, warning)| warning),
+            Err(problem) => Some(problem.to_string()),
+        }
+    }
+
+    /// The fallback, and what is to be told of it.
+    fn behind(&self) -> Result<Option<(ActiveModel, Option<String>)>, ModelError> {
         let wiring = self.wiring();
         let Some(name) = &wiring.settings.fallback_model else { return Ok(None) };
         let unready = |error: ModelError| ModelError::Fallback { name: name.clone(), why: error.to_string() };
@@ -246,9 +266,10 @@ impl Models {
                 .map(str::to_owned)
                 .or_else(|| service.default_model())
                 .ok_or_else(|| ModelError::NoModel { provider: service.name().to_owned() })?;
-            make(&wiring, &service, &model, Profile::default())
+            let told = self.told(service.name(), &model);
+            Ok((make(&wiring, &service, &model, told)?, service.warning()))
         };
-        made().map(|model| Some(Arc::new(model))).map_err(unready)
+        made().map(Some).map_err(unready)
     }
 
     /// What can be switched to, the one in use first.
@@ -347,7 +368,7 @@ pub(super) fn first_choice(
     let (provider, model) = wanted(settings);
     let (service, origin) = match &provider {
         Some(name) => {
-            services::adopt(name, settings);
+            Service::adopt(name, settings);
             (Service::named(name, settings, keys)?, Origin::Setting)
         }
         None => by_keys(model.as_deref(), settings, keys)?,
@@ -394,14 +415,14 @@ fn by_keys(
     keys: &Keys,
 ) -> Result<(Service, Origin), ModelError> {
     if settings.endpoint.base_url.is_some() {
-        services::adopt(OPENAI_COMPATIBLE.name, settings);
+        Service::adopt(OPENAI_COMPATIBLE.name, settings);
         return Ok((Service::named(OPENAI_COMPATIBLE.name, settings, keys)?, Origin::Setting));
     }
     let ready = Service::configured(settings, keys)?;
     // One that no model can be named for would answer nothing.
     let first = ready.into_iter().find(|service| model.is_some() || service.default_model().is_some());
     if let Some(service) = first {
-        services::adopt(service.name(), settings);
+        Service::adopt(service.name(), settings);
         let service = Service::named(service.name(), settings, keys)?;
         let title = service.title().to_owned();
         return Ok((service, Origin::Key { title }));

@@ -13,6 +13,7 @@ use crate::config::Settings;
 use crate::provider::catalog::{self, Codec, LMSTUDIO, ListEndpoint, ListForm, Listed};
 use crate::provider::http::Endpoint;
 use crate::provider::{ErrorClass, Profile, ProviderError};
+use crate::stdx::secrecy::shown_address;
 
 /// How long a service has for its whole list.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -31,7 +32,7 @@ pub enum Lists {
 pub struct Offer {
     /// As it is typed behind `/model`, before the slash.
     pub service: String,
-    /// Where it was asked.
+    /// Where it was asked, without what is secret in it.
     pub address: Option<String>,
     pub models: Result<Vec<OfferedModel>, ProviderError>,
 }
@@ -81,7 +82,7 @@ async fn offer(
 ) -> Offer {
     let address = match service {
         Service::Offline => None,
-        Service::Http(target) => Some(target.base_url.clone()),
+        Service::Http(target) => Some(shown_address(&target.base_url)),
     };
     let listed = match (service, lists) {
         (Service::Http(target), Lists::Live) => listed(target, settings, keys).await,

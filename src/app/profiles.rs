@@ -7,7 +7,7 @@
 use super::services::{Service, Target};
 use crate::config::{ModelOverride, ModelThinking, PriceOverride, Settings};
 use crate::provider::catalog::Codec;
-use crate::provider::ollama::Ollama;
+use crate::provider::ollama::DEFAULT_NUM_CTX;
 use crate::provider::{Price, Profile, Sampling, ThinkingStyle, catalog};
 
 /// What is known of `model` at `service`; `told` is what the service's own list says of it.
@@ -24,10 +24,18 @@ pub(super) fn profile(service: &Service, model: &str, settings: &Settings, told:
     overridden(known, service.name(), model, &settings.models)
 }
 
-/// A server of one's own: what it says, and the window it is asked for where its wire asks for one.
+/// The largest window that an Ollama server is asked for where nobody set one, in tokens: what a model could hold may
+/// be more than the machine can.
+const MOST_NUM_CTX: u32 = 131_072;
+
+/// A server of one's own: what it says, and the window it is asked for where its wire asks for one. What a model is
+/// loaded with may be another client's choice, so less than the default says nothing.
 fn here(target: &Target, told: Profile) -> Profile {
     let window = match target.codec {
-        Codec::Ollama => Some(Ollama::new(target.num_ctx).num_ctx(&told)),
+        Codec::Ollama => {
+            let loaded = told.window.unwrap_or(DEFAULT_NUM_CTX).clamp(DEFAULT_NUM_CTX, MOST_NUM_CTX);
+            Some(target.num_ctx.unwrap_or(loaded))
+        }
         Codec::Anthropic | Codec::OpenAiChat(_) | Codec::OpenAiResponses | Codec::Gemini => told.window,
     };
     Profile { window, ..told }
@@ -150,9 +158,14 @@ mod tests {
         assert_eq!((routed.price, routed.window), (None, Some(200_000)));
         assert_eq!(of("llamacpp", "gpt-oss-120b", &settings), Profile::default());
         let told = Profile { window: Some(4_096), ..Profile::default() };
-        for local in ["llamacpp", "ollama"] {
-            assert_eq!(profile(&service(local, &settings), "gpt-oss-120b", &settings, told), told);
-        }
+        assert_eq!(profile(&service("llamacpp", &settings), "gpt-oss-120b", &settings, told), told);
+        let loaded = |window| {
+            let told = Profile { window: Some(window), ..Profile::default() };
+            profile(&service("ollama", &settings), "gpt-oss-120b", &settings, told).window
+        };
+        assert_eq!(loaded(4_096), Some(16_384), "another client's small window is not ours");
+        assert_eq!(loaded(40_960), Some(40_960));
+        assert_eq!(loaded(1_048_576), Some(131_072), "nor one that fills the machine");
         let window = |settings: &Settings| of("ollama", "gpt-oss-120b", settings).window;
         assert_eq!(window(&settings), Some(16_384), "what an Ollama server is asked for");
         settings.own("ollama").num_ctx = Some(9_000);

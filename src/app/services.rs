@@ -18,6 +18,7 @@ use crate::provider::http::is_unencrypted;
 use crate::provider::offline::{Offline, Pace};
 use crate::provider::openai_chat::{QuirkError, Quirks};
 use crate::stdx::clock::Clock;
+use crate::stdx::secrecy::shown_address;
 use crate::stdx::text::nearest;
 
 /// How long a server on this machine has to answer the search.
@@ -97,7 +98,10 @@ impl Service {
     /// A server that was found on this machine, with what is set for one of its kind.
     pub fn found(found: Found, settings: &Settings, keys: &Keys) -> Option<Self> {
         let mut target = Target::named(found.preset.name, settings, keys).ok()?;
-        target.base_url = target.preset.at(&found.url, target.codec);
+        let is_set = settings.providers.get(found.preset.name).is_some_and(|set| set.base_url.is_some());
+        if !is_set {
+            target.base_url = target.preset.at(&found.url, target.codec);
+        }
         let named = target.models.into_iter().filter(|model| found.models.contains(model));
         let mut models: Vec<String> = named.collect();
         let others: Vec<String> = found.models.into_iter().filter(|model| !models.contains(model)).collect();
@@ -114,7 +118,13 @@ impl Service {
 
     /// Makes the general address and key those of this service, and of no other.
     pub fn adopt(name: &str, settings: &mut Settings) {
-        adopt(name, settings);
+        let general = std::mem::take(&mut settings.endpoint);
+        if general.base_url.is_none() && general.api_key.is_none() {
+            return;
+        }
+        let own = settings.own(name);
+        own.base_url = general.base_url.or(own.base_url.take());
+        own.api_key = general.api_key.or(own.api_key.take());
     }
 
     /// As it is typed behind `/model`, before the slash.
@@ -165,19 +175,28 @@ impl Service {
 
     /// What the person should know before a key travels there.
     pub fn warning(&self) -> Option<String> {
-        let Self::Http(target) = self else { return None };
-        let has_secret = target.key.is_some() || !target.headers.is_empty();
-        (has_secret && is_unencrypted(&target.base_url)).then(|| {
-            format!(
-                "The key for {} would travel unencrypted to {}; anybody on the way can read it. Use https://, or a \
-                 tunnel to this machine.",
-                target.name, target.base_url
-            )
-        })
+        match self {
+            Self::Offline => None,
+            Self::Http(target) => target.warning(),
+        }
     }
 }
 
 impl Target {
+    /// What the person should know before a key travels there: that others can read it on the way.
+    pub fn warning(&self) -> Option<String> {
+        let has_secret =
+            self.key.is_some() || !self.headers.is_empty() || shown_address(&self.base_url) != self.base_url;
+        (has_secret && is_unencrypted(&self.base_url)).then(|| {
+            format!(
+                "The key for {} would travel unencrypted to {}; anybody on the way can read it. Use https://, or a \
+                 tunnel to this machine.",
+                self.name,
+                shown_address(&self.base_url)
+            )
+        })
+    }
+
     /// The service of that name, whether it has its key or not.
     pub fn named(name: &str, settings: &Settings, keys: &Keys) -> Result<Self, ModelError> {
         let nothing = ProviderSettings::default();
@@ -272,17 +291,6 @@ fn quirks(provider: &str, base: Quirks, set: &ProviderSettings) -> Result<Quirks
     Ok(quirks)
 }
 
-/// Makes the general address and key those of this service, and of no other.
-pub(super) fn adopt(name: &str, settings: &mut Settings) {
-    let general = std::mem::take(&mut settings.endpoint);
-    if general.base_url.is_none() && general.api_key.is_none() {
-        return;
-    }
-    let own = settings.own(name);
-    own.base_url = general.base_url.or(own.base_url.take());
-    own.api_key = general.api_key.or(own.api_key.take());
-}
-
 /// Whether there is a service of that name.
 pub(super) fn is_known(name: &str, settings: &Settings) -> bool {
     name == Offline::NAME || preset(name).is_some() || settings.providers.contains_key(name)
@@ -312,18 +320,10 @@ pub(super) fn places(settings: &Settings) -> Vec<Probe> {
     Probe::usual()
         .into_iter()
         .map(|probe| match set(probe.preset.name) {
-            Some(url) => Probe { url: host_of(&url), ..probe },
+            Some(url) => Probe::at(probe.preset, &url),
             None => probe,
         })
         .collect()
-}
-
-/// An address without its path.
-fn host_of(url: &str) -> String {
-    match url.split_once("://") {
-        Some((scheme, rest)) => format!("{scheme}://{}", rest.split('/').next().unwrap_or_default()),
-        None => url.to_owned(),
-    }
 }
 
 /// The model servers that answer at these places.

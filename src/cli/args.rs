@@ -295,6 +295,12 @@ pub(super) enum Wire {
     Anthropic,
     /// OpenAI Chat Completions
     Chat,
+    /// OpenAI Responses
+    Responses,
+    /// Gemini
+    Gemini,
+    /// Ollama
+    Ollama,
 }
 
 impl Shared {

@@ -168,7 +168,7 @@ async fn test(service: Option<&str>, loaded: &Loaded, console: &mut Console) -> 
     let mut failed = 0;
     for name in &names {
         let target = Target::named(name, &settings, &keys)?;
-        if let Some(warning) = Service::Http(Box::new(target.clone())).warning() {
+        if let Some(warning) = target.warning() {
             console.note(&format!("co: {warning}"));
         }
         match check(&target, &settings, &keys).await {

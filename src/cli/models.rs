@@ -37,7 +37,8 @@ pub(super) async fn run(
         console.json(&offers.iter().map(as_json).collect::<Vec<_>>())?;
     } else if offers.is_empty() {
         console.out(
-            "No service is set up: set a key (`co config` lists them), or start a model server on this machine.\n",
+            "No service is set up: `co auth add NAME` keeps a key, `co auth list` names them all; or start a model server on \
+             this machine.\n",
         )?;
     } else {
         console.out(&in_words(&offers))?;

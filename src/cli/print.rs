@@ -116,7 +116,7 @@ async fn turn(
     }
     let stop = Stop::on_signals()?;
     let models = Arc::new(chosen(&world, &loaded, console).await?);
-    if let Err(problem) = models.fallback() {
+    if let Some(problem) = models.fallback_trouble() {
         console.note(&format!("co: {problem}"));
     }
     if let Some(warning) = models.warning() {

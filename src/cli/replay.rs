@@ -20,9 +20,15 @@ pub(super) async fn run(what: Replay, console: &mut Console) -> Result<(), CliEr
     let (provider, url) = match wire {
         Wire::Anthropic => ("anthropic", server.url()),
         Wire::Chat => ("openai-compatible", server.chat_url()),
+        Wire::Responses => ("openai", server.chat_url()),
+        Wire::Gemini => ("gemini", server.url()),
+        Wire::Ollama => ("ollama", server.url()),
     };
-    console.out(&format!("serving {count} replies at {url}\n"))?;
-    console.note(&format!("CO_PROVIDER={provider} CO_BASE_URL={url} CO_MODEL=replay co"));
+    // At an address of one's own `openai` speaks Chat Completions unless told otherwise.
+    let wire = if wire == Wire::Responses { " --set providers.openai.wire=responses" } else { "" };
+    let replies = if count == 1 { "reply" } else { "replies" };
+    console.out(&format!("serving {count} {replies} at {url}\n"))?;
+    console.note(&format!("CO_PROVIDER={provider} CO_BASE_URL={url} CO_MODEL=replay co{wire}"));
     stop.token.cancelled().await;
     for finding in server.findings() {
         console.note(&format!("co: a request was refused: {finding}"));

@@ -8,10 +8,10 @@ use super::console::Console;
 use super::error::CliError;
 use super::input::Terminals;
 use super::{auth, secret};
-use crate::app::login::{Entered, keep, may_offer, offers, skip, try_out, write_choice};
+use crate::app::login::{Entered, TryError, keep, may_offer, offers, skip, try_out, write_choice};
 use crate::app::{Keys, Models, Origin, Service, World};
 use crate::config::{Loaded, user_file};
-use crate::frontend::link::{LoginNeed, ServiceLine};
+use crate::frontend::link::{Consent, LoginNeed, ServiceLine};
 
 /// Models that are listed at once.
 const LISTED: usize = 40;
@@ -68,9 +68,18 @@ pub(super) async fn choose(world: &World, loaded: &Loaded, console: &mut Console
         return Ok(SetUp::Skipped);
     };
     for _ in 0..TRIES {
-        let Some(entered) = enter(offer)? else { return Ok(SetUp::Skipped) };
+        let Some(mut entered) = enter(offer)? else { return Ok(SetUp::Skipped) };
         console.out(&format!("Trying {}…\n", offer.name))?;
-        match try_out(&entered, &loaded.settings, &keys).await {
+        let mut tried = try_out(&entered, &loaded.settings, &keys).await;
+        if let Err(TryError::Unencrypted(warning)) = &tried {
+            console.out(&format!("{warning}\n"))?;
+            if secret::line("Type y to send it all the same, or nothing to stop: ")?.as_deref() != Some("y") {
+                return Ok(SetUp::Skipped);
+            }
+            entered.unencrypted = Consent::Given;
+            tried = try_out(&entered, &loaded.settings, &keys).await;
+        }
+        match tried {
             Ok(models) => return finish(&entered, &models, world, &keys, console).await,
             Err(error) => console.out(&format!("{error}\n"))?,
         }
@@ -88,7 +97,8 @@ fn in_words(offer: &ServiceLine) -> String {
 
 /// The address and the key, as far as they are needed.
 fn enter(offer: &ServiceLine) -> Result<Option<Entered>, CliError> {
-    let mut entered = Entered { service: offer.name.clone(), base_url: None, key: None };
+    let mut entered =
+        Entered { service: offer.name.clone(), base_url: None, key: None, unencrypted: Consent::NotAsked };
     if offer.address == LoginNeed::Needed {
         let url = secret::line("Address (http:// or https://): ")?.filter(|url| !url.is_empty());
         let Some(url) = url else { return Ok(None) };

@@ -25,7 +25,7 @@ pub(super) async fn run(
         text.push_str(&format!("{name:9} {}\n", sanitize_line(&value)));
     }
     console.out(&text)?;
-    for warning in advice(&loaded).into_iter().chain(models.warning()) {
+    for warning in advice(&loaded).into_iter().chain(models.warning()).chain(models.fallback_trouble()) {
         console.note(&format!("co: {warning}"));
     }
     store.map(drop).map_err(CliError::from)

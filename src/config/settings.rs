@@ -283,7 +283,7 @@ pub static SETTINGS: &[SettingRow] = &[
         "Model of the Ollama server; unset: the first that it lists",
         |s, v| s.set_model("ollama", v)).aliases(&["ollama_model"]),
     built("ollama.num_ctx", &["OLLAMA_NUM_CTX"], int(1_000, 100_000_000),
-        "Window that the Ollama server is asked for, in tokens; unset: as the server has it",
+        "Window that the Ollama server is asked for, in tokens; unset: what the model is loaded with, but from 16384 to 131072",
         |s, v| if let Some(tokens) = v.optional_integer() { s.own("ollama").num_ctx = Some(tokens) })
         .aliases(&["ollama_num_ctx"]),
     key_of("openrouter.api_key", &["OPENROUTER_API_KEY"], "Key for OpenRouter",

@@ -38,7 +38,7 @@ pub enum Ask {
     /// done, words where it cannot.
     Open { session: SessionId },
     /// Try a service with what was entered, and keep its key if it works; answered with [`Notice::LoginTried`].
-    Login { service: String, base_url: Option<String>, key: Option<TypedKey> },
+    Login { service: String, base_url: Option<String>, key: Option<TypedKey>, unencrypted: Consent },
     /// Do not offer by yourself to set up a service again.
     SkipLogin,
     /// Let this model answer from the next request on.
@@ -108,10 +108,10 @@ pub enum Notice {
         services: Vec<ServiceLine>,
         why: LoginWhy,
     },
-    /// What became of a try: the models it offers, or why it does not work.
+    /// What became of a try: the models it offers, or why there are none.
     LoginTried {
         service: String,
-        outcome: Result<Vec<ModelLine>, String>,
+        outcome: Result<Vec<ModelLine>, LoginTrouble>,
     },
     /// The person wants to pick one of these models; the text says the same for faces without lists.
     PickModel {
@@ -210,6 +210,22 @@ pub struct ServiceLine {
     pub key: LoginNeed,
     /// What there is to say of it.
     pub note: String,
+}
+
+/// Whether the person agreed to a key that travels unencrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consent {
+    NotAsked,
+    Given,
+}
+
+/// Why a try came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoginTrouble {
+    /// It does not work: what is wrong and what to do.
+    Failed(String),
+    /// Nothing was sent, because others could read the key on its way: what the person has to agree to first.
+    Unencrypted(String),
 }
 
 /// Whether the person has to enter something.

@@ -211,11 +211,12 @@ impl Used {
 }
 
 /// Whether a request cost something that nobody knows: tokens without a price, or a reply that broke off before it was
-/// counted. A request that was refused cost nothing.
+/// counted. A request that was refused cost nothing; one that failed after its reply had begun has a usage, without any
+/// count where none was told.
 pub fn is_unpriced(usage: Option<Usage>, cost: Option<Usd>, error: Option<ErrorClass>) -> bool {
     match (cost, usage) {
         (Some(_), _) => false,
-        (None, Some(usage)) => usage.input.is_some() || usage.output.is_some(),
+        (None, Some(usage)) => error.is_some() || usage.input.is_some() || usage.output.is_some(),
         (None, None) => {
             matches!(error, None | Some(ErrorClass::Truncated | ErrorClass::Idle | ErrorClass::Malformed))
         }

@@ -311,6 +311,28 @@ fn error_text(text: &str) -> ProviderError {
     classify::classify_value(&value)
 }
 
+/// Chat Completions, as it is called where a server is said to speak it.
+pub const CHAT: &str = "Chat Completions";
+
+/// Tells a server that speaks another protocol at this address apart from one that speaks nonsense. `wanted` is what
+/// it should speak.
+pub fn refuse_other_wires(value: &Value, wanted: &str) -> Result<(), ProviderError> {
+    let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
+    let spoken = if value.get("choices").is_some() {
+        CHAT
+    } else if kind.starts_with("response.") {
+        "OpenAI Responses"
+    } else if kind == "message_start" || kind == "message" {
+        "Anthropic Messages"
+    } else {
+        return Ok(());
+    };
+    if spoken == wanted {
+        return Ok(());
+    }
+    Err(malformed(format!("the server speaks {spoken}, not {wanted}; check the base URL")))
+}
+
 pub fn malformed(message: impl Into<String>) -> ProviderError {
     ProviderError::new(ErrorClass::Malformed, message)
 }

@@ -141,8 +141,9 @@ impl ProviderError {
         };
         match (self.should_retry, by_class) {
             (Some(false), Recovery::Backoff(_) | Recovery::Once) => Recovery::Abort,
-            (Some(true), Recovery::Abort) => self.bounded(self.retry_after),
-            (_, Recovery::Backoff(wait)) => self.bounded(wait),
+            (Some(true), Recovery::Abort) => bounded(self.retry_after),
+            (_, Recovery::Backoff(wait)) => bounded(wait),
+            (_, Recovery::Once) if is_too_long(self.retry_after) => Recovery::Abort,
             (_, other) => other,
         }
     }
@@ -169,13 +170,6 @@ impl ProviderError {
             | ErrorClass::Truncated
             | ErrorClass::Malformed
             | ErrorClass::BadReply => Fallback::AfterRetries,
-        }
-    }
-
-    fn bounded(&self, wait: Option<Duration>) -> Recovery {
-        match wait {
-            Some(wait) if wait > LONGEST_SERVER_WAIT => Recovery::Abort,
-            wait => Recovery::Backoff(wait),
         }
     }
 
@@ -294,6 +288,14 @@ impl ErrorClass {
             Self::BadReply => "the model's reply could not be used",
         }
     }
+}
+
+fn bounded(wait: Option<Duration>) -> Recovery {
+    if is_too_long(wait) { Recovery::Abort } else { Recovery::Backoff(wait) }
+}
+
+fn is_too_long(wait: Option<Duration>) -> bool {
+    wait.is_some_and(|wait| wait > LONGEST_SERVER_WAIT)
 }
 
 /// A wait in words, in the two largest units: `40 s`, `7 min 12 s`, `2 h 5 min`, `3 d 4 h`.

@@ -203,6 +203,7 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
         request: ModelRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
+        let request = ModelRequest { provider: self.name.clone(), ..request };
         let span = tracing::info_span!(
             "chat",
             gen_ai.operation.name = "chat",
@@ -219,8 +220,10 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
         let exchange = Exchange {
             codec: Arc::clone(&self.codec),
             decoder,
+            provider: self.name.clone(),
             phase: Phase::Prepared(Box::new(prepared)),
             ready: VecDeque::new(),
+            told: crate::message::Usage::default(),
             idle: self.idle,
             place: Arc::clone(&self.route.place),
             clock: Arc::clone(&self.clock),

@@ -59,6 +59,8 @@ pub trait Provider: Send + Sync {
 /// Everything a model is asked with, free of any wire format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
+    /// The name of the provider that sends it, and fills this in: opaque data of others stays behind. Empty before.
+    pub provider: String,
     /// The model's name as the service knows it.
     pub model: String,
     pub system: String,
@@ -84,6 +86,7 @@ impl ModelRequest {
     /// A request without tools that leaves everything to the provider.
     pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
         Self {
+            provider: String::new(),
             model: model.into(),
             system: String::new(),
             messages: messages.into_iter().map(Arc::new).collect(),
@@ -172,6 +175,11 @@ pub enum StreamEvent {
     /// failure. Comes just before `Finished`.
     Notice {
         text: String,
+    },
+    /// What the request has used by now, so that it is counted where its end never comes. Each one holds all of the
+    /// ones before; services that count at the end alone tell it with `Finished` only.
+    Usage {
+        usage: Usage,
     },
     /// The protocol's own end was seen.
     Finished {

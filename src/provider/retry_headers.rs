@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, civil};
 
 use super::RetryHeaders;
 
@@ -41,8 +42,17 @@ fn seconds(value: &str) -> Option<Duration> {
 
 /// The time from `now` to an HTTP date; nothing where it has passed.
 fn until(value: &str, now: Timestamp) -> Option<Duration> {
-    let date = jiff::fmt::rfc2822::parse(value.trim()).ok()?.timestamp();
-    Duration::try_from(date.duration_since(now)).ok()
+    Duration::try_from(http_date(value.trim())?.duration_since(now)).ok()
+}
+
+/// A date in any of the three forms that HTTP takes (RFC 9110 §5.6.7), always in UTC: the one of today (RFC 1123), and
+/// two that old servers send, RFC 850 (`Saturday, 21-Nov-26 10:00:30 GMT`) and `asctime` (`Sat Nov 21 10:00:30 2026`).
+fn http_date(value: &str) -> Option<Timestamp> {
+    let today = || jiff::fmt::rfc2822::parse(value).ok().map(|date| date.timestamp());
+    let in_utc = |date: civil::DateTime| date.to_zoned(TimeZone::UTC).ok().map(|date| date.timestamp());
+    let rfc_850 = || civil::DateTime::strptime("%A, %d-%b-%y %H:%M:%S GMT", value).ok();
+    let asctime = || civil::DateTime::strptime("%a %b %e %H:%M:%S %Y", value).ok();
+    today().or_else(|| rfc_850().and_then(in_utc)).or_else(|| asctime().and_then(in_utc))
 }
 
 #[cfg(test)]
@@ -54,7 +64,7 @@ mod tests {
         let now: Timestamp = "2026-11-21T10:00:00Z".parse().unwrap();
         let ms = |millis| Some(Duration::from_millis(millis));
         type Headers = &'static [(&'static str, &'static str)];
-        let cases: [(Headers, Option<Duration>); 11] = [
+        let cases: [(Headers, Option<Duration>); 16] = [
             (&[], None),
             (&[("retry-after", "2")], ms(2_000)),
             (&[("retry-after", "0.25")], ms(250)),
@@ -62,6 +72,11 @@ mod tests {
             (&[("retry-after-ms", "0"), ("retry-after", "1")], ms(1_000)),
             (&[("retry-after", "Sat, 21 Nov 2026 10:00:30 GMT")], ms(30_000)),
             (&[("retry-after", "Sat, 21 Nov 2026 09:00:00 GMT")], None),
+            (&[("retry-after", "Saturday, 21-Nov-26 10:00:30 GMT")], ms(30_000)),
+            (&[("retry-after", "Saturday, 21-Nov-26 09:00:00 GMT")], None),
+            (&[("retry-after", "Sat Nov 21 10:00:30 2026")], ms(30_000)),
+            (&[("retry-after", "Tue Dec  1 10:00:00 2026")], ms(864_000_000)),
+            (&[("retry-after", "Sat Nov 21 09:00:00 2026")], None),
             (&[("retry-after", "soon")], None),
             (&[("retry-after", "-4")], None),
             (&[("retry-after", "NaN")], None),

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::{ErrorClass, ProviderError};
+use super::{ErrorClass, ModelRequest, ProviderError};
 use crate::message::{CallId, NoteKind, Opaque, ReturnStatus, ToolCall, ToolReturn};
 
 /// The longest id a wire takes (OpenAI refuses more), in bytes.
@@ -17,9 +17,6 @@ const LONGEST_ID: usize = 40;
 
 /// The longest tool name a wire takes, in bytes.
 const LONGEST_NAME: usize = 64;
-
-/// Stands where an image would, for a model that is known to see none.
-pub const UNSEEN_IMAGE: &str = "[note from co: an image stood here, which this model cannot see]";
 
 /// Text as it may be sent: some services refuse NUL.
 pub fn clean(text: &str) -> Cow<'_, str> {
@@ -107,9 +104,13 @@ pub fn arguments(args: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// The data of an opaque item if this codec and this model made it; nobody else may get it.
-pub fn own<'a>(opaque: Option<&'a Opaque>, wire: &str, model: &str) -> Option<&'a Value> {
-    opaque.filter(|opaque| opaque.wire == wire && opaque.model == model).map(|opaque| &opaque.data)
+/// The data of an opaque item if this codec, and the model and the provider that are asked, made it; nobody else may get
+/// it.
+pub fn own<'a>(opaque: Option<&'a Opaque>, wire: &str, asked: &ModelRequest) -> Option<&'a Value> {
+    let made_here = |opaque: &&Opaque| {
+        opaque.wire == wire && opaque.model == asked.model && opaque.provider == asked.provider
+    };
+    opaque.filter(made_here).map(|opaque| &opaque.data)
 }
 
 /// What ids of calls a host takes.
@@ -189,6 +190,31 @@ mod tests {
 
     fn call(id: &str, wire_id: &str) -> ToolCall {
         ToolCall { id: CallId(id.into()), wire_id: wire_id.into(), name: ToolName::new("x"), args: json!({}) }
+    }
+
+    #[test]
+    fn opaque_data_is_for_its_maker_alone() {
+        let data = json!({ "signature": "s" });
+        let made = |provider: &str, wire, model| Opaque {
+            provider: provider.to_owned(),
+            ..Opaque::new(wire, model, data.clone())
+        };
+        let cases = [
+            (made("openai", "w", "m"), "openai", true),
+            (made("openai", "w", "m"), "mine", false),
+            (made("openai", "w", "m"), "", false),
+            (made("openai", "w", "other"), "openai", false),
+            (made("openai", "other", "m"), "openai", false),
+            // Nobody knows whose the data in records of before is.
+            (made("", "w", "m"), "openai", false),
+            (made("", "w", "m"), "", true),
+        ];
+        for (opaque, provider, expected) in cases {
+            let asked = ModelRequest { provider: provider.to_owned(), ..ModelRequest::new("m", Vec::new()) };
+            assert_eq!(own(Some(&opaque), "w", &asked).is_some(), expected, "{opaque:?} to {provider:?}");
+        }
+        let of_before = serde_json::from_value::<Opaque>(json!({ "wire": "w", "model": "m", "data": data }));
+        assert_eq!(of_before.unwrap(), made("", "w", "m"));
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub enum Stage {
     Key,
     /// The owner tries it.
     Trying,
+    /// The key would travel unencrypted: it is sent only where the person says so.
+    Consent,
 }
 
 /// A key that is being typed.
@@ -73,10 +75,9 @@ impl Masked {
         self.0.chars().count()
     }
 
-    /// The key, to be sent to the owner; nothing stays here.
-    pub fn take(&mut self) -> Option<TypedKey> {
-        let text = std::mem::take(&mut self.0);
-        (!text.is_empty()).then(|| TypedKey::new(text))
+    /// The key, to be sent to the owner. It stays here until the owner said what became of it.
+    pub fn typed(&self) -> Option<TypedKey> {
+        (!self.0.is_empty()).then(|| TypedKey::new(self.0.clone()))
     }
 }
 
@@ -121,8 +122,8 @@ mod tests {
         key.push('x');
         key.backspace();
         assert_eq!((key.count(), format!("{key:?}").as_str()), (11, "Masked(…)"));
-        let taken = key.take();
-        assert!(key.is_empty() && !format!("{taken:?}").contains("hunter2"));
+        let taken = key.typed();
+        assert!(!format!("{taken:?}").contains("hunter2"));
         assert_eq!(taken.map(|key| key.secret().expose().to_owned()).as_deref(), Some("hunter2-key"));
     }
 }

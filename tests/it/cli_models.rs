@@ -154,7 +154,8 @@ fn offline_asks_nobody() {
     let co = Co::new();
     co.run(&["models"]).check(
         0,
-        "No service is set up: set a key (`co config` lists them), or start a model server on this machine.\n",
+        "No service is set up: `co auth add NAME` keeps a key, `co auth list` names them all; or start a model server on \
+         this machine.\n",
         "",
     );
 }

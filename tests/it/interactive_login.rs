@@ -1,7 +1,7 @@
 //! Setting up a service, spoken as a face does: what is offered, tried, kept; and the screen of a first run in a terminal.
 
 use co::app::Opening;
-use co::frontend::link::{Ask, LoginWhy, Notice, TypedKey, Update};
+use co::frontend::link::{Ask, Consent, LoginWhy, Notice, TypedKey, Update};
 use co::provider::replay::server::Page;
 
 use crate::co::{Co, Service};
@@ -25,6 +25,7 @@ fn try_work(service: &Service) -> Ask {
         service: "openai-compatible".to_owned(),
         base_url: Some(format!("{}/v1/", service.server.url())),
         key: Some(TypedKey::new(KEY.to_owned())),
+        unencrypted: Consent::NotAsked,
     }
 }
 

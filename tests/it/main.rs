@@ -13,6 +13,7 @@ mod cli_print;
 mod cli_screen;
 mod co;
 mod fallback;
+mod foreign_opaque;
 mod gemini_array;
 mod http_limits;
 mod http_reuse;

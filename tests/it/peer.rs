@@ -225,7 +225,8 @@ pub async fn ask(provider: &dyn Provider) -> Result<String, ProviderError> {
                 StreamEvent::Started { .. }
                 | StreamEvent::PartStarted { .. }
                 | StreamEvent::PartEnded { .. }
-                | StreamEvent::Notice { .. },
+                | StreamEvent::Notice { .. }
+                | StreamEvent::Usage { .. },
             ) => {}
             Err(error) => end = Some(Some(error)),
         }

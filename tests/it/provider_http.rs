@@ -341,6 +341,23 @@ async fn a_silent_server_is_given_up() {
     }
 }
 
+/// What a service told of a reply that breaks off is heard before its failure.
+#[tokio::test]
+async fn usage_is_told_before_a_failure() {
+    for end in ["cut", "error 529 overloaded_error busy"] {
+        let server = scripted(&format!("reply\n usage 100 3\n text a\n {end}")).await;
+        let provider = of(Wire::Anthropic, &server);
+        let stream = provider.stream(request(vec![Message::user("hi")]), CancellationToken::new());
+        let items: Vec<_> = stream.collect().await;
+        assert!(items.last().is_some_and(Result::is_err), "{end}: {items:?}");
+        let told = items.iter().rev().find_map(|item| match item {
+            Ok(StreamEvent::Usage { usage }) => usage.input,
+            _ => None,
+        });
+        assert_eq!(told, Some(100), "{end}: {items:?}");
+    }
+}
+
 #[tokio::test]
 async fn nobody_listens() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

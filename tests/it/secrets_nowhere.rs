@@ -133,10 +133,22 @@ fn turns_that_go_well_and_badly() {
 /// The tool sees no key in its environment, the records of what the model was told hold none.
 #[test]
 fn keys_from_the_environment_reach_no_command() {
-    let service = Service::new("reply\n call run_shell {\"command\":\"env\"}\nreply\n text done");
+    let service = Service::new("reply\n call shell {\"command\":\"env\"}\nreply\n text done");
     let co = with_key(Co::new().with(&service, Wire::Chat)).env("ANTHROPIC_API_KEY", OTHER);
     let ran = run(&co, &["-p", "look around"]);
+    assert_eq!(ran.status.code(), Some(4), "{}", String::from_utf8_lossy(&ran.stderr));
     nothing_leaks("a command that waits", &co, &ran);
+    let id = co.waiting().remove(0);
+    for args in [vec!["approvals", "yes", id.as_str()], vec!["resume"]] {
+        let ran = run(&co, &args);
+        assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
+        nothing_leaks(&args.join(" "), &co, &ran);
+    }
+    let told = service.asked(2);
+    assert!(told.contains("HOME="), "the command's output is told: {told}");
+    let mut found = Vec::new();
+    check("what the model is told", told.as_bytes(), &mut found);
+    assert!(found.is_empty(), "{found:#?}");
     for args in [vec!["config"], vec!["config", "--json"], vec!["sessions"], vec!["approvals"]] {
         let ran = run(&co, &args);
         nothing_leaks(&args.join(" "), &co, &ran);
@@ -159,19 +171,31 @@ fn addresses_and_proxies_that_hold_secrets() {
         ("a key in the address", chat(&query)),
         ("an address that is none", chat(&format!("ftp://x/?key={OTHER}"))),
         ("a password in the address", chat(&format!("http://name:{PASSWORD}@{free}/v1"))),
+        ("a key in the address of another machine", {
+            // Nothing leaves this machine: the proxy is one that does not answer.
+            chat(&format!("http://models.test/v1?key={OTHER}")).env("CO_PROXY", format!("http://{free}"))
+        }),
         ("a proxy of one's own", proxied().env("CO_PROXY", format!("http://name:{PASSWORD}@{free}"))),
         ("a proxy that is none", proxied().env("CO_PROXY", format!("socks5://name:{PASSWORD}@{free}"))),
         ("a proxy of the system", proxied().env("HTTPS_PROXY", format!("http://name:{PASSWORD}@{free}"))),
         ("a key with a line end", chat("http://localhost:1/v1").env("CO_API_KEY", format!("{KEY}\n{OTHER}"))),
     ];
+    let ways: [&[&str]; 7] = [
+        &["-p", "hello"],
+        &["config"],
+        &["models"],
+        &["models", "--json"],
+        &["models", "--offline"],
+        &["auth", "test"],
+        &["status"],
+    ];
     for (about, co) in cases {
-        for args in [["-p", "hello"], ["config", ""]] {
-            let args: Vec<&str> = args.into_iter().filter(|arg| !arg.is_empty()).collect();
-            let ran = run(&co, &args);
+        for args in ways {
+            let ran = run(&co, args);
             if args[0] == "-p" {
                 assert_ne!(ran.status.code(), Some(0), "{about}");
             }
-            nothing_leaks(about, &co, &ran);
+            nothing_leaks(&format!("{about}, {}", args.join(" ")), &co, &ran);
         }
     }
 }

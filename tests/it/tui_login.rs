@@ -1,6 +1,6 @@
 //! Setting up a service on the screen: the list, the form, the models; what the keys do, and that a key is never shown.
 
-use co::frontend::link::{Ask, LoginNeed, LoginWhy, ModelLine, Notice, ServiceLine};
+use co::frontend::link::{Ask, Consent, LoginNeed, LoginTrouble, LoginWhy, ModelLine, Notice, ServiceLine};
 
 use crate::tui_kit::{Screen, at_all_sizes};
 
@@ -29,8 +29,20 @@ fn services(why: LoginWhy) -> Notice {
 fn tried(service: &str, outcome: Result<&[&str], &str>) -> Notice {
     let line =
         |model: &&str| ModelLine { name: format!("{service}/{model}"), note: String::new(), current: false };
-    let outcome = outcome.map(|models| models.iter().map(line).collect()).map_err(str::to_owned);
+    let outcome = outcome
+        .map(|models| models.iter().map(line).collect())
+        .map_err(|words| LoginTrouble::Failed(words.to_owned()));
     Notice::LoginTried { service: service.to_owned(), outcome }
+}
+
+/// Nothing was sent yet: the key would be seen.
+fn in_the_open(service: &str) -> Notice {
+    let words = "The key for groq would travel unencrypted to http://h.test/v1; anybody on the way can read it. Use \
+                 https://, or a tunnel to this machine.";
+    Notice::LoginTried {
+        service: service.to_owned(),
+        outcome: Err(LoginTrouble::Unencrypted(words.to_owned())),
+    }
 }
 
 const REFUSED: &str =
@@ -59,6 +71,10 @@ fn the_screens_of_a_first_run() {
     check("login_refused", |screen| {
         let screen = screen.notice(services(LoginWhy::First)).keys("groq<ret>").paste("gsk-hunter2");
         screen.keys("<ret>").notice(tried("groq", Err(REFUSED)))
+    });
+    check("login_unencrypted", |screen| {
+        let screen = screen.notice(services(LoginWhy::First)).keys("groq<ret>").paste("gsk-hunter2");
+        screen.keys("<ret>").notice(in_the_open("groq"))
     });
     check("login_models", |screen| {
         let screen = screen.notice(services(LoginWhy::First)).keys("groq<ret>").paste("gsk-hunter2");
@@ -89,9 +105,10 @@ fn the_screens_of_a_first_run() {
 fn told(screen: &Screen) -> Vec<String> {
     let asks = screen.asks();
     let word = |ask: &&Ask| match ask {
-        Ask::Login { service, base_url, key } => {
+        Ask::Login { service, base_url, key, unencrypted } => {
             let key = key.as_ref().map(|key| key.secret().expose().to_owned());
-            Some(format!("try {service} {base_url:?} {key:?}"))
+            let open = if *unencrypted == Consent::Given { " in the open" } else { "" };
+            Some(format!("try {service} {base_url:?} {key:?}{open}"))
         }
         Ask::SkipLogin => Some("skip".to_owned()),
         Ask::SwitchModel { name } => Some(format!("switch {name}")),
@@ -147,6 +164,22 @@ fn keys_lead_from_a_service_to_its_model() {
                 screen.notice(tried("groq", Ok(&["a", "b"]))).keys("<down><ret>")
             },
             &["try groq None Some(\"gsk-1\")", "keep groq/b"],
+        ),
+        // Only y sends a key that others could read.
+        (
+            First,
+            |screen| {
+                let screen = screen.keys("groq<ret>").paste("k").keys("<ret>").notice(in_the_open("groq"));
+                screen.keys("<ret> <tab>n<bs>").paste("y").keys("Y")
+            },
+            &["try groq None Some(\"k\")"],
+        ),
+        (
+            First,
+            |screen| {
+                screen.keys("groq<ret>").paste("k").keys("<ret>").notice(in_the_open("groq")).keys("yy<ret>")
+            },
+            &["try groq None Some(\"k\")", "try groq None Some(\"k\") in the open"],
         ),
         // A service that names no models takes any.
         (

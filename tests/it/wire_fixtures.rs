@@ -98,6 +98,7 @@ fn line(event: &StreamEvent) -> String {
             format!("{index} . {}/{} {}", opaque.wire, opaque.model, opaque.data)
         }
         StreamEvent::Notice { text } => format!("notice {text:?}"),
+        StreamEvent::Usage { usage } => format!("usage {:?}/{:?}", usage.input, usage.output),
         StreamEvent::Finished { stop, usage } => {
             let count = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
             let counts = [usage.input, usage.output, usage.cached_input, usage.cache_write, usage.reasoning];

@@ -8,8 +8,10 @@ use co::message::{
     StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
 };
 use co::provider::anthropic::Anthropic;
+use co::provider::gemini::Gemini;
 use co::provider::ollama::Ollama;
 use co::provider::openai_chat::{OpenAiChat, Quirks};
+use co::provider::openai_responses::OpenAiResponses;
 use co::provider::{ModelRequest, ThinkingLevel, ToolSchema, WireCodec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -38,16 +40,14 @@ fn user_part() -> impl Strategy<Value = UserPart> {
 
 /// Data of this wire and model, of another wire, or none.
 fn opaque(data: Value) -> impl Strategy<Value = Option<Opaque>> {
-    let of = move |wire: &str| {
-        let (wire, model) = (wire.to_owned(), MODEL.to_owned());
-        Some(Opaque { wire, model, data: data.clone() })
-    };
+    let of = move |wire: &str| Some(Opaque::new(wire, MODEL, data.clone()));
     prop_oneof![
         Just(None),
         Just(of("anthropic")),
         Just(of("openai_chat")),
         Just(of("ollama")),
         Just(of("gemini")),
+        Just(of("openai_responses")),
     ]
 }
 
@@ -138,48 +138,57 @@ fn marks(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
+/// Whether a codec writes a lone text as a string, and as a list of one only where it marks it.
+#[derive(Clone, Copy, PartialEq)]
+enum LoneText {
+    String,
+    List,
+}
+
 /// Without marks, and with a lone text as it is where no mark needs a list.
-fn unmarked(value: &mut Value) {
+fn unmarked(value: &mut Value, lone: LoneText) {
     match value {
         Value::Object(fields) => {
             fields.shift_remove("cache_control");
-            fields.values_mut().for_each(unmarked);
-            if let Some([only]) = fields.get("content").and_then(Value::as_array).map(Vec::as_slice)
+            fields.values_mut().for_each(|value| unmarked(value, lone));
+            if lone == LoneText::String
+                && let Some([only]) = fields.get("content").and_then(Value::as_array).map(Vec::as_slice)
                 && only["type"] == "text"
             {
                 let text = only["text"].clone();
                 fields.insert("content".to_owned(), text);
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(unmarked),
+        Value::Array(items) => items.iter_mut().for_each(|value| unmarked(value, lone)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-/// Before each reply that is sent at all, the conversation up to it is a request of its own.
-fn grows<C: WireCodec>(codec: &C, all: &[Message]) {
+/// Before each reply that is sent at all, the conversation up to it is a request of its own. `list` is the field of the
+/// body that holds it.
+fn grows<C: WireCodec>(codec: &C, list: &str, lone: LoneText, all: &[Message]) {
     let mut whole = body(codec, all);
     let mut found = Vec::new();
     marks(&whole, "", &mut found);
     assert!(found.len() <= 4, "the service takes four marks: {found:?}");
-    unmarked(&mut whole);
-    let whole_text = whole["messages"].to_string();
+    unmarked(&mut whole, lone);
+    let whole_text = whole[list].to_string();
     for (end, message) in all.iter().enumerate() {
         if !matches!(message, Message::Assistant(_)) {
             continue;
         }
         let (mut shorter, mut through) = (body(codec, &all[..end]), body(codec, &all[..=end]));
-        unmarked(&mut shorter);
-        unmarked(&mut through);
+        unmarked(&mut shorter, lone);
+        unmarked(&mut through, lone);
         // A reply of which nothing is sent leaves what the user says on both sides to grow together.
-        if through["messages"] == shorter["messages"] {
+        if through[list] == shorter[list] {
             continue;
         }
-        let text = shorter["messages"].to_string();
+        let text = shorter[list].to_string();
         // A message may grow where the next is of its role; so only what closes the lists is left away.
         let open = text.trim_end_matches([']', '}']);
         assert!(whole_text.starts_with(open), "up to {end}:\n{whole_text}\nbegins not with\n{text}");
-        for field in ["tools", "system"] {
+        for field in ["tools", "system", "instructions", "systemInstruction"] {
             assert_eq!(shorter[field], whole[field]);
         }
     }
@@ -191,10 +200,12 @@ proptest! {
         exchanges in proptest::collection::vec(exchange(), 1..5),
     ) {
         let all = messages(exchanges);
-        grows(&Anthropic, &all);
+        grows(&Anthropic, "messages", LoneText::List, &all);
         for quirks in [Quirks::OPENAI, Quirks::OPENROUTER, Quirks::MISTRAL, Quirks::DEEPSEEK] {
-            grows(&OpenAiChat::new(quirks), &all);
+            grows(&OpenAiChat::new(quirks), "messages", LoneText::String, &all);
         }
-        grows(&Ollama::default(), &all);
+        grows(&Ollama::default(), "messages", LoneText::String, &all);
+        grows(&OpenAiResponses, "input", LoneText::List, &all);
+        grows(&Gemini, "contents", LoneText::List, &all);
     }
 }

@@ -33,8 +33,8 @@ pub struct AgentEnv {
     pub limits: Limits,
     /// What tokens and money are capped at, as the last turn left it.
     pub caps: watch::Sender<Caps>,
-    /// Estimated tokens beyond which old turns are left out before a request; `None` = only when the
-    /// provider says that the conversation does not fit.
+    /// Estimated tokens beyond which old turns are left out before a request; `None` = the model's own
+    /// window, and where nobody knows it, only when the provider says that the conversation does not fit.
     pub context_tokens: Option<u32>,
     /// Retries after a failed request.
     pub http_retries: u32,
@@ -99,6 +99,11 @@ pub struct FallbackModel {
 impl FallbackModel {
     pub fn new(model: Arc<ActiveModel>) -> Self {
         Self { model, given_up: Mutex::default() }
+    }
+
+    /// The model as it is known now, with what is remembered of `before`.
+    pub fn renewed(model: Arc<ActiveModel>, before: Option<Self>) -> Self {
+        Self { model, given_up: before.map(|before| before.given_up).unwrap_or_default() }
     }
 
     /// The model, where it is another than `first`.

@@ -259,7 +259,8 @@ impl<'a> Driver<'a> {
                 | StreamEvent::PartStarted { .. }
                 | StreamEvent::PartDelta { .. }
                 | StreamEvent::PartEnded { .. }
-                | StreamEvent::Notice { .. },
+                | StreamEvent::Notice { .. }
+                | StreamEvent::Usage { .. },
             ) => {}
         }
         event
@@ -371,8 +372,8 @@ impl<'a> Driver<'a> {
         self.session.consume_decisions().await?;
         detached::run_ready(self.session, self.env, self.frontend, &self.cancel, &mut self.heard).await?;
         detached::say_outcomes(self.session, self.frontend).await?;
-        self.fit_window().await?;
         let model = self.model(who);
+        self.fit_window(&model).await?;
         let request = prompt::request(self.session, self.env, &model, choice);
         // A token of its own: the end of this turn must be heard as such, not as a reply that broke off.
         // Dropping the stream closes the connection.
@@ -418,10 +419,11 @@ impl<'a> Driver<'a> {
         Figures { session: self.session.history().spent(), day, next, model: request.model }
     }
 
-    /// Leaves old turns out until the conversation fits the window that was set, or nothing older is left.
-    async fn fit_window(&mut self) -> Result<(), StoreError> {
-        let Some(window) = self.env.context_tokens else { return Ok(()) };
-        while context::estimated_tokens(self.session.history()) > u64::from(window) {
+    /// Leaves old turns out until the conversation fits what was set, else the model's own window, or nothing older is
+    /// left.
+    async fn fit_window(&mut self, model: &ActiveModel) -> Result<(), StoreError> {
+        let Some(room) = self.room(model) else { return Ok(()) };
+        while context::estimated_tokens(self.session.history()) > room {
             let dropped = self.compact().await?;
             if dropped == 0 {
                 break;
@@ -429,6 +431,16 @@ impl<'a> Driver<'a> {
             self.show(Event::Compacted { dropped }).await;
         }
         Ok(())
+    }
+
+    /// The tokens that the conversation may have; `None` = nobody knows.
+    fn room(&self, model: &ActiveModel) -> Option<u64> {
+        if let Some(set) = self.env.context_tokens {
+            return Some(u64::from(set));
+        }
+        let window = model.profile.window?;
+        let (system, tools) = prompt::preamble(self.session, self.env);
+        context::room(window, model.max_output_tokens, &system, &tools)
     }
 
     async fn compact(&mut self) -> Result<usize, StoreError> {

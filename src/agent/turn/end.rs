@@ -4,7 +4,7 @@ use super::{Effect, Next, Phase, Stopping, Turn};
 use crate::agent::port::Event;
 use crate::approval::DeferredToolRequests;
 use crate::history::{Durability, Record, TurnEnd};
-use crate::message::{Message, NoteKind, StopKind, StopReason};
+use crate::message::{Message, NoteKind, StopKind, StopReason, Usage};
 
 const ABORT: &str =
     "The user interrupted the last turn. Work may be half-done; look before you go on with it.";
@@ -46,7 +46,8 @@ impl Turn {
         let Phase::Streaming(assembler) = phase else { return };
         self.stopping = how;
         out.push(Effect::CancelModel);
-        self.count_request(None, None, out);
+        let told = assembler.usage().filter(|usage| *usage != Usage::default());
+        self.count_request(told, None, out);
         if let Some(message) = assembler.finish(StopReason::new(StopKind::Interrupted)) {
             let said = Record::Said { message: Message::Assistant(message) };
             out.push(Effect::Commit(vec![said], Durability::Written));

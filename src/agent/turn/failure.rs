@@ -18,7 +18,8 @@ impl Turn {
     pub(super) fn on_failure(&mut self, error: &ProviderError, out: &mut Vec<Effect>) {
         let Phase::Streaming(assembler) = &self.phase else { return };
         let shown = assembler.has_output();
-        self.count_request(None, Some(error.class), out);
+        let usage = assembler.usage();
+        self.count_request(usage, Some(error.class), out);
         if shown {
             out.push(Effect::Show(Event::PartialReset));
         }

@@ -187,6 +187,8 @@ pub struct Turn {
     model: String,
     /// What a provider had to say beside its reply, as it was shown last.
     noticed: Option<String>,
+    /// Caps that the person let the request go over: it may be sent again, until its reply is there.
+    passed: BTreeSet<Cap>,
 }
 
 /// Who was asked last: what its requests are recorded and counted with.
@@ -334,6 +336,7 @@ impl Turn {
             asked: Asked::default(),
             model: String::new(),
             noticed: None,
+            passed: BTreeSet::new(),
         }
     }
 

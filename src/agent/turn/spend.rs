@@ -1,7 +1,5 @@
 //! Caps before a request: what is used is looked up, and at a cap the request becomes a question to the person.
 
-use std::collections::BTreeSet;
-
 use super::{Audience, Effect, Phase, Turn};
 use crate::agent::caps::{CapAnswer, CapQuestion, Figures};
 use crate::agent::port::Event;
@@ -12,8 +10,6 @@ use crate::history::{Cap, Limit, TurnEnd};
 pub(super) struct Capped {
     question: CapQuestion,
     figures: Figures,
-    /// Caps that the person let this request go over.
-    passed: BTreeSet<Cap>,
 }
 
 impl Turn {
@@ -28,13 +24,13 @@ impl Turn {
 
     pub(super) fn on_weighed(&mut self, figures: Figures, out: &mut Vec<Effect>) {
         if let Phase::Weighing = self.phase {
-            self.judge(figures, BTreeSet::new(), out);
+            self.judge(figures, out);
         }
     }
 
-    fn judge(&mut self, figures: Figures, passed: BTreeSet<Cap>, out: &mut Vec<Effect>) {
+    fn judge(&mut self, figures: Figures, out: &mut Vec<Effect>) {
         let before = self.setup.caps.clone();
-        let judged = self.setup.caps.judge(&self.budget.used, &figures, &passed);
+        let judged = self.setup.caps.judge(&self.budget.used, &figures, &self.passed);
         if self.setup.caps != before {
             out.push(Effect::KeepCaps(self.setup.caps.clone()));
         }
@@ -44,7 +40,7 @@ impl Turn {
         out.push(Effect::Show(Event::CapReached { question: question.clone() }));
         match self.setup.audience {
             Audience::Absent => self.end(TurnEnd::LimitReached { limit }, out),
-            Audience::Present => self.phase = Phase::Capped(Box::new(Capped { question, figures, passed })),
+            Audience::Present => self.phase = Phase::Capped(Box::new(Capped { question, figures })),
         }
     }
 
@@ -56,19 +52,19 @@ impl Turn {
         }
         let phase = std::mem::replace(&mut self.phase, Phase::Weighing);
         let Phase::Capped(capped) = phase else { return };
-        let Capped { question, figures, mut passed } = *capped;
+        let Capped { question, figures } = *capped;
         out.push(Effect::Show(Event::CapAnswered { question: question.clone(), answer }));
         match answer {
             CapAnswer::Stop => {
                 return self.end(TurnEnd::LimitReached { limit: Limit::Cap(cap) }, out);
             }
-            CapAnswer::GoOn => drop(passed.insert(cap)),
+            CapAnswer::GoOn => drop(self.passed.insert(cap)),
             CapAnswer::Raise => {
                 self.setup.caps.raise(&question);
                 out.push(Effect::KeepCaps(self.setup.caps.clone()));
             }
         }
-        self.judge(figures, passed, out);
+        self.judge(figures, out);
     }
 }
 

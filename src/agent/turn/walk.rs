@@ -20,7 +20,7 @@ use crate::history::{
 use crate::message::{
     CallId, Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolName, ToolReturn, Usage, Usd, UserPart,
 };
-use crate::provider::{ErrorClass, Fallback, ProviderError, StartKind, StreamEvent};
+use crate::provider::{ErrorClass, Fallback, Price, ProviderError, StartKind, StreamEvent};
 use crate::sandbox::Isolation;
 use crate::tool::{
     Access, CallPlan, Category, HookVerdict, Preview, Resource, Risk, SideEffect, ToolError, ToolSpec, Undo,
@@ -609,4 +609,40 @@ fn a_notice_is_shown_once() {
         }));
     }
     assert_eq!(shown, ["cut", "full"]);
+}
+
+/// What a provider told of an attempt that came to nothing is counted; an attempt that had begun and told nothing has
+/// cost something nobody knows.
+#[test]
+fn attempts_that_came_to_nothing_are_counted() {
+    let told = Usage { input: Some(900), output: Some(1), ..Usage::default() };
+    let started = StreamEvent::Started { model: "m".to_owned() };
+    let usage = |input| StreamEvent::Usage { usage: Usage { input: Some(input), ..told } };
+    let failed = || Input::Stream(Err(ProviderError::new(ErrorClass::Overloaded, "busy")));
+    for (events, last, expected, tokens, unpriced) in [
+        (vec![], failed(), None, 0, 0),
+        (vec![started.clone()], failed(), Some(Usage::default()), 0, 1),
+        (vec![started.clone(), usage(7), usage(900)], failed(), Some(told), 901, 0),
+        (vec![started.clone()], Input::Interrupt, None, 0, 1),
+        (vec![started, usage(900)], Input::Interrupt, Some(told), 901, 0),
+    ] {
+        let mut plain = setup(&mut Dice(1), Grants::default());
+        (plain.caps, plain.audience) = (Caps::default(), Audience::Present);
+        let prompt = vec![UserPart::Text { text: "go".to_owned() }];
+        let (mut turn, _) = Turn::start(plain, &History::default(), prompt);
+        let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
+        turn.asks(Asked { price: Some(price), ..Asked::default() });
+        let inputs = events.into_iter().map(|event| Input::Stream(Ok(event))).chain([last]);
+        let mut recorded = Vec::new();
+        for effect in inputs.flat_map(|input| turn.handle(input)).collect::<Vec<_>>() {
+            let Effect::Commit(records, _) = effect else { continue };
+            recorded.extend(records.into_iter().filter_map(|record| match record {
+                Record::RequestEnded { usage, .. } => Some(usage),
+                _ => None,
+            }));
+        }
+        assert_eq!(recorded, [expected]);
+        let used = turn.budget.used;
+        assert_eq!((used.requests, used.tokens, used.unpriced), (1, tokens, unpriced), "{expected:?}");
+    }
 }

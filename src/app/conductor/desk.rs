@@ -179,9 +179,9 @@ impl Desk {
                 self.preview(session);
                 Heard::Answered
             }
-            Ask::Login { service, base_url, key } => {
+            Ask::Login { service, base_url, key, unencrypted } => {
                 let key = key.map(|key| key.secret().clone());
-                self.try_service(Entered { service, base_url, key });
+                self.try_service(Entered { service, base_url, key, unencrypted });
                 Heard::Answered
             }
             Ask::SkipLogin => {

@@ -10,7 +10,7 @@ use crate::app::login::{Entered, may_offer, offers, skip, write_choice};
 use crate::app::{Models, Origin};
 use crate::command::{Say, code};
 use crate::config::user_file;
-use crate::frontend::link::{LoginWhy, ModelLine, Notice};
+use crate::frontend::link::{LoginTrouble, LoginWhy, ModelLine, Notice};
 
 impl Desk {
     /// Looks for a model server on this machine, beside everything else, where nothing else was chosen, and learns what
@@ -44,7 +44,7 @@ impl Desk {
         let file = user_file(&self.app.world.env);
         let task = tokio::spawn(async move {
             let service = entered.service.clone();
-            let outcome = models.set_up(entered, file.as_deref()).await.map_err(|error| error.to_string());
+            let outcome = models.set_up(entered, file.as_deref()).await.map_err(LoginTrouble::from);
             let line = |model: String| ModelLine {
                 name: format!("{service}/{model}"),
                 note: String::new(),

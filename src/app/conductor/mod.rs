@@ -50,7 +50,8 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     let Interactive { world, loaded, models, opening, asks, face: updates } = run;
     let lines = async {
         let mut warnings = advice(&loaded);
-        warnings.extend(models.fallback().err().map(|problem| format!("{problem}.")));
+        warnings
+            .extend(models.fallback_trouble().map(|trouble| format!("{}.", trouble.trim_end_matches('.'))));
         let app = Arc::new(App::open(world, loaded, models).await?);
         let mut desk = Desk::new(app, updates.clone(), asks);
         live(&mut desk, opening, warnings).await

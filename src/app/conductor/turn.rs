@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::desk::{Desk, Heard, Known};
 use super::{AppError, Conductor, Going, Queue, Work};
-use crate::agent::driver::{self, TurnResult};
+use crate::agent::driver::{self, FallbackModel, TurnResult};
 use crate::agent::port::{Frontend, Op};
 use crate::app::headless::CLOSING;
 use crate::command::Say;
@@ -28,6 +28,10 @@ impl Conductor<'_> {
             self.desk.header_with(self.session.history(), prompt).await;
         }
         self.desk.tell_busy().await;
+        // What was set up or learned since the last turn counts.
+        let before = self.env.fallback.take();
+        let fallback = self.desk.app.models.fallback();
+        self.env.fallback = fallback.map(|model| FallbackModel::renewed(model, before));
         let (words, ops) = mpsc::channel(OPS);
         let frontend = self.desk.tap(ChannelFrontend::new(self.desk.updates.clone(), ops));
         let cancel = CancellationToken::new();

@@ -3,12 +3,13 @@
 //! It runs once, when its key is first needed, without a terminal and with an end. What it prints is the key and goes
 //! nowhere else; what it says on standard error is told where it fails.
 
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use tokio::sync::OnceCell;
 
 use crate::config::Secret;
@@ -16,6 +17,9 @@ use crate::stdx::text::{one_line_summary, sanitize};
 
 /// How long it may take; a person may have to unlock something.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long the rest of what it printed may take once it has ended.
+const REST: Duration = Duration::from_millis(200);
 
 /// Bytes of a key, and of what is told.
 const LONGEST: u64 = 16 * 1024;
@@ -57,7 +61,7 @@ impl KeyCommand {
     }
 
     /// Runs it, unless it gave its key before. A failure is tried anew the next time. Cancel-safe: dropped, the command
-    /// is ended.
+    /// is ended with all that it started.
     pub(super) async fn key(&self) -> Result<Secret, KeyCommandError> {
         self.key.get_or_try_init(|| run(&self.script, self.patience)).await.cloned()
     }
@@ -68,13 +72,15 @@ async fn run(script: &str, patience: Duration) -> Result<Secret, KeyCommandError
     command.arg("-c").arg(script).process_group(0).kill_on_drop(true);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| KeyCommandError::Start { reason: error.to_string() })?;
-    let group = child.id();
+    let group = Group::of(&child);
+    let (mut printed, mut told) = (Vec::new(), Vec::new());
     let (out, err) = (child.stdout.take(), child.stderr.take());
-    let ended = tokio::time::timeout(patience, async { tokio::join!(child.wait(), read(out), read(err)) });
-    let Ok((status, printed, told)) = ended.await else {
-        end(group);
-        return Err(KeyCommandError::TimedOut { patience });
+    let ended = {
+        let both = async { tokio::join!(read(out, &mut printed), read(err, &mut told)) };
+        tokio::time::timeout(patience, ended(&mut child, both)).await
     };
+    let Ok(status) = ended else { return Err(KeyCommandError::TimedOut { patience }) };
+    group.ended();
     let status = status.map_err(|error| KeyCommandError::Start { reason: error.to_string() })?;
     if !status.success() {
         let told = one_line_summary(&sanitize(&String::from_utf8_lossy(&told)), TOLD);
@@ -88,23 +94,47 @@ async fn run(script: &str, patience: Duration) -> Result<Secret, KeyCommandError
     Ok(Secret::new(key.to_owned()))
 }
 
-async fn read(pipe: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
-    let mut bytes = Vec::new();
+/// Waits for the command, and for what it printed; not for what it left running with the same pipes.
+async fn ended(child: &mut Child, pipes: impl Future) -> std::io::Result<ExitStatus> {
+    tokio::pin!(pipes);
+    let status = tokio::select! {
+        status = child.wait() => status,
+        _ = &mut pipes => return child.wait().await,
+    };
+    // All that it printed is in the pipes: they are at their end already, unless somebody else holds them open.
+    let _ = tokio::time::timeout(REST, pipes).await;
+    status
+}
+
+async fn read(pipe: Option<impl AsyncRead + Unpin>, bytes: &mut Vec<u8>) {
     if let Some(mut pipe) = pipe {
         // What can't be read is as good as not printed.
-        let _ = (&mut pipe).take(LONGEST).read_to_end(&mut bytes).await;
+        let _ = (&mut pipe).take(LONGEST).read_to_end(bytes).await;
         // The rest is taken and dropped, so that the command does not wait for a reader.
         let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
     }
-    bytes
 }
 
-/// Ends the command with all that it started.
-fn end(group: Option<u32>) {
-    let group = group.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
-    if let Some(group) = group {
-        // It may have ended this moment.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+/// A command with all that it started: dropped, it is ended.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        Self(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
+    }
+
+    /// It ended by itself; a helper that it left running is the person's own.
+    fn ended(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            // It may have ended this moment.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
     }
 }
 
@@ -136,6 +166,35 @@ mod tests {
         }
         let late = run("sleep 600", Duration::from_millis(50)).await.err();
         assert_eq!(late, Some(KeyCommandError::TimedOut { patience: Duration::from_millis(50) }));
+    }
+
+    #[tokio::test]
+    async fn what_it_leaves_behind_is_not_waited_for() {
+        for script in ["sleep 5 & echo sk-1", "setsid sleep 5 & echo sk-1"] {
+            let got = tokio::time::timeout(Duration::from_secs(4), run(script, PATIENCE)).await;
+            assert_eq!(got.expect("in time").unwrap().expose(), "sk-1", "{script}");
+        }
+    }
+
+    /// Whoever holds the pipe open lives: its end is that of all that the command started.
+    #[tokio::test]
+    async fn dropped_it_ends_with_all_that_it_started() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let script = format!("exec 3>{}; echo begun >&3; sleep 20 & sleep 20", pipe.display());
+        let (begun, heard) = tokio::sync::oneshot::channel();
+        let ended = tokio::task::spawn_blocking(move || {
+            use std::io::{BufRead as _, BufReader};
+            let mut lines = BufReader::new(std::fs::File::open(pipe).unwrap()).lines();
+            begun.send(lines.next().unwrap().unwrap()).unwrap();
+            assert!(lines.next().is_none());
+        });
+        tokio::select! {
+            _ = run(&script, PATIENCE) => panic!("it was to be dropped"),
+            word = heard => assert_eq!(word.unwrap(), "begun"),
+        }
+        tokio::time::timeout(Duration::from_secs(10), ended).await.expect("all ended").unwrap();
     }
 
     #[tokio::test]

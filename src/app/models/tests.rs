@@ -6,7 +6,9 @@ use super::*;
 use crate::app::KeyFile;
 use crate::app::services::Target;
 use crate::config::{Key, WireName};
+use crate::frontend::link::Consent;
 use crate::provider::catalog::PRESETS;
+use crate::provider::replay::server::{Page, Plan, ReplayServer};
 use crate::stdx::clock::SystemClock;
 
 fn models(change: impl FnOnce(&mut Settings)) -> Result<Models, ModelError> {
@@ -362,4 +364,88 @@ fn switching_is_at_once_and_takes_no_key_along() {
     let lines: Vec<String> = models.lines().into_iter().map(|line| line.name).collect();
     assert_eq!(lines, ["anthropic/claude-sonnet-5", "offline/tour"]);
     assert!(!models.may_discover(), "the person has chosen");
+}
+
+/// What was entered for a service at this address.
+fn entered(service: &str, base_url: Option<String>, unencrypted: Consent) -> Entered {
+    let key = Some(crate::config::Secret::new("sk-hunter2".to_owned()));
+    Entered { service: service.to_owned(), base_url, key, unencrypted }
+}
+
+fn page(path: &str, body: &str) -> Page {
+    Page { path: path.to_owned(), status: 200, body: body.to_owned() }
+}
+
+#[tokio::test]
+async fn a_key_is_not_sent_in_the_open_unasked() {
+    let dir = tempfile::tempdir().unwrap();
+    // All that goes to other machines comes here.
+    let proxy = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let models = models(|s| {
+        s.data_dir = dir.path().to_path_buf();
+        s.proxy = Some(crate::config::Secret::new(format!("http://{}", proxy.local_addr().unwrap())));
+    })
+    .unwrap();
+    let url = text("http://models.test/v1?key=hunter2");
+    let tried = models.set_up(entered("vllm", url.clone(), Consent::NotAsked), None).await;
+    let Err(TryError::Unencrypted(words)) = tried else { panic!("{tried:?}") };
+    assert!(words.contains("unencrypted") && !words.contains("hunter2"), "{words}");
+    tokio::select! {
+        tried = models.set_up(entered("vllm", url, Consent::Given), None) => panic!("{tried:?}"),
+        connected = proxy.accept() => drop(connected.unwrap()),
+    }
+}
+
+#[tokio::test]
+async fn a_found_server_gets_the_key_that_is_set_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = r#"{"data": [{"id": "qwen", "type": "llm"}]}"#;
+    let pages = vec![page("/own/api/v0/models", list)];
+    let server = ReplayServer::start(Plan { pages, ..Plan::default() }).await.unwrap();
+    let address = format!("{}/own/v1", server.url());
+    let models = models(|s| {
+        s.data_dir = dir.path().to_path_buf();
+        s.own("lmstudio").base_url = Some(address.clone());
+    })
+    .unwrap();
+    let places = services::places(&models.wiring().settings);
+    models.discover_at(places).await;
+    let of = |models: &Models| match models.named("lmstudio").unwrap() {
+        Service::Http(target) => (target.base_url.clone(), target.key.is_some(), target.whence),
+        Service::Offline => panic!("it is no server"),
+    };
+    assert_eq!(of(&models), (address.clone(), false, services::Whence::Here));
+    let offered = models.set_up(entered("lmstudio", None, Consent::NotAsked), None).await;
+    assert_eq!(offered.unwrap(), ["qwen"]);
+    assert_eq!(of(&models), (address, true, services::Whence::Set));
+}
+
+#[tokio::test]
+async fn what_is_learned_of_a_model_counts_where_it_stands_behind() {
+    let list = r#"{"data": [{"id": "qwen", "max_model_len": 32768}]}"#;
+    let pages = vec![page("/v1/models", list)];
+    let server = ReplayServer::start(Plan { pages, ..Plan::default() }).await.unwrap();
+    let models = models(|s| {
+        s.model = text("vllm/qwen");
+        s.fallback_model = text("vllm/qwen");
+        s.own("vllm").base_url = Some(server.chat_url());
+    })
+    .unwrap();
+    assert_eq!(models.fallback().unwrap().profile.window, None);
+    models.learn().await;
+    assert_eq!(models.fallback().unwrap().profile.window, Some(32_768));
+}
+
+#[test]
+fn a_fallback_in_the_open_is_warned_about() {
+    let trouble = |url: &str| {
+        let made = models(|s| {
+            s.fallback_model = text("vllm/m");
+            s.own("vllm").base_url = text(url);
+            s.own("vllm").api_key = key("sk-hunter2");
+        });
+        made.unwrap().fallback_trouble()
+    };
+    assert!(trouble("http://models.test/v1").unwrap().contains("unencrypted"));
+    assert_eq!(trouble("https://models.test/v1"), None);
 }

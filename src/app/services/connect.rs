@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Service, Target, Wiring};
 use crate::app::keys::{KeyCommandError, Keys};
 use crate::app::models::ModelError;
-use crate::config::{Key, Settings};
+use crate::config::Settings;
 use crate::provider::anthropic::Anthropic;
 use crate::provider::catalog::Codec;
 use crate::provider::gemini::Gemini;
@@ -71,8 +71,8 @@ impl Target {
         Ok(self.endpoint_with(settings, key, headers))
     }
 
-    /// The same with another key, which is tried and not kept.
-    pub fn endpoint_with(
+    /// The endpoint with these secrets.
+    fn endpoint_with(
         &self,
         settings: &Settings,
         key: Option<ApiKey>,
@@ -90,12 +90,6 @@ impl Target {
             },
             timeouts: Timeouts { connect: settings.connect_timeout, idle: settings.idle_timeout },
         }
-    }
-
-    /// Whether a command has to be run before anything can be sent.
-    pub fn runs_a_command(&self) -> bool {
-        let mut secrets = self.key.iter().chain(self.headers.iter().map(|(_, value)| value));
-        secrets.any(|key| matches!(key, Key::Command(_)))
     }
 }
 

@@ -99,8 +99,7 @@ impl MessagesProtocol {
 
     fn stop_block(&mut self, at: u64, out: &mut Vec<StreamEvent>) {
         let Some(block) = self.blocks.remove(&at) else { return };
-        let (wire, model) = (WIRE.to_owned(), self.requested.clone());
-        block.end(out, |data| Opaque { wire, model, data });
+        block.end(out, |data| Opaque::new(WIRE, self.requested.as_str(), data));
     }
 
     fn message_delta(&mut self, event: &Value) {
@@ -142,7 +141,7 @@ impl MessagesProtocol {
             self.parts += 1;
             out.push(StreamEvent::PartStarted { index, kind: StartKind::Native });
             let data = json!({ "container": id });
-            let opaque = Some(Opaque { wire: WIRE.to_owned(), model: self.requested.clone(), data });
+            let opaque = Some(Opaque::new(WIRE, self.requested.as_str(), data));
             out.push(StreamEvent::PartEnded { index, opaque });
         }
         self.finished = true;

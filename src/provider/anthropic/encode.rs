@@ -105,7 +105,7 @@ fn mark_messages(messages: &mut [Value]) {
 }
 
 fn messages(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
-    let mut list = List { messages: Vec::new(), ids: WireIds::default(), model: &request.model };
+    let mut list = List { messages: Vec::new(), ids: WireIds::default(), request };
     for message in request.conversation() {
         match message {
             Message::User { parts } => list.add("user", parts.iter().filter_map(user_block).collect()),
@@ -122,7 +122,7 @@ fn messages(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
 struct List<'a> {
     messages: Vec<Value>,
     ids: WireIds,
-    model: &'a str,
+    request: &'a ModelRequest,
 }
 
 impl List<'_> {
@@ -147,7 +147,7 @@ impl List<'_> {
     }
 
     fn block(&mut self, part: &AssistantPart) -> Option<Value> {
-        let own = wire_text::own(part.opaque.as_ref(), WIRE, self.model);
+        let own = wire_text::own(part.opaque.as_ref(), WIRE, self.request);
         match &part.kind {
             PartKind::Text { text } if text.trim().is_empty() => None,
             PartKind::Text { text } => {
@@ -244,9 +244,11 @@ fn begins_unsigned(messages: &[Value]) -> bool {
 /// The container that this model's last reply named, if it named one.
 fn container(request: &ModelRequest) -> Option<Value> {
     request.conversation().rev().find_map(|message| match message {
-        Message::Assistant(reply) => reply.parts.iter().rev().find_map(|part| {
-            wire_text::own(part.opaque.as_ref(), WIRE, &request.model)?.get("container").cloned()
-        }),
+        Message::Assistant(reply) => {
+            reply.parts.iter().rev().find_map(|part| {
+                wire_text::own(part.opaque.as_ref(), WIRE, request)?.get("container").cloned()
+            })
+        }
         Message::User { .. } | Message::ToolReturns { .. } => None,
     })
 }

@@ -149,13 +149,25 @@ fn tokens(item: &Value, places: &[&str]) -> Option<u32> {
 }
 
 /// Kinds of models that nobody talks with.
-const OTHER_KINDS: &[&str] =
-    &["embedding", "embeddings", "image", "audio", "video", "rerank", "moderation", "transcribe"];
+const OTHER_KINDS: &[&str] = &[
+    "embedding",
+    "embeddings",
+    "image",
+    "audio",
+    "video",
+    "rerank",
+    "moderation",
+    "transcribe",
+    "tts",
+    "speech",
+];
 
 fn open_ai(item: &Value) -> Option<Listed> {
     let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
     let chats = item.pointer("/capabilities/completion_chat").and_then(Value::as_bool);
-    if OTHER_KINDS.contains(&kind) || chats == Some(false) {
+    let outputs = item.pointer("/architecture/output_modalities").and_then(Value::as_array);
+    let speaks = outputs.is_none_or(|outputs| outputs.iter().any(|output| output == "text"));
+    if OTHER_KINDS.contains(&kind) || chats == Some(false) || !speaks {
         return None;
     }
     let windows =
@@ -201,7 +213,12 @@ fn gemini(item: &Value) -> Option<Listed> {
     Some(Listed { name: name.strip_prefix("models/").unwrap_or(&name).to_owned(), told })
 }
 
+/// Its embedding models are of the family of BERT.
 fn ollama(item: &Value) -> Option<Listed> {
+    let family = item.pointer("/details/family").and_then(Value::as_str).unwrap_or_default();
+    if family.ends_with("bert") {
+        return None;
+    }
     Some(Listed { name: text(item, "name")?, told: Profile::default() })
 }
 

@@ -39,7 +39,7 @@ pub(super) enum Form {
 pub struct Probe {
     /// One that can be found.
     pub preset: &'static Preset,
-    /// `http://127.0.0.1:11434`: without a path, and without a slash at its end.
+    /// `http://127.0.0.1:11434`: what stands before the path of the list, without a slash at its end.
     pub url: String,
 }
 
@@ -48,6 +48,16 @@ impl Probe {
     pub fn usual() -> Vec<Self> {
         let known = PRESETS.iter().filter_map(|preset| Some((preset, preset.local?.port)));
         known.map(|(preset, port)| Self { preset, url: format!("http://127.0.0.1:{port}") }).collect()
+    }
+}
+
+impl Probe {
+    /// A server at an address of one's own, as settings name it: with or without the version at its end.
+    pub fn at(preset: &'static Preset, address: &str) -> Self {
+        let address = address.trim();
+        let place = address.split_once('?').map_or(address, |(place, _)| place).trim_end_matches('/');
+        let url = place.strip_suffix("/v1").unwrap_or(place).trim_end_matches('/').to_owned();
+        Self { preset, url }
     }
 }
 
@@ -144,6 +154,18 @@ mod tests {
                 let expected = (at == own).then(|| names.iter().map(ToString::to_string).collect());
                 assert_eq!(found, expected, "{form:?}: {answer}");
             }
+        }
+    }
+
+    #[test]
+    fn an_address_of_ones_own_keeps_its_path() {
+        for (address, url) in [
+            ("http://127.0.0.1:11434", "http://127.0.0.1:11434"),
+            ("http://127.0.0.1:1234/v1/", "http://127.0.0.1:1234"),
+            ("http://box.test/ollama", "http://box.test/ollama"),
+            ("http://box.test/models/v1?key=k", "http://box.test/models"),
+        ] {
+            assert_eq!(Probe::at(&OLLAMA, address).url, url);
         }
     }
 

@@ -127,7 +127,13 @@ impl Preset {
     /// An address of one's own as requests want it: with its path where it has none, without a slash at its end.
     #[must_use]
     pub fn at(&self, address: &str, codec: Codec) -> String {
-        let address = address.trim().trim_end_matches('/');
+        let address = address.trim();
+        let (place, query) = address.find('?').map_or((address, ""), |at| address.split_at(at));
+        format!("{}{query}", self.place_at(place.trim_end_matches('/'), codec))
+    }
+
+    /// The same of what stands before the query.
+    fn place_at(&self, address: &str, codec: Codec) -> String {
         let has_path = address.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
         match codec {
             // Their codecs name the version themselves.
@@ -321,6 +327,31 @@ mod tests {
             if let Some(server) = one.local {
                 assert!(one.base_url.is_some_and(|url| url.contains(&format!(":{}", server.port))));
             }
+        }
+    }
+
+    #[test]
+    fn an_address_gets_its_path() {
+        let chat = Codec::OpenAiChat(Quirks::COMPATIBLE);
+        let cases = [
+            (&AZURE_OPENAI, chat, "https://n.azure.test", "https://n.azure.test/openai/v1"),
+            (&AZURE_OPENAI, chat, " https://n.azure.test/ ", "https://n.azure.test/openai/v1"),
+            (
+                &AZURE_OPENAI,
+                chat,
+                "https://n.azure.test?api-version=x",
+                "https://n.azure.test/openai/v1?api-version=x",
+            ),
+            (&AZURE_OPENAI, chat, "https://n.azure.test/?a=b/c", "https://n.azure.test/openai/v1?a=b/c"),
+            (&AZURE_OPENAI, chat, "https://n.azure.test/own/?a=b", "https://n.azure.test/own?a=b"),
+            (&LLAMACPP, chat, "http://h:1?k=v", "http://h:1/v1?k=v"),
+            (&OLLAMA, Codec::Ollama, "http://h:1/v1/?k=v", "http://h:1?k=v"),
+            (&OLLAMA, Codec::Ollama, "http://h:1/v1", "http://h:1"),
+            (&GEMINI, Codec::Gemini, "https://g.test/v1beta?k=v", "https://g.test?k=v"),
+            (&ANTHROPIC, Codec::Anthropic, "https://a.test/", "https://a.test"),
+        ];
+        for (preset, codec, address, expected) in cases {
+            assert_eq!(preset.at(address, codec), expected);
         }
     }
 

@@ -12,7 +12,9 @@ use super::call::Growing;
 use super::ending::{self, Ending};
 use super::pieces::Pieces;
 use crate::message::{Opaque, Usage};
-use crate::provider::decoder::{Held, JsonBody, Protocol, is_error, malformed, truncated};
+use crate::provider::decoder::{
+    Held, JsonBody, Protocol, is_error, malformed, refuse_other_wires, truncated,
+};
 use crate::provider::{ProviderError, Seen, StartKind, StreamEvent, classify};
 
 /// The field of a part that only its model understands.
@@ -245,7 +247,7 @@ impl GenerateProtocol {
     }
 
     fn opaque(&self, data: Value) -> Opaque {
-        Opaque { wire: WIRE.to_owned(), model: self.requested.clone(), data }
+        Opaque::new(WIRE, self.requested.as_str(), data)
     }
 
     /// The reply is whole: closes what is open and says how it ended.
@@ -276,7 +278,7 @@ impl Protocol for GenerateProtocol {
             return Err(classify::classify_value(data));
         }
         if first_candidate(data).is_none() {
-            refuse_other_wires(data)?;
+            refuse_other_wires(data, "Gemini")?;
         }
         self.chunk(data, out)
     }
@@ -320,19 +322,4 @@ fn first_candidate(chunk: &Value) -> Option<&Value> {
     candidates
         .iter()
         .find(|candidate| candidate.get("index").and_then(Value::as_u64).is_none_or(|index| index == 0))
-}
-
-/// Tells a server that speaks another wire apart from one that speaks nonsense.
-fn refuse_other_wires(value: &Value) -> Result<(), ProviderError> {
-    let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
-    let other = if kind.starts_with("response.") {
-        "OpenAI Responses"
-    } else if kind == "message_start" || kind == "message" {
-        "Anthropic Messages"
-    } else if value.get("choices").is_some() {
-        "Chat Completions"
-    } else {
-        return Ok(());
-    };
-    Err(malformed(format!("the server speaks {other}, not Gemini; check the base URL")))
 }

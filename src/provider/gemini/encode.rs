@@ -83,7 +83,7 @@ fn contents(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
     let mut list = List {
         contents: Vec::new(),
         calls: HashMap::new(),
-        model: &request.model,
+        request,
         unsigned: if demands_signatures(&request.model) { Unsigned::Marked } else { Unsigned::Bare },
     };
     for message in request.conversation() {
@@ -102,7 +102,7 @@ fn contents(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
 struct List<'a> {
     contents: Vec<Value>,
     calls: HashMap<&'a CallId, Sent<'a>>,
-    model: &'a str,
+    request: &'a ModelRequest,
     unsigned: Unsigned,
 }
 
@@ -147,7 +147,7 @@ impl<'a> List<'a> {
     }
 
     fn part(&mut self, part: &'a AssistantPart, parts: &mut Vec<Value>) {
-        let own = wire_text::own(part.opaque.as_ref(), WIRE, self.model);
+        let own = wire_text::own(part.opaque.as_ref(), WIRE, self.request);
         match &part.kind {
             // Signed words go back exactly as they came, and where they came.
             PartKind::Text { text } => {

@@ -45,7 +45,7 @@ fn call(id: &str) -> AssistantPart {
 }
 
 fn with(mut part: AssistantPart, wire: &str, model: &str, data: Value) -> AssistantPart {
-    part.opaque = Some(Opaque { wire: wire.into(), model: model.into(), data });
+    part.opaque = Some(Opaque::new(wire, model, data));
     part
 }
 
@@ -468,6 +468,7 @@ fn a_text_goes_back_in_its_pieces() {
             StreamEvent::Started { .. }
             | StreamEvent::PartDelta { .. }
             | StreamEvent::Notice { .. }
+            | StreamEvent::Usage { .. }
             | StreamEvent::Finished { .. } => {}
         }
     }

@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use tracing::Span;
 
 use super::trouble::{self, Place};
+use crate::message::Usage;
 use crate::provider::{ErrorClass, ProviderError, RetryHeaders, Seen, StreamDecoder, StreamEvent, WireCodec};
 use crate::stdx::clock::Clock;
 
@@ -30,9 +31,13 @@ const LEFTOVERS_WAIT: Duration = Duration::from_secs(2);
 pub(super) struct Exchange<W: WireCodec> {
     pub codec: Arc<W>,
     pub decoder: W::Decoder,
+    /// The name that opaque data is bound to.
+    pub provider: String,
     pub phase: Phase,
     /// Decoded and not yet said.
     pub ready: VecDeque<StreamEvent>,
+    /// The usage that was said last.
+    pub told: Usage,
     pub idle: Duration,
     pub place: Arc<Place>,
     pub clock: Arc<dyn Clock>,
@@ -157,18 +162,30 @@ impl<W: WireCodec> Exchange<W> {
 
     fn decoded(
         &mut self,
-        events: Vec<StreamEvent>,
+        mut events: Vec<StreamEvent>,
         decoded: Result<(), ProviderError>,
         next: Phase,
     ) -> Phase {
         let over = ends(&events);
+        bind(&mut events, &self.provider);
         self.ready.extend(events);
         if over {
             self.record();
+        } else {
+            self.tell_usage();
         }
         match decoded {
             Ok(()) => next,
             Err(error) => Phase::Failed(error),
+        }
+    }
+
+    /// Says what the reply told of its usage, whenever that is another than before.
+    fn tell_usage(&mut self) {
+        let usage = self.decoder.seen().usage;
+        if usage != self.told {
+            self.told = usage;
+            self.ready.push_back(StreamEvent::Usage { usage });
         }
     }
 
@@ -224,6 +241,15 @@ impl<W: WireCodec> Exchange<W> {
 
 fn ends(events: &[StreamEvent]) -> bool {
     matches!(events.last(), Some(StreamEvent::Finished { .. }))
+}
+
+/// Makes opaque data this provider's: no other gets it back, though it has a model of the same name.
+fn bind(events: &mut [StreamEvent], provider: &str) {
+    for event in events {
+        if let StreamEvent::PartEnded { opaque: Some(opaque), .. } = event {
+            provider.clone_into(&mut opaque.provider);
+        }
+    }
 }
 
 /// Reads what comes after the end, so that the connection returns to the pool. Goes on by itself where nobody waits.

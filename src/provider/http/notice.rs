@@ -24,7 +24,8 @@ pub fn noticing<W: WireCodec>(
                 | StreamEvent::PartStarted { .. }
                 | StreamEvent::PartDelta { .. }
                 | StreamEvent::PartEnded { .. }
-                | StreamEvent::Notice { .. },
+                | StreamEvent::Notice { .. }
+                | StreamEvent::Usage { .. },
             )
             | Err(_) => None,
         };

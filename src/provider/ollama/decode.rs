@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{WIRE, refused};
 use crate::message::{Opaque, StopKind, StopReason, Usage};
-use crate::provider::decoder::{JsonBody, Protocol, is_error, malformed, truncated};
+use crate::provider::decoder::{JsonBody, Protocol, is_error, refuse_other_wires, truncated};
 use crate::provider::{ProviderError, Seen, StartKind, StreamEvent, classify};
 
 /// The field that thinking comes in, and goes back in.
@@ -110,7 +110,7 @@ impl OllamaProtocol {
     }
 
     fn bind(&self, data: Value) -> Opaque {
-        Opaque { wire: WIRE.to_owned(), model: self.requested.clone(), data }
+        Opaque::new(WIRE, self.requested.as_str(), data)
     }
 
     /// A call, which is whole as it comes.
@@ -164,7 +164,7 @@ impl Protocol for OllamaProtocol {
         let message = data.get("message");
         let done = data.get("done") == Some(&Value::Bool(true));
         if message.is_none() && !done {
-            return refuse_other_wires(data);
+            return refuse_other_wires(data, "Ollama's own protocol");
         }
         self.start(data.get("model").and_then(Value::as_str), out);
         if let Some(message) = message {
@@ -215,19 +215,4 @@ fn unknown_fields(call: &Value, function: &Value) -> Option<Value> {
     let of_function = unknown(function, &["index", "name", "arguments"]);
     let any = !of_call.is_empty() || !of_function.is_empty();
     any.then(|| json!({ "call": of_call, "function": of_function }))
-}
-
-/// A server that speaks another protocol at this address is told apart from one that speaks nonsense.
-fn refuse_other_wires(value: &Value) -> Result<(), ProviderError> {
-    let kind = text(value, "type");
-    let other = if value.get("choices").is_some() {
-        "Chat Completions"
-    } else if kind.starts_with("response.") {
-        "OpenAI Responses"
-    } else if kind == "message_start" || kind == "message" {
-        "Anthropic Messages"
-    } else {
-        return Ok(());
-    };
-    Err(malformed(format!("the server speaks {other}, not Ollama's own protocol; check the base URL")))
 }

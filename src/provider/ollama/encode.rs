@@ -133,15 +133,7 @@ impl<'a> List<'a> {
         match part {
             UserPart::Text { text } => self.texts.push(clean(text).into_owned()),
             UserPart::Note { kind, text } => self.texts.push(wire_text::note(kind, text)),
-            UserPart::Image { data, .. } => self.image(data),
-        }
-    }
-
-    fn image(&mut self, data: &'a str) {
-        if self.request.profile.images == Some(false) {
-            self.texts.push(wire_text::UNSEEN_IMAGE.to_owned());
-        } else {
-            self.images.push(data);
+            UserPart::Image { data, .. } => self.images.push(data),
         }
     }
 
@@ -161,7 +153,7 @@ impl<'a> List<'a> {
         let mut calls = Vec::new();
         for part in &reply.parts {
             if let PartKind::ToolCall(call) = &part.kind {
-                let extra = wire_text::own(part.opaque.as_ref(), WIRE, &self.request.model);
+                let extra = wire_text::own(part.opaque.as_ref(), WIRE, self.request);
                 calls.push(call_item(call, &self.ids.assign(call), extra));
                 self.names.insert(&call.id, call.name.as_str());
             }
@@ -191,7 +183,7 @@ impl<'a> List<'a> {
     fn own_thinking(&self, reply: &AssistantMessage) -> Option<String> {
         let mut thinking: Option<String> = None;
         for part in &reply.parts {
-            let own = wire_text::own(part.opaque.as_ref(), WIRE, &self.request.model);
+            let own = wire_text::own(part.opaque.as_ref(), WIRE, self.request);
             if let (PartKind::Thinking { text }, Some(_)) = (&part.kind, own) {
                 thinking.get_or_insert_default().push_str(&clean(text));
             }
@@ -214,7 +206,7 @@ impl<'a> List<'a> {
             for part in &returned.content {
                 if let ReturnPart::Image { data, .. } = part {
                     self.texts.push(format!("[note from co: image returned by tool call {id}]"));
-                    self.image(data);
+                    self.images.push(data);
                 }
             }
         }

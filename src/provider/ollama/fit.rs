@@ -3,7 +3,7 @@
 //! It drops what does not fit into its context, oldest first, and says nothing; only the number of tokens it read
 //! tells. Cautious: what is said here must be true, so a conversation is counted as the fewest tokens it can be.
 
-use crate::message::{Message, PartKind, ReturnPart, Usage, UserPart};
+use crate::message::{Message, Piece, Usage};
 use crate::provider::ModelRequest;
 
 /// Bytes of text that a token holds at most, on average over a whole conversation: prose holds about 4. Runs of one
@@ -37,32 +37,10 @@ fn least_tokens(request: &ModelRequest) -> u64 {
 }
 
 fn text_bytes(message: &Message) -> usize {
-    match message {
-        Message::User { parts } => parts.iter().map(user_bytes).sum(),
-        Message::Assistant(reply) => reply
-            .parts
-            .iter()
-            .map(|part| match &part.kind {
-                PartKind::Text { text } => distinct(text),
-                PartKind::Thinking { .. } | PartKind::ToolCall(_) | PartKind::Native => 0,
-            })
-            .sum(),
-        Message::ToolReturns { returns } => returns
-            .iter()
-            .flat_map(|returned| &returned.content)
-            .map(|part| match part {
-                ReturnPart::Text { text } => distinct(text),
-                ReturnPart::Image { .. } => 0,
-            })
-            .sum(),
-    }
-}
-
-fn user_bytes(part: &UserPart) -> usize {
-    match part {
-        UserPart::Text { text } | UserPart::Note { text, .. } => distinct(text),
-        UserPart::Image { .. } => 0,
-    }
+    message.weight(|piece| match piece {
+        Piece::Said(text) => distinct(text),
+        Piece::Thought(_) | Piece::Call(_) | Piece::Image => 0,
+    })
 }
 
 /// The bytes of a text that are not the same as the byte before.

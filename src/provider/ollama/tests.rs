@@ -26,7 +26,7 @@ fn text(text: &str) -> AssistantPart {
 }
 
 fn with(mut part: AssistantPart, wire: &str, model: &str, data: Value) -> AssistantPart {
-    part.opaque = Some(Opaque { wire: wire.into(), model: model.into(), data });
+    part.opaque = Some(Opaque::new(wire, model, data));
     part
 }
 
@@ -257,17 +257,6 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
         (asked.model, asked.thinking, asked.profile.thinking) = (model.into(), level, style);
         assert_eq!(sent(&asked)["think"], expected, "{model} {style:?} {level:?}");
     }
-}
-
-#[test]
-fn a_model_that_sees_nothing_is_told_so() {
-    let image = UserPart::Image { media_type: "image/png".into(), data: "QUJD".into() };
-    let mut asked = request(vec![Message::User { parts: vec![image] }]);
-    asked.profile.images = Some(false);
-    assert_eq!(
-        sent(&asked)["messages"],
-        json!([user("[note from co: an image stood here, which this model cannot see]")])
-    );
 }
 
 /// What the server cut in silence is said, and nothing is said where nothing was cut.

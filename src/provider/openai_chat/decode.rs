@@ -11,7 +11,7 @@ use super::calls::Calls;
 use super::details::Details;
 use super::totals::{stop_reason, usage};
 use crate::message::{Opaque, Usage};
-use crate::provider::decoder::{Held, Protocol, is_error, malformed, truncated};
+use crate::provider::decoder::{CHAT, Held, Protocol, is_error, malformed, refuse_other_wires, truncated};
 use crate::provider::{ErrorClass, ProviderError, Seen, StartKind, StreamEvent, classify};
 
 /// Fields that carry reasoning, in order of preference: some hosts send two copies.
@@ -192,7 +192,7 @@ impl ChatProtocol {
     }
 
     fn opaque(&self, data: Value) -> Opaque {
-        Opaque { wire: WIRE.to_owned(), model: self.requested.clone(), data }
+        Opaque::new(WIRE, self.requested.as_str(), data)
     }
 
     /// The reply is whole: closes what is open and says how it ended.
@@ -202,11 +202,7 @@ impl ChatProtocol {
         }
         self.start(None, out);
         self.close(out);
-        self.calls.end(&mut self.parts, out, |data| Opaque {
-            wire: WIRE.to_owned(),
-            model: self.requested.clone(),
-            data,
-        });
+        self.calls.end(&mut self.parts, out, |data| Opaque::new(WIRE, self.requested.as_str(), data));
         if let Some(details) = self.details.take() {
             let index = self.parts;
             self.parts += 1;
@@ -230,7 +226,7 @@ impl Protocol for ChatProtocol {
             }
             return Err(classify::classify_value(data));
         }
-        refuse_other_wires(data)?;
+        refuse_other_wires(data, CHAT)?;
         self.chunk(data, out)
     }
 
@@ -250,7 +246,7 @@ impl Protocol for ChatProtocol {
     }
 
     fn whole(&mut self, body: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        refuse_other_wires(body)?;
+        refuse_other_wires(body, CHAT)?;
         if first_choice(body).is_none() {
             return Err(malformed("the server's answer holds no `choices`: it is no Chat Completions reply"));
         }
@@ -275,17 +271,4 @@ fn first_choice(chunk: &Value) -> Option<&Value> {
 
 fn text_of(item: &Value) -> &str {
     item.get("text").and_then(Value::as_str).or_else(|| item.as_str()).unwrap_or_default()
-}
-
-/// A server that speaks another protocol at this address is told apart from one that speaks nonsense.
-fn refuse_other_wires(value: &Value) -> Result<(), ProviderError> {
-    let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
-    let other = if kind.starts_with("response.") {
-        "OpenAI Responses"
-    } else if kind == "message_start" || kind == "message" {
-        "Anthropic Messages"
-    } else {
-        return Ok(());
-    };
-    Err(malformed(format!("the server speaks {other}, not Chat Completions; check the base URL")))
 }

@@ -57,7 +57,7 @@ impl<'a> List<'a> {
         match message {
             Message::User { parts } => {
                 for part in parts {
-                    let item = self.user_item(part);
+                    let item = user_item(part);
                     self.user.push(item);
                 }
             }
@@ -94,7 +94,7 @@ impl<'a> List<'a> {
         let mut calls = Vec::new();
         for part in &reply.parts {
             if let PartKind::ToolCall(call) = &part.kind {
-                let extra = wire_text::own(part.opaque.as_ref(), WIRE, &self.request.model);
+                let extra = wire_text::own(part.opaque.as_ref(), WIRE, self.request);
                 calls.push(call_item(call, &self.ids.assign(call), extra));
                 self.names.insert(&call.id, call.name.as_str());
             }
@@ -138,7 +138,7 @@ impl<'a> List<'a> {
         }
         let mut echo: Option<Echo> = None;
         for part in &reply.parts {
-            let own = wire_text::own(part.opaque.as_ref(), WIRE, &self.request.model);
+            let own = wire_text::own(part.opaque.as_ref(), WIRE, self.request);
             let came_in = own.and_then(|data| data.get("field")).and_then(Value::as_str);
             if let (PartKind::Thinking { text }, Some(came_in)) = (&part.kind, came_in) {
                 let field = match self.quirks.thinking_field {
@@ -155,7 +155,7 @@ impl<'a> List<'a> {
 
     fn reasoning_details(&self, reply: &AssistantMessage) -> Option<Value> {
         reply.parts.iter().find_map(|part| {
-            let data = wire_text::own(part.opaque.as_ref(), WIRE, &self.request.model)?;
+            let data = wire_text::own(part.opaque.as_ref(), WIRE, self.request)?;
             data.get("reasoning_details").cloned()
         })
     }
@@ -177,27 +177,12 @@ impl<'a> List<'a> {
             for part in &returned.content {
                 if let ReturnPart::Image { media_type, data } = part {
                     let words = format!("[note from co: image returned by tool call {id}]");
-                    let image = self.image_item(media_type, data);
+                    let image = image_item(media_type, data);
                     self.user.extend([text_item(&words), image]);
                 }
             }
         }
         Ok(())
-    }
-
-    fn user_item(&self, part: &UserPart) -> Value {
-        match part {
-            UserPart::Text { text } => text_item(text),
-            UserPart::Image { media_type, data } => self.image_item(media_type, data),
-            UserPart::Note { kind, text } => text_item(&wire_text::note(kind, text)),
-        }
-    }
-
-    fn image_item(&self, media_type: &str, data: &str) -> Value {
-        if self.request.profile.images == Some(false) {
-            return text_item(wire_text::UNSEEN_IMAGE);
-        }
-        json!({ "type": "image_url", "image_url": { "url": format!("data:{media_type};base64,{data}") } })
     }
 }
 
@@ -212,6 +197,18 @@ fn put_back(message: &mut Map<String, Value>, echo: Echo, text: &str) {
         items.push(text_item(text));
     }
     message.insert("content".to_owned(), Value::Array(items));
+}
+
+fn user_item(part: &UserPart) -> Value {
+    match part {
+        UserPart::Text { text } => text_item(text),
+        UserPart::Image { media_type, data } => image_item(media_type, data),
+        UserPart::Note { kind, text } => text_item(&wire_text::note(kind, text)),
+    }
+}
+
+fn image_item(media_type: &str, data: &str) -> Value {
+    json!({ "type": "image_url", "image_url": { "url": format!("data:{media_type};base64,{data}") } })
 }
 
 fn text_item(text: &str) -> Value {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, Opaque, PartKind, ReturnStatus, StopKind, StopReason,
-    ToolCall, ToolName, ToolReturn, UserPart,
+    ToolCall, ToolName, ToolReturn,
 };
 use crate::provider::{
     ModelRequest, ParallelCalls, Profile, Sampling, ThinkingLevel, ThinkingStyle, ToolSchema,
@@ -17,7 +17,7 @@ const MODEL: &str = "anthropic/claude-x";
 fn conversation(field: &str, wire_id: &str) -> Vec<Message> {
     let thinking = AssistantPart {
         kind: PartKind::Thinking { text: "Hm.".into() },
-        opaque: Some(Opaque { wire: WIRE.into(), model: MODEL.into(), data: json!({ "field": field }) }),
+        opaque: Some(Opaque::new(WIRE, MODEL, json!({ "field": field }))),
     };
     let id = CallId("s/1.1.1".into());
     let call = PartKind::ToolCall(ToolCall {
@@ -223,13 +223,4 @@ fn sampling_is_sent_where_the_model_takes_it() {
         let body = sent(&asked, Quirks::OPENAI);
         assert_eq!(json!([body["temperature"], body["top_p"]]), expected);
     }
-}
-
-#[test]
-fn a_model_that_sees_nothing_is_told_so() {
-    let image = UserPart::Image { media_type: "image/png".into(), data: "QUJD".into() };
-    let mut asked = ModelRequest::new("m", vec![Message::User { parts: vec![image] }]);
-    asked.profile.images = Some(false);
-    let note = "[note from co: an image stood here, which this model cannot see]";
-    assert_eq!(sent(&asked, Quirks::OPENAI)["messages"], json!([{ "role": "user", "content": note }]));
 }

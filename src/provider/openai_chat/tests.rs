@@ -35,7 +35,7 @@ fn call(id: &str, wire_id: &str, args: Value) -> AssistantPart {
 }
 
 fn with(mut part: AssistantPart, wire: &str, model: &str, data: Value) -> AssistantPart {
-    part.opaque = Some(Opaque { wire: wire.into(), model: model.into(), data });
+    part.opaque = Some(Opaque::new(wire, model, data));
     part
 }
 

@@ -18,7 +18,7 @@ use crate::provider::{ModelRequest, ProviderError};
 
 /// The items of a request's conversation.
 pub fn items(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
-    let mut list = List { items: Vec::new(), ids: WireIds::default(), model: &request.model };
+    let mut list = List { items: Vec::new(), ids: WireIds::default(), request };
     for message in request.conversation() {
         match message {
             Message::User { parts } => list.user(parts),
@@ -32,7 +32,7 @@ pub fn items(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
 struct List<'a> {
     items: Vec<Value>,
     ids: WireIds,
-    model: &'a str,
+    request: &'a ModelRequest,
 }
 
 impl List<'_> {
@@ -95,7 +95,7 @@ impl List<'_> {
             | StopKind::MaxTokens
             | StopKind::StopSequence
             | StopKind::PauseTurn
-            | StopKind::Other => wire_text::own(opaque, WIRE, self.model),
+            | StopKind::Other => wire_text::own(opaque, WIRE, self.request),
         }
     }
 

@@ -387,7 +387,7 @@ impl Output {
     }
 
     fn bind(&self, data: Value) -> Opaque {
-        Opaque { wire: WIRE.to_owned(), model: self.model.clone(), data }
+        Opaque::new(WIRE, self.model.as_str(), data)
     }
 }
 

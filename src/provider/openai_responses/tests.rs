@@ -42,7 +42,7 @@ fn thinking() -> AssistantPart {
 }
 
 fn with(mut part: AssistantPart, data: Value) -> AssistantPart {
-    part.opaque = Some(Opaque { wire: WIRE.into(), model: "gpt-x".into(), data });
+    part.opaque = Some(Opaque::new(WIRE, "gpt-x", data));
     part
 }
 

@@ -243,7 +243,8 @@ impl<'a> Performance<'a> {
     }
 
     fn opaque(&self, data: serde_json::Value) -> Option<Opaque> {
-        Some(Opaque { wire: ReplayProvider::WIRE.to_owned(), model: self.model.to_owned(), data })
+        let provider = ReplayProvider::WIRE.to_owned();
+        Some(Opaque { provider, ..Opaque::new(ReplayProvider::WIRE, self.model, data) })
     }
 
     fn step(&mut self, step: &Step) {

@@ -24,6 +24,7 @@ fn line(item: Result<StreamEvent, ProviderError>) -> String {
         Ok(StreamEvent::PartDelta { index, delta }) => format!("{index} + {delta}"),
         Ok(StreamEvent::PartEnded { index, opaque: data }) => format!("{index} .{}", opaque(data)),
         Ok(StreamEvent::Notice { text }) => format!("notice {text}"),
+        Ok(StreamEvent::Usage { usage }) => format!("usage {:?}/{:?}", usage.input, usage.output),
         Ok(StreamEvent::Finished { stop, usage }) => {
             format!("finished {} {:?}/{:?}", stop.raw.unwrap_or_default(), usage.input, usage.output)
         }

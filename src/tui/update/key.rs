@@ -153,7 +153,7 @@ fn typed(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if let Overlay::Help(_) = model.overlay {
         return help::typed(model, c);
     }
-    if login::typed(model, c) {
+    if login::typed(model, c, cmds) {
         return;
     }
     if form::typed(model, c) {

@@ -2,7 +2,7 @@
 
 use super::flash;
 use crate::config::checked_url;
-use crate::frontend::link::{Ask, LoginNeed, LoginWhy, ModelLine, ServiceLine};
+use crate::frontend::link::{Ask, Consent, LoginNeed, LoginTrouble, LoginWhy, ModelLine, ServiceLine};
 use crate::tui::keys::{Change, LoginKey};
 use crate::tui::login::{Login, Stage};
 use crate::tui::model::{Focus, Model, Overlay};
@@ -36,14 +36,15 @@ pub fn picked(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let tries = login.stage == Stage::Trying;
     model.overlay = Overlay::Login(Box::new(login));
     if tries {
-        send(model, cmds);
+        send(model, Consent::NotAsked, cmds);
     }
 }
 
 pub fn act(model: &mut Model, key: LoginKey, cmds: &mut Vec<Cmd>) {
     let Overlay::Login(login) = &mut model.overlay else { return };
     match (key, login.stage) {
-        (_, Stage::Trying) => {}
+        // Only its own key agrees.
+        (_, Stage::Trying | Stage::Consent) => {}
         (LoginKey::Turn, Stage::Address) if login.has_key() => login.stage = Stage::Key,
         (LoginKey::Turn, Stage::Key) if login.has_address() => login.stage = Stage::Address,
         (LoginKey::Turn, Stage::Address | Stage::Key) => {}
@@ -58,7 +59,7 @@ pub fn act(model: &mut Model, key: LoginKey, cmds: &mut Vec<Cmd>) {
         (LoginKey::Next, Stage::Key) if login.key.is_empty() && login.service.key == LoginNeed::Needed => {
             login.trouble = Some("A key is needed; paste it here.".to_owned());
         }
-        (LoginKey::Next, Stage::Address | Stage::Key) => send(model, cmds),
+        (LoginKey::Next, Stage::Address | Stage::Key) => send(model, Consent::NotAsked, cmds),
     }
 }
 
@@ -74,19 +75,19 @@ fn wrong_address(login: &Login) -> Option<String> {
     checked_url(&address).err().map(|wrong| format!("The address is {wrong}."))
 }
 
-/// Hands what was entered to the owner; the key leaves the screen with it.
-fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
+/// Hands what was entered to the owner.
+fn send(model: &mut Model, unencrypted: Consent, cmds: &mut Vec<Cmd>) {
     let Overlay::Login(login) = &mut model.overlay else { return };
     login.stage = Stage::Trying;
     login.trouble = None;
     let address = login.address.text();
     let base_url = login.has_address().then(|| address.trim().to_owned());
     let service = login.service.name.clone();
-    cmds.push(Cmd::Send(Ask::Login { service, base_url, key: login.key.take() }));
+    cmds.push(Cmd::Send(Ask::Login { service, base_url, key: login.key.typed(), unencrypted }));
 }
 
 /// What became of the try.
-pub fn tried(model: &mut Model, service: &str, outcome: Result<Vec<ModelLine>, String>) {
+pub fn tried(model: &mut Model, service: &str, outcome: Result<Vec<ModelLine>, LoginTrouble>) {
     let Overlay::Login(login) = &mut model.overlay else { return };
     if login.service.name != service || login.stage != Stage::Trying {
         return;
@@ -96,7 +97,12 @@ pub fn tried(model: &mut Model, service: &str, outcome: Result<Vec<ModelLine>, S
             let pick = Pick::models(models, Purpose::Keep { service: service.to_owned() });
             model.overlay = Overlay::Pick(Box::new(pick));
         }
-        Err(trouble) => {
+        Err(LoginTrouble::Unencrypted(warning)) => {
+            login.trouble = Some(warning);
+            login.stage = Stage::Consent;
+        }
+        Err(LoginTrouble::Failed(trouble)) => {
+            login.key.clear();
             login.trouble = Some(trouble);
             login.stage = match (login.has_address(), login.has_key()) {
                 (_, true) => Stage::Key,
@@ -150,7 +156,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
 pub fn change(model: &mut Model, change: Change) -> bool {
     let Overlay::Login(login) = &mut model.overlay else { return false };
     if login.stage != Stage::Key {
-        return login.stage == Stage::Trying;
+        return matches!(login.stage, Stage::Trying | Stage::Consent);
     }
     match change {
         Change::Backspace => login.key.backspace(),
@@ -167,13 +173,15 @@ pub fn change(model: &mut Model, change: Change) -> bool {
     true
 }
 
-/// A typed character goes to the key, where that is being entered; whether it does.
-pub fn typed(model: &mut Model, c: char) -> bool {
+/// A typed character goes to the key, where that is being entered, or agrees that it travels unencrypted; whether it
+/// does.
+pub fn typed(model: &mut Model, c: char, cmds: &mut Vec<Cmd>) -> bool {
     let Overlay::Login(login) = &mut model.overlay else { return false };
     match login.stage {
         Stage::Key => login.key.push(c),
         Stage::Address => return false,
-        Stage::Trying => {}
+        Stage::Consent if c == 'y' => send(model, Consent::Given, cmds),
+        Stage::Trying | Stage::Consent => {}
     }
     true
 }
@@ -184,7 +192,7 @@ pub fn paste(model: &mut Model, text: &str) -> bool {
     match login.stage {
         Stage::Key => login.key.paste(text),
         Stage::Address => login.address.insert(text.trim().lines().next().unwrap_or_default()),
-        Stage::Trying => {}
+        Stage::Trying | Stage::Consent => {}
     }
     true
 }

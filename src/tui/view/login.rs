@@ -34,7 +34,7 @@ pub fn lines(model: &Model, login: &Login, rows: usize) -> Vec<Line> {
     let (words, role) = match (&login.trouble, login.stage) {
         (_, Stage::Trying) => (format!("Trying {} with one small request…", login.service.title), Role::Dim),
         (Some(trouble), _) => (trouble.clone(), Role::Fail),
-        (None, Stage::Address | Stage::Key) => (about(login).to_owned(), Role::Dim),
+        (None, Stage::Address | Stage::Key | Stage::Consent) => (about(login).to_owned(), Role::Dim),
     };
     inner.extend(wrap_spans(&[Span::new(words, role)], room, &Margin::default()));
     let body = rows.saturating_sub(2);
@@ -60,6 +60,7 @@ fn keys(model: &Model, login: &Login) -> String {
     let back = model.keymap.shown(Context::Global, Action::Escape);
     match login.stage {
         Stage::Trying => format!("{back} back"),
+        Stage::Consent => format!("y sends it all the same · {back} back"),
         Stage::Address | Stage::Key if login.has_address() && login.has_key() => {
             format!("{next} goes on · {turn} the other field · {back} back")
         }
@@ -82,6 +83,9 @@ fn address(login: &Login, room: usize) -> Line {
 }
 
 fn key(login: &Login) -> Line {
+    if login.stage == Stage::Trying {
+        return Line::new();
+    }
     Line::of("*".repeat(login.key.count().min(STARS)), Role::Text)
 }
 
@@ -95,6 +99,6 @@ pub fn cursor(model: &Model, login: &Login) -> Option<(usize, usize)> {
             let row = row + usize::from(login.has_address());
             Some((row, INSET + NAME + login.key.count().min(STARS)))
         }
-        Stage::Trying => None,
+        Stage::Trying | Stage::Consent => None,
     }
 }

@@ -231,7 +231,11 @@ fn hints(model: &Model) -> (String, Role) {
             },
         )
     } else if let Overlay::Login(login) = &model.overlay {
-        hints_of(model, if login.stage == LoginStage::Trying { TRYING } else { LOGIN })
+        match login.stage {
+            LoginStage::Address | LoginStage::Key => hints_of(model, LOGIN),
+            LoginStage::Trying => hints_of(model, TRYING),
+            LoginStage::Consent => format!("y send unencrypted  {}", hints_of(model, TRYING)),
+        }
     } else if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
         hints_of(model, if find.stage == Stage::Writing { SEARCHING } else { FOUND })
     } else if let (Focus::Composer, Some(popup)) = (model.focus, &model.completion.popup) {

@@ -169,6 +169,8 @@ fn environment(
         let price = Price { input: millionths(input), output: millionths(output), ..Price::default() };
         model.profile.price = Some(price);
     }
+    model.profile.window = number("model-window");
+    model.max_output_tokens = number("max-output");
     let rules = setting("deny").map(|tool| Rule {
         id: "test".to_owned(),
         tool: ToolName::new(tool),

@@ -100,8 +100,9 @@ fn directive(line: &str, script: &mut Script) {
             let (tool, verdict) = rest.split_once(' ').expect("hook TOOL VERDICT");
             script.hooks.push((tool.to_owned(), hook(verdict)));
         }
-        "fallback" | "limit" | "cap" | "price" | "window" | "tokens" | "retries" | "tool-retries"
-        | "yolo" | "plan-mode" | "deny" | "absent" | "home" | "close-late" | "file" => {
+        "fallback" | "limit" | "cap" | "price" | "window" | "model-window" | "max-output" | "tokens"
+        | "retries" | "tool-retries" | "yolo" | "plan-mode" | "deny" | "absent" | "home" | "close-late"
+        | "file" => {
             script.settings.push((word.to_owned(), rest.to_owned()));
         }
         _ => panic!("unknown line in a turn script: {line}"),

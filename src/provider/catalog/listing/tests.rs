@@ -52,6 +52,8 @@ async fn lists_in_openai_form() {
         { "id": "llama.gguf", "meta": { "n_ctx": 4_096, "n_ctx_train": 131_072 } },
         { "id": "old-llama.gguf", "meta": { "n_ctx_train": 131_072 } },
         { "id": "bge", "type": "embedding" },
+        { "id": "kokoro", "type": "tts" },
+        { "id": "router-embed", "architecture": { "output_modalities": ["embeddings"] } },
         { "id": "openrouter", "context_length": 200_000,
           "architecture": { "input_modalities": ["text", "image"] },
           "top_provider": { "context_length": 200_000, "max_completion_tokens": 64_000 },
@@ -96,8 +98,8 @@ async fn lists_in_other_forms() {
           "supportedGenerationMethods": ["generateContent", "countTokens"] },
         { "name": "models/embedding", "inputTokenLimit": 2_048, "supportedGenerationMethods": ["embedContent"] },
     ] });
-    let tags =
-        json!({ "models": [{ "name": "qwen3:8b", "details": {} }, { "name": "llama3", "details": {} }] });
+    let tags = json!({ "models": [{ "name": "qwen3:8b", "details": {} }, { "name": "llama3", "details": {} },
+                              { "name": "embed", "details": { "family": "nomic-bert" } }] });
     let ps = json!({ "models": [{ "name": "qwen3:8b", "context_length": 8_192 }, { "name": "gone" }] });
     let studio = json!({ "data": [
         { "id": "qwen", "type": "llm", "max_context_length": 32_768 },

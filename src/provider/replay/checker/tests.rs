@@ -38,11 +38,7 @@ fn call(id: &str) -> AssistantPart {
 fn thinking(signature: Option<&str>) -> AssistantPart {
     AssistantPart {
         kind: PartKind::Thinking { text: "Hm.".into() },
-        opaque: signature.map(|signature| Opaque {
-            wire: "anthropic".into(),
-            model: "m".into(),
-            data: json!({ "signature": signature }),
-        }),
+        opaque: signature.map(|signature| Opaque::new("anthropic", "m", json!({ "signature": signature }))),
     }
 }
 

@@ -91,10 +91,7 @@ fn items_are_checked() {
 /// What our own encoder makes of a good conversation is good on the wire.
 #[test]
 fn encoded_conversations_pass() {
-    let part = |kind, data: Value| AssistantPart {
-        kind,
-        opaque: Some(Opaque { wire: WIRE.into(), model: "m".into(), data }),
-    };
+    let part = |kind, data: Value| AssistantPart { kind, opaque: Some(Opaque::new(WIRE, "m", data)) };
     let thought = json!({
         "type": "reasoning", "summary": [{ "type": "summary_text", "text": "Hm." }], "encrypted_content": "s",
     });
