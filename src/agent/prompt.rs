@@ -32,13 +32,13 @@ pub fn request(
 ) -> ModelRequest {
     let history = session.history();
     let (system, tools) = preamble(session, env);
+    let said: Vec<Arc<Message>> =
+        history.entries().iter().map(|(_, message)| visible(message, &model.profile)).collect();
     ModelRequest {
         provider: String::new(),
         model: model.name.clone(),
         system,
-        messages: patch_dangling_tool_calls(
-            history.entries().iter().map(|(_, message)| visible(message, &model.profile)).collect(),
-        ),
+        messages: patch_dangling_tool_calls(&said),
         tools,
         tool_choice,
         max_output_tokens: model.max_output_tokens,

@@ -11,9 +11,9 @@ use crate::message::{AssistantMessage, CallId, Message, ReturnStatus, ToolCall, 
 /// Gives each unanswered call an `Interrupted` return right after its reply, moves stray returns to
 /// their call, keeps the first of duplicates and drops returns without a call. Works anywhere in the
 /// list; of a sound list the same messages come back, not copies of them.
-pub fn patch_dangling_tool_calls(messages: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
+pub fn patch_dangling_tool_calls(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let mut found: HashMap<&CallId, &ToolReturn> = HashMap::new();
-    for message in &messages {
+    for message in messages {
         if let Message::ToolReturns { returns } = message.as_ref() {
             for one in returns {
                 found.entry(&one.call).or_insert(one);

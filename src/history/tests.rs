@@ -522,7 +522,7 @@ proptest! {
             })
             .collect();
         let shared: Vec<Arc<Message>> = messages.iter().cloned().map(Arc::new).collect();
-        let patched = patch_dangling_tool_calls(shared.clone());
+        let patched = patch_dangling_tool_calls(&shared);
         let repaired: Vec<Message> = patched.iter().map(|message| message.as_ref().clone()).collect();
         prop_assert!(is_sound(&repaired));
         prop_assert_eq!(without_returns(&repaired), without_returns(&messages));
@@ -531,7 +531,7 @@ proptest! {
             let same = patched.iter().zip(&shared).all(|(one, other)| Arc::ptr_eq(one, other));
             prop_assert!(same, "a sound conversation was copied");
         }
-        prop_assert_eq!(patch_dangling_tool_calls(patched.clone()), patched);
+        prop_assert_eq!(patch_dangling_tool_calls(&patched), patched);
     }
 
     /// Whatever happens, a fold with no open call shows a sound conversation, and with one only its end is missing.

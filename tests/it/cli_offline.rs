@@ -58,7 +58,7 @@ fn scripts_are_served_to_any_client() {
         let mut server = co.start(&["replay", "serve", "hello.replies", "--wire", wire]);
         let mut line = String::new();
         BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("serving 1 replies at ").unwrap().to_owned();
+        let url = line.trim().strip_prefix("serving 1 reply at ").unwrap().to_owned();
         let bad = co.run(&["replay", "serve", "bad.replies"]);
         assert_eq!(bad.code, Some(1));
         assert!(bad.err.starts_with("co: error: bad.replies: line 2: "), "{}", bad.err);

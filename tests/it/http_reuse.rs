@@ -220,7 +220,8 @@ async fn a_long_history_is_shared_and_encoded_once() {
     let history = History::of(&records);
     let shared: Vec<_> =
         history.entries().iter().map(|(_, message)| std::sync::Arc::clone(message)).collect();
-    let patched = patch_dangling_tool_calls(shared);
+    let patched = patch_dangling_tool_calls(&shared);
+    drop(shared);
     for ((_, held), sent) in history.entries().iter().zip(&patched) {
         assert!(std::sync::Arc::ptr_eq(held, sent), "nothing of a sound history is copied");
     }

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use crate::peer::{Authority, Holds, Peer, ask, chat, request, response};
 
 /// Whether the turn asks again by itself.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Again {
     Yes,
     No,

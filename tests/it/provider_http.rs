@@ -460,8 +460,14 @@ fn direct<C: WireCodec>(codec: &C, status: u16, bytes: &[u8]) -> Result<Assemble
     if status >= 400 {
         return Err(codec.classify(status, &co::provider::RetryHeaders::default(), bytes));
     }
-    let decoder = codec.decoder("m");
-    Ok(decode(decoder, [bytes]))
+    let mut reply = decode(codec.decoder("m"), [bytes]);
+    // A decoder knows no service; the shell names the one that was asked.
+    reply
+        .parts
+        .iter_mut()
+        .filter_map(|part| part.opaque.as_mut())
+        .for_each(|opaque| opaque.provider = "replayed".to_owned());
+    Ok(reply)
 }
 
 /// What the server cut in silence is said before the end, as a notice beside the reply.

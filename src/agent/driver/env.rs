@@ -90,7 +90,7 @@ const GRUDGE: Duration = Duration::from_secs(300);
 /// The model that stands behind the first, and what is remembered of the last time it had to.
 ///
 /// Every turn asks the first model first: it may be well again, and it is the one that was chosen. In the
-/// [`GRUDGE`] after it was given up it gets no retries, so that an outage costs each turn one failed request.
+/// five minutes after it was given up it gets no retries, so that an outage costs each turn one failed request.
 pub struct FallbackModel {
     model: Arc<ActiveModel>,
     given_up: Mutex<Option<(String, Instant)>>,

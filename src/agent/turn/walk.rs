@@ -380,7 +380,7 @@ impl Walk {
     fn assert_whole(&self) {
         let messages: Vec<_> =
             self.history.entries().iter().map(|(_, message)| Arc::clone(message)).collect();
-        assert_eq!(patch_dangling_tool_calls(messages.clone()), messages, "the conversation needs repair");
+        assert_eq!(patch_dangling_tool_calls(&messages), messages, "the conversation needs repair");
     }
 
     /// Something happens, chosen by the dice among all that can. `None` when nothing can.

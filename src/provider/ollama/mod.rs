@@ -2,7 +2,7 @@
 //!
 //! Pure: requests to bytes, lines of JSON to stream events. Unlike the compatible address of the same server it can say
 //! how large the context is, so it always does, and asks for an error where a conversation does not fit. Servers from
-//! before that field cut conversations in silence; [`fit`] notices it from what they say they read.
+//! before that field cut conversations in silence; `fit.rs` notices it from what they say they read.
 //! Called by `provider/http`, by the loopback server and by tests.
 
 mod decode;

@@ -297,7 +297,7 @@ async fn sound(store: &Store, id: &co::history::SessionId, history: &History) {
     assert_eq!(told, lived, "the stored history differs from the live one");
     if history.open_calls().is_empty() {
         let messages: Vec<_> = history.entries().iter().map(|(_, message)| Arc::clone(message)).collect();
-        assert_eq!(patch_dangling_tool_calls(messages.clone()), messages, "a call dangles");
+        assert_eq!(patch_dangling_tool_calls(&messages), messages, "a call dangles");
     }
 }
 
