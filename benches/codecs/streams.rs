@@ -91,7 +91,8 @@ impl Stream {
         if matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'[')) {
             let mut items = JsonItems::default();
             items.feed(&bytes);
-            while let Some(item) = items.next_item().unwrap() {
+            // What follows a reply's end need not be JSON.
+            while let Ok(Some(item)) = items.next_item() {
                 data.push(String::from_utf8(item).unwrap());
             }
         } else {
