@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use co::provider::replay::server::{Delivery, Recording, Served};
 use serde_json::{Value, json};
 
-use super::kit::{each, heard, on_terminal, replies, run, serve};
+use super::kit::{each, heard, logged, on_terminal, replies, run, serve};
 use crate::co::{Co, Service, Wire};
 use crate::recordings_gemini;
 use crate::skip::skipped;
@@ -228,6 +228,8 @@ fn recorded_thinking_streams() {
         screen.keys("<esc>");
         screen.wait_for("stopped");
         screen.keys("again<ret>");
+        // The thinking that was cut off may hold the answer's last word as well.
+        logged(&service, "sent 2");
         screen.wait_until("the folded thinking and the answer's end", |screen| {
             screen.contains("▸ thought") && screen.lines().any(|line| line.contains(last))
         });
