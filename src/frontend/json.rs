@@ -151,7 +151,14 @@ impl JsonFrontend {
         let told = self.told(session, word, text);
         let end = match (end, &told.refusal) {
             (TurnEnd::Completed, Some(_)) => "refused",
-            _ => word,
+            (TurnEnd::Completed, None)
+            | (
+                TurnEnd::Deferred
+                | TurnEnd::Interrupted
+                | TurnEnd::LimitReached { .. }
+                | TurnEnd::Failed { .. },
+                _,
+            ) => word,
         };
         // A person's answer is no end.
         let cap = told.cap.filter(|_| matches!(limit, Some(Limit::Cap(_))));

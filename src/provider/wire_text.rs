@@ -10,7 +10,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::{ErrorClass, ModelRequest, ProviderError};
-use crate::message::{CallId, NoteKind, Opaque, ReturnStatus, ToolCall, ToolReturn};
+use crate::message::{
+    AssistantMessage, CallId, NoteKind, Opaque, ReturnStatus, StopKind, ToolCall, ToolReturn,
+};
 
 /// The longest id a wire takes (OpenAI refuses more), in bytes.
 const LONGEST_ID: usize = 40;
@@ -75,6 +77,15 @@ pub fn level_of(tokens: u32) -> &'static str {
         4_096..16_384 => "medium",
         16_384.. => "high",
     }
+}
+
+/// What a reply said, for wires without a place for refusals: one that said nothing else is told in its own words.
+pub fn spoken(reply: &AssistantMessage) -> String {
+    let text = reply.text();
+    if text.is_empty() && reply.calls().next().is_none() && reply.stop.kind == StopKind::Refusal {
+        return reply.stop.detail.clone().unwrap_or_default();
+    }
+    text
 }
 
 /// A tool's name as it may be sent back: a model may have made up one that its own service refuses.

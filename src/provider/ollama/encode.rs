@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::WIRE;
 use super::decode::THINKING;
 use crate::message::{
-    AssistantMessage, CallId, Message, PartKind, ReturnPart, StopKind, ToolCall, ToolReturn, UserPart,
+    AssistantMessage, CallId, Message, PartKind, ReturnPart, ToolCall, ToolReturn, UserPart,
 };
 use crate::provider::wire_text::{self, WireIds, clean, level_of};
 use crate::provider::{
@@ -158,10 +158,7 @@ impl<'a> List<'a> {
                 self.names.insert(&call.id, call.name.as_str());
             }
         }
-        let mut text = reply.text();
-        if text.is_empty() && calls.is_empty() && reply.stop.kind == StopKind::Refusal {
-            text = reply.stop.detail.clone().unwrap_or_default();
-        }
+        let text = wire_text::spoken(reply);
         if text.is_empty() && calls.is_empty() {
             return;
         }

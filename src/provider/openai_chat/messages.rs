@@ -9,7 +9,7 @@ use super::{
     AfterReturns, EmptyContent, Quirks, SystemRole, ThinkingBack, ThinkingField, ToolResultName, WIRE,
 };
 use crate::message::{
-    AssistantMessage, CallId, Message, PartKind, ReturnPart, StopKind, ToolCall, ToolReturn, UserPart,
+    AssistantMessage, CallId, Message, PartKind, ReturnPart, ToolCall, ToolReturn, UserPart,
 };
 use crate::provider::wire_text::{self, WireIds, clean};
 use crate::provider::{ModelRequest, ProviderError};
@@ -99,10 +99,7 @@ impl<'a> List<'a> {
                 self.names.insert(&call.id, call.name.as_str());
             }
         }
-        let mut text = reply.text();
-        if text.is_empty() && calls.is_empty() && reply.stop.kind == StopKind::Refusal {
-            text = reply.stop.detail.clone().unwrap_or_default();
-        }
+        let text = wire_text::spoken(reply);
         if text.is_empty() && calls.is_empty() {
             return;
         }

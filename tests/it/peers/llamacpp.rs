@@ -89,14 +89,17 @@ async fn goes_on_after_a_dropped_reply() {
 #[test]
 fn a_turn_of_the_program() {
     let Some(server) = Server::start() else { return };
-    for (provider, path) in [("openai-compatible", "/v1"), ("anthropic", "")] {
+    let responses = ["--set", "providers.openai.wire=responses"];
+    let cases =
+        [("openai-compatible", "/v1", &[][..]), ("openai", "/v1", &responses), ("anthropic", "", &[])];
+    for (provider, path, more) in cases {
         let co = Co::new()
             .env("CO_PROVIDER", provider)
             .env("CO_BASE_URL", format!("{}{path}", server.url))
             .env("CO_MODEL", "tiny")
             .env("CO_API_KEY", "sk-peer")
             .env("CO_MAX_REQUESTS", "3");
-        let ran = co.run(&["-p", "hello", "--output", "json"]);
+        let ran = co.run(&[&["-p", "hello", "--output", "json"], more].concat());
         let told = ran.json();
         let requests = told["usage"]["input"].as_u64().or(told["usage"]["input_tokens"].as_u64());
         // Done, waiting for a person, or at its limit: the model decides, and each is a good end.
