@@ -12,11 +12,11 @@
 //! | layer | modules |
 //! |---|---|
 //! | L0 | [`stdx`] |
-//! | L1 | [`message`], [`config`] |
-//! | L2 | [`sandbox`], [`tool`], [`approval`], [`provider`], [`history`]: the seams |
+//! | L1 | [`bash`], [`message`], [`config`] |
+//! | L2 | [`sandbox`], [`tool`], [`hook`], [`approval`], [`provider`], [`history`]: the seams |
 //! | L3 | [`store`], [`session`] |
 //! | L4 | [`agent`] |
-//! | L5 | `provider/*`, `sandbox/*`, `tool/builtin/*`: implementations of the seams |
+//! | L5 | `provider/*`, `sandbox/*`, `hook/*`, `tool/builtin/*`: implementations of the seams |
 //! | L6 | [`command`], [`frontend`], [`tui`] |
 //! | L8 | [`app`], [`cli`] |
 //!
@@ -24,6 +24,7 @@
 //!   characters visible), `sse.rs` (event-stream framing), `json_items.rs` (JSON values one after another), `json_stream.rs`
 //!   (strings out of JSON that still arrives), `paths.rs` (confinement), `fs.rs` (atomic and owner-only files), `clock.rs`, `image.rs` (what a picture's header says),
 //!   `secrecy.rs` (what may be shown of an address).
+//! - [`bash`]: what a shell command line says, by a real grammar, and whether it only looks.
 //! - [`message`]: messages, parts, calls, returns, usage, stop reasons. Stored for good. `images.rs` names images in
 //!   what a person says.
 //! - [`config`]: one table of settings (`settings.rs`), services in sections (`providers.rs`), what is said of models
@@ -34,7 +35,9 @@
 //!   `unsafe`, `env.rs`, `survivors.rs`).
 //! - [`tool`]: the seam; what follows from a tool's schema (`schema.rs`) and from a preview (`diff.rs`, `hunks.rs` and
 //!   `hunks/`: a change without some of its hunks); `builtin/` holds one file per tool.
-//! - [`approval`]: the policy (`policy.rs`), standing grants (`grants.rs`), requests and approvals.
+//! - [`hook`]: programs of the person's own that look at what happens: the seam.
+//! - [`approval`]: the policy (`policy.rs`), standing grants (`grants.rs`), rules (`rules/`), whose words arguments
+//!   carry (`provenance.rs`), requests and approvals.
 //! - [`provider`]: the seam, its one table of failures (`error.rs`) and what is known of a model (`profile.rs`). Codecs are pure
 //!   (`anthropic/`, `gemini/`, `ollama/`, `openai_chat/`, `openai_responses/`; what they share is in `decoder.rs`,
 //!   `classify.rs`, `classify/`, `retry_headers.rs`, `retry_words.rs`, `wire_text.rs`); one HTTP shell (`http.rs`, `http/`) makes any
@@ -45,7 +48,7 @@
 //! - [`history`]: the records of a session and their fold (`fold.rs`); `cap.rs` names caps; `repair.rs` for foreign ones.
 //! - [`store`]: one SQLite database on its own thread (`schema.rs`, `writer.rs`, `lane.rs`). Records
 //!   (`records.rs`, `encode.rs`, `num.rs`, `redact.rs`), the list of sessions (`index.rs`), requests and their
-//!   decisions (`requests.rs`, `inbox.rs`, `decide.rs`), what requests used (`usage.rs`), wake-ups between processes
+//!   decisions (`requests.rs`, `inbox.rs`, `rows.rs`, `decide.rs`), the audit (`audit.rs`), what requests used (`usage.rs`), wake-ups between processes
 //!   (`wake.rs`), `error.rs`.
 //! - [`session`]: one owner of one history, by a lock that death frees (`lock.rs`).
 //! - [`agent`]: one user turn. `turn/` is the machine, `calls/` its calls and their schedule,
@@ -92,11 +95,13 @@
 
 pub mod stdx;
 
+pub mod bash;
 pub mod config;
 pub mod message;
 
 pub mod approval;
 pub mod history;
+pub mod hook;
 pub mod provider;
 pub mod sandbox;
 pub mod tool;

@@ -143,6 +143,10 @@ pub enum NoteKind {
     LateOutcome { call: CallId },
     /// The budget of this turn is nearly used up.
     Budget,
+    /// What a hook had to say.
+    Hook,
+    /// The model repeats itself.
+    Circling,
     /// Stands for older messages that were left out.
     Summary,
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use super::caps::{CapAnswer, CapQuestion};
-use crate::approval::{Approval, Decider, Request, RequestId, Standing};
+use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::{Cap, TurnEnd};
 use crate::message::{ToolCall, ToolReturn, Usage, Usd, UserPart};
 use crate::provider::ErrorClass;
@@ -167,7 +167,9 @@ pub enum Settled {
     /// The turn goes on without it; it stays in the inbox.
     Detached,
     /// Asked again as another request.
-    Replaced,
+    Superseded,
+    /// Nobody decided in time.
+    Expired,
 }
 
 /// The user's word on the running turn.
@@ -194,10 +196,6 @@ pub enum Op {
     Cap {
         cap: Cap,
         answer: CapAnswer,
-    },
-    /// `/yolo` on or off.
-    Standing {
-        standing: Standing,
     },
     /// The composer's text as it stands, kept across a crash.
     Draft {

@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::driver::{ActiveModel, AgentEnv};
-use crate::approval::{Mode, Policy, RuleEffect, Standing};
+use crate::approval::{Mode, Place, Policy, Standing};
 use crate::history::patch_dangling_tool_calls;
-use crate::message::{Message, ToolName, images};
+use crate::message::{Message, images};
 use crate::provider::{ModelRequest, Profile, ToolChoice, ToolSchema};
 use crate::sandbox::Isolation;
 use crate::session::Session;
@@ -55,7 +55,7 @@ pub fn request(
 pub fn preamble(session: &Session, env: &AgentEnv) -> (String, Vec<ToolSchema>) {
     let policy = env.policy.borrow().clone();
     let system = system(session.history().workspace(), &policy, env.isolation, env.clock.now());
-    (system, tools(&env.registry, &policy))
+    (system, tools(&env.registry, &policy, &env.place))
 }
 
 /// The message as the model can take it: an image of earlier, before the person switched to a model that sees none, is
@@ -72,8 +72,17 @@ pub fn system(workspace: &Path, policy: &Policy, isolation: Isolation, now: Time
     let day = now.to_zoned(jiff::tz::TimeZone::system()).strftime("%A, %-d %B %Y").to_string();
     let mode = match (policy.mode, policy.standing) {
         (Mode::Plan, Standing::Asking | Standing::Yolo) => "plan: you may look but change nothing",
+        (Mode::DryRun, Standing::Asking | Standing::Yolo) => {
+            "dry-run: changes and commands are not done, you get a preview of each and the user decides on all of them later"
+        }
+        (Mode::DeferAll, Standing::Asking | Standing::Yolo) => "defer-all: every call waits for the user",
         (Mode::Ask, Standing::Asking) => "ask: reading runs at once, changes and commands ask the user",
-        (Mode::Ask, Standing::Yolo) => "yolo: file changes run without asking, commands still ask",
+        (Mode::Auto, Standing::Asking) => {
+            "auto: reading and editing files here run at once, commands ask the user"
+        }
+        (Mode::Ask | Mode::Auto, Standing::Yolo) => {
+            "yolo: changes run without asking, commands without a sandbox still ask"
+        }
     };
     let sandbox = match isolation {
         Isolation::None => "none: commands run with the user's own rights, so each one asks",
@@ -94,12 +103,8 @@ pub fn system(workspace: &Path, policy: &Policy, isolation: Isolation, now: Time
 }
 
 /// The tools a model may see: those no rule denies outright.
-pub fn tools(registry: &Registry, policy: &Policy) -> Vec<ToolSchema> {
-    registry.specs().filter(|spec| !denied(policy, &spec.name)).map(schema).collect()
-}
-
-fn denied(policy: &Policy, name: &ToolName) -> bool {
-    policy.rules.iter().any(|rule| rule.effect == RuleEffect::Deny && rule.tool == *name)
+pub fn tools(registry: &Registry, policy: &Policy, place: &Place) -> Vec<ToolSchema> {
+    registry.specs().filter(|spec| !policy.rules.hides(spec, &place.folder)).map(schema).collect()
 }
 
 /// A tool's schema with the two scheduling fields every tool gets (seed 002).

@@ -10,7 +10,7 @@ use super::assemble::{Assembler, Step};
 use super::budget::{Allowance, Budget, backoff};
 use super::calls::conflict;
 use super::{context, prompt};
-use crate::approval::{Mode, Policy, Standing, WorkspaceKind};
+use crate::approval::{Mode, Policy, Standing};
 use crate::history::{History, Limit, Limits, Record, Used};
 use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, PartKind, ReturnStatus, StopKind, StopReason, ToolCall,
@@ -220,13 +220,13 @@ fn a_trim_within_a_turn_repeats_the_request() {
 }
 
 fn policy(mode: Mode, standing: Standing) -> Policy {
-    Policy { mode, standing, workspace: WorkspaceKind::Project, folder: "/w".into(), rules: Vec::new() }
+    Policy { mode, standing, ..Policy::default() }
 }
 
 #[test]
 fn the_prompt_is_filled_in_and_stable_within_a_day() {
     let day = |text: &str| text.parse::<jiff::Timestamp>().unwrap();
-    for mode in [Mode::Ask, Mode::Plan] {
+    for mode in Mode::ALL {
         for standing in [Standing::Asking, Standing::Yolo] {
             let policy = policy(mode, standing);
             let system = |now| prompt::system(Path::new("/w"), &policy, Isolation::None, now);

@@ -14,7 +14,7 @@ use super::services::Target;
 use super::world::World;
 use crate::agent::caps::Caps;
 use crate::agent::driver::{AgentEnv, FallbackModel};
-use crate::approval::{Decider, FolderTrust, Mode, Policy, Standing};
+use crate::approval::{Decider, FolderTrust, Mode, Place, Policy, Standing};
 use crate::config::{self, CapSettings, ConfigError, Loaded, Settings};
 use crate::history::{Cap, Limits, SessionId};
 use crate::message::Usd;
@@ -107,31 +107,21 @@ impl App {
             output_limit: settings.tool_output_limit,
         };
         let registry = Registry::new(builtin::all(Arc::clone(&sandbox), options));
-        let policy = Policy {
-            mode: Mode::default(),
-            standing: Standing::default(),
-            workspace: world.kind_of(&world.workspace),
-            folder: world.workspace.clone(),
-            rules: Vec::new(),
-        };
         let trust = match trust {
             config::FolderTrust::Trusted => FolderTrust::Trusted,
             config::FolderTrust::Untrusted => FolderTrust::Untrusted,
         };
-        let policy = watch::Sender::new(policy);
+        let policy = watch::Sender::new(Policy::default());
         let caps = watch::Sender::new(caps(&settings.cap));
         Ok(Self { settings, world, store, registry, sandbox, child_env, models, policy, caps, trust })
     }
 
-    /// What turns of a session are run with; `decider` is written down for answers given here. The policy is bound to
-    /// the session's own folder, which need not be the one `co` was started in.
+    /// What turns of a session are run with; `decider` is written down for answers given here. Its place is the
+    /// session's own folder, which need not be the one `co` was started in.
     pub fn agent_env(&self, session: &Session, decider: Decider) -> AgentEnv {
         let folder = session.history().workspace().to_owned();
         let trust = if folder == self.world.workspace { self.trust } else { FolderTrust::Untrusted };
-        self.policy.send_modify(|policy| {
-            policy.workspace = self.world.kind_of(&folder);
-            policy.folder = folder;
-        });
+        let place = Place { kind: self.world.kind_of(&folder), folder, trust };
         // What was raised for the session before is over.
         self.caps.send_modify(|caps| *caps = std::mem::take(caps).for_next_session());
         AgentEnv {
@@ -142,7 +132,8 @@ impl App {
             fallback: self.models.fallback().map(FallbackModel::new),
             policy: self.policy.subscribe(),
             isolation: self.sandbox.isolation(),
-            folder_trust: trust,
+            place,
+            expiry: None,
             limits: Limits { requests: self.settings.max_requests.map(u32::from), tokens: None },
             caps: self.caps.clone(),
             context_tokens: self.settings.context_tokens,
@@ -157,6 +148,15 @@ impl App {
     /// Whether calls run without asking, from the next decision on.
     pub fn stand(&self, standing: Standing) {
         self.policy.send_modify(|policy| policy.standing = standing);
+    }
+
+    /// What is asked for, from the next decision on.
+    pub fn set_mode(&self, mode: Mode) {
+        self.policy.send_modify(|policy| policy.mode = mode);
+    }
+
+    pub fn policy(&self) -> Policy {
+        self.policy.borrow().clone()
     }
 
     pub fn standing(&self) -> Standing {

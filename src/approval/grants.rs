@@ -33,8 +33,10 @@ impl Grants {
     /// Adds what a decided request grants, if anything. HIGH requests never grant.
     pub fn apply(&mut self, request: &Request, approval: &Approval, workspace: &Path) {
         let (tool, args) = match approval {
-            Approval::Approve { instead: Some((tool, args)), remember: Remember::Session } => (tool, args),
-            Approval::Approve { instead: None, remember: Remember::Session } => {
+            Approval::Approve { instead: Some((tool, args)), remember: Remember::Session, .. } => {
+                (tool, args)
+            }
+            Approval::Approve { instead: None, remember: Remember::Session, .. } => {
                 (&request.tool, &request.args)
             }
             Approval::Approve { remember: Remember::Once | Remember::Rule, .. }

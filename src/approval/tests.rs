@@ -6,18 +6,21 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::message::Trust;
+use crate::approval::rules::{Rule, RuleEffect};
+use crate::hook::HookVerdict;
+use crate::message::Source;
 use crate::sandbox::Isolation;
-use crate::tool::{Access, Category, HookVerdict, Preview, Question, SideEffect, ToolSpec, Undo};
+use crate::tool::{Access, Category, Preview, Question, SideEffect, ToolSpec, Undo};
 
 /// One call and everything around it; each row of the table changes what it is about.
 struct Case {
     policy: Policy,
+    place: Place,
     grants: Grants,
     spec: ToolSpec,
     plan: CallPlan,
     args: Value,
-    provenance: Trust,
+    taint: Vec<Taint>,
     isolation: Isolation,
     hook: Option<HookVerdict>,
 }
@@ -26,13 +29,8 @@ const FOLDER: &str = "/work/notes";
 
 fn case(name: &str, category: Category, side_effect: SideEffect, access: Access) -> Case {
     Case {
-        policy: Policy {
-            mode: Mode::Ask,
-            standing: Standing::Asking,
-            workspace: WorkspaceKind::Project,
-            folder: PathBuf::from(FOLDER),
-            rules: Vec::new(),
-        },
+        policy: Policy { ..Policy::default() },
+        place: Place { folder: PathBuf::from(FOLDER), ..Place::default() },
         grants: Grants::default(),
         spec: ToolSpec {
             name: ToolName::new(name),
@@ -41,6 +39,7 @@ fn case(name: &str, category: Category, side_effect: SideEffect, access: Access)
             category,
             risk: Risk::Low,
             side_effect,
+            origin: crate::tool::Origin::Builtin,
             output_limit: 1,
             timeout: Duration::from_secs(1),
         },
@@ -51,10 +50,11 @@ fn case(name: &str, category: Category, side_effect: SideEffect, access: Access)
             access,
             basis: Vec::new(),
             undo: Undo::None,
+            effect: crate::tool::Effect::OfTool,
             question: None,
         },
         args: json!({}),
-        provenance: Trust::Trusted,
+        taint: Vec::new(),
         isolation: Isolation::None,
         hook: None,
     }
@@ -89,8 +89,9 @@ impl Case {
 
     fn rule(self, effect: RuleEffect) -> Self {
         self.with(|case| {
-            let id = format!("r{}", case.policy.rules.len() + 1);
-            case.policy.rules.push(Rule { id, tool: case.spec.name.clone(), effect });
+            let rules = &mut std::sync::Arc::make_mut(&mut case.policy.rules).rules;
+            let id = format!("r{}", rules.len() + 1);
+            rules.push(Rule::about(&id, &case.spec.name, effect));
         })
     }
 
@@ -119,7 +120,7 @@ impl Case {
     }
 
     fn untrusted(self) -> Self {
-        self.with(|case| case.provenance = Trust::Untrusted)
+        self.with(|case| case.taint = vec![taint()])
     }
 
     fn isolated(self) -> Self {
@@ -127,7 +128,7 @@ impl Case {
     }
 
     fn home(self) -> Self {
-        self.with(|case| case.policy.workspace = WorkspaceKind::HomeOrRoot)
+        self.with(|case| case.place.kind = WorkspaceKind::HomeOrRoot)
     }
 
     fn decide(&self) -> Decision {
@@ -137,9 +138,10 @@ impl Case {
                 spec: &self.spec,
                 plan: &self.plan,
                 args: &self.args,
-                provenance: self.provenance,
+                taint: &self.taint,
                 isolation: self.isolation,
-                folder_trust: FolderTrust::Untrusted,
+                place: &self.place,
+                circling: Circling::No,
                 hook: self.hook.as_ref(),
             },
         )
@@ -156,13 +158,21 @@ fn request(tool: &str, args: Value, risk: Risk) -> Request {
         risk,
         why: Vec::new(),
         after: Vec::new(),
+        depends: Vec::new(),
+        taint: Vec::new(),
+        expires: None,
         again: None,
     }
 }
 
 fn session(instead: Option<(&str, Value)>) -> Approval {
     let instead = instead.map(|(tool, args)| (ToolName::new(tool), args));
-    Approval::Approve { instead, remember: Remember::Session }
+    Approval::Approve { instead, remember: Remember::Session, note: None, rule: None }
+}
+
+fn taint() -> Taint {
+    let source = Source::Command { command: "curl".to_owned() };
+    Taint { arg: "/text".to_owned(), words: "words of somebody else".to_owned(), source, from: None }
 }
 
 fn hook(verdict: &str) -> HookVerdict {
@@ -249,7 +259,7 @@ fn the_policy_decides_by_the_first_reason_that_applies() {
             Ask,
             "shell runs unsandboxed",
         ),
-        (shell().granted().with(|case| case.policy.folder = "/work".into()), Ask, "shell runs unsandboxed"),
+        (shell().granted().with(|case| case.place.folder = "/work".into()), Ask, "shell runs unsandboxed"),
         (
             write().granted().with(|case| case.spec.name = ToolName::new("edit_file")),
             Ask,
@@ -257,7 +267,7 @@ fn the_policy_decides_by_the_first_reason_that_applies() {
         ),
         // Yolo: everything but what runs unsandboxed, whatever its plan says.
         (write().yolo(), Allow, "yolo is on"),
-        (write().yolo().risk(Risk::High), Ask, "write_file changes something"),
+        (write().yolo().risk(Risk::High), Allow, "yolo is on"),
         (write().yolo().risk(Risk::High).isolated(), Allow, "yolo is on"),
         (read().yolo().home(), Allow, "yolo is on"),
         (shell().yolo(), Ask, "shell runs unsandboxed"),
@@ -301,7 +311,7 @@ fn only_a_yes_for_the_session_grants() {
     let write = || request("write_file", json!({ "path": "a" }), Risk::Medium);
     let shell = |command: &str| request("shell", json!({ "command": command }), Risk::Medium);
     let high = || request("write_file", json!({}), Risk::High);
-    let rule = Approval::Approve { instead: None, remember: Remember::Rule };
+    let rule = Approval::Approve { instead: None, remember: Remember::Rule, note: None, rule: None };
     let cases: Vec<(Request, Approval, &[&str])> = vec![
         (write(), Approval::yes(), &[]),
         (write(), Approval::Deny { reason: None }, &[]),

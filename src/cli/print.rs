@@ -228,6 +228,11 @@ fn limited(limit: Limit, session: &SessionId, raise: Option<String>) -> CliError
             let raise = raise.unwrap_or_else(|| format!("--set {}=…", cap.setting()));
             return error.hint(format!("go on with more: co resume {session} --print {raise}"));
         }
+        Limit::Circling => (
+            Kind::TurnLimit,
+            "the model repeated a call whose result did not change",
+            "say in a new prompt what it should do instead",
+        ),
         Limit::Output => (
             Kind::Error,
             "the reply was cut off at the model's output limit",

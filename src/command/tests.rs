@@ -22,11 +22,15 @@ fn request() -> Request {
             access: Access::Anything,
             basis: Vec::new(),
             undo: Undo::None,
+            effect: crate::tool::Effect::OfTool,
             question: None,
         },
         risk: Risk::High,
         why: Vec::new(),
         after: Vec::new(),
+        depends: Vec::new(),
+        taint: Vec::new(),
+        expires: None,
         again: None,
     }
 }
@@ -45,6 +49,7 @@ fn view() -> CommandView {
             category: Category::Files,
             risk: Risk::Low,
             side_effect: SideEffect::None { cache_for: None },
+            origin: crate::tool::Origin::Builtin,
             output_limit: 1,
             timeout: std::time::Duration::from_secs(1),
         }],

@@ -267,7 +267,7 @@ impl Seen {
             Event::ToolReturn { call, returned } => self.returned(&call, &returned),
             Event::ApprovalNeeded { request } => self.waiting.push(request),
             Event::ApprovalSettled { request, settled } => match settled {
-                Settled::Decided { .. } | Settled::Withdrawn | Settled::Replaced => {
+                Settled::Decided { .. } | Settled::Withdrawn | Settled::Superseded | Settled::Expired => {
                     self.waiting.retain(|waits| waits.id != request);
                 }
                 Settled::Detached => {}

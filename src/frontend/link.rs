@@ -7,13 +7,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::agent::port::{Event, Op};
-use crate::approval::{Request, Standing};
+use crate::approval::rules::RuleScope;
+use crate::approval::{Approval, Mode, Request, RequestId, Standing};
 pub use crate::command::{ModelLine, Tone};
 use crate::config::Secret;
 use crate::frontend::images::Prompt;
 use crate::history::SessionId;
-use crate::message::{Message, Usd};
-use crate::tool::ToolSpec;
+use crate::message::{Message, ToolName, Usd};
+use crate::store::{Attachment, RequestState, StoredRequest};
+use crate::tool::{Risk, ToolSpec};
 
 /// From the face to the session's owner.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +47,22 @@ pub enum Ask {
     SwitchModel { name: String },
     /// The same, from the next start on too.
     KeepModel { name: String },
+    /// Requests of all sessions; answered with [`Notice::Inbox`].
+    Inbox,
+    /// One request whole, of any session; answered with [`Notice::Request`].
+    Request { request: RequestId },
+    /// Decides requests of any session, each by itself; what was lost comes back as words, and an open inbox anew.
+    DecideAll { requests: Vec<RequestId>, approval: Approval },
+    /// Go on with a session that nobody has open, beside the one at hand; words tell how it went.
+    ResumeNow { session: SessionId },
+    /// What is asked for from now on.
+    SetMode { mode: Mode },
+    /// The rule that would allow what this request asks, and what is like it; answered with [`Notice::RuleDraft`].
+    DraftRule { request: RequestId },
+    /// What this text of a rule would have done; answered with [`Notice::RuleChecked`].
+    CheckRule { text: String },
+    /// Saves the rule, and if it is good and saved, approves the request with it.
+    SaveRule { request: RequestId, text: String, scope: RuleScope },
     /// Stop the running `!cmd`.
     StopShell,
     /// The face is closing; the owner ends what runs, saves, and answers with [`Notice::Goodbye`].
@@ -152,6 +170,25 @@ pub enum Notice {
     Waiting {
         requests: Vec<Request>,
     },
+    /// What waits in all sessions, the sessions in the order of their oldest request; replaces what was told before.
+    Inbox {
+        lines: Vec<InboxLine>,
+    },
+    /// One request of any session, or why there is none.
+    Request {
+        request: Result<Box<StoredRequest>, String>,
+    },
+    /// The rule that may be saved at a card.
+    RuleDraft {
+        request: RequestId,
+        text: String,
+        check: RuleCheck,
+    },
+    /// What the text of a rule, as it was asked about, would have done.
+    RuleChecked {
+        text: String,
+        check: RuleCheck,
+    },
     /// The owner has saved everything; `lines` stand on the normal screen after exit.
     Goodbye {
         lines: Vec<String>,
@@ -245,6 +282,54 @@ pub enum LoginWhy {
     Asked,
 }
 
+/// One request of the inbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboxLine {
+    pub id: RequestId,
+    pub session: SessionId,
+    /// The session's title.
+    pub title: String,
+    pub workspace: PathBuf,
+    pub holder: Holder,
+    pub risk: Risk,
+    pub tool: ToolName,
+    pub summary: String,
+    /// Whether its arguments carry untrusted words.
+    pub tainted: bool,
+    pub state: RequestState,
+    pub attachment: Attachment,
+    /// How long ago it was asked, e.g. `3 h`.
+    pub age: String,
+    /// When it can no longer be decided, e.g. `Mon 14:31`.
+    pub expires: Option<String>,
+}
+
+/// Who has the session of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// It is the session at hand.
+    Here,
+    /// Another process, which goes on by itself once all is decided.
+    Another,
+    /// Nobody: it goes on when it is resumed.
+    Nobody,
+}
+
+/// What a rule would have done, or what is wrong with its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleCheck {
+    pub past: Result<PastCalls, String>,
+}
+
+/// How a rule fares with the calls of the past.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PastCalls {
+    /// Of `of`, those that it matches; of these, those that the person denied.
+    pub matched: usize,
+    pub of: usize,
+    pub denied: usize,
+}
+
 /// One session, for the list of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionLine {
@@ -273,6 +358,7 @@ pub struct Header {
     pub model: String,
     /// `unsandboxed`, `sandboxed`.
     pub isolation: &'static str,
+    pub mode: Mode,
     pub standing: Standing,
     /// Another process owns this session: it can be read only; says who.
     pub read_only: Option<String>,

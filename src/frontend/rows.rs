@@ -39,7 +39,8 @@ pub(super) fn settled(settled: &Settled) -> String {
         Settled::Decided { approval, by } => format!("{} {}", decision(approval), by.word()),
         Settled::Withdrawn => "withdrawn: the turn was interrupted".to_owned(),
         Settled::Detached => "the conversation goes on without it; it still waits".to_owned(),
-        Settled::Replaced => "asked again as another request".to_owned(),
+        Settled::Superseded => "asked again as another request".to_owned(),
+        Settled::Expired => "not decided in time".to_owned(),
     }
 }
 
@@ -85,7 +86,7 @@ mod tests {
             (Settled::Decided { approval: Approval::Later, by: Decider::Script }, "put off by a script"),
             (Settled::Withdrawn, "withdrawn: the turn was interrupted"),
             (Settled::Detached, "the conversation goes on without it; it still waits"),
-            (Settled::Replaced, "asked again as another request"),
+            (Settled::Superseded, "asked again as another request"),
         ] {
             assert_eq!(settled(&end), expected);
         }

@@ -108,6 +108,12 @@ impl History {
             Record::Partial { attempt, text } => self.partial(*attempt, text),
             Record::Asked { call, request } => self.asked(call, request),
             Record::Decided { call, approval, .. } => self.decided(call, approval),
+            Record::Judged { .. } => {}
+            Record::Expired { call, .. } => {
+                if let Some(known) = self.known_mut(call) {
+                    *known = Known::Expired;
+                }
+            }
             Record::ToolStarted { call } => {
                 if let Some(known) = self.known_mut(call) {
                     *known = Known::MayHaveRun;

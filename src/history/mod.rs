@@ -17,7 +17,7 @@ use serde_json::Value;
 pub use self::cap::{Cap, Scope, Unit, grouped};
 pub use self::fold::{Detached, History, OpenCall, RunningTurn, SEEN};
 pub use self::repair::patch_dangling_tool_calls;
-use crate::approval::{Approval, Decider, DeferredToolRequests, Request, RequestId};
+use crate::approval::{Approval, Decider, DeferredToolRequests, Judgement, Request, RequestId};
 use crate::message::{CallId, Message, NoteKind, ToolCall, ToolReturn, Usage, Usd, UserPart};
 use crate::provider::{ErrorClass, ProviderError};
 
@@ -96,6 +96,16 @@ pub enum Record {
         approval: Approval,
         by: Decider,
     },
+    /// A call was settled without a person: allowed, denied, or shown only.
+    Judged {
+        call: CallId,
+        judgement: Judgement,
+    },
+    /// Nobody decided in time.
+    Expired {
+        request: RequestId,
+        call: CallId,
+    },
     /// Synced before a side effect begins; read-only calls have none.
     ToolStarted {
         call: CallId,
@@ -164,6 +174,8 @@ pub enum Limit {
     Requests,
     /// Tokens a turn.
     Tokens,
+    /// The model repeated a call whose result did not change.
+    Circling,
     /// The model's output limit cut the reply before anything could be done with it.
     Output,
     /// The next request would have gone over a cap, and nobody let it. The turn can be resumed.
@@ -230,6 +242,8 @@ pub enum Known {
     Waiting,
     /// A person decided and nothing came of it yet.
     Decided(Approval),
+    /// Nobody decided in time, and nothing came of it yet.
+    Expired,
     NotStarted,
     /// It started and has no return: never run again by itself.
     MayHaveRun,

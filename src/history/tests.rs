@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::approval::Remember;
 use crate::message::{
     AssistantMessage, AssistantPart, PartKind, ReturnStatus, StopKind, StopReason, ToolName,
 };
@@ -35,11 +34,15 @@ fn request(call: &str, id: &str) -> Request {
             access: Access::Nothing,
             basis: Vec::new(),
             undo: Undo::None,
+            effect: crate::tool::Effect::OfTool,
             question: None,
         },
         risk: Risk::Low,
         why: Vec::new(),
         after: Vec::new(),
+        depends: Vec::new(),
+        taint: Vec::new(),
+        expires: None,
         again: None,
     }
 }
@@ -180,6 +183,7 @@ fn known_word(known: &Known) -> &'static str {
     match known {
         Known::Returned => "returned",
         Known::Waiting => "waiting",
+        Known::Expired => "expired",
         Known::Decided(Approval::Approve { .. }) => "approved",
         Known::Decided(Approval::Deny { .. }) => "denied",
         Known::Decided(Approval::Later) => "decided for later",
@@ -359,7 +363,7 @@ fn clearing_keeps_only_what_waits() {
 
 #[test]
 fn grants_come_back_with_the_session() {
-    let always = Approval::Approve { instead: None, remember: Remember::Session };
+    let always = Approval::for_session();
     let grant = "grant write_file (except HIGH)";
     let records = vec![asked("a", "r1"), decided("a", always), end(TurnEnd::Completed)];
     check(

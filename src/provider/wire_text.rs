@@ -33,6 +33,8 @@ pub fn note(kind: &NoteKind, text: &str) -> String {
         NoteKind::Abort => "interrupted",
         NoteKind::LateOutcome { .. } => "late outcome of an earlier tool call",
         NoteKind::Budget => "budget",
+        NoteKind::Hook => "from a program of the user that watches the work",
+        NoteKind::Circling => "the same call again",
         NoteKind::Summary => "summary of older messages",
     };
     format!("[note from co: {what}]\n{}\n[end of note]", clean(text))

@@ -31,8 +31,7 @@ pub enum DecideOutcome {
 }
 
 /// Decisions that the session's records do not hold yet.
-const UNCONSUMED: &str =
-    "session = ?1 AND (state IN ('approved', 'denied') OR (state = 'later' AND later_noted = 0))";
+const UNCONSUMED: &str = "session = ?1 AND (state IN ('approved', 'edited', 'replaced', 'denied') OR (state = 'later' AND later_noted = 0))";
 
 impl Store {
     /// Decides a request: the first yes or no wins, in one synced transaction. A request set to later can still be
@@ -86,15 +85,17 @@ fn decide(write: &Write<'_>, verdict: &Verdict) -> Result<DecideOutcome, StoreEr
             write_decision(write, verdict)?;
             Ok(DecideOutcome::Recorded)
         }
-        RequestState::Approved | RequestState::Denied | RequestState::Consumed => {
-            match (decision, decided_by) {
-                (Some(decision), Some(by)) => {
-                    Ok(DecideOutcome::AlreadyDecided { approval: parse(&decision)?, by: parse(&by)? })
-                }
-                (None, _) | (_, None) => Ok(DecideOutcome::NotOpen { state }),
+        RequestState::Approved
+        | RequestState::Edited
+        | RequestState::Replaced
+        | RequestState::Denied
+        | RequestState::Consumed => match (decision, decided_by) {
+            (Some(decision), Some(by)) => {
+                Ok(DecideOutcome::AlreadyDecided { approval: parse(&decision)?, by: parse(&by)? })
             }
-        }
-        RequestState::Withdrawn | RequestState::Replaced | RequestState::Expired => {
+            (None, _) | (_, None) => Ok(DecideOutcome::NotOpen { state }),
+        },
+        RequestState::Withdrawn | RequestState::Superseded | RequestState::Expired => {
             Ok(DecideOutcome::NotOpen { state })
         }
     }

@@ -68,6 +68,8 @@ pub(super) struct Verdict {
     pub request: RequestId,
     /// What becomes of the row until its session takes it up.
     pub state: RequestState,
+    /// The tool that runs in place of what was asked, where arguments or call were changed.
+    pub tool: Option<String>,
     /// JSON of the approval.
     pub approval: String,
     /// JSON of the decider.
@@ -121,6 +123,8 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
         }
         Record::Partial { .. }
         | Record::ToolStarted { .. }
+        | Record::Judged { .. }
+        | Record::Expired { .. }
         | Record::Deferred { .. }
         | Record::Queued { .. }
         | Record::Draft { .. }
@@ -150,13 +154,20 @@ pub(super) fn verdict(
     redactor: &Redactor,
 ) -> Result<Verdict, StoreError> {
     let state = match approval {
-        Approval::Approve { .. } => RequestState::Approved,
+        Approval::Approve { instead: None, .. } => RequestState::Approved,
+        // The row knows whether it is the same tool.
+        Approval::Approve { instead: Some(_), .. } => RequestState::Edited,
         Approval::Deny { .. } => RequestState::Denied,
         Approval::Later => RequestState::Later,
+    };
+    let tool = match approval {
+        Approval::Approve { instead: Some((tool, _)), .. } => Some(tool.to_string()),
+        Approval::Approve { instead: None, .. } | Approval::Deny { .. } | Approval::Later => None,
     };
     Ok(Verdict {
         request: request.clone(),
         state,
+        tool,
         approval: redactor.json(approval)?,
         by: redactor.json(by)?,
     })
@@ -189,6 +200,8 @@ fn kind(record: &Record) -> &'static str {
         Record::Partial { .. } => "partial",
         Record::Asked { .. } => "asked",
         Record::Decided { .. } => "decided",
+        Record::Judged { .. } => "judged",
+        Record::Expired { .. } => "expired",
         Record::ToolStarted { .. } => "tool_started",
         Record::ToolFinished { .. } => "tool_finished",
         Record::Deferred { .. } => "deferred",

@@ -24,26 +24,32 @@ pub enum RequestState {
     Later,
     /// Decided; its session has not taken it up yet.
     Approved,
+    /// As approved, with other arguments.
+    Edited,
+    /// As approved, with another call in its place.
+    Replaced,
     Denied,
     /// Its session took up the decision, or answered the call without one.
     Consumed,
     /// Its turn was interrupted first.
     Withdrawn,
     /// Asked again as another request.
-    Replaced,
+    Superseded,
     /// Nobody decided in time.
     Expired,
 }
 
 impl RequestState {
-    const ALL: [(Self, &'static str); 8] = [
+    const ALL: [(Self, &'static str); 10] = [
         (Self::Waiting, "waiting"),
         (Self::Later, "later"),
         (Self::Approved, "approved"),
+        (Self::Edited, "edited"),
+        (Self::Replaced, "replaced"),
         (Self::Denied, "denied"),
         (Self::Consumed, "consumed"),
         (Self::Withdrawn, "withdrawn"),
-        (Self::Replaced, "replaced"),
+        (Self::Superseded, "superseded"),
         (Self::Expired, "expired"),
     ];
 
@@ -54,8 +60,10 @@ impl RequestState {
     /// Whether something may still come of it: undecided, or decided and not taken up.
     pub fn is_open(self) -> bool {
         match self {
-            Self::Waiting | Self::Later | Self::Approved | Self::Denied => true,
-            Self::Consumed | Self::Withdrawn | Self::Replaced | Self::Expired => false,
+            Self::Waiting | Self::Later | Self::Approved | Self::Edited | Self::Replaced | Self::Denied => {
+                true
+            }
+            Self::Consumed | Self::Withdrawn | Self::Superseded | Self::Expired => false,
         }
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! `lane` threads do the work; `writer` is the one way to a transaction; `encode` turns records into rows.
 
+mod audit;
 mod decide;
 mod encode;
 mod error;
@@ -16,6 +17,7 @@ mod num;
 mod records;
 mod redact;
 mod requests;
+mod rows;
 mod schema;
 mod usage;
 mod wake;
@@ -27,11 +29,13 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use self::audit::{AuditNote, PastCall, PastFate};
 pub use self::decide::DecideOutcome;
 pub use self::error::{Listed, StoreError};
 pub use self::inbox::{Attachment, RequestFilter, RequestState, StoredRequest};
 pub use self::index::{InputScope, SessionFilter, SessionSummary, TypedLine};
 pub use self::redact::MARK;
+pub use self::rows::RequestRow;
 pub use self::usage::{Total, UsageOf, UsedModel, UsedSession};
 pub use self::wake::Wakeups;
 

@@ -25,7 +25,7 @@ pub(super) struct Standing {
 pub(super) fn ask(write: &Write<'_>, session: &SessionId, ask: &Ask) -> Result<(), StoreError> {
     let earlier = of_call(write, session, &ask.call)?;
     for row in earlier.iter().filter(|row| row.state.is_open()) {
-        set_state(write, &row.id, RequestState::Replaced)?;
+        set_state(write, &row.id, RequestState::Superseded)?;
     }
     if exists(write, &ask.request)? {
         return Err(StoreError::RequestIdTaken { id: ask.request.clone() });
@@ -67,10 +67,12 @@ pub(super) fn settle(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreEr
     match state {
         RequestState::Waiting | RequestState::Later => {}
         RequestState::Approved
+        | RequestState::Edited
+        | RequestState::Replaced
         | RequestState::Denied
         | RequestState::Consumed
         | RequestState::Withdrawn
-        | RequestState::Replaced
+        | RequestState::Superseded
         | RequestState::Expired => {
             return Err(StoreError::NotDecidable { id: id.clone(), state });
         }
@@ -81,16 +83,17 @@ pub(super) fn settle(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreEr
 
 /// Writes who decided what; the row then waits for its session.
 pub(super) fn write_decision(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreError> {
-    let Verdict { request, state, approval, by } = verdict;
+    let Verdict { request, state, tool, approval, by } = verdict;
     let seq = write.next_seq()?;
     write
         .sql
         .prepare_cached(
-            "UPDATE approvals SET state = ?2, decision = ?3, decided_by = ?4, decided_at = ?5, seq = ?6
+            "UPDATE approvals SET state = CASE WHEN tool <> ?7 THEN 'replaced' ELSE ?2 END,
+                 decision = ?3, decided_by = ?4, decided_at = ?5, seq = ?6
              WHERE id = ?1",
         )
         .sql()?
-        .execute(params![request.0, state.as_str(), approval, by, write.now, Num(seq)])
+        .execute(params![request.0, state.as_str(), approval, by, write.now, Num(seq), tool])
         .sql()
         .map(drop)
 }

@@ -15,7 +15,8 @@ use super::num::Num;
 use crate::stdx::fs::{create_private_dir, open_private};
 
 /// The steps from an empty database to the newest format; each one is final once released.
-pub(super) const MIGRATIONS: &[&str] = &[include_str!("v1.sql"), include_str!("v2.sql")];
+pub(super) const MIGRATIONS: &[&str] =
+    &[include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql")];
 
 /// Marks a database as ours in its header (`co.d`).
 pub(super) const APPLICATION_ID: i32 = 0x636f_2e64;

@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{CallId, ReturnPart, Source, ToolCall, ToolName, Trust};
+use crate::message::{CallId, ReturnPart, Source, ToolName, Trust};
 
 /// Something the model may call.
 pub trait Tool: Send + Sync {
@@ -48,9 +48,18 @@ pub struct ToolSpec {
     pub category: Category,
     pub risk: Risk,
     pub side_effect: SideEffect,
+    pub origin: Origin,
     /// Bytes of output the model gets; the rest is spilled to a file that can be read back.
     pub output_limit: usize,
     pub timeout: Duration,
+}
+
+/// Where a tool comes from; rules can name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    Builtin,
+    /// A tool server, by the name it has in the settings.
+    Server(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +120,9 @@ pub struct CallPlan {
     /// What the plan rests on; checked again just before the call runs.
     pub basis: Vec<(Resource, Version)>,
     pub undo: Undo,
+    /// What this very call does, where that is less than its tool may do.
+    #[serde(default, skip_serializing_if = "Effect::is_of_tool")]
+    pub effect: Effect,
     /// For tools that ask the person: the answer is the return.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
@@ -186,6 +198,23 @@ pub struct Resource(pub String);
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Version(pub String);
+
+/// How much of its tool's side effect a call has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// As the tool says of itself.
+    #[default]
+    OfTool,
+    /// Known to only look; of a command this counts where it is shut in, and lowers its risk elsewhere.
+    LooksOnly,
+}
+
+impl Effect {
+    fn is_of_tool(&self) -> bool {
+        *self == Self::OfTool
+    }
+}
 
 /// What can be taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -279,29 +308,4 @@ impl Registry {
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.values().map(|tool| tool.spec())
     }
-}
-
-/// Looks at calls before they run, and may deny, ask for, or rewrite them.
-pub trait Hook: Send + Sync {
-    /// Whether calls of this tool are shown to the hook at all.
-    fn matches(&self, tool: &ToolName) -> bool;
-
-    /// Cancel-safe: dropped at once on interrupt.
-    fn before<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, HookVerdict>;
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum HookVerdict {
-    Pass,
-    /// A person must see this call whatever the rules allow.
-    Ask {
-        reason: String,
-    },
-    Deny {
-        reason: String,
-    },
-    /// Other arguments: planned and decided again; the hook does not see its own rewrite.
-    Rewrite {
-        args: Value,
-    },
 }

@@ -11,7 +11,7 @@ use super::cells::card::Body;
 use super::composer::Editor;
 use super::form::Form;
 use super::hunks::{Hunks, Kept, Sides};
-use crate::approval::{Approval, Remember, Request, RequestId};
+use crate::approval::{Approval, Request, RequestId};
 use crate::tool::{Preview, Risk, ToolSpec};
 
 /// For this long after a card appears it takes no key, so that no reflex decides.
@@ -236,7 +236,7 @@ pub fn place_in_reply(request: &Request) -> (&str, usize) {
 
 /// A yes with other arguments.
 pub fn edited(request: &Request, args: Value) -> Approval {
-    Approval::Approve { instead: Some((request.tool.clone(), args)), remember: Remember::Once }
+    Approval::to(request.tool.clone(), args)
 }
 
 impl Cards {

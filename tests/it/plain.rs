@@ -123,7 +123,12 @@ fn no(reason: Option<&str>) -> Approval {
 }
 
 fn instead(args: serde_json::Value) -> Approval {
-    Approval::Approve { instead: Some((ToolName::new("shell"), args)), remember: Remember::Once }
+    Approval::Approve {
+        instead: Some((ToolName::new("shell"), args)),
+        remember: Remember::Once,
+        note: None,
+        rule: None,
+    }
 }
 
 fn ls() -> Request {

@@ -14,7 +14,7 @@ use std::time::Duration;
 use co::agent::caps::Caps;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
 use co::agent::port::Event;
-use co::approval::{Decider, FolderTrust, Mode, Policy, Standing, WorkspaceKind};
+use co::approval::{Decider, Place, Policy};
 use co::frontend::recording::RecordingFrontend;
 use co::history::{Limits, Record, TurnEnd};
 use co::message::{Message, StopKind, StopReason, Usage, UserPart};
@@ -358,13 +358,7 @@ async fn play(store: &Store, items: &Items, with_fallback: bool) -> Outcome {
 
 /// What a turn without tools is run with.
 pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<FallbackModel>) -> AgentEnv {
-    let policy = Policy {
-        mode: Mode::Ask,
-        standing: Standing::Asking,
-        workspace: WorkspaceKind::Project,
-        folder: "/w".into(),
-        rules: Vec::new(),
-    };
+    let policy = Policy::default();
     AgentEnv {
         caps: watch::Sender::new(Caps::default()),
         registry: Registry::new(Vec::new()),
@@ -373,7 +367,8 @@ pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<Fa
         fallback,
         policy: watch::channel(policy).1,
         isolation: Isolation::None,
-        folder_trust: FolderTrust::Untrusted,
+        place: Place { folder: "/w".into(), ..Place::default() },
+        expiry: None,
         limits: Limits { requests: Some(25), tokens: None },
         context_tokens: None,
         http_retries: 2,

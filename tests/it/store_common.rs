@@ -61,11 +61,15 @@ pub fn request(call: &str, id: &str) -> Request {
             access: Access::Nothing,
             basis: Vec::new(),
             undo: Undo::None,
+            effect: co::tool::Effect::OfTool,
             question: None,
         },
         risk: Risk::Medium,
         why: vec!["write_file changes something".to_owned()],
         after: Vec::new(),
+        depends: Vec::new(),
+        taint: Vec::new(),
+        expires: None,
         again: None,
     }
 }

@@ -125,7 +125,14 @@ impl Scene {
                 Some(Known::Waiting | Known::Decided(Approval::Approve { .. })) => {
                     self.commit(asked("a", &format!("{unique}-2")), Durability::Written).await;
                 }
-                Some(Known::NotStarted | Known::MayHaveRun | Known::Returned | Known::Decided(_)) | None => {}
+                Some(
+                    Known::NotStarted
+                    | Known::MayHaveRun
+                    | Known::Returned
+                    | Known::Expired
+                    | Known::Decided(_),
+                )
+                | None => {}
             },
             Own::Consume => drop(self.session().consume_decisions().await.unwrap()),
             Own::Act => match self.known() {
@@ -137,6 +144,9 @@ impl Scene {
                     self.commit(finished("a", ReturnStatus::Denied), Durability::Written).await;
                 }
                 Some(Known::Decided(Approval::Later) | Known::Returned) => panic!("neither is ever open"),
+                Some(Known::Expired) => {
+                    self.commit(finished("a", ReturnStatus::Undecided), Durability::Written).await
+                }
                 Some(Known::NotStarted | Known::Waiting | Known::MayHaveRun) | None => {}
             },
             Own::Finish => {

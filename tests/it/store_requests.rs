@@ -167,7 +167,7 @@ async fn the_first_answer_wins_and_the_loser_hears_whose() {
         (vec![asked("a", "1")], Some(Approval::Later), yes(), DecideOutcome::Recorded),
         (vec![asked("a", "1")], Some(Approval::Later), Approval::Later, DecideOutcome::Recorded),
         (vec![asked("a", "1"), decided("a", "1", yes())], None, deny("no"), already(yes())),
-        (vec![asked("a", "1"), asked("a", "2")], None, yes(), not_open(RequestState::Replaced)),
+        (vec![asked("a", "1"), asked("a", "2")], None, yes(), not_open(RequestState::Superseded)),
         (
             vec![asked("a", "1"), finished("a", ReturnStatus::Interrupted)],
             None,

@@ -26,7 +26,7 @@ fn decided(approval: Approval) -> Ask {
 
 fn instead(tool: &str, args: Value) -> Ask {
     let instead = Some((ToolName::new(tool), args));
-    decided(Approval::Approve { instead, remember: Remember::Once })
+    decided(Approval::Approve { instead, remember: Remember::Once, note: None, rule: None })
 }
 
 fn spec(name: &str, parameters: Value) -> ToolSpec {
@@ -37,6 +37,7 @@ fn spec(name: &str, parameters: Value) -> ToolSpec {
         category: Category::Files,
         risk: Risk::Medium,
         side_effect: SideEffect::External,
+        origin: co::tool::Origin::Builtin,
         output_limit: 1_000,
         timeout: Duration::from_secs(1),
     }

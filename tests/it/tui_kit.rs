@@ -1,7 +1,7 @@
 //! A screen without a terminal: key strings and updates in, whole screens and asks out.
 
 use co::agent::port::{Event, Op};
-use co::approval::{Approval, Request, RequestId, Standing};
+use co::approval::{Approval, Mode, Request, RequestId, Standing};
 use co::frontend::link::{Ask, ContextUse, Header, Notice, Update};
 use co::history::SessionId;
 use co::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
@@ -290,6 +290,7 @@ pub fn header() -> Header {
         provider: "anthropic".into(),
         model: "claude-sonnet-4-6".into(),
         isolation: "unsandboxed",
+        mode: Mode::Ask,
         standing: Standing::Asking,
         read_only: None,
         context: Some(ContextUse { used: 62_000, window: Some(200_000) }),
@@ -329,6 +330,7 @@ pub fn plan(summary: &str, preview: Preview, risk: Risk) -> CallPlan {
         access: Access::Anything,
         basis: Vec::new(),
         undo: Undo::None,
+        effect: co::tool::Effect::OfTool,
         question: None,
     }
 }
@@ -343,6 +345,9 @@ fn request(number: u32, tool: &str, args: Value, plan: CallPlan) -> Request {
         plan,
         why: vec!["write_file changes files".into(), "the mode is ask".into()],
         after: Vec::new(),
+        depends: Vec::new(),
+        taint: Vec::new(),
+        expires: None,
         again: None,
     }
 }

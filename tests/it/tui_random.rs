@@ -223,6 +223,7 @@ fn known() -> Notice {
         category: Category::Files,
         risk: Risk::Medium,
         side_effect: SideEffect::External,
+        origin: co::tool::Origin::Builtin,
         output_limit: 1_000,
         timeout: Duration::from_secs(1),
     };

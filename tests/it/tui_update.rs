@@ -35,13 +35,13 @@ fn no(reason: Option<&str>) -> Ask {
 
 fn instead(args: serde_json::Value) -> Ask {
     let instead = Some((ToolName::new("shell"), args));
-    decided(1, Approval::Approve { instead, remember: Remember::Once })
+    decided(1, Approval::Approve { instead, remember: Remember::Once, note: None, rule: None })
 }
 
 #[test]
 fn decisions() {
     let yes = || decided(1, Approval::yes());
-    let session = decided(1, Approval::Approve { instead: None, remember: Remember::Session });
+    let session = decided(1, Approval::for_session());
     let cases: Vec<(&str, Screen, &str, Vec<Ask>)> = vec![
         ("yes", medium(), "<tab>y", vec![yes()]),
         ("yes by Alt+A", medium(), "<a-a>y", vec![yes()]),
@@ -332,7 +332,7 @@ fn a_settled_request_leaves_one_line() {
         (by(Approval::yes(), Decider::Cli), "approved elsewhere"),
         (by(Approval::Deny { reason: Some("no\u{1b}pe".into()) }, Decider::Tui), "denied: no␛pe"),
         (Settled::Withdrawn, "withdrawn: the turn was stopped"),
-        (Settled::Replaced, "asked again"),
+        (Settled::Superseded, "asked again"),
     ];
     for (settled, words) in cases {
         let mut screen = settle(medium(), settled);

@@ -9,8 +9,9 @@ use crate::agent::port::{Event, Settled};
 use crate::agent::turn::Effect;
 use crate::approval::{Approval, Decider, RequestId, Verdict};
 use crate::history::{Durability, Record, SEEN};
+use crate::hook::HookVerdict;
 use crate::message::{CallId, ReturnPart, ReturnStatus, ToolReturn};
-use crate::tool::{CallPlan, HookVerdict, Resource, ToolError, Version};
+use crate::tool::{CallPlan, Resource, ToolError, Version};
 
 /// Moves by themselves.
 impl Calls {
@@ -411,7 +412,7 @@ impl Calls {
         let record = Record::Asked { call: self.calls[at].call.clone(), request: request.clone() };
         out.push(Effect::Commit(vec![record], Durability::Written));
         if let Some(request) = old {
-            out.push(Effect::Show(Event::ApprovalSettled { request, settled: Settled::Replaced }));
+            out.push(Effect::Show(Event::ApprovalSettled { request, settled: Settled::Superseded }));
         }
         out.push(Effect::Show(Event::ApprovalNeeded { request }));
     }

@@ -18,11 +18,12 @@ pub use self::open::close_open;
 pub(in crate::agent) use self::open::{OUTCOME_UNKNOWN, request_id};
 pub use self::schedule::conflict;
 use super::turn::Effect;
-use crate::approval::{Decision, FolderTrust, Grants, Policy, Request, Verdict};
+use crate::approval::{Circling, Decision, Grants, Place, Policy, Request, Verdict};
 use crate::history::Record;
+use crate::hook::HookVerdict;
 use crate::message::{ToolCall, ToolName, ToolReturn};
 use crate::sandbox::Isolation;
-use crate::tool::{Access, CallPlan, HookVerdict, Seen, ToolSpec};
+use crate::tool::{Access, CallPlan, Seen, ToolSpec};
 
 /// What decides over calls in this turn; pure data.
 #[derive(Debug, Clone)]
@@ -33,7 +34,7 @@ pub struct Rules {
     /// Tools that some hook wants to see.
     pub hooked: BTreeSet<ToolName>,
     pub isolation: Isolation,
-    pub folder_trust: FolderTrust,
+    pub place: Place,
     /// How often the model may repair wrong arguments of one tool in a turn.
     pub tool_retries: u32,
 }
@@ -246,10 +247,11 @@ fn decide(one: &Tracked, spec: &ToolSpec, plan: &CallPlan, rules: &Rules) -> Dec
             spec,
             plan,
             args: &one.args,
-            provenance: crate::message::Trust::Trusted,
+            taint: &[],
             isolation: rules.isolation,
-            folder_trust: rules.folder_trust,
+            place: &rules.place,
             hook: one.hook.as_ref(),
+            circling: Circling::No,
         },
     )
 }
@@ -260,6 +262,7 @@ fn permitted(decision: &Decision, consent: Consent) -> bool {
         (Verdict::Allow, Consent::Given | Consent::NotGiven) | (Verdict::Ask, Consent::Given) => true,
         (Verdict::Allow | Verdict::Ask, Consent::Overtaken)
         | (Verdict::Ask, Consent::NotGiven)
+        | (Verdict::Later | Verdict::Preview, _)
         | (Verdict::Deny, Consent::Given | Consent::NotGiven | Consent::Overtaken) => false,
     }
 }

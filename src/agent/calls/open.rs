@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::{Calls, Rules, Stage, State};
 use crate::agent::port::{Event, Settled};
 use crate::agent::turn::Effect;
-use crate::approval::{Decision, Request, RequestId, Verdict};
+use crate::approval::{Decider, Decision, Request, RequestId, Verdict};
 use crate::history::{Durability, Known, OpenCall, Record};
 use crate::message::{ReturnStatus, ToolReturn};
 
@@ -32,6 +32,9 @@ impl Calls {
             risk,
             why: because,
             after,
+            depends: Vec::new(),
+            taint: Vec::new(),
+            expires: None,
             again,
         };
         one.state = State::Waiting;
@@ -65,17 +68,26 @@ impl Calls {
             tracked.args = request.args.clone();
             tracked.spec = rules.specs.get(&request.tool).cloned();
             tracked.plan = Some(request.plan.clone());
-            tracked.decision =
-                Some(Decision { verdict: Verdict::Ask, risk: request.risk, because: request.why.clone() });
+            tracked.decision = Some(Decision {
+                verdict: Verdict::Ask,
+                risk: request.risk,
+                because: request.why.clone(),
+                by: Decider::Risk,
+            });
             tracked.request = Some(request.clone());
         }
         match (&one.known, &one.returned) {
             (_, Some(returned)) => tracked.state = State::Done(returned.clone()),
-            (Known::Waiting | Known::Decided(_), None) if tracked.request.is_some() => {
+            (Known::Waiting | Known::Expired | Known::Decided(_), None) if tracked.request.is_some() => {
                 tracked.state = State::Waiting;
             }
             (
-                Known::Returned | Known::NotStarted | Known::MayHaveRun | Known::Waiting | Known::Decided(_),
+                Known::Returned
+                | Known::NotStarted
+                | Known::MayHaveRun
+                | Known::Waiting
+                | Known::Expired
+                | Known::Decided(_),
                 None,
             ) => {}
         }
@@ -95,7 +107,7 @@ impl Calls {
             Known::MayHaveRun => {
                 self.finish_unless_done(at, ReturnStatus::Unknown, OUTCOME_UNKNOWN.to_owned(), out);
             }
-            Known::NotStarted | Known::Returned => {}
+            Known::Expired | Known::NotStarted | Known::Returned => {}
         }
     }
 
@@ -160,7 +172,9 @@ pub fn close_open(open: &[OpenCall]) -> Vec<ToolReturn> {
         .filter(|one| one.returned.is_none())
         .map(|one| {
             let (status, text) = match one.known {
-                Known::Waiting | Known::Decided(_) => (ReturnStatus::Undecided, STILL_WAITING),
+                Known::Waiting | Known::Expired | Known::Decided(_) => {
+                    (ReturnStatus::Undecided, STILL_WAITING)
+                }
                 Known::MayHaveRun => (ReturnStatus::Unknown, OUTCOME_UNKNOWN),
                 Known::NotStarted | Known::Returned => (ReturnStatus::Interrupted, NOT_RUN),
             };

@@ -13,12 +13,13 @@ use super::tools::{Happened, Running};
 use super::{AgentEnv, calls};
 use crate::agent::port::{Event, Frontend, Op};
 use crate::agent::turn::Input;
-use crate::approval::{Approval, CallFacts, Decision, Request, Verdict};
+use crate::approval::{Approval, CallFacts, Circling, Decision, Request, Verdict};
 use crate::history::{Detached, Durability, Known, Record, SEEN};
-use crate::message::{Message, NoteKind, ReturnStatus, ToolCall, ToolReturn, Trust, UserPart};
+use crate::hook::HookVerdict;
+use crate::message::{Message, NoteKind, ReturnStatus, ToolCall, ToolReturn, UserPart};
 use crate::session::Session;
 use crate::store::StoreError;
-use crate::tool::{CallPlan, HookVerdict, Seen, Tool, ToolError};
+use crate::tool::{CallPlan, Seen, Tool, ToolError};
 
 /// Consumes decisions and settles every detached call that has one: runs it, denies it, or asks again.
 /// Gives what the person said meanwhile, for the caller to act upon: nothing of it is lost. Errs where the
@@ -48,7 +49,7 @@ pub(super) async fn run_ready(
             break;
         }
         match one.known.clone() {
-            Known::Waiting | Known::NotStarted | Known::Returned => {}
+            Known::Waiting | Known::Expired | Known::NotStarted | Known::Returned => {}
             Known::MayHaveRun => {
                 let text = calls::OUTCOME_UNKNOWN;
                 let returned = ToolReturn::program(one.call.id.clone(), ReturnStatus::Unknown, text);
@@ -115,10 +116,15 @@ async fn settle(
             .await;
     };
     let edited = call.args != one.request.args || call.name != one.request.tool;
-    let verdict = if edited { hooked(&call, env).await } else { HookVerdict::Pass };
+    let verdict = if edited { hooked(&call, env, session).await } else { HookVerdict::Pass };
     let rewritten = match &verdict {
         HookVerdict::Rewrite { args } => Some(args.clone()),
-        HookVerdict::Pass | HookVerdict::Ask { .. } | HookVerdict::Deny { .. } => None,
+        HookVerdict::Pass
+        | HookVerdict::Allow { .. }
+        | HookVerdict::Ask { .. }
+        | HookVerdict::Defer { .. }
+        | HookVerdict::Deny { .. }
+        | HookVerdict::Note { .. } => None,
     };
     let call = ToolCall { args: rewritten.unwrap_or(call.args), ..call };
     match planned(&call, env, session).await {
@@ -130,9 +136,9 @@ async fn settle(
 }
 
 /// Hooks see a call once, and edited arguments once more.
-async fn hooked(call: &ToolCall, env: &AgentEnv) -> HookVerdict {
+async fn hooked(call: &ToolCall, env: &AgentEnv, session: &Session) -> HookVerdict {
     let mut looking = Looking::default();
-    looking.hook(call.clone(), 0, env);
+    looking.hook(call.clone(), 0, env, session);
     let Input::Hooked { verdict, .. } = looking.answered().await else { return HookVerdict::Pass };
     verdict
 }
@@ -160,10 +166,11 @@ async fn decide_and_run(
             spec: tool.spec(),
             plan: &plan,
             args: &call.args,
-            provenance: Trust::Trusted,
+            taint: &[],
             isolation: env.isolation,
-            folder_trust: env.folder_trust,
+            place: &env.place,
             hook: Some(hook),
+            circling: Circling::No,
         },
     );
     if decision.verdict == Verdict::Deny {
@@ -196,6 +203,9 @@ async fn ask_again(
         risk: decision.risk,
         why: decision.because,
         after: Vec::new(),
+        depends: Vec::new(),
+        taint: Vec::new(),
+        expires: None,
         again: Some("what it would change has changed since you were asked".to_owned()),
     };
     let record = Record::Asked { call: one.call.clone(), request: request.clone() };

@@ -10,26 +10,31 @@ use tokio::time::Instant;
 use crate::agent::caps::{CapQuestion, Caps};
 use crate::agent::port::Op;
 use crate::agent::turn::Patience;
-use crate::approval::{Decider, FolderTrust, Policy};
+use crate::approval::{Decider, Place, Policy};
 use crate::history::{Limits, TurnEnd};
+use crate::hook::Hook;
 use crate::provider::{ParallelCalls, Profile, Provider, ThinkingLevel};
 use crate::sandbox::Isolation;
 use crate::stdx::clock::Clock;
-use crate::tool::{Hook, Registry};
+use crate::tool::Registry;
 
 /// Everything a turn needs beside its session and its front end. Immutable while a turn runs; the two
 /// watched values may change under it and are read where they are used.
 pub struct AgentEnv {
     pub registry: Registry,
+    /// In the order in which they are run.
     pub hooks: Vec<Arc<dyn Hook>>,
     /// The model that answers the next request; `/model` switches it at once.
     pub model: watch::Receiver<Arc<ActiveModel>>,
     /// Who answers when that one has failed for good; nobody where none is set.
     pub fallback: Option<FallbackModel>,
-    /// The policy the next turn starts with.
+    /// How calls are decided; a change counts at once, in the turn that runs too.
     pub policy: watch::Receiver<Policy>,
     pub isolation: Isolation,
-    pub folder_trust: FolderTrust,
+    /// The session's folder.
+    pub place: Place,
+    /// How long a request can be decided; `None`: for ever.
+    pub expiry: Option<Duration>,
     pub limits: Limits,
     /// What tokens and money are capped at, as the last turn left it.
     pub caps: watch::Sender<Caps>,

@@ -8,9 +8,10 @@ use tokio::task::{Id, JoinSet};
 
 use super::AgentEnv;
 use crate::agent::turn::Input;
+use crate::hook::{Hook, HookEvent, HookInput, HookSubject, HookVerdict};
 use crate::message::{CallId, ToolCall};
 use crate::session::Session;
-use crate::tool::{CallPlan, HookVerdict, PlanContext, ToolError};
+use crate::tool::{CallPlan, PlanContext, ToolError};
 
 /// What is being looked at.
 #[derive(Default)]
@@ -55,12 +56,18 @@ impl Looking {
     }
 
     /// Every matching hook looks in turn; the first that does not pass decides.
-    pub(super) fn hook(&mut self, call: ToolCall, round: u32, env: &AgentEnv) {
-        let hooks: Vec<_> = env.hooks.iter().filter(|hook| hook.matches(&call.name)).cloned().collect();
+    pub(super) fn hook(&mut self, call: ToolCall, round: u32, env: &AgentEnv, session: &Session) {
+        let wants = |hook: &&Arc<dyn Hook>| hook.wants(HookEvent::PreToolUse, Some(&call.name));
+        let hooks: Vec<_> = env.hooks.iter().filter(wants).cloned().collect();
         let id = call.id.clone();
+        let input = HookInput {
+            session: session.id().to_string(),
+            workspace: session.history().workspace().to_owned(),
+            subject: HookSubject::PreToolUse { call },
+        };
         let task = self.tasks.spawn(async move {
             for hook in hooks {
-                let verdict = hook.before(&call).await;
+                let verdict = hook.fire(&input).await;
                 if verdict != HookVerdict::Pass {
                     return Looked::Hooked(verdict);
                 }

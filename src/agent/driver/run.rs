@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use jiff::tz::TimeZone;
+use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -22,9 +23,10 @@ use crate::agent::context;
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt;
 use crate::agent::turn::{Asked, Audience, Effect, Input, Patience, Setup, Turn, Whom};
-use crate::approval::{Approval, CallFacts, Remember, RequestId, Standing, Verdict};
+use crate::approval::{Approval, CallFacts, Circling, Policy, Remember, RequestId, Verdict};
 use crate::history::{Durability, Limit, Record, TurnEnd, Used};
-use crate::message::{Message, NoteKind, Trust};
+use crate::hook::HookEvent;
+use crate::message::{Message, NoteKind};
 use crate::provider::{ErrorClass, ProviderError, StreamEvent, ToolChoice};
 use crate::session::Session;
 use crate::stdx::clock::day_start;
@@ -40,8 +42,11 @@ const JOINED: usize = 16 * 1024;
 pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) -> Setup {
     let specs: std::collections::BTreeMap<_, _> =
         env.registry.specs().map(|spec| (spec.name.clone(), spec.clone())).collect();
-    let hooked: BTreeSet<_> =
-        specs.keys().filter(|name| env.hooks.iter().any(|hook| hook.matches(name))).cloned().collect();
+    let hooked: BTreeSet<_> = specs
+        .keys()
+        .filter(|name| env.hooks.iter().any(|hook| hook.wants(HookEvent::PreToolUse, Some(name))))
+        .cloned()
+        .collect();
     Setup {
         session: session.id().clone(),
         rules: Rules {
@@ -50,7 +55,7 @@ pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) 
             specs: Arc::new(specs),
             hooked,
             isolation: env.isolation,
-            folder_trust: env.folder_trust,
+            place: env.place.clone(),
             tool_retries: env.tool_retries,
         },
         limits: env.limits,
@@ -78,6 +83,7 @@ pub(super) struct Driver<'a> {
     looking: Looking,
     running: Running,
     wakeups: Wakeups,
+    policy: watch::Receiver<Policy>,
     backoff: Option<Pin<Box<Sleep>>>,
     checkpoint: Option<Pin<Box<Sleep>>>,
     /// Ops heard while an event was being shown.
@@ -104,6 +110,7 @@ enum Woken {
     Input(Input),
     Op(Op),
     Approvals,
+    Policy(Policy),
     Progress(crate::tool::Progress),
     /// Nothing more is here at this moment.
     Quiet,
@@ -129,6 +136,7 @@ impl<'a> Driver<'a> {
             looking: Looking::default(),
             running: Running::new(),
             wakeups,
+            policy: env.policy.clone(),
             backoff: None,
             checkpoint: None,
             heard: VecDeque::new(),
@@ -177,6 +185,10 @@ impl<'a> Driver<'a> {
                 Woken::Input(input) => self.feed(input).await?,
                 Woken::Op(op) => self.on_op(op).await?,
                 Woken::Approvals => self.take_decisions().await?,
+                Woken::Policy(policy) => match self.feed(Input::Policy(policy)).await? {
+                    Some(end) => Some(end),
+                    None => self.settle_covered().await?,
+                },
                 Woken::Progress(progress) => {
                     self.show(Event::ToolProgress { progress }).await;
                     None
@@ -223,6 +235,7 @@ impl<'a> Driver<'a> {
             }
             op = self.frontend.next_op(), if open => Woken::Op(op),
             () = self.wakeups.changed() => Woken::Approvals,
+            policy = changed(&mut self.policy) => Woken::Policy(policy),
             happened = self.running.next() => match happened {
                 Happened::Ended(input) => Woken::Input(input),
                 Happened::Progress(progress) => Woken::Progress(progress),
@@ -288,7 +301,7 @@ impl<'a> Driver<'a> {
                     self.checkpoint = None;
                 }
                 Effect::Plan { call, round } => self.looking.plan(call, round, self.env, self.session),
-                Effect::Hook { call, round } => self.looking.hook(call, round, self.env),
+                Effect::Hook { call, round } => self.looking.hook(call, round, self.env, self.session),
                 Effect::StartTool { call } => self.running.start(call, self.env, self.session),
                 Effect::CancelTools => {
                     self.looking.drop_all();
@@ -465,13 +478,6 @@ impl<'a> Driver<'a> {
                 self.feed(Input::BackoffElapsed).await
             }
             Op::Cap { cap, answer } => self.feed(Input::CapAnswered { cap, answer }).await,
-            Op::Standing { standing } => {
-                let end = self.feed(Input::Standing { standing }).await?;
-                if standing == Standing::Yolo && end.is_none() {
-                    return self.settle_covered(standing).await;
-                }
-                Ok(end)
-            }
             Op::Draft { text } => self.keep(Record::Draft { text }).await,
             Op::Noted { text } => self.keep(Record::Noted { kind: NoteKind::CommandOutput, text }).await,
             Op::Close => {
@@ -512,9 +518,8 @@ impl<'a> Driver<'a> {
     }
 
     /// Requests that a new grant or yolo now covers are answered like any other: through the store.
-    async fn settle_covered(&mut self, standing: Standing) -> Result<Option<TurnEnd>, StoreError> {
-        let mut policy = self.env.policy.borrow().clone();
-        policy.standing = standing;
+    async fn settle_covered(&mut self) -> Result<Option<TurnEnd>, StoreError> {
+        let policy = self.env.policy.borrow().clone();
         let mut covered = Vec::new();
         for request in self.turn.waiting_requests() {
             let Some(tool) = self.env.registry.get(&request.tool) else { continue };
@@ -522,10 +527,11 @@ impl<'a> Driver<'a> {
                 spec: tool.spec(),
                 plan: &request.plan,
                 args: &request.args,
-                provenance: Trust::Trusted,
+                taint: &request.taint,
                 isolation: self.env.isolation,
-                folder_trust: self.env.folder_trust,
+                place: &self.env.place,
                 hook: None,
+                circling: Circling::No,
             };
             if policy.decide(self.turn.grants(), &facts).verdict == Verdict::Allow {
                 covered.push(request.id);
@@ -548,8 +554,7 @@ impl<'a> Driver<'a> {
             }
         }
         if granted {
-            let standing = self.env.policy.borrow().standing;
-            return Box::pin(self.settle_covered(standing)).await;
+            return Box::pin(self.settle_covered()).await;
         }
         Ok(None)
     }
@@ -569,6 +574,14 @@ fn lost(outcome: &DecideOutcome) -> Option<String> {
         }
         DecideOutcome::NotOpen { state } => Some(format!("This request is {state} and takes no answer.")),
         DecideOutcome::Unknown => Some("There is no such request.".to_owned()),
+    }
+}
+
+/// The next policy. Cancel-safe; never resolves once nobody can change it any more.
+async fn changed(policy: &mut watch::Receiver<Policy>) -> Policy {
+    match policy.changed().await {
+        Ok(()) => policy.borrow_and_update().clone(),
+        Err(_) => pending().await,
     }
 }
 

@@ -22,11 +22,12 @@ use super::budget::Budget;
 use super::calls::{Calls, Rules};
 use super::caps::{CapAnswer, Caps, Figures};
 use super::port::Event;
-use crate::approval::{Approval, Decider, RequestId, Standing};
+use crate::approval::{Approval, Decider, Policy, RequestId};
 use crate::history::{Cap, Durability, History, Limits, Record, SessionId, TurnEnd};
+use crate::hook::HookVerdict;
 use crate::message::{CallId, Message, PartKind, StopKind, ToolCall, ToolReturn, UserPart, images};
 use crate::provider::{Price, ProviderError, StreamEvent, ToolChoice};
-use crate::tool::{CallPlan, HookVerdict, Resource, ToolError, Version};
+use crate::tool::{CallPlan, Resource, ToolError, Version};
 
 /// What happens to a turn from outside.
 #[derive(Debug, Clone)]
@@ -76,9 +77,8 @@ pub enum Input {
     },
     /// A second of streaming has passed: keep what came.
     Checkpoint,
-    Standing {
-        standing: Standing,
-    },
+    /// Modes, rules or yolo changed: what is decided from now on.
+    Policy(Policy),
     Defer,
     Interrupt,
     /// The front end is gone: what runs is interrupted, what waits is deferred.
@@ -382,7 +382,7 @@ impl Turn {
             Input::Weighed { figures } => self.on_weighed(figures, &mut out),
             Input::CapAnswered { cap, answer } => self.on_cap_answer(cap, answer, &mut out),
             Input::Checkpoint => self.on_checkpoint(&mut out),
-            Input::Standing { standing } => self.setup.rules.policy.standing = standing,
+            Input::Policy(policy) => self.setup.rules.policy = policy,
             Input::Defer => self.stop(Stopping::Defer, &mut out),
             Input::Interrupt => self.stop(Stopping::Interrupt, &mut out),
             Input::Close => self.stop(Stopping::Close, &mut out),
@@ -409,7 +409,7 @@ impl Turn {
 
     fn on_decided(&mut self, request: &RequestId, approval: &Approval, by: &Decider, out: &mut Vec<Effect>) {
         if let Some(asked) = self.calls.waiting_requests().iter().find(|asked| asked.id == *request) {
-            let folder = self.setup.rules.policy.folder.clone();
+            let folder = self.setup.rules.place.folder.clone();
             self.setup.rules.grants.apply(asked, approval, &folder);
         }
         self.calls.decided(request, approval, by, &self.setup.rules, out);

@@ -11,20 +11,18 @@ use super::{Asked, Audience, Effect, Input, Patience, Setup, Turn, Whom};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapAnswer, Caps, Estimate, Figures};
 use crate::agent::port::Event;
-use crate::approval::{
-    Approval, Decider, FolderTrust, Grants, Mode, Policy, Remember, RequestId, Standing, WorkspaceKind,
-};
+use crate::approval::{Approval, Decider, Grants, Place, Policy, RequestId};
 use crate::history::{
     Cap, History, Limit, Limits, Record, SessionId, TurnEnd, Used, patch_dangling_tool_calls,
 };
+use crate::hook::HookVerdict;
 use crate::message::{
     CallId, Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolName, ToolReturn, Usage, Usd, UserPart,
 };
 use crate::provider::{ErrorClass, Fallback, Price, ProviderError, StartKind, StreamEvent};
 use crate::sandbox::Isolation;
 use crate::tool::{
-    Access, CallPlan, Category, HookVerdict, Preview, Resource, Risk, SideEffect, ToolError, ToolSpec, Undo,
-    Version,
+    Access, CallPlan, Category, Preview, Resource, Risk, SideEffect, ToolError, ToolSpec, Undo, Version,
 };
 
 /// Walks in one run of the test. In a release build a second is enough for more than this.
@@ -93,6 +91,7 @@ fn specs() -> BTreeMap<ToolName, ToolSpec> {
         category: Category::Files,
         risk,
         side_effect,
+        origin: crate::tool::Origin::Builtin,
         output_limit: 1000,
         timeout: Duration::from_secs(1),
     };
@@ -111,18 +110,12 @@ fn setup(dice: &mut Dice, grants: Grants) -> Setup {
     Setup {
         session: SessionId("s".to_owned()),
         rules: Rules {
-            policy: Policy {
-                mode: Mode::Ask,
-                standing: Standing::Asking,
-                workspace: WorkspaceKind::Project,
-                folder: "/w".into(),
-                rules: Vec::new(),
-            },
+            policy: Policy::default(),
             grants,
             specs: Arc::new(specs()),
             hooked,
             isolation: Isolation::None,
-            folder_trust: FolderTrust::Untrusted,
+            place: Place { folder: "/w".into(), ..Place::default() },
             tool_retries: 2,
         },
         limits: Limits { requests: Some(6), tokens: None },
@@ -214,6 +207,7 @@ fn plan(call: &ToolCall, dice: &mut Dice) -> Result<CallPlan, ToolError> {
         access,
         basis: vec![(Resource(place.display().to_string()), version)],
         undo: Undo::None,
+        effect: crate::tool::Effect::OfTool,
         question: None,
     })
 }
@@ -455,10 +449,7 @@ impl Walk {
         let approval = match self.dice.roll(8) {
             0 => Approval::Deny { reason: None },
             1 => Approval::Later,
-            2 => Approval::Approve {
-                instead: Some((ToolName::new("write"), json!({"path": "b"}))),
-                remember: Remember::Once,
-            },
+            2 => Approval::to(ToolName::new("write"), json!({"path": "b"})),
             _ => Approval::yes(),
         };
         match approval {

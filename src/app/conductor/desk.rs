@@ -155,10 +155,6 @@ impl Desk {
                 self.remember(&Entry::Prompt { text: prompt.text.clone() }, &prompt.text).await;
                 self.prompt(prompt).await
             }
-            Ask::Op(Op::Standing { standing }) => {
-                self.app.stand(standing);
-                Heard::Op(Op::Standing { standing })
-            }
             Ask::Op(op) => Heard::Op(op),
             Ask::Draft { text } => Heard::Draft(text),
             Ask::Open { session } => Heard::Open(session),
@@ -196,6 +192,18 @@ impl Desk {
                 self.keep_model(&name).await;
                 Heard::Answered
             }
+            Ask::SetMode { mode } => {
+                self.app.set_mode(mode);
+                Heard::Answered
+            }
+            // Answered by the parts of the owner that know requests and rules of all sessions.
+            Ask::Inbox
+            | Ask::Request { .. }
+            | Ask::DecideAll { .. }
+            | Ask::ResumeNow { .. }
+            | Ask::DraftRule { .. }
+            | Ask::CheckRule { .. }
+            | Ask::SaveRule { .. } => Heard::Answered,
             Ask::StopShell => {
                 self.shell.stop();
                 Heard::Answered
@@ -260,7 +268,6 @@ impl Desk {
             CommandEffect::Stand(standing, say) => {
                 self.app.stand(standing);
                 self.say(say).await;
-                return Heard::Op(Op::Standing { standing });
             }
             CommandEffect::ShowKeys(filter) => self.tell(Notice::Keys { filter }).await,
             CommandEffect::SwitchModel(name) => self.switch(&name).await,

@@ -55,7 +55,6 @@ pub(super) async fn run(desk: &mut Desk, history: History, holder: String) -> Re
                         | Op::Defer
                         | Op::RetryNow
                         | Op::Cap { .. }
-                        | Op::Standing { .. }
                         | Op::Draft { .. }
                         | Op::Noted { .. },
                     ) => {}

@@ -214,7 +214,7 @@ impl<'a> Conductor<'a> {
             return Some(Work::Resume);
         }
         let settles = |one: &history::Detached| match one.known {
-            history::Known::Decided(_) | history::Known::MayHaveRun => true,
+            history::Known::Decided(_) | history::Known::Expired | history::Known::MayHaveRun => true,
             history::Known::Returned | history::Known::Waiting | history::Known::NotStarted => false,
         };
         if history.detached().iter().any(settles) {
@@ -284,7 +284,6 @@ impl<'a> Conductor<'a> {
             Op::Decide { request, approval } => self.decide(&request, approval).await?,
             Op::Steer { parts } => return self.prompt(parts).await,
             Op::TakeBack { parts } => self.take_back(&parts).await?,
-            Op::Standing { .. } => self.desk.header(self.session.history()).await,
             Op::Draft { text } => self.draft(text).await?,
             Op::Noted { text } => self.note(text).await?,
             Op::Interrupt | Op::Defer | Op::RetryNow | Op::Cap { .. } => {}

@@ -86,6 +86,7 @@ pub(super) async fn header(desk: &Desk, history: &History, last_input: Option<u6
         provider: choice.provider,
         model: choice.model,
         isolation: app.sandbox.isolation().word(),
+        mode: app.policy().mode,
         standing: app.standing(),
         read_only: desk.read_only.clone(),
         money: money(desk, history).await,

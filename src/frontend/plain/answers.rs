@@ -342,7 +342,7 @@ impl Plain {
             return self.yes(Approval::yes());
         }
         let instead = Some((open.request.tool.clone(), args));
-        self.yes(Approval::Approve { instead, remember: Remember::Once });
+        self.yes(Approval::Approve { instead, remember: Remember::Once, note: None, rule: None });
     }
 
     /// Sends the decision on the open request.

@@ -154,7 +154,8 @@ impl Plain {
             Settled::Decided { approval: Approval::Later, .. } | Settled::Detached => true,
             Settled::Decided { approval: Approval::Approve { .. } | Approval::Deny { .. }, .. }
             | Settled::Withdrawn
-            | Settled::Replaced => false,
+            | Settled::Superseded
+            | Settled::Expired => false,
         };
         let put_off_already = stays && entry.state == State::Aside;
         if stays {

@@ -26,6 +26,10 @@ impl Plain {
             | Notice::Earlier { .. }
             | Notice::Known { .. }
             | Notice::Files { .. }
+            | Notice::Inbox { .. }
+            | Notice::Request { .. }
+            | Notice::RuleDraft { .. }
+            | Notice::RuleChecked { .. }
             | Notice::Preview { .. } => {}
             Notice::Sessions { sessions } => self.sessions = sessions,
             Notice::PickService { why: LoginWhy::Asked, .. } => {

@@ -167,7 +167,8 @@ pub(super) fn settled(settled: &Settled, number: usize) -> Option<String> {
         Settled::Detached => {
             Some(format!("Approval {number} still waits; the conversation goes on without it."))
         }
-        Settled::Replaced => None,
+        Settled::Superseded => None,
+        Settled::Expired => Some("Not decided in time".to_owned()),
     }
 }
 
@@ -270,6 +271,9 @@ pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
         TurnEnd::LimitReached { limit } => match limit {
             Limit::Requests => "The turn used up its model requests; say \"go on\" to continue.".to_owned(),
             Limit::Tokens => "The turn used up its tokens; say \"go on\" to continue.".to_owned(),
+            Limit::Circling => {
+                "Stopped: the model repeated a call whose result did not change; say what it should do instead.".to_owned()
+            }
             Limit::Output => {
                 "The model's output limit cut the reply off; say \"go on\" to continue.".to_owned()
             }
@@ -305,6 +309,8 @@ pub(super) fn note(kind: &NoteKind, text: &str) -> String {
         NoteKind::Abort => "The model was told that the turn before was stopped",
         NoteKind::LateOutcome { .. } => "The model was told how a late call ended",
         NoteKind::Budget => "The model was told to come to an end",
+        NoteKind::Hook => "The model was told what a hook said",
+        NoteKind::Circling => "The model was told that it repeats itself",
         NoteKind::Summary => "Older messages, in short",
     };
     format!("{label}: {}", one_line_summary(text, WIDTH))

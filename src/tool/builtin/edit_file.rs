@@ -67,6 +67,7 @@ impl EditFile {
                 category: Category::Files,
                 risk: Risk::Medium,
                 side_effect: SideEffect::Local,
+                origin: crate::tool::Origin::Builtin,
                 output_limit,
                 timeout: LOOK_TIMEOUT,
             },

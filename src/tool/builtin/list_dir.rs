@@ -58,6 +58,7 @@ impl ListDir {
                 category: Category::Files,
                 risk: Risk::Low,
                 side_effect: SideEffect::None { cache_for: None },
+                origin: crate::tool::Origin::Builtin,
                 output_limit,
                 timeout: LOOK_TIMEOUT,
             },

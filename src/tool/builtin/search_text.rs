@@ -101,6 +101,7 @@ impl SearchText {
                 category: Category::Search,
                 risk: Risk::Low,
                 side_effect: SideEffect::None { cache_for: None },
+                origin: crate::tool::Origin::Builtin,
                 output_limit,
                 timeout: LOOK_TIMEOUT,
             },

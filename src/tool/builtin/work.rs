@@ -40,6 +40,7 @@ pub fn look_plan(summary: String, path: std::path::PathBuf) -> CallPlan {
         access: Access::Paths { reads: vec![path], writes: Vec::new() },
         basis: Vec::new(),
         undo: Undo::None,
+        effect: crate::tool::Effect::OfTool,
         question: None,
     }
 }

@@ -50,6 +50,7 @@ impl WriteFile {
                 category: Category::Files,
                 risk: Risk::Medium,
                 side_effect: SideEffect::Local,
+                origin: crate::tool::Origin::Builtin,
                 output_limit,
                 timeout: LOOK_TIMEOUT,
             },
@@ -146,6 +147,7 @@ impl Change {
             access: Access::Paths { reads: Vec::new(), writes: vec![self.path.clone()] },
             basis: vec![(resource(&self.path), self.old.version())],
             undo: Undo::None,
+            effect: crate::tool::Effect::OfTool,
             question: None,
         }
     }

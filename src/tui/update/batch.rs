@@ -341,6 +341,7 @@ mod tests {
             access: Access::Anything,
             basis: Vec::new(),
             undo: Undo::None,
+            effect: crate::tool::Effect::OfTool,
             question: None,
         };
         Request {
@@ -352,6 +353,9 @@ mod tests {
             risk: Risk::Low,
             why: Vec::new(),
             after: Vec::new(),
+            depends: Vec::new(),
+            taint: Vec::new(),
+            expires: None,
             again: None,
         }
     }

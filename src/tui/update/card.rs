@@ -139,7 +139,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
             card.advice = Some("a HIGH request is never allowed for a whole session".to_owned());
         }
         CardKey::Always => {
-            yes(model, Approval::Approve { instead: None, remember: Remember::Session }, cmds);
+            yes(model, Approval::for_session(), cmds);
         }
         CardKey::No => card.stage = Stage::Reason(std::mem::take(&mut card.reason)),
         CardKey::SendNo => send_no(model, cmds),

@@ -153,6 +153,8 @@ pub(super) fn user_cells(parts: &[UserPart]) -> Vec<Cell> {
                 NoteKind::Abort => "told the model that the turn before was stopped",
                 NoteKind::LateOutcome { .. } => "told the model how a late call ended",
                 NoteKind::Budget => "told the model to come to an end",
+                NoteKind::Hook => "told the model what a hook said",
+                NoteKind::Circling => "told the model that it repeats itself",
                 NoteKind::Summary => "older messages, in short",
             };
             let text = format!("{label}: {}", crate::stdx::text::one_line_summary(text, 300));
@@ -312,7 +314,8 @@ fn approval_settled(model: &mut Model, id: &RequestId, settled: &Settled) {
         Settled::Decided { approval: Approval::Later, .. } | Settled::Detached => true,
         Settled::Decided { approval: Approval::Approve { .. } | Approval::Deny { .. }, .. }
         | Settled::Withdrawn
-        | Settled::Replaced => false,
+        | Settled::Superseded
+        | Settled::Expired => false,
     };
     if stays {
         model.cards.put_off(id);
@@ -329,7 +332,9 @@ fn approval_settled(model: &mut Model, id: &RequestId, settled: &Settled) {
                         CallState::Done(ReturnStatus::Denied)
                     }
                     Settled::Withdrawn => CallState::Done(ReturnStatus::Interrupted),
-                    Settled::Decided { .. } | Settled::Detached | Settled::Replaced => CallState::Planned,
+                    Settled::Decided { .. } | Settled::Detached | Settled::Superseded | Settled::Expired => {
+                        CallState::Planned
+                    }
                 };
             }
         }
@@ -354,7 +359,11 @@ fn linked(model: &Model, card: &Card, settled: &Settled, (words, tone): (String,
             }
             (format!("{words}, runs after {}", before.join(", ")), tone)
         }
-        Settled::Decided { .. } | Settled::Withdrawn | Settled::Detached | Settled::Replaced => (words, tone),
+        Settled::Decided { .. }
+        | Settled::Withdrawn
+        | Settled::Detached
+        | Settled::Superseded
+        | Settled::Expired => (words, tone),
     }
 }
 
@@ -370,12 +379,19 @@ fn outcome(settled: &Settled) -> (String, Tone) {
         Decider::Tui => "",
         Decider::Cli => " elsewhere",
         Decider::Script => " by a script",
+        Decider::Rule { .. }
+        | Decider::Grant
+        | Decider::Mode { .. }
+        | Decider::Yolo
+        | Decider::Hook
+        | Decider::Risk
+        | Decider::Expiry => " by itself",
     };
     match settled {
         Settled::Decided { approval: Approval::Approve { instead: Some(_), .. }, by } => {
             (format!("approved{} with other arguments", elsewhere(by)), Tone::Plain)
         }
-        Settled::Decided { approval: Approval::Approve { instead: None, remember }, by } => {
+        Settled::Decided { approval: Approval::Approve { instead: None, remember, .. }, by } => {
             let text = match remember {
                 Remember::Once if *by == Decider::Tui => call::APPROVED.to_owned(),
                 Remember::Once => format!("approved{}", elsewhere(by)),
@@ -391,7 +407,8 @@ fn outcome(settled: &Settled) -> (String, Tone) {
         Settled::Decided { approval: Approval::Later, .. } => ("put off".to_owned(), Tone::Warning),
         Settled::Withdrawn => ("withdrawn: the turn was stopped".to_owned(), Tone::Warning),
         Settled::Detached => ("waits in the inbox".to_owned(), Tone::Warning),
-        Settled::Replaced => ("asked again".to_owned(), Tone::Warning),
+        Settled::Superseded => ("asked again".to_owned(), Tone::Warning),
+        Settled::Expired => ("not decided in time".to_owned(), Tone::Warning),
     }
 }
 
@@ -455,6 +472,9 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
                     "the turn used up its model requests; say \"go on\" to continue".to_owned()
                 }
                 Limit::Tokens => "the turn used up its tokens; say \"go on\" to continue".to_owned(),
+                Limit::Circling => {
+                    "stopped: the model repeated a call whose result did not change; say what it should do instead".to_owned()
+                }
                 Limit::Output => {
                     "the model's output limit cut the reply off; say \"go on\" to continue".to_owned()
                 }

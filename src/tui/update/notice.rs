@@ -33,6 +33,10 @@ pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
         Notice::PickModel { models, text: _ } => login::models(model, models),
         Notice::PickSession { query } => pick::sessions(model, &query, cmds),
         Notice::Preview { session, messages } => pick::tell_preview(model, session, &messages, cmds),
+        Notice::Inbox { .. }
+        | Notice::Request { .. }
+        | Notice::RuleDraft { .. }
+        | Notice::RuleChecked { .. } => {}
         Notice::Entered => pick::entered(model),
         Notice::TurnBegan => begin_turn(model),
         Notice::Idle => {

@@ -57,6 +57,10 @@ fn line(record: &Record, letter: &impl Fn(&CallId) -> String) -> String {
             format!("asked {}{again}", letter(&call.id))
         }
         Record::Decided { call, approval, .. } => format!("decided {} {}", letter(call), word(approval)),
+        Record::Judged { call, judgement } => {
+            format!("judged {} {:?}", letter(call), judgement.verdict).to_lowercase()
+        }
+        Record::Expired { call, .. } => format!("expired {}", letter(call)),
         Record::ToolStarted { call } => format!("started {}", letter(call)),
         Record::ToolFinished { returned } => {
             format!("finished {} {}", letter(&returned.call), status(returned.status))
@@ -88,6 +92,8 @@ fn note(kind: &NoteKind) -> &'static str {
         NoteKind::Abort => "abort",
         NoteKind::LateOutcome { .. } => "late",
         NoteKind::Budget => "budget",
+        NoteKind::Hook => "hook",
+        NoteKind::Circling => "circling",
         NoteKind::Summary => "summary",
     }
 }

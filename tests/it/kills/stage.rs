@@ -183,11 +183,11 @@ impl<'a> Stage<'a> {
         let one = self.request(call);
         let approval = match word {
             Word::Yes => Approval::yes(),
-            Word::Session => Approval::Approve { instead: None, remember: Remember::Session },
+            Word::Session => Approval::for_session(),
             Word::Edited(args) => {
                 let args = serde_json::from_str(args).unwrap();
                 let instead = Some((one.request.tool.clone(), args));
-                Approval::Approve { instead, remember: Remember::Once }
+                Approval::Approve { instead, remember: Remember::Once, note: None, rule: None }
             }
             Word::No(reason) => Approval::Deny { reason: Some((*reason).to_owned()) },
         };

@@ -11,10 +11,12 @@ use super::{Offence, Tree};
 /// with `/` stands for what is below it.
 const LAYERS: &[(&str, &[&str])] = &[
     ("L0", &["stdx"]),
+    ("L1", &["bash"]),
     ("L1", &["message"]),
     ("L1", &["config"]),
     ("L2", &["sandbox"]),
     ("L2", &["tool"]),
+    ("L2", &["hook"]),
     ("L2", &["approval"]),
     ("L2", &["provider", "provider/error", "provider/profile"]),
     ("L2", &["history"]),
@@ -43,6 +45,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("L5", &["provider/"]),
     ("L5", &["sandbox/"]),
+    ("L5", &["hook/"]),
     ("L5", &["tool/builtin"]),
     ("L6", &["command"]),
     ("L6", &["frontend"]),
@@ -59,7 +62,7 @@ const NEVER: &[(&[&str], &[&str], &str)] = &[
         "the pure part of the agent knows no store",
     ),
     (
-        &["provider/", "sandbox/", "tool/builtin"],
+        &["provider/", "sandbox/", "hook/", "tool/builtin"],
         &["agent", "session", "command", "frontend", "tui"],
         "an implementation knows neither agent nor session nor a face",
     ),

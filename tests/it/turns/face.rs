@@ -114,9 +114,9 @@ impl Face {
             Deed::Close => self.say(Op::Close),
             Deed::Defer => self.say(Op::Defer),
             Deed::Retry => self.say(Op::RetryNow),
-            Deed::Yolo => self.say(Op::Standing { standing: co::approval::Standing::Yolo }),
+
             Deed::Steer(text) => self.say(Op::Steer { parts: vec![UserPart::Text { text }] }),
-            Deed::Elsewhere(..) | Deed::Spends(_) | Deed::Release(_) | Deed::Change(..) => {
+            Deed::Yolo | Deed::Elsewhere(..) | Deed::Spends(_) | Deed::Release(_) | Deed::Change(..) => {
                 self.outside.act(deed).await;
             }
         }
@@ -171,7 +171,8 @@ fn line(event: &Event) -> Option<String> {
             Settled::Decided { approval, by } => format!("decided {} ({})", decision(approval), by.word()),
             Settled::Withdrawn => "withdrawn".to_owned(),
             Settled::Detached => "detached".to_owned(),
-            Settled::Replaced => "replaced".to_owned(),
+            Settled::Superseded => "replaced".to_owned(),
+            Settled::Expired => "expired".to_owned(),
         },
         Event::Retry { class, wait, attempt, of, then, .. } => {
             let wait = if wait.is_zero() { "at once".to_owned() } else { "after a wait".to_owned() };
@@ -223,7 +224,7 @@ fn ask(request: &Request) -> String {
 
 fn decision(approval: &Approval) -> String {
     match approval {
-        Approval::Approve { instead: None, remember } => format!("yes {remember:?}"),
+        Approval::Approve { instead: None, remember, .. } => format!("yes {remember:?}"),
         Approval::Approve { instead: Some((tool, args)), .. } => format!("yes, but {tool} {args}"),
         Approval::Deny { reason } => format!("no {}", reason.clone().unwrap_or_default()),
         Approval::Later => "later".to_owned(),

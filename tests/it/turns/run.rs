@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use co::agent::caps::Caps;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
-use co::approval::{Decider, FolderTrust, Mode, Policy, Rule, RuleEffect, Standing, WorkspaceKind};
+use co::approval::rules::{Rule, RuleEffect, RuleSet};
+use co::approval::{Decider, FolderTrust, Mode, Place, Policy, Standing, WorkspaceKind};
 use co::history::{Cap, Durability, History, Known, Limits, Record, Unit, patch_dangling_tool_calls};
-use co::message::{Message, PartKind, ToolCall, ToolName, Usage, Usd, UserPart};
+use co::hook::{Hook, HookEvent, HookInput, HookVerdict};
+use co::message::{Message, PartKind, ToolName, Usage, Usd, UserPart};
 use co::provider::Price;
 use co::provider::replay::{Closing, ReplayGate, ReplayProvider};
 use co::sandbox::Isolation;
 use co::session::Session;
 use co::stdx::clock::SystemClock;
 use co::store::{RequestFilter, Store, StoreOptions};
-use co::tool::{Hook, HookVerdict, Registry};
+use co::tool::Registry;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -28,6 +30,7 @@ pub struct Outside {
     store: Store,
     gates: [ReplayGate; 2],
     world: Arc<World>,
+    policy: Arc<watch::Sender<Policy>>,
 }
 
 impl Outside {
@@ -55,7 +58,8 @@ impl Outside {
                 };
                 other.commit(&[spent], Durability::Written).await.unwrap();
             }
-            Deed::Interrupt | Deed::Close | Deed::Defer | Deed::Retry | Deed::Yolo | Deed::Steer(_) => {
+            Deed::Yolo => self.policy.send_modify(|policy| policy.standing = Standing::Yolo),
+            Deed::Interrupt | Deed::Close | Deed::Defer | Deed::Retry | Deed::Steer(_) => {
                 panic!("{deed:?} is said to a running turn: use `when`")
             }
         }
@@ -68,11 +72,15 @@ struct ScriptedHook {
 }
 
 impl Hook for ScriptedHook {
-    fn matches(&self, tool: &ToolName) -> bool {
-        self.tool == tool.0
+    fn name(&self) -> &str {
+        "scripted"
     }
 
-    fn before<'a>(&'a self, _: &'a ToolCall) -> BoxFuture<'a, HookVerdict> {
+    fn wants(&self, event: HookEvent, tool: Option<&ToolName>) -> bool {
+        event == HookEvent::PreToolUse && tool.is_some_and(|tool| self.tool == tool.0)
+    }
+
+    fn fire<'a>(&'a self, _: &'a HookInput) -> BoxFuture<'a, HookVerdict> {
         Box::pin(async move { self.verdict.clone() })
     }
 }
@@ -92,9 +100,14 @@ pub async fn run(script: &Script) -> String {
     let closing = if setting("close-late").is_some() { Closing::AtTheEnd } else { Closing::InMidStream };
     let provider = ReplayProvider::new(script.replies.clone()).closing(closing);
     let slow = ReplayGate::new();
-    let outside =
-        Outside { store: elsewhere, gates: [provider.gate(), slow.clone()], world: Arc::clone(&world) };
-    let env = environment(script, &provider, &world, &slow);
+    let policy = Arc::new(watch::Sender::new(policy(script)));
+    let outside = Outside {
+        store: elsewhere,
+        gates: [provider.gate(), slow.clone()],
+        world: Arc::clone(&world),
+        policy: Arc::clone(&policy),
+    };
+    let env = environment(script, &provider, &world, &slow, policy.subscribe());
     let face = Face::new(
         script.answers.clone(),
         script.triggers.clone(),
@@ -158,6 +171,7 @@ fn environment(
     provider: &ReplayProvider,
     world: &Arc<World>,
     slow: &ReplayGate,
+    policy: watch::Receiver<Policy>,
 ) -> AgentEnv {
     let setting =
         |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
@@ -171,18 +185,7 @@ fn environment(
     }
     model.profile.window = number("model-window");
     model.max_output_tokens = number("max-output");
-    let rules = setting("deny").map(|tool| Rule {
-        id: "test".to_owned(),
-        tool: ToolName::new(tool),
-        effect: RuleEffect::Deny,
-    });
-    let policy = Policy {
-        mode: if setting("plan-mode").is_some() { Mode::Plan } else { Mode::Ask },
-        standing: if setting("yolo").is_some() { Standing::Yolo } else { Standing::Asking },
-        workspace: if setting("home").is_some() { WorkspaceKind::HomeOrRoot } else { WorkspaceKind::Project },
-        folder: "/w".into(),
-        rules: rules.into_iter().collect(),
-    };
+    let kind = if setting("home").is_some() { WorkspaceKind::HomeOrRoot } else { WorkspaceKind::Project };
     let hooks = script
         .hooks
         .iter()
@@ -196,9 +199,10 @@ fn environment(
         model: watch::channel(Arc::new(model)).1,
         fallback: setting("fallback")
             .map(|name| FallbackModel::new(Arc::new(ActiveModel::new(Arc::new(provider.clone()), name)))),
-        policy: watch::channel(policy).1,
+        policy,
         isolation: Isolation::None,
-        folder_trust: FolderTrust::Untrusted,
+        place: Place { folder: "/w".into(), kind, trust: FolderTrust::Untrusted },
+        expiry: None,
         limits: Limits { requests: number("limit").or(Some(25)), tokens: number("tokens").map(u64::from) },
         caps: watch::Sender::new(caps(script)),
         context_tokens: number("window"),
@@ -207,6 +211,19 @@ fn environment(
         clock: Arc::new(SystemClock),
         spill: "/w/.spill".into(),
         decider: Decider::Script,
+    }
+}
+
+/// How calls are decided at first.
+fn policy(script: &Script) -> Policy {
+    let setting =
+        |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let deny = setting("deny").map(|tool| Rule::about("test", &ToolName::new(tool), RuleEffect::Deny));
+    let rules = RuleSet { rules: deny.into_iter().collect(), ..RuleSet::default() };
+    Policy {
+        mode: if setting("plan-mode").is_some() { Mode::Plan } else { Mode::Ask },
+        standing: if setting("yolo").is_some() { Standing::Yolo } else { Standing::Asking },
+        rules: Arc::new(rules),
     }
 }
 
@@ -260,6 +277,7 @@ fn known(known: &Known) -> &'static str {
     match known {
         Known::Returned => "returned",
         Known::Waiting => "waiting",
+        Known::Expired => "expired",
         Known::Decided(_) => "decided",
         Known::NotStarted => "not-started",
         Known::MayHaveRun => "may-have-run",

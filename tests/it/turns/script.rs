@@ -1,10 +1,10 @@
 //! The text form of a turn script: settings and steps, `---`, the expected transcript.
 
 use co::agent::caps::CapAnswer;
-use co::approval::{Approval, Remember};
+use co::approval::Approval;
+use co::hook::HookVerdict;
 use co::message::ToolName;
 use co::provider::replay::{Reply, parse_replies};
-use co::tool::HookVerdict;
 
 /// One script, parsed.
 pub struct Script {
@@ -138,11 +138,11 @@ fn approval(text: &str) -> Approval {
         "yes" => Approval::yes(),
         "no" => Approval::Deny { reason: (!rest.is_empty()).then(|| rest.to_owned()) },
         "later" => Approval::Later,
-        "session" => Approval::Approve { instead: None, remember: Remember::Session },
+        "session" => Approval::for_session(),
         "edit" => {
             let (tool, args) = rest.split_once(' ').expect("edit TOOL JSON");
             let args = serde_json::from_str(args).expect("edit TOOL JSON");
-            Approval::Approve { instead: Some((ToolName::new(tool), args)), remember: Remember::Once }
+            Approval::to(ToolName::new(tool), args)
         }
         _ => panic!("unknown decision: {text}"),
     }

@@ -113,6 +113,7 @@ fn spec(name: &str, kind: Kind) -> ToolSpec {
         category: if kind == Kind::Shell { Category::Shell } else { Category::Files },
         risk,
         side_effect,
+        origin: co::tool::Origin::Builtin,
         output_limit: 10_000,
         timeout: Duration::from_secs(60),
     }
@@ -157,7 +158,16 @@ impl Double {
             Kind::BrokenPlan => panic!("a broken plan"),
         };
         let risk = if text_arg(args, "text").contains("HIGH") { Risk::High } else { self.spec.risk };
-        Ok(CallPlan { summary, preview, risk, access, basis, undo: Undo::None, question: None })
+        Ok(CallPlan {
+            summary,
+            preview,
+            risk,
+            access,
+            basis,
+            undo: Undo::None,
+            effect: co::tool::Effect::OfTool,
+            question: None,
+        })
     }
 
     async fn done(&self, args: &Value, cx: &ToolContext) -> Result<ToolOutput, ToolError> {

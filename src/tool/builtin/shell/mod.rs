@@ -69,6 +69,7 @@ impl Shell {
             category: Category::Shell,
             risk: Risk::Medium,
             side_effect: SideEffect::External,
+            origin: crate::tool::Origin::Builtin,
             output_limit: options.output_limit,
             timeout: options.shell_max_timeout + MARGIN,
         };
@@ -118,6 +119,7 @@ impl Tool for Shell {
                 access: Access::Anything,
                 basis: Vec::new(),
                 undo: Undo::None,
+                effect: crate::tool::Effect::OfTool,
                 question: None,
             })
         })
