@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::late::{self, Detached, Fate, Late};
 use super::{Known, Limit, Limits, Record, RecordNo, TurnEnd, Used};
-use crate::approval::{Approval, Grants, Request};
+use crate::approval::{Approval, Decider, Grants, Request};
 use crate::message::{
     AssistantMessage, CallId, Message, NoteKind, ReturnStatus, ToolCall, ToolReturn, UserPart,
 };
@@ -24,7 +25,7 @@ pub struct History {
     entries: Vec<(RecordNo, Arc<Message>)>,
     /// Calls of the last reply, while one of them has no return.
     open: Vec<OpenCall>,
-    detached: Vec<Detached>,
+    late: Late,
     turns: u32,
     running: Option<RunningTurn>,
     spent: Used,
@@ -43,19 +44,13 @@ pub struct History {
 pub struct OpenCall {
     pub call: ToolCall,
     pub known: Known,
-    /// The latest request for it.
+    /// Who decided, once somebody did.
+    pub by: Option<Decider>,
+    /// The latest request for it; none once it goes on without this turn.
     pub request: Option<Request>,
     /// The person said later.
     pub later: bool,
     pub returned: Option<ToolReturn>,
-}
-
-/// A call whose turn went on without it; its request stays in the inbox.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Detached {
-    pub call: ToolCall,
-    pub known: Known,
-    pub request: Request,
 }
 
 /// A turn that has started and not ended, or ended deferred or at a cap.
@@ -63,6 +58,8 @@ pub struct Detached {
 pub struct RunningTurn {
     /// From 1.
     pub number: u32,
+    /// The record of its start.
+    pub since: RecordNo,
     pub limits: Limits,
     pub used: Used,
     /// Attempts so far; the next request is one more.
@@ -91,6 +88,7 @@ impl History {
                 self.last_end = None;
                 self.running = Some(RunningTurn {
                     number: *turn,
+                    since: self.no(),
                     limits: *limits,
                     used: Used::default(),
                     attempts: 0,
@@ -107,18 +105,10 @@ impl History {
             }
             Record::Partial { attempt, text } => self.partial(*attempt, text),
             Record::Asked { call, request } => self.asked(call, request),
-            Record::Decided { call, approval, .. } => self.decided(call, approval),
+            Record::Decided { call, approval, by, .. } => self.decided(call, approval, by),
             Record::Judged { .. } => {}
-            Record::Expired { call, .. } => {
-                if let Some(known) = self.known_mut(call) {
-                    *known = Known::Expired;
-                }
-            }
-            Record::ToolStarted { call } => {
-                if let Some(known) = self.known_mut(call) {
-                    *known = Known::MayHaveRun;
-                }
-            }
+            Record::Expired { call, .. } => self.know(call, Known::Expired),
+            Record::ToolStarted { call } => self.know(call, Known::MayHaveRun),
             Record::ToolFinished { returned } => self.finished(returned),
             Record::Deferred { .. } => {}
             Record::TurnEnded { end } => {
@@ -182,63 +172,83 @@ impl History {
     }
 
     fn asked(&mut self, call: &ToolCall, request: &Request) {
-        if let Some(open) = self.open.iter_mut().find(|open| open.call.id == call.id) {
+        self.late.watch(request, &self.open);
+        if let Some(open) = self.unanswered(&call.id) {
             open.known = Known::Waiting;
+            open.by = None;
             open.later = false;
             open.request = Some(request.clone());
-        } else if let Some(detached) = self.detached.iter_mut().find(|one| one.call.id == call.id) {
+        } else if let Some(detached) = self.late.find(&call.id) {
             detached.known = Known::Waiting;
+            detached.by = None;
             detached.request = request.clone();
         }
     }
 
-    fn decided(&mut self, call: &CallId, approval: &Approval) {
-        let request = self
-            .open
-            .iter()
-            .find(|open| open.call.id == *call)
-            .and_then(|open| open.request.clone())
-            .or_else(|| self.detached.iter().find(|one| one.call.id == *call).map(|one| one.request.clone()));
-        let Some(request) = request else { return };
+    fn decided(&mut self, call: &CallId, approval: &Approval, by: &Decider) {
+        let open = self.unanswered(call).and_then(|open| open.request.clone());
+        let Some(request) = open.or_else(|| self.late.find(call).map(|one| one.request.clone())) else {
+            return;
+        };
         self.grants.apply(&request, approval, &self.workspace);
         match approval {
             Approval::Later => {
-                if let Some(open) = self.open.iter_mut().find(|open| open.call.id == *call) {
+                if let Some(open) = self.unanswered(call) {
                     open.later = true;
                 }
             }
             Approval::Approve { .. } | Approval::Deny { .. } => {
-                if let Some(known) = self.known_mut(call) {
-                    *known = Known::Decided(approval.clone());
+                self.know(call, Known::Decided(approval.clone()));
+                if let Some(open) = self.unanswered(call) {
+                    open.by = Some(by.clone());
+                } else if let Some(one) = self.late.find(call) {
+                    one.by = Some(by.clone());
                 }
             }
         }
     }
 
-    fn known_mut(&mut self, call: &CallId) -> Option<&mut Known> {
-        let open = self.open.iter_mut().find(|open| open.call.id == *call).map(|open| &mut open.known);
-        open.or_else(|| self.detached.iter_mut().find(|one| one.call.id == *call).map(|one| &mut one.known))
+    /// The call of the last reply, while it has no return: afterwards it may still go on outside of its turn.
+    fn unanswered(&mut self, call: &CallId) -> Option<&mut OpenCall> {
+        self.open.iter_mut().find(|open| open.call.id == *call && open.returned.is_none())
+    }
+
+    fn know(&mut self, call: &CallId, known: Known) {
+        if let Some(open) = self.unanswered(call) {
+            open.known = known;
+        } else if let Some(one) = self.late.find(call) {
+            one.known = known;
+        }
     }
 
     fn finished(&mut self, returned: &ToolReturn) {
-        if let Some(open) = self.open.iter_mut().find(|open| open.call.id == returned.call) {
-            // What the person set to later outlives an interrupt too.
-            let stays = returned.status == ReturnStatus::Undecided
-                || (returned.status == ReturnStatus::Interrupted
-                    && open.later
-                    && open.known == Known::Waiting);
-            if stays && let Some(request) = open.request.take() {
-                let known = open.known.clone();
-                self.detached.push(Detached { call: open.call.clone(), known, request });
-            }
-            open.known = Known::Returned;
+        let unanswered = |open: &OpenCall| open.call.id == returned.call && open.returned.is_none();
+        if let Some(at) = self.open.iter().position(unanswered) {
+            let open = &mut self.open[at];
+            let still_wanted = match returned.status {
+                ReturnStatus::Undecided => open.known != Known::Expired,
+                // What the person set to later outlives an interrupt too.
+                ReturnStatus::Interrupted => open.later && open.known == Known::Waiting,
+                ReturnStatus::Ok | ReturnStatus::Failed | ReturnStatus::Denied | ReturnStatus::Unknown => {
+                    false
+                }
+            };
+            let known = std::mem::replace(&mut open.known, Known::Returned);
             open.returned = Some(returned.clone());
+            if still_wanted && let Some(request) = open.request.take() {
+                let one = Detached { call: open.call.clone(), known, by: open.by.take(), request };
+                self.late.add(one, &self.open[at + 1..]);
+                self.late.ended(&returned.call, Fate::Open);
+            } else {
+                self.late.ended(&returned.call, late::final_fate(returned.status));
+            }
             self.close_when_answered();
-        } else if let Some(at) = self.detached.iter().position(|one| one.call.id == returned.call)
-            && returned.status != ReturnStatus::Undecided
+        } else if let Some(at) = self.late.position(&returned.call)
+            && (returned.status != ReturnStatus::Undecided || self.late.calls[at].known == Known::Expired)
         {
-            let done = self.detached.remove(at);
-            let text = late_outcome(&done, returned);
+            let done = self.late.calls.remove(at);
+            self.late.ended(&returned.call, late::final_fate(returned.status));
+            let text = late::outcome(&done, returned);
             self.notes.push((NoteKind::LateOutcome { call: done.call.id }, text));
         }
     }
@@ -277,12 +287,11 @@ impl History {
     }
 
     fn cleared(&mut self) {
-        let open = std::mem::take(&mut self.open);
-        for one in open {
-            if let Some(request) = one.request
-                && one.returned.is_none()
-            {
-                self.detached.push(Detached { call: one.call, known: one.known, request });
+        for one in std::mem::take(&mut self.open).into_iter().filter(|one| one.returned.is_none()) {
+            let OpenCall { call, known, by, request, .. } = one;
+            match request {
+                Some(request) => self.late.add(Detached { call, known, by, request }, &[]),
+                None => self.late.ended(&call.id, Fate::Badly),
             }
         }
         self.entries.clear();
@@ -331,8 +340,16 @@ impl History {
         &self.open
     }
 
+    /// Calls whose turn went on without them, in call order.
     pub fn detached(&self) -> &[Detached] {
-        &self.detached
+        &self.late.calls
+    }
+
+    /// How the calls that this request depends on stand together.
+    pub fn fate_of(&self, depends: &[CallId]) -> Fate {
+        let fates: Vec<Fate> = depends.iter().map(|call| self.late.fate(call)).collect();
+        let worst = [Fate::Badly, Fate::Open].into_iter().find(|fate| fates.contains(fate));
+        worst.unwrap_or(Fate::Well)
     }
 
     /// The turn that runs, was cut off, or is deferred.
@@ -387,7 +404,14 @@ impl History {
 
 impl OpenCall {
     fn new(call: &ToolCall) -> Self {
-        Self { call: call.clone(), known: Known::NotStarted, request: None, later: false, returned: None }
+        Self {
+            call: call.clone(),
+            known: Known::NotStarted,
+            by: None,
+            request: None,
+            later: false,
+            returned: None,
+        }
     }
 }
 
@@ -405,21 +429,4 @@ fn is_summary(message: &Message) -> bool {
         }
         Message::Assistant(_) | Message::ToolReturns { .. } => false,
     }
-}
-
-fn late_outcome(done: &Detached, returned: &ToolReturn) -> String {
-    let word = match returned.status {
-        ReturnStatus::Ok => "was approved later and ran",
-        ReturnStatus::Failed => "was approved later and failed",
-        ReturnStatus::Denied => "was denied later",
-        ReturnStatus::Undecided => "is still undecided",
-        ReturnStatus::Interrupted => "was cut off",
-        ReturnStatus::Unknown => "started, and its outcome is unknown",
-    };
-    format!(
-        "The earlier call {} ({}) {word}.\n{}",
-        done.request.tool,
-        done.request.plan.summary,
-        returned.text()
-    )
 }

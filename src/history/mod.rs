@@ -5,6 +5,7 @@
 
 mod cap;
 mod fold;
+mod late;
 mod repair;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::cap::{Cap, Scope, Unit, grouped};
-pub use self::fold::{Detached, History, OpenCall, RunningTurn, SEEN};
+pub use self::fold::{History, OpenCall, RunningTurn, SEEN};
+pub use self::late::{Detached, Fate};
 pub use self::repair::patch_dangling_tool_calls;
 use crate::approval::{Approval, Decider, DeferredToolRequests, Judgement, Request, RequestId};
 use crate::message::{CallId, Message, NoteKind, ToolCall, ToolReturn, Usage, Usd, UserPart};

@@ -102,6 +102,10 @@ fn decided(id: &str, approval: Approval) -> Record {
     }
 }
 
+fn expired(call: &str) -> Record {
+    Record::Expired { request: RequestId(format!("of-{call}")), call: CallId(call.to_owned()) }
+}
+
 fn started(id: &str) -> Record {
     Record::ToolStarted { call: CallId(id.to_owned()) }
 }
@@ -349,6 +353,84 @@ fn what_waits_outlives_its_turn() {
     check_calls(detached(vec![finished("a", Undecided)]), &[returns, "detached a waiting as r1"]);
 }
 
+/// A previewed call has its return while others of its reply have none: what is decided then is the request that goes
+/// on without the turn. What goes on is kept in call order.
+#[test]
+fn what_is_previewed_goes_on_beside_its_turn() {
+    use ReturnStatus::{Ok, Undecided};
+    let previewed = |then: Vec<Record>| {
+        let mut records = vec![asked("a", "r1"), finished("a", Undecided), asked("b", "r2")];
+        records.extend(then);
+        records
+    };
+    let open = ["open a returned", "open b waiting as r2"];
+    check_calls(previewed(vec![]), &[open[0], open[1], "detached a waiting as r1"]);
+    check_calls(
+        previewed(vec![decided("a", Approval::yes())]),
+        &[open[0], open[1], "detached a approved as r1"],
+    );
+    check_calls(previewed(vec![asked("a", "r3")]), &[open[0], open[1], "detached a waiting as r3"]);
+    check_calls(previewed(vec![expired("a")]), &[open[0], open[1], "detached a expired as r1"]);
+    let told = "note LateOutcome { call: CallId(\"a\") }: The earlier call write_file (write a) was approved later and ran.";
+    let mut history = History::of(&with_calls(&["a", "b"], previewed(vec![decided("a", Approval::yes())])));
+    history.apply(&started("a"));
+    history.apply(&finished("a", Ok));
+    let expected = ["3 user go", "4 model ok [a b]", open[0], open[1], RUNNING, told, "out a"];
+    assert_eq!(shown(&history).lines().collect::<Vec<_>>(), expected);
+    check_calls(
+        vec![asked("b", "r2"), finished("b", Undecided), asked("a", "r1"), finished("a", Undecided)],
+        &["8 returns a=Undecided b=Undecided", "detached a waiting as r1", "detached b waiting as r2"],
+    );
+}
+
+#[test]
+fn what_nobody_decided_in_time_goes_on_nowhere() {
+    use ReturnStatus::{Ok, Undecided};
+    check_calls(vec![asked("a", "r1"), expired("a")], &["open a expired as r1", "open b not started"]);
+    check_calls(
+        vec![asked("a", "r1"), expired("a"), finished("a", Undecided), finished("b", Ok)],
+        &["8 returns a=Undecided b=Ok"],
+    );
+}
+
+/// Each row: what happened to `a` before `b`, which runs after it, was asked for; what happened then; its fate.
+#[test]
+fn the_fate_of_what_others_run_after_is_kept() {
+    use ReturnStatus::{Denied, Failed, Interrupted, Ok, Undecided, Unknown};
+    let undecided = || vec![asked("a", "r1"), finished("a", Undecided)];
+    let later = || decided("a", Approval::Later);
+    let yes = || decided("a", Approval::yes());
+    let rows: Vec<(Vec<Record>, Vec<Record>, Fate)> = vec![
+        (vec![], vec![], Fate::Open),
+        (vec![finished("a", Ok)], vec![], Fate::Well),
+        (vec![finished("a", Failed)], vec![], Fate::Badly),
+        (vec![], vec![finished("a", Ok)], Fate::Well),
+        (vec![], vec![finished("a", Denied)], Fate::Badly),
+        (vec![], vec![finished("a", Interrupted)], Fate::Badly),
+        (vec![], vec![asked("a", "r1"), later(), finished("a", Interrupted)], Fate::Open),
+        (vec![], vec![finished("a", Unknown)], Fate::Badly),
+        (undecided(), vec![], Fate::Open),
+        (undecided(), vec![yes()], Fate::Open),
+        (undecided(), vec![yes(), started("a")], Fate::Open),
+        (undecided(), vec![yes(), started("a"), finished("a", Ok)], Fate::Well),
+        (undecided(), vec![yes(), finished("a", Failed)], Fate::Badly),
+        (undecided(), vec![expired("a")], Fate::Open),
+        (undecided(), vec![expired("a"), finished("a", Undecided)], Fate::Badly),
+        (vec![asked("a", "r1"), expired("a")], vec![finished("a", Undecided)], Fate::Badly),
+        (vec![], vec![Record::Cleared], Fate::Badly),
+        (vec![asked("a", "r1")], vec![Record::Cleared], Fate::Open),
+    ];
+    for (before, after, fate) in rows {
+        let mut dependent = request("b", "r9");
+        dependent.depends = vec![CallId("a".to_owned())];
+        let ask = Record::Asked { call: call("b"), request: dependent };
+        let then: Vec<Record> = before.into_iter().chain([ask]).chain(after).collect();
+        let history = History::of(&with_calls(&["a", "b"], then.clone()));
+        assert_eq!(history.fate_of(&[CallId("a".to_owned())]), fate, "{then:?}");
+        assert_eq!(history.fate_of(&[]), Fate::Well);
+    }
+}
+
 #[test]
 fn clearing_keeps_only_what_waits() {
     let records = vec![
@@ -377,15 +459,19 @@ fn grants_come_back_with_the_session() {
 #[test]
 fn late_outcomes_are_told_once() {
     let mut records = with_calls(&["a"], vec![asked("a", "r1"), finished("a", ReturnStatus::Undecided)]);
+    let yes = || decided("a", Approval::yes());
     let outcomes = [
-        (ReturnStatus::Ok, "was approved later and ran"),
-        (ReturnStatus::Failed, "was approved later and failed"),
-        (ReturnStatus::Denied, "was denied later"),
-        (ReturnStatus::Interrupted, "was cut off"),
-        (ReturnStatus::Unknown, "started, and its outcome is unknown"),
+        (vec![yes(), started("a")], ReturnStatus::Ok, "was approved later and ran"),
+        (vec![yes(), started("a")], ReturnStatus::Failed, "was approved later and failed"),
+        (vec![yes()], ReturnStatus::Failed, "was approved later and could not run"),
+        (vec![], ReturnStatus::Failed, "will not run"),
+        (vec![decided("a", no())], ReturnStatus::Denied, "was denied later"),
+        (vec![expired("a")], ReturnStatus::Undecided, "was not decided in time"),
+        (vec![yes(), started("a")], ReturnStatus::Interrupted, "was cut off"),
+        (vec![yes(), started("a")], ReturnStatus::Unknown, "started, and its outcome is unknown"),
     ];
-    for (status, words) in outcomes {
-        let mut records = records.clone();
+    for (before, status, words) in outcomes {
+        let mut records: Vec<Record> = records.iter().cloned().chain(before).collect();
         records.push(finished("a", status));
         let history = History::of(&records);
         let text = format!("The earlier call write_file (write a) {words}.\nout a");
@@ -505,6 +591,7 @@ fn step() -> impl Strategy<Value = Record> {
         id().prop_map(|id| asked(&id, &format!("r-{id}"))),
         (id(), approval).prop_map(|(id, approval)| decided(&id, approval)),
         id().prop_map(|id| started(&id)),
+        id().prop_map(|id| expired(&id)),
         (id(), status).prop_map(|(id, status)| finished(&id, status)),
         (1_u64..30).prop_map(|no| Record::Compacted { summary: "s".to_owned(), kept_from: RecordNo(no) }),
         Just(user("u")),

@@ -5,15 +5,15 @@
 
 use std::sync::Arc;
 
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::params;
 
 use super::encode::{self, Verdict};
 use super::error::SqlResult as _;
 use super::redact::Redactor;
-use super::requests::{take, write_decision};
+use super::standing::{Standing, standing};
 use super::writer::{Reader, Write};
-use super::{RequestState, Store, StoreError, records};
-use crate::approval::{Approval, Decider, RequestId};
+use super::{RequestState, Store, StoreError, records, requests};
+use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::{Durability, Record, SessionId};
 use crate::message::CallId;
 
@@ -30,12 +30,13 @@ pub enum DecideOutcome {
     Unknown,
 }
 
-/// Decisions that the session's records do not hold yet.
-const UNCONSUMED: &str = "session = ?1 AND (state IN ('approved', 'edited', 'replaced', 'denied') OR (state = 'later' AND later_noted = 0))";
+/// What the session's records do not hold yet: decisions, and that nobody decided in time. An index has the same words.
+const UNTAKEN: &str = "session = ?1 AND (state IN ('approved', 'edited', 'replaced', 'denied') OR (state = 'later' AND later_noted = 0)
+        OR (state = 'expired' AND expiry_noted = 0))";
 
 impl Store {
     /// Decides a request: the first yes or no wins, in one synced transaction. A request set to later can still be
-    /// decided; to set it to later again changes nothing.
+    /// decided; to set it to later again changes nothing. One whose time is over is decided by nobody.
     pub async fn decide(
         &self,
         request: &RequestId,
@@ -48,8 +49,12 @@ impl Store {
     }
 
     /// Takes every decision of a session that its records do not hold yet, appends a [`Record::Decided`] for each (in
-    /// the order of deciding) after the `after` records it has, in one synced transaction, and returns them. Only the
-    /// session's owner calls this. Without such decisions nothing is written.
+    /// the order of deciding) after the `after` records it has, in one synced transaction, and returns them. What nobody
+    /// decided in time, and what was changed after it was asked, is a [`Record::Expired`] instead. Only the session's
+    /// owner calls this. Without any of these nothing is written.
+    ///
+    /// A decision that was made in time may be taken up after the request's time: the owner compares its own request's
+    /// `expires` before the call runs, and asks again.
     pub async fn consume(&self, session: &SessionId, after: u64) -> Result<Vec<Record>, StoreError> {
         let session = session.clone();
         let asked = session.clone();
@@ -65,39 +70,42 @@ impl Store {
 }
 
 fn decide(write: &Write<'_>, verdict: &Verdict) -> Result<DecideOutcome, StoreError> {
-    let found = write
-        .sql
-        .prepare_cached("SELECT state, decision, decided_by FROM approvals WHERE id = ?1")
-        .sql()?
-        .query_row([&verdict.request.0], |row| {
-            Ok((
-                row.get::<_, RequestState>(0)?,
-                row.get::<_, Option<String>>(1)?,
-                row.get::<_, Option<String>>(2)?,
-            ))
-        })
-        .optional()
-        .sql()?;
-    let Some((state, decision, decided_by)) = found else { return Ok(DecideOutcome::Unknown) };
+    let Some(row) = standing(write, &verdict.request)? else { return Ok(DecideOutcome::Unknown) };
+    let state = row.state;
     match state {
+        RequestState::Waiting | RequestState::Later if row.is_over(write.now) => {
+            requests::end_undecided(write, &row)?;
+            Ok(DecideOutcome::NotOpen { state: RequestState::Expired })
+        }
         RequestState::Later if verdict.state == RequestState::Later => Ok(DecideOutcome::Recorded),
         RequestState::Waiting | RequestState::Later => {
-            write_decision(write, verdict)?;
+            requests::write_decision(write, &row, verdict)?;
             Ok(DecideOutcome::Recorded)
         }
         RequestState::Approved
         | RequestState::Edited
         | RequestState::Replaced
         | RequestState::Denied
-        | RequestState::Consumed => match (decision, decided_by) {
-            (Some(decision), Some(by)) => {
-                Ok(DecideOutcome::AlreadyDecided { approval: parse(&decision)?, by: parse(&by)? })
-            }
-            (None, _) | (_, None) => Ok(DecideOutcome::NotOpen { state }),
-        },
+        | RequestState::Consumed => winner(write, &row),
         RequestState::Withdrawn | RequestState::Superseded | RequestState::Expired => {
             Ok(DecideOutcome::NotOpen { state })
         }
+    }
+}
+
+/// What the one who was too late is told.
+fn winner(write: &Write<'_>, row: &Standing) -> Result<DecideOutcome, StoreError> {
+    let (decision, by): (Option<String>, Option<String>) = write
+        .sql
+        .prepare_cached("SELECT decision, decided_by FROM approvals WHERE id = ?1")
+        .sql()?
+        .query_row([&row.id.0], |row| Ok((row.get(0)?, row.get(1)?)))
+        .sql()?;
+    match (decision, by) {
+        (Some(decision), Some(by)) => {
+            Ok(DecideOutcome::AlreadyDecided { approval: parse(&decision)?, by: parse(&by)? })
+        }
+        (None, _) | (_, None) => Ok(DecideOutcome::NotOpen { state: row.state }),
     }
 }
 
@@ -107,12 +115,8 @@ fn consume(
     after: u64,
     redactor: &Redactor,
 ) -> Result<Vec<Record>, StoreError> {
-    let decided = unconsumed(write, session)?;
-    let mut records = Vec::with_capacity(decided.len());
-    for Unconsumed { request, call, state, approval, by } in decided {
-        take(write, &request, state)?;
-        records.push(Record::Decided { request, call, approval, by });
-    }
+    let untaken = untaken(write, session)?;
+    let records: Vec<Record> = untaken.into_iter().map(|one| taken(write, one)).collect::<Result<_, _>>()?;
     let mut rows = encode::rows(&records, redactor)?;
     for row in &mut rows {
         // The rows of the requests are marked already.
@@ -122,34 +126,90 @@ fn consume(
     Ok(records)
 }
 
+/// Marks the row as taken up; gives what the session records of it.
+fn taken(write: &Write<'_>, one: Untaken) -> Result<Record, StoreError> {
+    let Untaken { request, state, decision, .. } = &one;
+    let sound = match state {
+        RequestState::Expired => false,
+        // Nothing runs of it.
+        RequestState::Later => true,
+        RequestState::Waiting
+        | RequestState::Approved
+        | RequestState::Edited
+        | RequestState::Replaced
+        | RequestState::Denied
+        | RequestState::Consumed
+        | RequestState::Withdrawn
+        | RequestState::Superseded => one.is_as_asked(),
+    };
+    let (request, call) = (request.clone(), one.call.clone());
+    match (sound, decision) {
+        (true, Some((approval, by))) => {
+            requests::take(write, &request, *state)?;
+            Ok(Record::Decided { request, call, approval: approval.clone(), by: by.clone() })
+        }
+        (_, _) if *state == RequestState::Expired => {
+            requests::take(write, &request, *state)?;
+            Ok(Record::Expired { request, call })
+        }
+        (_, _) => {
+            // Whoever decided saw something else than what was asked: as if nobody had.
+            if let Some(row) = standing(write, &request)? {
+                requests::refuse_changed(write, &row)?;
+            }
+            Ok(Record::Expired { request, call })
+        }
+    }
+}
+
 fn anything_to_consume(reader: &mut Reader, session: &SessionId) -> Result<bool, StoreError> {
-    let select = format!("SELECT EXISTS (SELECT 1 FROM approvals WHERE {UNCONSUMED})");
+    let select = format!("SELECT EXISTS (SELECT 1 FROM approvals WHERE {UNTAKEN})");
     reader.connection.prepare_cached(&select).sql()?.query_row([&session.0], |row| row.get(0)).sql()
 }
 
-struct Unconsumed {
+struct Untaken {
     request: RequestId,
     call: CallId,
     state: RequestState,
-    approval: Approval,
-    by: Decider,
+    decision: Option<(Approval, Decider)>,
+    tool: String,
+    args_hash: String,
+    /// JSON of the request.
+    stored: String,
 }
 
-fn unconsumed(write: &Write<'_>, session: &SessionId) -> Result<Vec<Unconsumed>, StoreError> {
+impl Untaken {
+    /// Whether the stored request is the one that was asked.
+    fn is_as_asked(&self) -> bool {
+        let Ok(stored) = parse::<Request>(&self.stored) else { return false };
+        let same_call =
+            stored.id == self.request && stored.call == self.call && stored.tool.as_str() == self.tool;
+        same_call && encode::args_hash(&stored).is_ok_and(|hash| hash == self.args_hash)
+    }
+}
+
+fn untaken(write: &Write<'_>, session: &SessionId) -> Result<Vec<Untaken>, StoreError> {
     let select = format!(
-        "SELECT id, call, decision, decided_by, state FROM approvals WHERE {UNCONSUMED} ORDER BY seq"
+        "SELECT id, call, state, decision, decided_by, tool, args_hash, request FROM approvals
+         WHERE {UNTAKEN} ORDER BY seq"
     );
     let mut select = write.sql.prepare_cached(&select).sql()?;
     let mut rows = select.query(params![session.0]).sql()?;
     let mut found = Vec::new();
     while let Some(row) = rows.next().sql()? {
-        let (decision, by): (String, String) = (row.get(2).sql()?, row.get(3).sql()?);
-        found.push(Unconsumed {
+        let (decision, by): (Option<String>, Option<String>) = (row.get(3).sql()?, row.get(4).sql()?);
+        let decision = match decision.zip(by) {
+            Some((decision, by)) => Some((parse(&decision)?, parse(&by)?)),
+            None => None,
+        };
+        found.push(Untaken {
             request: RequestId(row.get(0).sql()?),
             call: CallId(row.get(1).sql()?),
-            state: row.get(4).sql()?,
-            approval: parse(&decision)?,
-            by: parse(&by)?,
+            state: row.get(2).sql()?,
+            decision,
+            tool: row.get(5).sql()?,
+            args_hash: row.get(6).sql()?,
+            stored: row.get(7).sql()?,
         });
     }
     Ok(found)

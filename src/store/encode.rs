@@ -3,10 +3,12 @@
 //! Pure: it runs where the records are, so that the writing thread only writes. Called by [`super::Store::append`] and
 //! by the consumption of decisions.
 
+use super::audit::entry::Entry;
+use super::decide::parse;
 use super::redact::{Redactor, to_json};
 use super::usage::Spend;
 use super::{RequestState, StoreError};
-use crate::approval::{Approval, Decider, Request, RequestId};
+use crate::approval::{Approval, Decider, Judgement, Request, RequestId};
 use crate::history::Record;
 use crate::message::{CallId, Message, ReturnStatus, images};
 use crate::stdx::fs::fingerprint;
@@ -44,9 +46,22 @@ pub(super) enum Change {
     Spend(Box<Spend>),
     Ask(Box<Ask>),
     Decide(Verdict),
+    /// Nobody decided in time.
+    Expire {
+        request: RequestId,
+    },
+    /// Settled without a person; a rule that did it is counted.
+    Judge {
+        rule: Option<String>,
+        audit: Box<Entry>,
+    },
+    Start {
+        audit: Box<Entry>,
+    },
     Finish {
         call: CallId,
         how: Closing,
+        audit: Box<Entry>,
     },
     Clear,
 }
@@ -59,8 +74,12 @@ pub(super) struct Ask {
     pub args_hash: String,
     pub summary: String,
     pub risk: &'static str,
+    pub tainted: bool,
+    /// Milliseconds since 1970.
+    pub expires: Option<i64>,
     /// JSON of the whole request.
     pub json: String,
+    pub audit: Entry,
 }
 
 /// The columns of a decision.
@@ -111,8 +130,12 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
             Some(Change::Decide(verdict(request, approval, by, redactor)?))
         }
         Record::ToolFinished { returned } => {
-            Some(Change::Finish { call: returned.call.clone(), how: closing(returned.status) })
+            let audit = Box::new(Entry::finished(returned, redactor)?);
+            Some(Change::Finish { call: returned.call.clone(), how: closing(returned.status), audit })
         }
+        Record::Expired { request, .. } => Some(Change::Expire { request: request.clone() }),
+        Record::Judged { call, judgement } => Some(judge(call, judgement, redactor)?),
+        Record::ToolStarted { call } => Some(Change::Start { audit: Box::new(Entry::started(call)) }),
         Record::TurnEnded { end } => Some(Change::EndTurn { end: redactor.json(end)? }),
         Record::Cleared => Some(Change::Clear),
         Record::Renamed { title } => Some(Change::Rename { title: redactor.text(title) }),
@@ -122,9 +145,6 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
             Some(Change::Spend(Box::new(spend)))
         }
         Record::Partial { .. }
-        | Record::ToolStarted { .. }
-        | Record::Judged { .. }
-        | Record::Expired { .. }
         | Record::Deferred { .. }
         | Record::Queued { .. }
         | Record::Draft { .. }
@@ -135,16 +155,43 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
 }
 
 fn ask(request: &Request, redactor: &Redactor) -> Result<Ask, StoreError> {
-    let args = to_json(&request.args)?;
+    let json = redactor.json(request)?;
+    // What is stored is what is decided: a secret in it is gone, for the hash too.
+    let stored: Request = parse(&json)?;
+    let args_hash = args_hash(&stored)?;
     Ok(Ask {
         request: request.id.clone(),
         call: request.call.clone(),
-        tool: request.tool.to_string(),
-        args_hash: fingerprint(args.as_bytes()),
+        tool: stored.tool.to_string(),
         summary: redactor.text(&request.plan.summary),
         risk: request.risk.word(),
-        json: redactor.json(request)?,
+        tainted: !request.taint.is_empty(),
+        expires: request.expires.map(|expires| expires.as_millisecond()),
+        audit: Entry::asked(&stored, &args_hash),
+        args_hash,
+        json,
     })
+}
+
+/// Of the arguments of a request as it is stored.
+pub(super) fn args_hash(stored: &Request) -> Result<String, StoreError> {
+    Ok(fingerprint(to_json(&stored.args)?.as_bytes()))
+}
+
+fn judge(call: &CallId, judgement: &Judgement, redactor: &Redactor) -> Result<Change, StoreError> {
+    let rule = match &judgement.by {
+        Decider::Rule { id } => Some(redactor.text(id)),
+        Decider::Tui
+        | Decider::Cli
+        | Decider::Script
+        | Decider::Grant
+        | Decider::Mode { .. }
+        | Decider::Yolo
+        | Decider::Hook
+        | Decider::Risk
+        | Decider::Expiry => None,
+    };
+    Ok(Change::Judge { rule, audit: Box::new(Entry::judged(call, judgement, redactor)?) })
 }
 
 pub(super) fn verdict(

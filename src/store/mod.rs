@@ -10,6 +10,7 @@ mod audit;
 mod decide;
 mod encode;
 mod error;
+mod expiry;
 mod inbox;
 mod index;
 mod lane;
@@ -19,6 +20,7 @@ mod redact;
 mod requests;
 mod rows;
 mod schema;
+mod standing;
 mod usage;
 mod wake;
 mod writer;
@@ -29,7 +31,10 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use self::audit::{AuditNote, PastCall, PastFate};
+pub use self::audit::{
+    AuditCheck, AuditFilter, AuditFinding, AuditHead, AuditKind, AuditNote, AuditRow, PastCall, PastFate,
+    Pruned,
+};
 pub use self::decide::DecideOutcome;
 pub use self::error::{Listed, StoreError};
 pub use self::inbox::{Attachment, RequestFilter, RequestState, StoredRequest};

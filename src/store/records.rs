@@ -4,6 +4,7 @@
 
 use rusqlite::{OptionalExtension as _, params};
 
+use super::audit::chain;
 use super::encode::{self, Change, Row};
 use super::error::SqlResult as _;
 use super::num::Num;
@@ -100,13 +101,36 @@ fn apply(write: &Write<'_>, session: &SessionId, no: u64, change: &Change) -> Re
         Change::Spend(spend) => usage::spend(write, session, no, spend),
         Change::Ask(ask) => requests::ask(write, session, ask),
         Change::Decide(verdict) => requests::settle(write, verdict),
-        Change::Finish { call, how } => requests::finish(write, session, call, *how),
+        Change::Expire { request } => requests::expire(write, request),
+        Change::Judge { rule, audit } => {
+            if let Some(rule) = rule {
+                count_rule(write, rule)?;
+            }
+            chain::append(write, Some(session), audit)
+        }
+        Change::Start { audit } => chain::append(write, Some(session), audit),
+        Change::Finish { call, how, audit } => {
+            requests::finish(write, session, call, *how)?;
+            chain::append(write, Some(session), audit)
+        }
         Change::Clear => {
             write.news.set(true);
             set(write, session, "UPDATE sessions SET last_end = ?2 WHERE id = ?1", &None::<String>)?;
             requests::detach_all(write, session)
         }
     }
+}
+
+fn count_rule(write: &Write<'_>, rule: &str) -> Result<(), StoreError> {
+    write
+        .sql
+        .prepare_cached(
+            "INSERT INTO rule_uses (rule, uses) VALUES (?1, 1) ON CONFLICT (rule) DO UPDATE SET uses = uses + 1",
+        )
+        .sql()?
+        .execute([rule])
+        .sql()
+        .map(drop)
 }
 
 fn set(

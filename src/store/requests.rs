@@ -1,45 +1,55 @@
-//! The life of a request's row while its session goes on: asked, replaced, withdrawn, detached, closed.
+//! The life of a request's row while its session goes on: asked, replaced, withdrawn, detached, expired, closed.
 //!
-//! Each change takes the next number of the store-wide sequence. These run inside the transaction of the record that
-//! implies them; deciding and consuming are in `decide`.
+//! Each change takes the next number of the store-wide sequence, and is told in the audit where it decides something.
+//! These run inside the transaction of the record that implies them; deciding and consuming are in `decide`.
 
 use rusqlite::params;
+use serde_json::{Value, json};
 
+use super::audit::AuditKind;
+use super::audit::chain;
+use super::audit::entry::Entry;
+use super::decide::parse;
 use super::encode::{Ask, Closing, Verdict};
 use super::error::SqlResult as _;
+use super::inbox::moment;
 use super::num::Num;
+use super::redact::to_json;
+use super::standing::{Standing, of_call, of_session, standing};
 use super::writer::Write;
 use super::{Listed, RequestState, StoreError};
-use crate::approval::RequestId;
+use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::SessionId;
 use crate::message::CallId;
 
-/// The columns that say how far a row is.
-pub(super) struct Standing {
-    pub id: RequestId,
-    pub state: RequestState,
-    detached: bool,
-    later_noted: bool,
-}
-
 pub(super) fn ask(write: &Write<'_>, session: &SessionId, ask: &Ask) -> Result<(), StoreError> {
     let earlier = of_call(write, session, &ask.call)?;
-    for row in earlier.iter().filter(|row| row.state.is_open()) {
-        set_state(write, &row.id, RequestState::Superseded)?;
+    for row in &earlier {
+        if row.state.is_open() {
+            set_state(write, &row.id, RequestState::Superseded)?;
+            tell(write, row, AuditKind::Superseded, &json!({ "instead": ask.request }))?;
+        } else {
+            pass_over(write, row)?;
+        }
     }
-    if exists(write, &ask.request)? {
+    if standing(write, &ask.request)?.is_some() {
         return Err(StoreError::RequestIdTaken { id: ask.request.clone() });
     }
     // Whether the conversation went on without a call does not change when it is asked for again.
     let detached = earlier.iter().any(|row| row.detached);
+    insert(write, session, ask, detached)?;
+    chain::append(write, Some(session), &ask.audit)
+}
+
+fn insert(write: &Write<'_>, session: &SessionId, ask: &Ask, detached: bool) -> Result<(), StoreError> {
     let seq = write.next_seq()?;
     write
         .sql
         .prepare_cached(
-            "INSERT INTO approvals (id, session, call, turn, tool, args_hash, summary, risk, request, state,
-                 detached, created, seq)
-             VALUES (?1, ?2, ?3, (SELECT turns FROM sessions WHERE id = ?2), ?4, ?5, ?6, ?7, ?8, 'waiting',
-                 ?9, ?10, ?11)",
+            "INSERT INTO approvals (id, session, call, turn, tool, args_hash, summary, risk, tainted, request, state,
+                 detached, created, expires, seq)
+             VALUES (?1, ?2, ?3, (SELECT turns FROM sessions WHERE id = ?2), ?4, ?5, ?6, ?7, ?8, ?9, 'waiting',
+                 ?10, ?11, ?12, ?13)",
         )
         .sql()?
         .execute(params![
@@ -50,21 +60,24 @@ pub(super) fn ask(write: &Write<'_>, session: &SessionId, ask: &Ask) -> Result<(
             ask.args_hash,
             ask.summary,
             ask.risk,
+            ask.tainted,
             ask.json,
             detached,
             write.now,
+            ask.expires,
             Num(seq)
         ])
         .sql()
         .map(drop)
 }
 
-/// A decision that its own session records without a stop in the inbox: only while nobody has decided.
+/// A decision that its own session records without a stop in the inbox: only while nobody has decided, and in time.
 pub(super) fn settle(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreError> {
     let id = &verdict.request;
-    let state = state_of(write, id)?
+    let row = standing(write, id)?
         .ok_or_else(|| StoreError::NotFound { what: Listed::Request, prefix: id.0.clone() })?;
-    match state {
+    let refused = |state| Err(StoreError::NotDecidable { id: id.clone(), state });
+    match row.state {
         RequestState::Waiting | RequestState::Later => {}
         RequestState::Approved
         | RequestState::Edited
@@ -73,17 +86,24 @@ pub(super) fn settle(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreEr
         | RequestState::Consumed
         | RequestState::Withdrawn
         | RequestState::Superseded
-        | RequestState::Expired => {
-            return Err(StoreError::NotDecidable { id: id.clone(), state });
-        }
+        | RequestState::Expired => return refused(row.state),
     }
-    write_decision(write, verdict)?;
+    if verdict.state != RequestState::Later && row.is_over(write.now) {
+        return refused(RequestState::Expired);
+    }
+    write_decision(write, &row, verdict)?;
     take(write, id, verdict.state)
 }
 
 /// Writes who decided what; the row then waits for its session.
-pub(super) fn write_decision(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreError> {
+pub(super) fn write_decision(write: &Write<'_>, row: &Standing, verdict: &Verdict) -> Result<(), StoreError> {
     let Verdict { request, state, tool, approval, by } = verdict;
+    let json: String = write
+        .sql
+        .prepare_cached("SELECT request FROM approvals WHERE id = ?1")
+        .sql()?
+        .query_row([&request.0], |row| row.get(0))
+        .sql()?;
     let seq = write.next_seq()?;
     write
         .sql
@@ -94,16 +114,63 @@ pub(super) fn write_decision(write: &Write<'_>, verdict: &Verdict) -> Result<(),
         )
         .sql()?
         .execute(params![request.0, state.as_str(), approval, by, write.now, Num(seq), tool])
-        .sql()
-        .map(drop)
+        .sql()?;
+    let (approval, by): (Approval, Decider) = (parse(approval)?, parse(by)?);
+    let stored: Request = parse(&json)?;
+    chain::append(write, Some(&row.session), &Entry::decided(&stored, &approval, &by)?)
 }
 
 /// The session's records now hold the decision that made the row `decided`.
 pub(super) fn take(write: &Write<'_>, request: &RequestId, decided: RequestState) -> Result<(), StoreError> {
-    if decided == RequestState::Later {
-        return set_flag(write, request, "UPDATE approvals SET later_noted = 1, seq = ?2 WHERE id = ?1");
+    match decided {
+        RequestState::Later => {
+            set_flag(write, request, "UPDATE approvals SET later_noted = 1, seq = ?2 WHERE id = ?1")
+        }
+        RequestState::Expired => {
+            set_flag(write, request, "UPDATE approvals SET expiry_noted = 1, seq = ?2 WHERE id = ?1")
+        }
+        RequestState::Waiting
+        | RequestState::Approved
+        | RequestState::Edited
+        | RequestState::Replaced
+        | RequestState::Denied
+        | RequestState::Consumed
+        | RequestState::Withdrawn
+        | RequestState::Superseded => set_state(write, request, RequestState::Consumed),
     }
-    set_state(write, request, RequestState::Consumed)
+}
+
+/// The session records that nobody decided in time. What somebody decided in between stays theirs.
+pub(super) fn expire(write: &Write<'_>, request: &RequestId) -> Result<(), StoreError> {
+    let row = standing(write, request)?
+        .ok_or_else(|| StoreError::NotFound { what: Listed::Request, prefix: request.0.clone() })?;
+    match row.state {
+        RequestState::Waiting | RequestState::Later => {
+            end_undecided(write, &row)?;
+            take(write, request, RequestState::Expired)
+        }
+        RequestState::Expired => pass_over(write, &row),
+        // Taken up after its time: the answer counts no more, and that is worth a row.
+        RequestState::Consumed => tell_expired(write, &row),
+        RequestState::Approved
+        | RequestState::Edited
+        | RequestState::Replaced
+        | RequestState::Denied
+        | RequestState::Withdrawn
+        | RequestState::Superseded => Ok(()),
+    }
+}
+
+/// Nobody decided in time; the session has to be told.
+pub(super) fn end_undecided(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
+    set_state(write, &row.id, RequestState::Expired)?;
+    tell_expired(write, row)
+}
+
+/// The row is not what was asked any more: whatever was decided about it counts for nothing.
+pub(super) fn refuse_changed(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
+    set_state(write, &row.id, RequestState::Withdrawn)?;
+    tell(write, row, AuditKind::Withdrawn, &json!({ "because": "changed" }))
 }
 
 /// What a call's return makes of its row. The fold does the same from the records alone: a call that the session
@@ -114,24 +181,30 @@ pub(super) fn finish(
     call: &CallId,
     how: Closing,
 ) -> Result<(), StoreError> {
-    for row in of_call(write, session, call)?.iter().filter(|row| row.state.is_open()) {
-        match how {
-            Closing::Withdraw if row.later_noted => detach(write, row)?,
-            Closing::Withdraw => set_state(write, &row.id, RequestState::Withdrawn)?,
-            Closing::Detach => detach(write, row)?,
-            Closing::Consume => set_state(write, &row.id, RequestState::Consumed)?,
+    for row in of_call(write, session, call)? {
+        let stays = match how {
+            Closing::Withdraw => row.later_noted,
+            Closing::Detach => true,
+            Closing::Consume => false,
+        };
+        match (row.state.is_open(), row.is_untold()) {
+            (true, _) | (_, true) if stays => detach(write, &row)?,
+            (true, _) if how == Closing::Withdraw => withdraw(write, &row)?,
+            (true, _) => set_state(write, &row.id, RequestState::Consumed)?,
+            (false, _) => pass_over(write, &row)?,
         }
     }
     Ok(())
 }
 
 pub(super) fn detach_all(write: &Write<'_>, session: &SessionId) -> Result<(), StoreError> {
-    let rows = standings(
-        write,
-        "SELECT id, state, detached, later_noted FROM approvals WHERE session = ?1",
-        &[&session.0],
-    )?;
-    rows.iter().filter(|row| row.state.is_open()).try_for_each(|row| detach(write, row))
+    let rows = of_session(write, session)?;
+    rows.iter().filter(|row| row.state.is_open() || row.is_untold()).try_for_each(|row| detach(write, row))
+}
+
+fn withdraw(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
+    set_state(write, &row.id, RequestState::Withdrawn)?;
+    tell(write, row, AuditKind::Withdrawn, &json!({ "because": "interrupted" }))
 }
 
 fn detach(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
@@ -139,6 +212,35 @@ fn detach(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
         return Ok(());
     }
     set_flag(write, &row.id, "UPDATE approvals SET detached = 1, seq = ?2 WHERE id = ?1")
+}
+
+/// If it expired, that need not be told any more.
+fn pass_over(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
+    if row.is_untold() { take(write, &row.id, RequestState::Expired) } else { Ok(()) }
+}
+
+fn tell_expired(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
+    let details = json!({ "expires": row.expires.map(moment) });
+    chain::append(
+        write,
+        Some(&row.session),
+        &Entry { decider: Some(to_json(&Decider::Expiry)?), ..entry(row, AuditKind::Expired, &details) },
+    )
+}
+
+fn tell(write: &Write<'_>, row: &Standing, kind: AuditKind, details: &Value) -> Result<(), StoreError> {
+    chain::append(write, Some(&row.session), &entry(row, kind, details))
+}
+
+fn entry(row: &Standing, kind: AuditKind, details: &Value) -> Entry {
+    Entry {
+        kind,
+        call: Some(row.call.clone()),
+        request: Some(row.id.clone()),
+        tool: Some(row.tool.clone()),
+        decider: None,
+        details: details.to_string(),
+    }
 }
 
 fn set_state(write: &Write<'_>, request: &RequestId, state: RequestState) -> Result<(), StoreError> {
@@ -155,45 +257,4 @@ fn set_state(write: &Write<'_>, request: &RequestId, state: RequestState) -> Res
 fn set_flag(write: &Write<'_>, request: &RequestId, update: &str) -> Result<(), StoreError> {
     let seq = write.next_seq()?;
     write.sql.prepare_cached(update).sql()?.execute(params![request.0, Num(seq)]).sql().map(drop)
-}
-
-fn exists(write: &Write<'_>, request: &RequestId) -> Result<bool, StoreError> {
-    Ok(state_of(write, request)?.is_some())
-}
-
-fn state_of(write: &Write<'_>, request: &RequestId) -> Result<Option<RequestState>, StoreError> {
-    let rows = standings(
-        write,
-        "SELECT id, state, detached, later_noted FROM approvals WHERE id = ?1",
-        &[&request.0],
-    )?;
-    Ok(rows.first().map(|row| row.state))
-}
-
-/// The rows of one call, oldest first.
-fn of_call(write: &Write<'_>, session: &SessionId, call: &CallId) -> Result<Vec<Standing>, StoreError> {
-    standings(
-        write,
-        "SELECT id, state, detached, later_noted FROM approvals WHERE session = ?1 AND call = ?2 ORDER BY created",
-        &[&session.0, &call.0],
-    )
-}
-
-fn standings(
-    write: &Write<'_>,
-    select: &str,
-    params: &[&dyn rusqlite::ToSql],
-) -> Result<Vec<Standing>, StoreError> {
-    let mut select = write.sql.prepare_cached(select).sql()?;
-    let rows = select
-        .query_map(params, |row| {
-            Ok(Standing {
-                id: RequestId(row.get(0)?),
-                state: row.get(1)?,
-                detached: row.get(2)?,
-                later_noted: row.get(3)?,
-            })
-        })
-        .sql()?;
-    rows.collect::<rusqlite::Result<_>>().sql()
 }

@@ -1,11 +1,10 @@
 //! Requests as a list shows them: columns only, so that ten thousand of them are read in a moment.
 
 use jiff::Timestamp;
-use rusqlite::Row;
+use rusqlite::{Connection, Row};
 
 use super::error::SqlResult as _;
 use super::inbox::moment;
-use super::num::Num;
 use super::{Attachment, RequestState, Store, StoreError};
 use crate::approval::RequestId;
 use crate::history::SessionId;
@@ -31,48 +30,73 @@ pub struct RequestRow {
     pub expires: Option<Timestamp>,
 }
 
+/// All of it is in an index, in this order; nothing is sorted but the sessions.
+const UNDECIDED: &str = "SELECT id, session, risk, tool, summary, tainted, state, detached, created, expires
+    FROM approvals INDEXED BY approvals_inbox
+    WHERE state IN ('waiting', 'later') ORDER BY session, created, seq";
+
 impl Store {
     /// What a person can decide now in all sessions, the sessions in the order of their oldest request, at most `limit`.
     pub async fn undecided_rows(&self, limit: usize) -> Result<Vec<RequestRow>, StoreError> {
         self.read(move |reader| {
-            let mut select = reader
-                .connection
-                .prepare_cached(
-                    "SELECT a.id, a.session, s.title, s.workspace, a.risk, a.tool, a.summary, a.tainted, a.state,
-                         a.detached, a.created, a.expires
-                     FROM approvals a JOIN sessions s ON s.id = a.session
-                     WHERE a.state IN ('waiting', 'later')
-                     ORDER BY min(a.created) OVER (PARTITION BY a.session), a.session, a.created, a.seq LIMIT ?1",
-                )
-                .sql()?;
-            let mut rows = select.query([Num::of(limit)]).sql()?;
-            let mut found = Vec::new();
-            while let Some(row) = rows.next().sql()? {
-                found.push(listed(row)?);
-            }
-            Ok(found)
+            // What two processes change between the two queries must not tear them apart.
+            let snapshot = reader.connection.unchecked_transaction().sql()?;
+            let mut groups = groups(&snapshot)?;
+            groups.sort_by(|one, other| {
+                let age = |group: &[RequestRow]| group.first().map(|row| row.created);
+                age(one).cmp(&age(other))
+            });
+            Ok(groups.into_iter().flatten().take(limit).collect())
         })
         .await
     }
 }
 
-fn listed(row: &Row<'_>) -> Result<RequestRow, StoreError> {
-    let risk: String = row.get(4).sql()?;
-    let detached: bool = row.get(9).sql()?;
-    let expires: Option<i64> = row.get(11).sql()?;
+/// The rows of each session, by the sessions' ids.
+fn groups(connection: &Connection) -> Result<Vec<Vec<RequestRow>>, StoreError> {
+    let mut place = connection.prepare_cached("SELECT title, workspace FROM sessions WHERE id = ?1").sql()?;
+    let mut select = connection.prepare_cached(UNDECIDED).sql()?;
+    let mut rows = select.query([]).sql()?;
+    let mut groups: Vec<Vec<RequestRow>> = Vec::new();
+    while let Some(row) = rows.next().sql()? {
+        let session: String = row.get(1).sql()?;
+        match groups.last_mut() {
+            Some(group) if group.last().is_some_and(|last| last.session.0 == session) => {
+                let like = group.last().map(|last| (last.title.clone(), last.workspace.clone()));
+                group.push(listed(row, session, like.unwrap_or_default())?);
+            }
+            Some(_) | None => {
+                let at = place
+                    .query_row([&session], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))
+                    .sql()?;
+                groups.push(vec![listed(row, session, at)?]);
+            }
+        }
+    }
+    Ok(groups)
+}
+
+fn listed(
+    row: &Row<'_>,
+    session: String,
+    (title, workspace): (Option<String>, std::path::PathBuf),
+) -> Result<RequestRow, StoreError> {
+    let risk = row.get_ref(2).sql()?.as_str().unwrap_or_default();
+    let detached: bool = row.get(7).sql()?;
+    let expires: Option<i64> = row.get(9).sql()?;
     Ok(RequestRow {
         id: RequestId(row.get(0).sql()?),
-        session: SessionId(row.get(1).sql()?),
-        title: row.get(2).sql()?,
-        workspace: row.get::<_, String>(3).sql()?.into(),
+        session: SessionId(session),
+        title,
+        workspace,
         // A word of a newer version counts as the worst.
         risk: [Risk::Low, Risk::Medium].into_iter().find(|one| one.word() == risk).unwrap_or(Risk::High),
-        tool: ToolName(row.get(5).sql()?),
-        summary: row.get(6).sql()?,
-        tainted: row.get(7).sql()?,
-        state: row.get(8).sql()?,
+        tool: ToolName(row.get(3).sql()?),
+        summary: row.get(4).sql()?,
+        tainted: row.get(5).sql()?,
+        state: row.get(6).sql()?,
         attachment: if detached { Attachment::Detached } else { Attachment::Attached },
-        created: moment(row.get(10).sql()?),
+        created: moment(row.get(8).sql()?),
         expires: expires.map(moment),
     })
 }

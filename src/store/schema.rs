@@ -7,16 +7,20 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use super::StoreError;
+use super::decide::parse;
 use super::error::SqlResult as _;
 use super::num::Num;
+use super::{StoreError, encode};
 use crate::stdx::fs::{create_private_dir, open_private};
 
 /// The steps from an empty database to the newest format; each one is final once released.
 pub(super) const MIGRATIONS: &[&str] =
     &[include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql")];
+
+/// The format from which on a request's hash is that of its arguments as they are stored, secrets taken out.
+const HASHED_AS_STORED: usize = 3;
 
 /// Marks a database as ours in its header (`co.d`).
 pub(super) const APPLICATION_ID: i32 = 0x636f_2e64;
@@ -113,7 +117,27 @@ fn migrate(connection: &mut Connection, version: usize) -> Result<(), StoreError
     for migration in &MIGRATIONS[version..] {
         step.execute_batch(migration).sql()?;
     }
+    if version < HASHED_AS_STORED {
+        rehash(&step)?;
+    }
     step.pragma_update(None, "application_id", APPLICATION_ID).sql()?;
     step.pragma_update(None, "user_version", Num::of(MIGRATIONS.len())).sql()?;
     step.commit().sql()
+}
+
+/// Requests of before whose hash is of what was not stored would count as changed.
+fn rehash(step: &Transaction<'_>) -> Result<(), StoreError> {
+    let mut select = step
+        .prepare("SELECT id, request FROM approvals WHERE state NOT IN ('consumed', 'withdrawn')")
+        .sql()?;
+    let mut update = step.prepare("UPDATE approvals SET args_hash = ?2 WHERE id = ?1").sql()?;
+    let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).sql()?;
+    let rows: Vec<(String, String)> = rows.collect::<rusqlite::Result<_>>().sql()?;
+    for (id, json) in rows {
+        // One that cannot be read is refused when it is taken up.
+        if let Ok(stored) = parse(&json) {
+            update.execute([id, encode::args_hash(&stored)?]).sql()?;
+        }
+    }
+    Ok(())
 }

@@ -53,7 +53,9 @@ async fn every_earlier_version_becomes_the_newest() {
     let fresh = tempfile::tempdir().unwrap();
     drop(Store::open(options(fresh.path())).await.unwrap());
     let wanted = schema(&Connection::open(database(&fresh.path().join("data"))).unwrap());
-    for table in ["sessions", "records", "approvals", "store_seq", "input_history", "usage"] {
+    for table in
+        ["sessions", "records", "approvals", "store_seq", "input_history", "usage", "audit", "rule_uses"]
+    {
         assert!(wanted.iter().any(|sql| sql.starts_with(&format!("CREATE TABLE {table} "))), "{table}");
     }
     for version in 0..=MIGRATIONS.len() {

@@ -1,12 +1,13 @@
 //! What the writing thread owns, and the one way to a transaction.
 
-use std::cell::Cell;
-use std::path::Path;
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::StoreError;
+use super::audit::{AuditHead, head};
 use super::error::SqlResult as _;
 use super::lane::Context;
 use super::num::Num;
@@ -22,7 +23,10 @@ pub(super) struct Writer {
     connection: Connection,
     clock: Arc<dyn Clock>,
     bell: Arc<Bell>,
+    data: PathBuf,
     since_checkpoint: u32,
+    /// The last row of the audit that is written and not yet kept beside the database.
+    unkept: Option<AuditHead>,
 }
 
 /// The connection of the reading thread.
@@ -47,6 +51,8 @@ pub(super) struct Write<'a> {
     pub now: i64,
     /// Whether others are told of it.
     pub news: Cell<bool>,
+    /// The last row that it added to the audit.
+    pub audited: RefCell<Option<AuditHead>>,
 }
 
 impl Writer {
@@ -61,7 +67,7 @@ impl Writer {
         if let Some(pages) = max_pages {
             connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).sql()?;
         }
-        Ok(Self { connection, clock, bell, since_checkpoint: 0 })
+        Ok(Self { connection, clock, bell, data: data.to_owned(), since_checkpoint: 0, unkept: None })
     }
 
     /// Runs `work` in one transaction that is there whole or not at all, as durable as asked. Other processes are told
@@ -78,15 +84,57 @@ impl Writer {
         // It has no effect inside a transaction.
         self.connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}")).sql()?;
         let sql = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).sql()?;
-        let write = Write { sql, now: self.clock.now().as_millisecond(), news: Cell::new(false) };
-        let result = work(&write)?;
-        let news = write.news.get();
-        write.sql.commit().sql()?;
+        let now = self.clock.now().as_millisecond();
+        let (result, news, audited) = {
+            let write = Write { sql, now, news: Cell::new(false), audited: RefCell::new(None) };
+            let result = work(&write)?;
+            let Write { sql, news, audited, .. } = write;
+            sql.commit().sql()?;
+            (result, news.get(), audited.into_inner())
+        };
         self.since_checkpoint += 1;
+        self.unkept = audited.or(self.unkept.take());
+        match durability {
+            Durability::Written => {}
+            // All that was written before is on the disk with it.
+            Durability::Synced => self.keep_head(),
+        }
         if news {
             self.bell.ring();
         }
         Ok(result)
+    }
+}
+
+impl Writer {
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Brings what was written to the disk and keeps the audit's head, where it is not yet.
+    pub(super) fn seal(&mut self) -> Result<(), StoreError> {
+        if self.unkept.is_some() {
+            self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).sql()?;
+            self.keep_head();
+        }
+        Ok(())
+    }
+
+    fn keep_head(&mut self) {
+        if let Some(last) = self.unkept.take()
+            && let Err(error) = head::keep(&self.data, &last)
+        {
+            // The rows themselves are safe; the next head makes up for it.
+            tracing::warn!(%error, "the head of the audit was not kept");
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if let Err(error) = self.seal() {
+            tracing::debug!(%error, "the head of the audit was not kept");
+        }
     }
 }
 

@@ -117,9 +117,9 @@ async fn each_record_makes_its_row_what_it_must_be() {
     check(vec![ask(), Commit(decided("a", "1", Approval::yes()))], &["1 consumed"]).await;
     check(vec![ask(), Commit(decided("a", "1", Approval::Later))], &["1 later"]).await;
     // Asked again.
-    check(vec![ask(), Commit(asked("a", "2"))], &["1 replaced", "2 waiting"]).await;
-    check(vec![ask(), later(), Commit(asked("a", "2"))], &["1 replaced", "2 waiting"]).await;
-    check(vec![ask(), yes(), Commit(asked("a", "2")), Consume], &["1 replaced", "2 waiting"]).await;
+    check(vec![ask(), Commit(asked("a", "2"))], &["1 superseded", "2 waiting"]).await;
+    check(vec![ask(), later(), Commit(asked("a", "2"))], &["1 superseded", "2 waiting"]).await;
+    check(vec![ask(), yes(), Commit(asked("a", "2")), Consume], &["1 superseded", "2 waiting"]).await;
     check(vec![ask(), yes(), Consume, Commit(asked("a", "2"))], &["1 consumed", "2 waiting"]).await;
     // Interrupted: withdrawn, unless the session knows that the person wants it later.
     check(vec![ask(), finish(Interrupted)], &["1 withdrawn"]).await;
@@ -134,7 +134,7 @@ async fn each_record_makes_its_row_what_it_must_be() {
     check(vec![ask(), later(), finish(Undecided)], &["1 later*"]).await;
     check(vec![ask(), yes(), finish(Undecided)], &["1 approved*"]).await;
     check(vec![ask(), finish(Undecided), yes(), Reopen, Consume, finish(Ok)], &["1 consumed*"]).await;
-    check(vec![ask(), finish(Undecided), Commit(asked("a", "2"))], &["1 replaced*", "2 waiting*"]).await;
+    check(vec![ask(), finish(Undecided), Commit(asked("a", "2"))], &["1 superseded*", "2 waiting*"]).await;
     check(vec![ask(), finish(Undecided), finish(Interrupted)], &["1 withdrawn*"]).await;
     check(vec![ask(), Commit(Record::Cleared)], &["1 waiting*"]).await;
     check(

@@ -49,13 +49,16 @@ impl Calls {
             plan: None,
             decision: None,
             request: None,
+            taint: Vec::new(),
             consent: Consent::NotGiven,
+            note: None,
             hook: None,
             round: 0,
             planned_at: 0,
             unplannable: false,
             changed_by: None,
             later: false,
+            previewed: false,
             call,
         });
         self.calls.len() - 1
@@ -122,8 +125,13 @@ fn label(args: &Value) -> Option<String> {
     args.get(LABEL)?.as_str().map(str::to_owned)
 }
 
+/// Arguments without the two scheduling fields.
+pub(in crate::agent) fn without_links(args: &Value) -> Value {
+    strip(args).0
+}
+
 /// Arguments without the two scheduling fields, and the labels of `after`.
-pub(super) fn strip(args: &Value) -> (Value, Vec<String>) {
+fn strip(args: &Value) -> (Value, Vec<String>) {
     let Value::Object(map) = args else { return (args.clone(), Vec::new()) };
     let after = match map.get(AFTER) {
         Some(Value::Array(labels)) => labels

@@ -3,22 +3,35 @@
 //! Each call is planned, shown to hooks, decided, perhaps asked, and run; all of them end with exactly
 //! one return. What may start when is in `schedule`; how a call moves is in `lifecycle`.
 
+mod asking;
+mod deciding;
+mod ending;
 mod intake;
 mod lifecycle;
 mod open;
+mod planning;
+mod preview;
 mod schedule;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
+pub(in crate::agent) use self::asking::told;
+pub(in crate::agent) use self::deciding::{Covered, denial, denied_by_policy, is_person, reach};
+
+pub(in crate::agent) use self::intake::without_links;
 pub use self::intake::{AFTER, LABEL};
 pub use self::open::close_open;
-pub(in crate::agent) use self::open::{OUTCOME_UNKNOWN, request_id};
+pub(in crate::agent) use self::open::{DEPENDENCY, EXPIRED, OUTCOME_UNKNOWN, request_id};
 pub use self::schedule::conflict;
+use super::circling::Circles;
 use super::turn::Effect;
-use crate::approval::{Circling, Decision, Grants, Place, Policy, Request, Verdict};
+use crate::approval::{Decision, Grants, Place, Policy, Provenance, Request, Taint, Verdict};
 use crate::history::Record;
 use crate::hook::HookVerdict;
 use crate::message::{ToolCall, ToolName, ToolReturn};
@@ -35,8 +48,38 @@ pub struct Rules {
     pub hooked: BTreeSet<ToolName>,
     pub isolation: Isolation,
     pub place: Place,
+    /// Everything the model has heard, by whom.
+    pub heard: Provenance,
+    /// The time, as it was told last.
+    pub now: Timestamp,
+    /// How long a request can be decided; `None`: for ever.
+    pub expiry: Option<Duration>,
     /// How often the model may repair wrong arguments of one tool in a turn.
     pub tool_retries: u32,
+}
+
+impl Rules {
+    fn policy_now(&self) -> Cow<'_, Policy> {
+        policy_at(&self.policy, self.now)
+    }
+
+    /// When a request that is made now can no longer be decided.
+    fn expires(&self) -> Option<Timestamp> {
+        expires(self.expiry, self.now)
+    }
+}
+
+/// When a request of `now` can no longer be decided.
+pub(in crate::agent) fn expires(expiry: Option<Duration>, now: Timestamp) -> Option<Timestamp> {
+    expiry.map(|expiry| now.saturating_add(expiry).unwrap_or(Timestamp::MAX))
+}
+
+/// The policy without the rules whose time is over.
+pub(in crate::agent) fn policy_at(policy: &Policy, now: Timestamp) -> Cow<'_, Policy> {
+    if policy.rules.rules.iter().all(|rule| rule.expires.is_none()) {
+        return Cow::Borrowed(policy);
+    }
+    Cow::Owned(Policy { rules: Arc::new(policy.rules.at(now)), ..policy.clone() })
 }
 
 /// All calls of one reply.
@@ -50,6 +93,8 @@ pub struct Calls {
     moves: u64,
     /// Wrong arguments so far in this turn, by tool.
     misuses: BTreeMap<ToolName, u32>,
+    /// Calls of this turn that gave the same result again.
+    circles: Circles,
     /// What early calls did, recorded with the reply and never before it.
     early_records: Vec<Record>,
 }
@@ -79,7 +124,11 @@ struct Tracked {
     plan: Option<CallPlan>,
     decision: Option<Decision>,
     request: Option<Request>,
+    /// Untrusted words in the arguments as planned.
+    taint: Vec<Taint>,
     consent: Consent,
+    /// What the person said beside their yes, for the model.
+    note: Option<String>,
     hook: Option<HookVerdict>,
     /// Numbers the plans of this call; an answer to an older one is stale.
     round: u32,
@@ -89,8 +138,10 @@ struct Tracked {
     unplannable: bool,
     /// Set where what ran is not what the model wrote.
     changed_by: Option<ChangedBy>,
-    /// The person said later.
+    /// The person said later, or a hook did.
     later: bool,
+    /// It has its return and its request goes on without this turn: what runs after it is previewed too.
+    previewed: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -99,7 +150,7 @@ enum State {
     Held,
     Planning(Purpose),
     Hooking,
-    /// Needs a person, and the reply is not committed yet.
+    /// Needs a person or a preview, and the reply is not committed yet.
     Undecided,
     /// A request is in the store.
     Waiting,
@@ -125,6 +176,8 @@ enum Purpose {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Consent {
     NotGiven,
+    /// The policy answered the request in a person's place: it counts as long as the policy says so.
+    ByPolicy,
     Given,
     /// Given to something else than what is planned now.
     Overtaken,
@@ -203,10 +256,19 @@ impl Calls {
             .collect()
     }
 
+    /// Whether the turn has turned in a circle for too long.
+    pub fn is_circling(&self) -> bool {
+        self.circles.is_over()
+    }
+
     /// Moves every call as far as it goes by itself.
     pub(super) fn advance(&mut self, rules: &Rules, out: &mut Vec<Effect>) {
-        while self.step(rules, out) {}
-        self.ask_undecided(out);
+        loop {
+            while self.step(rules, out) {}
+            if !self.ask_undecided(rules, out) {
+                break;
+            }
+        }
     }
 
     /// One pass over all calls; says whether anything moved.
@@ -216,7 +278,7 @@ impl Calls {
             let held = schedule::held_by_person(&self.calls);
             moved |= match self.calls[at].state {
                 State::Held => self.step_held(at, &held, rules, out),
-                State::Ready => self.step_ready(at, &held, out),
+                State::Ready => self.step_ready(at, &held, rules, out),
                 State::Undecided | State::Waiting => self.drop_if_dependency_failed(at, &held, out),
                 State::Planning(_) | State::Hooking | State::Running | State::Done(_) => false,
             };
@@ -238,31 +300,15 @@ impl Calls {
     }
 }
 
-/// The facts of a planned call, decided.
-fn decide(one: &Tracked, spec: &ToolSpec, plan: &CallPlan, rules: &Rules) -> Decision {
-    // Provenance comes with its own capability; until then no argument is known to be tainted.
-    rules.policy.decide(
-        &rules.grants,
-        &crate::approval::CallFacts {
-            spec,
-            plan,
-            args: &one.args,
-            taint: &[],
-            isolation: rules.isolation,
-            place: &rules.place,
-            hook: one.hook.as_ref(),
-            circling: Circling::No,
-        },
-    )
-}
-
 /// Whether a decision lets a call run without asking again: a person's yes settles an ask, never a deny.
 fn permitted(decision: &Decision, consent: Consent) -> bool {
     match (decision.verdict, consent) {
-        (Verdict::Allow, Consent::Given | Consent::NotGiven) | (Verdict::Ask, Consent::Given) => true,
-        (Verdict::Allow | Verdict::Ask, Consent::Overtaken)
-        | (Verdict::Ask, Consent::NotGiven)
-        | (Verdict::Later | Verdict::Preview, _)
-        | (Verdict::Deny, Consent::Given | Consent::NotGiven | Consent::Overtaken) => false,
+        (Verdict::Allow, Consent::NotGiven | Consent::ByPolicy)
+        | (Verdict::Allow | Verdict::Ask | Verdict::Later | Verdict::Preview, Consent::Given) => true,
+        (Verdict::Ask | Verdict::Later | Verdict::Preview, Consent::NotGiven | Consent::ByPolicy)
+        | (Verdict::Allow | Verdict::Ask | Verdict::Later | Verdict::Preview, Consent::Overtaken)
+        | (Verdict::Deny, Consent::Given | Consent::ByPolicy | Consent::NotGiven | Consent::Overtaken) => {
+            false
+        }
     }
 }

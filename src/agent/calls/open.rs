@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::{Calls, Rules, Stage, State};
+use crate::agent::circling::Circles;
 use crate::agent::port::{Event, Settled};
 use crate::agent::turn::Effect;
 use crate::approval::{Decider, Decision, Request, RequestId, Verdict};
@@ -11,12 +12,14 @@ use crate::message::{ReturnStatus, ToolReturn};
 
 impl Calls {
     /// Puts the request for a decided call together and marks it waiting. `again` says why it is back.
-    pub(super) fn new_request(&mut self, at: usize, again: Option<String>) -> Option<Request> {
+    pub(super) fn new_request(&mut self, at: usize, again: Option<String>, rules: &Rules) -> Option<Request> {
+        let depends = self.calls[at].after.iter().map(|&dep| self.calls[dep].call.id.clone()).collect();
+        let unfinished = |dep: usize| !self.calls[dep].is_done() || self.calls[dep].previewed;
         let after = self.calls[at]
             .after
             .iter()
             .zip(&self.calls[at].after_labels)
-            .filter(|(dep, _)| !self.calls[**dep].is_done())
+            .filter(|(dep, _)| unfinished(**dep))
             .map(|(_, label)| label.clone())
             .collect();
         let one = &mut self.calls[at];
@@ -32,9 +35,9 @@ impl Calls {
             risk,
             why: because,
             after,
-            depends: Vec::new(),
-            taint: Vec::new(),
-            expires: None,
+            depends,
+            taint: one.taint.clone(),
+            expires: rules.expires(),
             again,
         };
         one.state = State::Waiting;
@@ -44,8 +47,13 @@ impl Calls {
     }
 
     /// The calls of a deferred or cut-off reply, each where its records left it.
-    pub(in crate::agent) fn resume(open: &[OpenCall], rules: &Rules, out: &mut Vec<Effect>) -> Self {
-        let mut calls = Self { stage: Stage::Committed, ..Self::default() };
+    pub(in crate::agent) fn resume(
+        open: &[OpenCall],
+        circles: Circles,
+        rules: &Rules,
+        out: &mut Vec<Effect>,
+    ) -> Self {
+        let mut calls = Self { stage: Stage::Committed, circles, ..Self::default() };
         for one in open {
             let at = calls.add(one.call.clone(), rules);
             calls.restore(at, one, rules);
@@ -74,8 +82,12 @@ impl Calls {
                 because: request.why.clone(),
                 by: Decider::Risk,
             });
+            tracked.taint.clone_from(&request.taint);
             tracked.request = Some(request.clone());
         }
+        // One that nobody decided in time keeps its request here: it goes on nowhere.
+        tracked.previewed = one.request.is_none()
+            && one.returned.as_ref().is_some_and(|returned| returned.status == ReturnStatus::Undecided);
         match (&one.known, &one.returned) {
             (_, Some(returned)) => tracked.state = State::Done(returned.clone()),
             (Known::Waiting | Known::Expired | Known::Decided(_), None) if tracked.request.is_some() => {
@@ -103,11 +115,12 @@ impl Calls {
                     out.push(Effect::Show(Event::ApprovalNeeded { request }));
                 }
             }
-            Known::Decided(approval) => self.apply_approval(at, approval, rules, out),
+            Known::Decided(approval) => self.apply_approval(at, approval, one.by.as_ref(), rules, out),
+            Known::Expired => self.end_expired(at, out),
             Known::MayHaveRun => {
                 self.finish_unless_done(at, ReturnStatus::Unknown, OUTCOME_UNKNOWN.to_owned(), out);
             }
-            Known::Expired | Known::NotStarted | Known::Returned => {}
+            Known::NotStarted | Known::Returned => {}
         }
     }
 
@@ -161,6 +174,9 @@ impl Calls {
 pub(in crate::agent) const OUTCOME_UNKNOWN: &str = "Outcome unknown: this call had started when the program \
      ended, and nobody saw how it went. It was not run again. Look at the result before you rely on it or \
      repeat it.";
+pub(in crate::agent) const DEPENDENCY: &str =
+    "Not run: dependency. A call it runs after failed, was denied or was not decided.";
+pub(in crate::agent) const EXPIRED: &str = "Nobody decided in time; it did not run.";
 const STILL_WAITING: &str =
     "Still waiting for the user: undecided. It may run later; its outcome will be told.";
 const NOT_RUN: &str = "Interrupted by the user before it ran.";
@@ -172,9 +188,8 @@ pub fn close_open(open: &[OpenCall]) -> Vec<ToolReturn> {
         .filter(|one| one.returned.is_none())
         .map(|one| {
             let (status, text) = match one.known {
-                Known::Waiting | Known::Expired | Known::Decided(_) => {
-                    (ReturnStatus::Undecided, STILL_WAITING)
-                }
+                Known::Waiting | Known::Decided(_) => (ReturnStatus::Undecided, STILL_WAITING),
+                Known::Expired => (ReturnStatus::Undecided, EXPIRED),
                 Known::MayHaveRun => (ReturnStatus::Unknown, OUTCOME_UNKNOWN),
                 Known::NotStarted | Known::Returned => (ReturnStatus::Interrupted, NOT_RUN),
             };

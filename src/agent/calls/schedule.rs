@@ -38,6 +38,8 @@ fn nested(a: &Path, b: &Path) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dependencies {
     Met,
+    /// At least one was only previewed; nothing else is left to wait for.
+    Previewed,
     /// Unfinished, and at least one will move without a person.
     Moving,
     /// Unfinished, all of them held up by a person.
@@ -50,6 +52,11 @@ pub(super) fn dependencies(calls: &[Tracked], at: usize, by_person: &[bool]) -> 
     for &dep in &calls[at].after {
         match &calls[dep].state {
             State::Done(returned) if returned.status == ReturnStatus::Ok => {}
+            State::Done(_) if calls[dep].previewed => {
+                if standing == Dependencies::Met {
+                    standing = Dependencies::Previewed;
+                }
+            }
             State::Done(_) => return Dependencies::Failed,
             State::Held
             | State::Planning(_)
@@ -60,7 +67,7 @@ pub(super) fn dependencies(calls: &[Tracked], at: usize, by_person: &[bool]) -> 
             | State::Running => {
                 if !by_person[dep] {
                     standing = Dependencies::Moving;
-                } else if standing == Dependencies::Met {
+                } else if standing != Dependencies::Moving {
                     standing = Dependencies::WaitForPerson;
                 }
             }

@@ -3,7 +3,7 @@
 //! Approved later, such a call runs once: at once between turns, within a turn just before the next
 //! request. It asks no model; its outcome is a note for the next user message.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -11,29 +11,42 @@ use tokio_util::sync::CancellationToken;
 use super::looking::Looking;
 use super::tools::{Happened, Running};
 use super::{AgentEnv, calls};
-use crate::agent::port::{Event, Frontend, Op};
+use crate::agent::port::{Event, Frontend, Op, Settled};
 use crate::agent::turn::Input;
-use crate::approval::{Approval, CallFacts, Circling, Decision, Request, Verdict};
-use crate::history::{Detached, Durability, Known, Record, SEEN};
+use crate::approval::{
+    Approval, CallFacts, Circling, Decision, Judgement, Provenance, Request, Taint, Verdict,
+};
+use crate::history::{Detached, Durability, Fate, History, Known, Record, SEEN};
 use crate::hook::HookVerdict;
-use crate::message::{Message, NoteKind, ReturnStatus, ToolCall, ToolReturn, UserPart};
+use crate::message::{CallId, Message, NoteKind, ReturnPart, ReturnStatus, ToolCall, ToolReturn, UserPart};
 use crate::session::Session;
 use crate::store::StoreError;
-use crate::tool::{CallPlan, Seen, Tool, ToolError};
+use crate::tool::{CallPlan, Seen, Tool, ToolError, ToolSpec};
 
-/// Consumes decisions and settles every detached call that has one: runs it, denies it, or asks again.
-/// Gives what the person said meanwhile, for the caller to act upon: nothing of it is lost. Errs where the
-/// store cannot be written.
+const MOVED: &str = "what it would change has changed since you were asked";
+const REWRITTEN: &str = "a hook changed what you said yes to";
+const RISEN: &str = "its risk is higher than when you were asked";
+const TOO_LATE: &str = "you said yes, but its time was over before it could run";
+
+/// Consumes decisions and settles every detached call that has one, in call order: runs it once what it runs after
+/// has run, denies it, or asks again. Gives what the person said meanwhile, for the caller to act upon: nothing of it
+/// is lost. Errs where the store cannot be written.
 pub async fn run_detached(
     session: &mut Session,
     env: &AgentEnv,
     frontend: &dyn Frontend,
     cancel: CancellationToken,
 ) -> Result<VecDeque<Op>, StoreError> {
+    session.store().expire_due().await?;
     session.consume_decisions().await?;
     let mut heard = VecDeque::new();
     run_ready(session, env, frontend, &cancel, &mut heard).await?;
     Ok(heard)
+}
+
+/// Whether something can be done with a detached call now: it is decided, and what it runs after has ended.
+pub fn can_settle_late(session: &Session) -> bool {
+    next_step(session.history(), &BTreeSet::new()).is_some()
 }
 
 /// As [`run_detached`], with the decisions already taken. What the person says meanwhile goes to `heard`.
@@ -44,24 +57,68 @@ pub(super) async fn run_ready(
     cancel: &CancellationToken,
     heard: &mut VecDeque<Op>,
 ) -> Result<(), StoreError> {
-    for one in session.history().detached().to_vec() {
-        if cancel.is_cancelled() {
-            break;
-        }
-        match one.known.clone() {
-            Known::Waiting | Known::Expired | Known::NotStarted | Known::Returned => {}
-            Known::MayHaveRun => {
-                let text = calls::OUTCOME_UNKNOWN;
-                let returned = ToolReturn::program(one.call.id.clone(), ReturnStatus::Unknown, text);
-                finish(session, frontend, &one.call, returned, Seen::new()).await?;
+    // Each at most once: what one call does may let another run, or take its ground away.
+    let mut tried = BTreeSet::new();
+    while !cancel.is_cancelled() {
+        let Some((one, step)) = next_step(session.history(), &tried) else { break };
+        tried.insert(one.call.id.clone());
+        match step {
+            Step::End(status, text) => {
+                let returned = ToolReturn::program(one.call.id.clone(), status, text);
+                finish(session, frontend, &one.call, Vec::new(), returned).await?;
+                if let Some(settled) = settled_by_itself(&one.known) {
+                    let request = one.request.id.clone();
+                    let _closed = frontend.show(Event::ApprovalSettled { request, settled }).await;
+                }
             }
-            Known::Decided(approval) => {
-                let face = Face { frontend, cancel, heard };
-                settle(session, env, face, &one, &approval).await?;
+            Step::Run(approval) => {
+                approved(session, env, Face { frontend, cancel, heard }, &one, &approval).await?;
             }
         }
     }
     Ok(())
+}
+
+/// How a request came to its end that nobody decided.
+fn settled_by_itself(known: &Known) -> Option<Settled> {
+    match known {
+        Known::Waiting => Some(Settled::Withdrawn),
+        Known::Expired => Some(Settled::Expired),
+        Known::Returned | Known::Decided(_) | Known::NotStarted | Known::MayHaveRun => None,
+    }
+}
+
+/// What is to be done with a detached call.
+enum Step {
+    End(ReturnStatus, String),
+    Run(Approval),
+}
+
+/// The first call that something can be done with.
+fn next_step(history: &History, tried: &BTreeSet<CallId>) -> Option<(Detached, Step)> {
+    let mut untried = history.detached().iter().filter(|one| !tried.contains(&one.call.id));
+    untried.find_map(|one| Some((one.clone(), step(history, one)?)))
+}
+
+fn step(history: &History, one: &Detached) -> Option<Step> {
+    let fate = history.fate_of(&one.request.depends);
+    match (&one.known, fate) {
+        (Known::MayHaveRun, _) => Some(Step::End(ReturnStatus::Unknown, calls::OUTCOME_UNKNOWN.to_owned())),
+        (Known::Expired, _) => Some(Step::End(ReturnStatus::Undecided, calls::EXPIRED.to_owned())),
+        (Known::Decided(Approval::Deny { reason }), _) => {
+            let text = calls::denial(reason.as_deref(), one.by.as_ref());
+            Some(Step::End(ReturnStatus::Denied, text))
+        }
+        (Known::Waiting | Known::Decided(_), Fate::Badly) => {
+            Some(Step::End(ReturnStatus::Failed, calls::DEPENDENCY.to_owned()))
+        }
+        (Known::Decided(approval @ Approval::Approve { .. }), Fate::Well) => {
+            Some(Step::Run(approval.clone()))
+        }
+        (Known::Decided(Approval::Approve { .. }), Fate::Open)
+        | (Known::Decided(Approval::Later) | Known::Waiting, Fate::Open | Fate::Well)
+        | (Known::NotStarted | Known::Returned, _) => None,
+    }
 }
 
 /// Tells the model what came of late approvals, where a turn is about to ask it.
@@ -90,7 +147,8 @@ struct Face<'a> {
     heard: &'a mut VecDeque<Op>,
 }
 
-async fn settle(
+/// The person said yes: what they said it to is looked at again.
+async fn approved(
     session: &mut Session,
     env: &AgentEnv,
     face: Face<'_>,
@@ -98,41 +156,47 @@ async fn settle(
     approval: &Approval,
 ) -> Result<(), StoreError> {
     let (name, args) = match approval {
-        Approval::Later => return Ok(()),
-        Approval::Deny { reason } => {
-            let text = reason.as_ref().map_or_else(
-                || "The user said no, it did not run.".to_owned(),
-                |reason| format!("The user said no, it did not run. Reason: {reason}"),
-            );
-            let returned = ToolReturn::program(one.call.id.clone(), ReturnStatus::Denied, text);
-            return finish(session, face.frontend, &one.call, returned, Seen::new()).await;
+        Approval::Approve { instead: Some((name, args)), .. } => (name, args),
+        Approval::Approve { instead: None, .. } | Approval::Deny { .. } | Approval::Later => {
+            (&one.request.tool, &one.request.args)
         }
-        Approval::Approve { instead: Some((name, args)), .. } => (name.clone(), args.clone()),
-        Approval::Approve { instead: None, .. } => (one.request.tool.clone(), one.request.args.clone()),
     };
-    let call = ToolCall { name, args, ..one.call.clone() };
+    let call = ToolCall { name: name.clone(), args: calls::without_links(args), ..one.call.clone() };
     let Some(tool) = env.registry.get(&call.name).cloned() else {
-        return failed(session, face.frontend, &call, format!("There is no tool `{}` any more.", call.name))
-            .await;
+        let text = format!("There is no tool `{}` any more.", call.name);
+        return failed(session, face.frontend, &call, text).await;
     };
     let edited = call.args != one.request.args || call.name != one.request.tool;
     let verdict = if edited { hooked(&call, env, session).await } else { HookVerdict::Pass };
-    let rewritten = match &verdict {
-        HookVerdict::Rewrite { args } => Some(args.clone()),
+    let call = match &verdict {
+        HookVerdict::Rewrite { args } => ToolCall { args: args.clone(), ..call },
         HookVerdict::Pass
         | HookVerdict::Allow { .. }
         | HookVerdict::Ask { .. }
         | HookVerdict::Defer { .. }
         | HookVerdict::Deny { .. }
-        | HookVerdict::Note { .. } => None,
+        | HookVerdict::Note { .. } => call,
     };
-    let call = ToolCall { args: rewritten.unwrap_or(call.args), ..call };
     match planned(&call, env, session).await {
-        Ok(plan) => decide_and_run(session, env, face, (tool, call, plan), (one, &verdict)).await,
+        Ok(plan) => {
+            let found = Found { one, approval, edited, hook: verdict, tool, call, plan };
+            decide_and_run(session, env, face, found).await
+        }
         Err(error) => {
             failed(session, face.frontend, &call, format!("It does not work any more: {error}")).await
         }
     }
+}
+
+/// An approved call as it would run now.
+struct Found<'a> {
+    one: &'a Detached,
+    approval: &'a Approval,
+    edited: bool,
+    hook: HookVerdict,
+    tool: Arc<dyn Tool>,
+    call: ToolCall,
+    plan: CallPlan,
 }
 
 /// Hooks see a call once, and edited arguments once more.
@@ -157,56 +221,130 @@ async fn decide_and_run(
     session: &mut Session,
     env: &AgentEnv,
     face: Face<'_>,
-    (tool, call, plan): (Arc<dyn Tool>, ToolCall, CallPlan),
-    (one, hook): (&Detached, &HookVerdict),
+    found: Found<'_>,
 ) -> Result<(), StoreError> {
-    let decision = env.policy.borrow().decide(
-        session.history().grants(),
-        &CallFacts {
-            spec: tool.spec(),
-            plan: &plan,
-            args: &call.args,
-            taint: &[],
-            isolation: env.isolation,
-            place: &env.place,
-            hook: Some(hook),
-            circling: Circling::No,
-        },
-    );
+    let now = env.clock.now();
+    let (decision, taint) = decided(session.history(), env, &found);
     if decision.verdict == Verdict::Deny {
-        let text = format!("Denied by policy, not run: {}.", decision.because.join("; "));
-        let returned = ToolReturn::program(call.id.clone(), ReturnStatus::Denied, text);
-        return finish(session, face.frontend, &call, returned, Seen::new()).await;
+        let text = calls::denied_by_policy(&decision.because.join("; "));
+        let returned = ToolReturn::program(found.call.id.clone(), ReturnStatus::Denied, text);
+        let judged = judged(&found, decision, taint);
+        return finish(session, face.frontend, &found.call, vec![judged], returned).await;
     }
-    let edited = call.args != one.request.args || call.name != one.request.tool;
+    let asks = match decision.verdict {
+        Verdict::Ask | Verdict::Later | Verdict::Preview => true,
+        Verdict::Allow | Verdict::Deny => false,
+    };
+    let Found { one, edited, ref plan, .. } = found;
+    let over = one.request.expires.is_some_and(|expires| expires <= now);
     let moved = !edited && plan.basis != one.request.plan.basis;
-    let risen = decision.risk > one.request.risk;
-    let rewritten = matches!(hook, HookVerdict::Rewrite { .. });
-    if rewritten || (decision.verdict == Verdict::Ask && (moved || risen)) {
-        return ask_again(session, face.frontend, one, (call, plan, decision)).await;
+    let again = if matches!(found.hook, HookVerdict::Rewrite { .. }) {
+        Some(REWRITTEN)
+    } else if over {
+        Some(TOO_LATE)
+    } else if asks && moved {
+        Some(MOVED)
+    } else if asks && decision.risk > one.request.risk {
+        Some(RISEN)
+    } else {
+        None
+    };
+    match again {
+        Some(because) => {
+            let expires = calls::expires(env.expiry, now);
+            let asked = Again { because, expires, taint };
+            ask_again(session, face.frontend, found, decision, asked).await
+        }
+        None => run(session, env, face, &found).await,
     }
-    run(session, env, face, call).await
+}
+
+/// What the policy says now. The words of what was asked were traced then: since then the model may have read them
+/// back, and that proves nothing. Other arguments are traced anew.
+fn decided(history: &History, env: &AgentEnv, found: &Found<'_>) -> (Decision, Vec<Taint>) {
+    let (spec, plan) = (found.tool.spec(), &found.plan);
+    let facts = CallFacts {
+        spec,
+        plan,
+        args: &found.call.args,
+        taint: &[],
+        isolation: env.isolation,
+        place: &env.place,
+        hook: Some(&found.hook),
+        circling: Circling::No,
+    };
+    let asked = &found.one.request;
+    let taint = if (&found.call.name, &found.call.args) == (&asked.tool, &asked.args) {
+        asked.taint.clone()
+    } else if facts.only_looks() {
+        Vec::new()
+    } else {
+        traced(history, env, &found.call, spec, plan)
+    };
+    let policy = env.policy.borrow();
+    let policy = calls::policy_at(&policy, env.clock.now());
+    let decision = policy.decide(history.grants(), &CallFacts { taint: &taint, ..facts });
+    (decision, taint)
+}
+
+fn traced(
+    history: &History,
+    env: &AgentEnv,
+    call: &ToolCall,
+    spec: &ToolSpec,
+    plan: &CallPlan,
+) -> Vec<Taint> {
+    let mut heard = Provenance::default();
+    for (_, message) in history.entries() {
+        heard.hear(Arc::clone(message));
+    }
+    heard.taints(&call.args, calls::reach(spec, plan, &env.place))
+}
+
+fn judged(found: &Found<'_>, decision: Decision, taint: Vec<Taint>) -> Record {
+    let Decision { verdict, risk, because, by } = decision;
+    let rewritten = matches!(found.hook, HookVerdict::Rewrite { .. });
+    let judgement = Judgement {
+        tool: found.call.name.clone(),
+        args: found.call.args.clone(),
+        before: rewritten.then(|| (found.one.call.name.clone(), calls::without_links(&found.one.call.args))),
+        verdict,
+        risk,
+        because,
+        by,
+        taint,
+    };
+    Record::Judged { call: found.call.id.clone(), judgement }
+}
+
+/// Why a request is back, and what is new of it.
+struct Again {
+    because: &'static str,
+    expires: Option<jiff::Timestamp>,
+    taint: Vec<Taint>,
 }
 
 async fn ask_again(
     session: &mut Session,
     frontend: &dyn Frontend,
-    one: &Detached,
-    (call, plan, decision): (ToolCall, CallPlan, Decision),
+    found: Found<'_>,
+    decision: Decision,
+    again: Again,
 ) -> Result<(), StoreError> {
+    let Found { one, call, plan, .. } = found;
     let request = Request {
         id: calls::request_id(&one.call.id.0, &one.request.id.0),
         call: one.call.id.clone(),
-        tool: call.name.clone(),
+        tool: call.name,
         args: call.args,
         plan,
         risk: decision.risk,
         why: decision.because,
         after: Vec::new(),
-        depends: Vec::new(),
-        taint: Vec::new(),
-        expires: None,
-        again: Some("what it would change has changed since you were asked".to_owned()),
+        depends: one.request.depends.clone(),
+        taint: again.taint,
+        expires: again.expires,
+        again: Some(again.because.to_owned()),
     };
     let record = Record::Asked { call: one.call.clone(), request: request.clone() };
     session.commit(&[record], Durability::Written).await?;
@@ -219,9 +357,10 @@ async fn run(
     session: &mut Session,
     env: &AgentEnv,
     face: Face<'_>,
-    call: ToolCall,
+    found: &Found<'_>,
 ) -> Result<(), StoreError> {
     let Face { frontend, cancel, heard } = face;
+    let call = found.call.clone();
     let started = Record::ToolStarted { call: call.id.clone() };
     session.commit(&[started], Durability::Synced).await?;
     let _closed = frontend.show(Event::ToolRunning { call: call.clone() }).await;
@@ -248,8 +387,14 @@ async fn run(
             }
         }
     };
-    let Input::ToolDone { returned, seen } = ended else { return Ok(()) };
-    finish(session, frontend, &call, returned, seen.into_iter().collect()).await
+    let Input::ToolDone { mut returned, seen } = ended else { return Ok(()) };
+    if let Approval::Approve { note: Some(note), .. } = found.approval {
+        returned.content.insert(0, ReturnPart::Text { text: calls::told(note) });
+    }
+    let seen: Seen = seen.into_iter().collect();
+    let seen = (!seen.is_empty()).then(|| serde_json::to_value(seen).ok()).flatten();
+    let seen = seen.map(|value| Record::State { tool: SEEN.to_owned(), value });
+    finish(session, frontend, &call, seen.into_iter().collect(), returned).await
 }
 
 async fn failed(
@@ -259,20 +404,18 @@ async fn failed(
     text: String,
 ) -> Result<(), StoreError> {
     let returned = ToolReturn::program(call.id.clone(), ReturnStatus::Failed, text);
-    finish(session, frontend, call, returned, Seen::new()).await
+    finish(session, frontend, call, Vec::new(), returned).await
 }
 
+/// Records its return behind what else is to be recorded.
 async fn finish(
     session: &mut Session,
     frontend: &dyn Frontend,
     call: &ToolCall,
+    mut records: Vec<Record>,
     returned: ToolReturn,
-    seen: Seen,
 ) -> Result<(), StoreError> {
-    let mut records = vec![Record::ToolFinished { returned: returned.clone() }];
-    if let Some(value) = (!seen.is_empty()).then(|| serde_json::to_value(seen).ok()).flatten() {
-        records.insert(0, Record::State { tool: SEEN.to_owned(), value });
-    }
+    records.push(Record::ToolFinished { returned: returned.clone() });
     session.commit(&records, Durability::Written).await?;
     let _closed = frontend.show(Event::ToolReturn { call: call.clone(), returned }).await;
     Ok(())

@@ -55,24 +55,31 @@ impl Looking {
         self.calls.insert(task.id(), (id, round, Kind::Plan));
     }
 
-    /// Every matching hook looks in turn; the first that does not pass decides.
+    /// Every matching hook looks in turn, at what those before it made of the call. The strictest word counts: a deny
+    /// ends it, an ask beats a rewrite, and everything beats an allow; of equals the first.
     pub(super) fn hook(&mut self, call: ToolCall, round: u32, env: &AgentEnv, session: &Session) {
         let wants = |hook: &&Arc<dyn Hook>| hook.wants(HookEvent::PreToolUse, Some(&call.name));
         let hooks: Vec<_> = env.hooks.iter().filter(wants).cloned().collect();
         let id = call.id.clone();
-        let input = HookInput {
-            session: session.id().to_string(),
-            workspace: session.history().workspace().to_owned(),
-            subject: HookSubject::PreToolUse { call },
-        };
+        let (session, workspace) = (session.id().to_string(), session.history().workspace().to_owned());
         let task = self.tasks.spawn(async move {
+            let mut call = call;
+            let mut word = HookVerdict::Pass;
             for hook in hooks {
-                let verdict = hook.fire(&input).await;
-                if verdict != HookVerdict::Pass {
-                    return Looked::Hooked(verdict);
+                let subject = HookSubject::PreToolUse { call: call.clone() };
+                let (session, workspace) = (session.clone(), workspace.clone());
+                let verdict = hook.fire(&HookInput { session, workspace, subject }).await;
+                if let HookVerdict::Rewrite { args } = &verdict {
+                    call.args.clone_from(args);
+                }
+                if strictness(&verdict) > strictness(&word) || is_rewritten_again(&word, &verdict) {
+                    word = verdict;
+                }
+                if let HookVerdict::Deny { .. } = word {
+                    break;
                 }
             }
-            Looked::Hooked(HookVerdict::Pass)
+            Looked::Hooked(word)
         });
         self.calls.insert(task.id(), (id, round, Kind::Hook));
     }
@@ -99,6 +106,22 @@ impl Looking {
             };
         }
     }
+}
+
+/// A note has nothing to say about a call.
+fn strictness(verdict: &HookVerdict) -> u8 {
+    match verdict {
+        HookVerdict::Pass | HookVerdict::Note { .. } => 0,
+        HookVerdict::Allow { .. } => 1,
+        HookVerdict::Rewrite { .. } => 2,
+        HookVerdict::Ask { .. } | HookVerdict::Defer { .. } => 3,
+        HookVerdict::Deny { .. } => 4,
+    }
+}
+
+/// The later hook saw what the earlier one wrote.
+fn is_rewritten_again(word: &HookVerdict, verdict: &HookVerdict) -> bool {
+    matches!((word, verdict), (HookVerdict::Rewrite { .. }, HookVerdict::Rewrite { .. }))
 }
 
 /// A broken plan fails its call, a broken hook asks the person: neither lets anything through.

@@ -6,6 +6,7 @@
 //! [`Op`]: super::port::Op
 
 mod detached;
+mod due;
 mod env;
 mod looking;
 mod run;
@@ -13,7 +14,8 @@ mod tools;
 
 use tokio_util::sync::CancellationToken;
 
-pub use self::detached::run_detached;
+pub use self::detached::{can_settle_late, run_detached};
+pub use self::due::until_due;
 pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TurnResult};
 use super::port::Frontend;
 use super::{calls, turn};
@@ -35,6 +37,7 @@ pub async fn run_turn(
     frontend: &dyn Frontend,
     cancel: CancellationToken,
 ) -> Result<TurnResult, StoreError> {
+    session.store().expire_due().await?;
     session.consume_decisions().await?;
     close_left_open(session).await?;
     let heard = run_detached(session, env, frontend, cancel.clone()).await?;

@@ -14,6 +14,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use super::due::Due;
 use super::looking::Looking;
 use super::tools::{Happened, Running};
 use super::{ActiveModel, AgentEnv, TurnResult, detached};
@@ -23,8 +24,8 @@ use crate::agent::context;
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt;
 use crate::agent::turn::{Asked, Audience, Effect, Input, Patience, Setup, Turn, Whom};
-use crate::approval::{Approval, CallFacts, Circling, Policy, Remember, RequestId, Verdict};
-use crate::history::{Durability, Limit, Record, TurnEnd, Used};
+use crate::approval::{Approval, Policy, Provenance, Remember, RequestId};
+use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd, Used};
 use crate::hook::HookEvent;
 use crate::message::{Message, NoteKind};
 use crate::provider::{ErrorClass, ProviderError, StreamEvent, ToolChoice};
@@ -56,6 +57,9 @@ pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) 
             hooked,
             isolation: env.isolation,
             place: env.place.clone(),
+            heard: Provenance::default(),
+            now: env.clock.now(),
+            expiry: env.expiry,
             tool_retries: env.tool_retries,
         },
         limits: env.limits,
@@ -85,6 +89,9 @@ pub(super) struct Driver<'a> {
     wakeups: Wakeups,
     policy: watch::Receiver<Policy>,
     backoff: Option<Pin<Box<Sleep>>>,
+    due: Due,
+    /// The last message that the turn has heard.
+    heard_to: RecordNo,
     checkpoint: Option<Pin<Box<Sleep>>>,
     /// Ops heard while an event was being shown.
     heard: VecDeque<Op>,
@@ -110,6 +117,8 @@ enum Woken {
     Input(Input),
     Op(Op),
     Approvals,
+    /// The time of a request is over.
+    Due,
     Policy(Policy),
     Progress(crate::tool::Progress),
     /// Nothing more is here at this moment.
@@ -126,6 +135,7 @@ impl<'a> Driver<'a> {
         turn: Turn,
     ) -> Self {
         let wakeups = session.store().wakeups();
+        let heard_to = RecordNo(session.history().len());
         Self {
             session,
             env,
@@ -138,6 +148,8 @@ impl<'a> Driver<'a> {
             wakeups,
             policy: env.policy.clone(),
             backoff: None,
+            due: Due::default(),
+            heard_to,
             checkpoint: None,
             heard: VecDeque::new(),
             audience: Watching::Open,
@@ -185,6 +197,10 @@ impl<'a> Driver<'a> {
                 Woken::Input(input) => self.feed(input).await?,
                 Woken::Op(op) => self.on_op(op).await?,
                 Woken::Approvals => self.take_decisions().await?,
+                Woken::Due => {
+                    self.session.store().expire_due().await?;
+                    self.take_decisions().await?
+                }
                 Woken::Policy(policy) => match self.feed(Input::Policy(policy)).await? {
                     Some(end) => Some(end),
                     None => self.settle_covered().await?,
@@ -222,6 +238,7 @@ impl<'a> Driver<'a> {
             return Woken::Op(op);
         }
         let open = self.audience == Watching::Open;
+        self.due.look(self.session);
         if !self.running.is_idle() || !self.looking.is_idle() {
             // What was just started gets its first turn before the loop listens again, so that short
             // calls end in the order they began.
@@ -241,6 +258,7 @@ impl<'a> Driver<'a> {
                 Happened::Progress(progress) => Woken::Progress(progress),
             },
             input = self.looking.answered() => Woken::Input(input),
+            () = self.due.reached(&*self.env.clock) => Woken::Due,
             () = elapsed(&mut self.backoff) => {
                 self.backoff = None;
                 Woken::Input(Input::BackoffElapsed)
@@ -280,6 +298,7 @@ impl<'a> Driver<'a> {
     }
 
     async fn feed(&mut self, input: Input) -> Result<Option<TurnEnd>, StoreError> {
+        self.turn.tell_time(self.env.clock.now());
         let effects = self.turn.handle(input);
         self.carry_out(effects).await
     }
@@ -387,12 +406,22 @@ impl<'a> Driver<'a> {
         detached::say_outcomes(self.session, self.frontend).await?;
         let model = self.model(who);
         self.fit_window(&model).await?;
+        self.tell_news();
         let request = prompt::request(self.session, self.env, &model, choice);
         // A token of its own: the end of this turn must be heard as such, not as a reply that broke off.
         // Dropping the stream closes the connection.
         self.stream = Some(model.provider.stream(request, CancellationToken::new()));
         self.checkpoint = Some(timer(CHECKPOINT));
         Ok(())
+    }
+
+    /// The turn hears what the request holds and it has not heard yet.
+    fn tell_news(&mut self) {
+        let told = self.heard_to;
+        for (no, message) in self.session.history().entries().iter().filter(|(no, _)| *no > told) {
+            self.heard_to = *no;
+            self.turn.hear(Arc::clone(message));
+        }
     }
 
     /// Who is to answer, the model, and who stands behind it.
@@ -517,28 +546,11 @@ impl<'a> Driver<'a> {
         self.take_decisions().await
     }
 
-    /// Requests that a new grant or yolo now covers are answered like any other: through the store.
+    /// Requests that a new grant, mode or rule now answers are answered like any other: through the store.
     async fn settle_covered(&mut self) -> Result<Option<TurnEnd>, StoreError> {
-        let policy = self.env.policy.borrow().clone();
-        let mut covered = Vec::new();
-        for request in self.turn.waiting_requests() {
-            let Some(tool) = self.env.registry.get(&request.tool) else { continue };
-            let facts = CallFacts {
-                spec: tool.spec(),
-                plan: &request.plan,
-                args: &request.args,
-                taint: &request.taint,
-                isolation: self.env.isolation,
-                place: &self.env.place,
-                hook: None,
-                circling: Circling::No,
-            };
-            if policy.decide(self.turn.grants(), &facts).verdict == Verdict::Allow {
-                covered.push(request.id);
-            }
-        }
-        for id in covered {
-            self.session.store().decide(&id, Approval::yes(), self.env.decider.clone()).await?;
+        self.turn.tell_time(self.env.clock.now());
+        for (request, approval, by) in self.turn.covered() {
+            self.session.store().decide(&request, approval, by).await?;
         }
         self.take_decisions().await
     }
@@ -547,9 +559,16 @@ impl<'a> Driver<'a> {
     async fn take_decisions(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         let mut granted = false;
         for record in self.session.consume_decisions().await? {
-            let Record::Decided { request, approval, by, .. } = record else { continue };
-            granted |= matches!(approval, Approval::Approve { remember: Remember::Session, .. });
-            if let Some(end) = self.feed(Input::Decided { request, approval, by }).await? {
+            let input = match record {
+                Record::Decided { request, approval, by, .. } => {
+                    granted |= matches!(approval, Approval::Approve { remember: Remember::Session, .. });
+                    Input::Decided { request, approval, by }
+                }
+                Record::Expired { request, .. } => Input::Expired { request },
+                // Nothing else is ever consumed.
+                _ => continue,
+            };
+            if let Some(end) = self.feed(input).await? {
                 return Ok(Some(end));
             }
         }

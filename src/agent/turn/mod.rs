@@ -15,12 +15,16 @@ mod spend;
 mod walk;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
+
+use jiff::Timestamp;
 
 use super::assemble::Assembler;
 use super::budget::Budget;
-use super::calls::{Calls, Rules};
+use super::calls::{Calls, Covered, Rules};
 use super::caps::{CapAnswer, Caps, Figures};
+use super::circling::Circles;
 use super::port::Event;
 use crate::approval::{Approval, Decider, Policy, RequestId};
 use crate::history::{Cap, Durability, History, Limits, Record, SessionId, TurnEnd};
@@ -49,6 +53,10 @@ pub enum Input {
         request: RequestId,
         approval: Approval,
         by: Decider,
+    },
+    /// Nobody decided in time, and the record of it is in the store.
+    Expired {
+        request: RequestId,
     },
     ToolDone {
         returned: ToolReturn,
@@ -312,13 +320,17 @@ impl Turn {
             }
         } else {
             turn.phase = Phase::Working;
-            turn.calls = Calls::resume(history.open_calls(), &turn.setup.rules, &mut out);
+            turn.calls =
+                Calls::resume(history.open_calls(), Circles::of(history), &turn.setup.rules, &mut out);
             turn.go_on(&mut out);
         }
         (turn, out)
     }
 
-    fn new(setup: Setup, history: &History, number: u32, budget: Budget, attempt: u32) -> Self {
+    fn new(mut setup: Setup, history: &History, number: u32, budget: Budget, attempt: u32) -> Self {
+        for (_, message) in history.entries() {
+            setup.rules.heard.hear(Arc::clone(message));
+        }
         Self {
             setup,
             number,
@@ -348,6 +360,17 @@ impl Turn {
         self.asked = asked;
     }
 
+    /// Tells the time; before every input.
+    pub fn tell_time(&mut self, now: Timestamp) {
+        self.setup.rules.now = now;
+    }
+
+    /// A message of the conversation that the next request holds, and none before; in order. What a call is decided
+    /// on must be known before the model is asked: no reply holds words that came after it.
+    pub fn hear(&mut self, message: Arc<Message>) {
+        self.setup.rules.heard.hear(message);
+    }
+
     /// Takes one input. Inputs that are stale, or come after the end, do nothing.
     #[must_use]
     pub fn handle(&mut self, input: Input) -> Vec<Effect> {
@@ -367,6 +390,10 @@ impl Turn {
                 self.go_on(&mut out);
             }
             Input::Decided { request, approval, by } => self.on_decided(&request, &approval, &by, &mut out),
+            Input::Expired { request } => {
+                self.calls.expired(&request, &mut out);
+                self.go_on(&mut out);
+            }
             Input::ToolDone { returned, seen } => {
                 self.calls.tool_done(returned, seen, &mut out);
                 self.go_on(&mut out);
@@ -403,8 +430,9 @@ impl Turn {
         self.calls.waiting_requests()
     }
 
-    pub fn grants(&self) -> &crate::approval::Grants {
-        &self.setup.rules.grants
+    /// Requests that the policy, as it is now, answers in the person's place.
+    pub fn covered(&self) -> Vec<Covered> {
+        self.calls.covered(&self.setup.rules)
     }
 
     fn on_decided(&mut self, request: &RequestId, approval: &Approval, by: &Decider, out: &mut Vec<Effect>) {

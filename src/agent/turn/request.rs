@@ -3,8 +3,9 @@
 use super::{Effect, Next, Phase, Stopping, Turn};
 use crate::agent::assemble::Assembler;
 use crate::agent::budget::Allowance;
+use crate::agent::circling;
 use crate::agent::port::Event;
-use crate::history::{Durability, Record, TurnEnd};
+use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, Usage, Usd};
 use crate::provider::{ErrorClass, Price, ToolChoice};
 
@@ -136,6 +137,10 @@ impl Turn {
         match self.stopping {
             Stopping::Interrupt | Stopping::Close => return self.end_when_quiet(out),
             Stopping::No | Stopping::Defer => self.calls.advance(&self.setup.rules, out),
+        }
+        if self.calls.all_done() && self.calls.is_circling() {
+            self.say(Message::note(NoteKind::Circling, circling::STOPPED), out);
+            return self.end(TurnEnd::LimitReached { limit: Limit::Circling }, out);
         }
         if self.calls.all_done() {
             return self.request(out);

@@ -11,9 +11,12 @@ use super::{Asked, Audience, Effect, Input, Patience, Setup, Turn, Whom};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapAnswer, Caps, Estimate, Figures};
 use crate::agent::port::Event;
-use crate::approval::{Approval, Decider, Grants, Place, Policy, RequestId};
+use crate::approval::rules::{Rule, RuleEffect, RuleSet};
+use crate::approval::{
+    Approval, Decider, Grants, Mode, Place, Policy, Provenance, RequestId, Standing, Verdict,
+};
 use crate::history::{
-    Cap, History, Limit, Limits, Record, SessionId, TurnEnd, Used, patch_dangling_tool_calls,
+    Cap, Fate, History, Known, Limit, Limits, Record, SessionId, TurnEnd, Used, patch_dangling_tool_calls,
 };
 use crate::hook::HookVerdict;
 use crate::message::{
@@ -65,6 +68,10 @@ struct Walk {
     hooks: Vec<(ToolCall, u32)>,
     running: Vec<ToolCall>,
     waiting: BTreeMap<RequestId, CallId>,
+    /// Requests of calls whose turn goes on without them.
+    inbox: BTreeMap<RequestId, CallId>,
+    policy: Policy,
+    now: jiff::Timestamp,
     waits: bool,
     compacts: bool,
     /// Who the last request of this turn went to; nobody yet.
@@ -76,6 +83,10 @@ struct Walk {
     ends: usize,
     said: BTreeSet<CallId>,
     approved: BTreeSet<CallId>,
+    /// Calls that the policy let through, as the audit has it or as it answered their requests.
+    allowed: BTreeSet<CallId>,
+    /// Calls whose late outcome the model was told.
+    told: BTreeSet<CallId>,
     started: BTreeSet<CallId>,
     recorded_start: BTreeSet<CallId>,
     finished: BTreeMap<CallId, usize>,
@@ -105,17 +116,32 @@ fn specs() -> BTreeMap<ToolName, ToolSpec> {
     .collect()
 }
 
-fn setup(dice: &mut Dice, grants: Grants) -> Setup {
+fn any_policy(dice: &mut Dice) -> Policy {
+    let mode = *dice.pick(&[Mode::Ask, Mode::Ask, Mode::Auto, Mode::Plan, Mode::DryRun, Mode::DeferAll]);
+    let standing = if dice.one_in(4) { Standing::Yolo } else { Standing::Asking };
+    let effects = [RuleEffect::Allow, RuleEffect::Ask, RuleEffect::Deny];
+    let rule = dice.one_in(4).then(|| {
+        let tool = ToolName::new(*dice.pick(&["look", "write", "danger"]));
+        Rule::about("r", &tool, *dice.pick(&effects))
+    });
+    let rules = RuleSet { rules: rule.into_iter().collect(), ..RuleSet::default() };
+    Policy { mode, standing, rules: Arc::new(rules) }
+}
+
+fn setup(dice: &mut Dice, policy: Policy, grants: Grants) -> Setup {
     let hooked = if dice.one_in(4) { BTreeSet::from([ToolName::new("write")]) } else { BTreeSet::new() };
     Setup {
         session: SessionId("s".to_owned()),
         rules: Rules {
-            policy: Policy::default(),
+            policy,
             grants,
             specs: Arc::new(specs()),
             hooked,
             isolation: Isolation::None,
             place: Place { folder: "/w".into(), ..Place::default() },
+            heard: Provenance::default(),
+            now: jiff::Timestamp::UNIX_EPOCH,
+            expiry: dice.one_in(2).then(|| Duration::from_secs(5)),
             tool_retries: 2,
         },
         limits: Limits { requests: Some(6), tokens: None },
@@ -218,7 +244,8 @@ impl Walk {
         let mut history = History::default();
         history.apply(&Record::Opened { workspace: "/w".into() });
         let prompt = vec![UserPart::Text { text: "go".to_owned() }];
-        let setup = setup(&mut dice, Grants::default());
+        let policy = if dice.one_in(2) { Policy::default() } else { any_policy(&mut dice) };
+        let setup = setup(&mut dice, policy.clone(), Grants::default());
         let (turn, effects) = Turn::start(setup, &history, prompt);
         let mut walk = Self {
             dice,
@@ -229,6 +256,9 @@ impl Walk {
             hooks: Vec::new(),
             running: Vec::new(),
             waiting: BTreeMap::new(),
+            inbox: BTreeMap::new(),
+            policy,
+            now: jiff::Timestamp::UNIX_EPOCH,
             waits: false,
             compacts: false,
             asked: None,
@@ -238,6 +268,8 @@ impl Walk {
             ends: 0,
             said: BTreeSet::new(),
             approved: BTreeSet::new(),
+            allowed: BTreeSet::new(),
+            told: BTreeSet::new(),
             started: BTreeSet::new(),
             recorded_start: BTreeSet::new(),
             finished: BTreeMap::new(),
@@ -266,6 +298,7 @@ impl Walk {
                     assert!(self.stream.is_none(), "two requests at once");
                     assert!(!self.weighs && self.capped.is_none(), "a request that nobody let go");
                     assert!(self.history.open_calls().is_empty(), "a request with an unanswered call");
+                    self.settle_late();
                     self.assert_whole();
                     self.stream = Some(script(&mut self.dice));
                 }
@@ -321,9 +354,23 @@ impl Walk {
             }
             Record::Asked { call, request } => {
                 assert!(self.said.contains(&call.id), "asked before its reply is committed");
+                assert!(request.depends.iter().all(|dep| self.said.contains(dep)), "it depends on nothing");
                 self.approved.remove(&call.id);
+                self.allowed.remove(&call.id);
                 self.waiting.retain(|_, waiting| *waiting != call.id);
                 self.waiting.insert(request.id.clone(), call.id.clone());
+            }
+            Record::Decided { request, approval, .. } => {
+                assert_eq!(*approval, Approval::Later, "the machine decides nothing else");
+                assert!(self.waiting.contains_key(request), "put off before it is asked");
+            }
+            Record::Judged { call, judgement } => {
+                assert!(self.said.contains(call), "judged before its reply is committed");
+                if judgement.verdict == Verdict::Allow {
+                    // What a person said yes to has moved, and the policy lets what it is now.
+                    self.approved.remove(call);
+                    self.allowed.insert(call.clone());
+                }
             }
             Record::ToolStarted { call } => {
                 assert!(self.recorded_start.insert(call.clone()), "recorded as started twice");
@@ -332,7 +379,13 @@ impl Walk {
                 assert!(self.said.contains(&returned.call), "a return before its reply is committed");
                 *self.finished.entry(returned.call.clone()).or_insert(0) += 1;
                 assert_eq!(self.finished[&returned.call], 1, "two returns for one call");
-                self.waiting.retain(|_, waiting| *waiting != returned.call);
+                let (of_call, others) = std::mem::take(&mut self.waiting)
+                    .into_iter()
+                    .partition(|(_, call)| *call == returned.call);
+                self.waiting = others;
+                if returned.status == ReturnStatus::Undecided {
+                    self.inbox.extend(of_call);
+                }
             }
             _ => {}
         }
@@ -342,10 +395,20 @@ impl Walk {
     fn start(&mut self, call: ToolCall) {
         if call.name.as_str() != "look" {
             assert!(self.said.contains(&call.id), "a side effect before its reply is committed");
-            assert!(self.approved.contains(&call.id), "an unapproved call starts");
+            let (approved, allowed) = (self.approved.contains(&call.id), self.allowed.contains(&call.id));
+            assert!(approved || allowed, "a call starts that nobody let");
+            match self.policy.mode {
+                Mode::Plan => panic!("something runs in plan mode"),
+                Mode::DryRun | Mode::DeferAll => assert!(approved, "it runs, and no person said yes"),
+                Mode::Ask | Mode::Auto => {}
+            }
             assert!(self.recorded_start.contains(&call.id), "a side effect without its record");
             assert!(self.started.insert(call.id.clone()), "a side effect runs twice");
         }
+        let answered = self.finished.contains_key(&call.id);
+        assert!(!answered, "it runs, and it has its return");
+        let approved = self.approved.contains(&call.id);
+        assert!(approved || self.policy.mode != Mode::DeferAll, "it runs in defer-all mode");
         assert!(self.running.iter().all(|other| other.id != call.id), "it runs already");
         self.running.push(call);
     }
@@ -382,13 +445,22 @@ impl Walk {
         if self.dice.one_in(40) {
             return Some(self.person_speaks());
         }
+        if self.dice.one_in(30) {
+            self.change_policy();
+            if self.ends == 1 {
+                return Some(Input::Checkpoint);
+            }
+        }
+        self.now += Duration::from_millis(self.dice.roll(400) as u64);
+        self.turn.tell_time(self.now);
         let mut can = Vec::new();
-        let choices: [(bool, Choice); 9] = [
+        let choices: [(bool, Choice); 10] = [
             (self.stream.is_some(), Self::stream_event),
             (!self.plans.is_empty(), Self::planned),
             (!self.hooks.is_empty(), Self::hooked),
             (!self.running.is_empty(), Self::tool_done),
             (!self.waiting.is_empty(), Self::decided),
+            (self.expiring().is_some(), Self::expired),
             (self.waits, Self::waited),
             (self.compacts, Self::compacted),
             (self.weighs, Self::weighed),
@@ -425,7 +497,9 @@ impl Walk {
     fn hooked(&mut self) -> Input {
         let at = self.dice.roll(self.hooks.len());
         let (call, round) = self.hooks.remove(at);
-        let verdict = match self.dice.roll(4) {
+        let verdict = match self.dice.roll(6) {
+            4 => HookVerdict::Defer { reason: "not now".to_owned() },
+            5 => HookVerdict::Allow { reason: "fine".to_owned() },
             0 => HookVerdict::Deny { reason: "no".to_owned() },
             1 => HookVerdict::Ask { reason: "look".to_owned() },
             2 => HookVerdict::Rewrite { args: json!({"path": "c"}) },
@@ -467,6 +541,76 @@ impl Walk {
             Record::Decided { request: request.clone(), call, approval: approval.clone(), by: by.clone() };
         self.history.apply(&record);
         Input::Decided { request, approval, by }
+    }
+
+    /// A request of the turn whose time is over.
+    fn expiring(&self) -> Option<(RequestId, CallId)> {
+        let waiting = self.turn.waiting_requests();
+        let over = waiting.iter().find(|one| one.expires.is_some_and(|expires| expires <= self.now))?;
+        Some((over.id.clone(), over.call.clone()))
+    }
+
+    fn expired(&mut self) -> Input {
+        let (request, call) = self.expiring().expect("one is over");
+        self.waiting.remove(&request);
+        self.history.apply(&Record::Expired { request: request.clone(), call });
+        Input::Expired { request }
+    }
+
+    /// Another policy from now on, and what waits and is answered by it.
+    fn change_policy(&mut self) {
+        self.policy = any_policy(&mut self.dice);
+        let policy = self.policy.clone();
+        self.note(|| format!("{policy:?}"));
+        let effects = self.turn.handle(Input::Policy(policy));
+        self.watch(effects);
+        for (request, approval, by) in self.turn.covered() {
+            let Some(call) = self.waiting.remove(&request) else { panic!("it answers what does not wait") };
+            if let Approval::Approve { .. } = approval {
+                self.allowed.insert(call.clone());
+            }
+            let (approval, by, request) = (approval.clone(), by.clone(), request.clone());
+            self.history.apply(&Record::Decided {
+                request: request.clone(),
+                call,
+                approval: approval.clone(),
+                by: by.clone(),
+            });
+            self.note(|| format!("covered {request:?} {approval:?}"));
+            let effects = self.turn.handle(Input::Decided { request, approval, by });
+            self.watch(effects);
+        }
+    }
+
+    /// What the driver does with calls that go on without their turn: persons decide some, and each is settled once,
+    /// after what it runs after.
+    fn settle_late(&mut self) {
+        for (request, call) in std::mem::take(&mut self.inbox) {
+            if self.dice.one_in(2) {
+                self.inbox.insert(request, call);
+                continue;
+            }
+            let approval =
+                if self.dice.one_in(3) { Approval::Deny { reason: None } } else { Approval::yes() };
+            self.history.apply(&Record::Decided { request, call, approval, by: Decider::Script });
+        }
+        let settled = |history: &History| {
+            let late = history.detached().iter();
+            let ends = late
+                .map(|one| (one.call.id.clone(), one.known.clone(), history.fate_of(&one.request.depends)));
+            ends.into_iter().find_map(|(call, known, fate)| match (known, fate) {
+                (Known::Decided(Approval::Deny { .. }), _) => Some((call, ReturnStatus::Denied)),
+                (Known::Decided(_) | Known::Waiting, Fate::Badly) => Some((call, ReturnStatus::Failed)),
+                (Known::Decided(_), Fate::Well) => Some((call, ReturnStatus::Ok)),
+                _ => None,
+            })
+        };
+        while let Some((call, status)) = settled(&self.history) {
+            assert!(self.told.insert(call.clone()), "its outcome is told twice");
+            self.inbox.retain(|_, waiting| *waiting != call);
+            let returned = ToolReturn::program(call, status, "late");
+            self.history.apply(&Record::ToolFinished { returned });
+        }
     }
 
     fn waited(&mut self) -> Input {
@@ -529,7 +673,9 @@ impl Walk {
         self.capped = None;
         self.ends = 0;
         (self.asked, self.fell_back) = (None, false);
-        let setup = setup(&mut self.dice, self.history.grants().clone());
+        let mut setup = setup(&mut self.dice, self.policy.clone(), self.history.grants().clone());
+        setup.rules.now = self.now;
+        self.settle_late();
         let (turn, effects) = Turn::resume(setup, &self.history);
         self.turn = turn;
         self.watch(effects);
@@ -581,7 +727,9 @@ fn random_walks_break_no_rule() {
 #[test]
 fn a_notice_is_shown_once() {
     let prompt = vec![UserPart::Text { text: "go".to_owned() }];
-    let (mut turn, _) = Turn::start(setup(&mut Dice(1), Grants::default()), &History::default(), prompt);
+    let mut plain = setup(&mut Dice(1), Policy::default(), Grants::default());
+    plain.caps = Caps::default();
+    let (mut turn, _) = Turn::start(plain, &History::default(), prompt);
     let mut shown = Vec::new();
     for text in ["cut", "cut", "full", "full"] {
         let (stop, usage) = (StopReason::new(StopKind::PauseTurn), Usage::default());
@@ -617,7 +765,7 @@ fn attempts_that_came_to_nothing_are_counted() {
         (vec![started.clone()], Input::Interrupt, None, 0, 1),
         (vec![started, usage(900)], Input::Interrupt, Some(told), 901, 0),
     ] {
-        let mut plain = setup(&mut Dice(1), Grants::default());
+        let mut plain = setup(&mut Dice(1), Policy::default(), Grants::default());
         (plain.caps, plain.audience) = (Caps::default(), Audience::Present);
         let prompt = vec![UserPart::Text { text: "go".to_owned() }];
         let (mut turn, _) = Turn::start(plain, &History::default(), prompt);

@@ -29,7 +29,7 @@ use crate::command::{Say, Tone, code};
 use crate::config::Loaded;
 use crate::frontend::channel::Updates;
 use crate::frontend::link::{Ask, Notice};
-use crate::history::{self, Durability, Limit, Record, TurnEnd};
+use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{NoteKind, UserPart, images};
 use crate::session::Session;
 use crate::store::{DecideOutcome, Wakeups};
@@ -213,11 +213,7 @@ impl<'a> Conductor<'a> {
         if driver::can_resume(&self.session) {
             return Some(Work::Resume);
         }
-        let settles = |one: &history::Detached| match one.known {
-            history::Known::Decided(_) | history::Known::Expired | history::Known::MayHaveRun => true,
-            history::Known::Returned | history::Known::Waiting | history::Known::NotStarted => false,
-        };
-        if history.detached().iter().any(settles) {
+        if driver::can_settle_late(&self.session) {
             return Some(Work::Detached);
         }
         match self.queue {
@@ -237,6 +233,11 @@ impl<'a> Conductor<'a> {
                 self.act(heard).await
             }
             () = self.wakeups.changed() => {
+                self.take_decisions().await?;
+                Ok(Going::On)
+            }
+            () = driver::until_due(&self.session) => {
+                self.session.store().expire_due().await?;
                 self.take_decisions().await?;
                 Ok(Going::On)
             }

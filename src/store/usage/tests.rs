@@ -87,7 +87,8 @@ async fn a_migration_makes_the_rows_that_would_have_been_written() {
     let wanted = rows(&written.path().join("data"));
     assert_eq!(wanted.len(), 10);
     assert_eq!(wanted[0], format!(r#"["s",3,1,{},"p","m",10,4,3,5,2,7,0,null]"#, at.as_millisecond()));
-    for version in 1..MIGRATIONS.len() {
+    // From the second version on they were written with their records.
+    for version in 1..2 {
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("data");
         std::fs::create_dir_all(&data).unwrap();

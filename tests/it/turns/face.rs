@@ -114,9 +114,16 @@ impl Face {
             Deed::Close => self.say(Op::Close),
             Deed::Defer => self.say(Op::Defer),
             Deed::Retry => self.say(Op::RetryNow),
-
             Deed::Steer(text) => self.say(Op::Steer { parts: vec![UserPart::Text { text }] }),
-            Deed::Yolo | Deed::Elsewhere(..) | Deed::Spends(_) | Deed::Release(_) | Deed::Change(..) => {
+            Deed::Yolo
+            | Deed::Mode(_)
+            | Deed::Rule(..)
+            | Deed::Advance(_)
+            | Deed::Expire
+            | Deed::Elsewhere(..)
+            | Deed::Spends(_)
+            | Deed::Release(_)
+            | Deed::Change(..) => {
                 self.outside.act(deed).await;
             }
         }
@@ -215,6 +222,9 @@ fn ask(request: &Request) -> String {
         format!("ask {} {} {}: {}", request.tool, request.args, request.risk.word(), request.why.join("; "));
     if !request.after.is_empty() {
         line.push_str(&format!(" [after {}]", request.after.join(", ")));
+    }
+    if request.expires.is_some() {
+        line.push_str(" [expires]");
     }
     if let Some(again) = &request.again {
         line.push_str(&format!(" [again: {again}]"));

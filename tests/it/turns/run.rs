@@ -1,19 +1,22 @@
 //! Runs one script through the real driver, a real session and a real database.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use co::agent::caps::Caps;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
-use co::approval::rules::{Rule, RuleEffect, RuleSet};
-use co::approval::{Decider, FolderTrust, Mode, Place, Policy, Standing, WorkspaceKind};
+use co::approval::rules::{Rule, RuleSet};
+use co::approval::{
+    Approval, Decider, FolderTrust, Judgement, Mode, Place, Policy, Request, Standing, Verdict, WorkspaceKind,
+};
 use co::history::{Cap, Durability, History, Known, Limits, Record, Unit, patch_dangling_tool_calls};
 use co::hook::{Hook, HookEvent, HookInput, HookVerdict};
-use co::message::{Message, PartKind, ToolName, Usage, Usd, UserPart};
+use co::message::{CallId, Message, PartKind, ToolName, Usage, Usd, UserPart};
 use co::provider::Price;
 use co::provider::replay::{Closing, ReplayGate, ReplayProvider};
 use co::sandbox::Isolation;
 use co::session::Session;
-use co::stdx::clock::SystemClock;
+use co::stdx::clock::{Clock, ManualClock, SystemClock};
 use co::store::{RequestFilter, Store, StoreOptions};
 use co::tool::Registry;
 use futures::future::BoxFuture;
@@ -21,7 +24,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::face::{Face, brief, part};
-use super::script::{Deed, Script, Step};
+use super::script::{Deed, Script, Step, rule};
 use super::world::{World, tools};
 
 /// What happens outside of the turn: another process, another program, a gate.
@@ -31,6 +34,7 @@ pub struct Outside {
     gates: [ReplayGate; 2],
     world: Arc<World>,
     policy: Arc<watch::Sender<Policy>>,
+    clock: Arc<ManualClock>,
 }
 
 impl Outside {
@@ -40,9 +44,13 @@ impl Outside {
             Deed::Release(name) => self.gates.iter().for_each(|gate| gate.release(&name)),
             Deed::Elsewhere(tool, approval) => {
                 let open = self.store.requests(RequestFilter::Undecided, 100).await.unwrap();
-                let found = open.iter().find(|stored| stored.request.tool.0 == tool);
-                let id = found.unwrap_or_else(|| panic!("no open request for {tool}")).request.id.clone();
-                self.store.decide(&id, approval, Decider::Cli).await.unwrap();
+                let meant = |request: &Request| tool == "*" || request.tool.0 == tool;
+                let mut found: Vec<_> = open.iter().filter(|stored| meant(&stored.request)).collect();
+                assert!(!found.is_empty(), "no open request for {tool}");
+                found.truncate(if tool == "*" { found.len() } else { 1 });
+                for one in found {
+                    self.store.decide(one.id(), approval.clone(), Decider::Cli).await.unwrap();
+                }
             }
             Deed::Spends(tokens) => {
                 let mut other =
@@ -58,6 +66,14 @@ impl Outside {
                 };
                 other.commit(&[spent], Durability::Written).await.unwrap();
             }
+            Deed::Mode(mode) => self.policy.send_modify(|policy| policy.mode = mode),
+            Deed::Rule(effect, tool) => self.policy.send_modify(|policy| {
+                let mut rules = RuleSet::clone(&policy.rules);
+                rules.rules.push(Rule::about("saved", &ToolName::new(tool.clone()), effect));
+                policy.rules = Arc::new(rules);
+            }),
+            Deed::Advance(milliseconds) => self.clock.advance(Duration::from_millis(milliseconds)),
+            Deed::Expire => drop(self.store.expire_due().await.unwrap()),
             Deed::Yolo => self.policy.send_modify(|policy| policy.standing = Standing::Yolo),
             Deed::Interrupt | Deed::Close | Deed::Defer | Deed::Retry | Deed::Steer(_) => {
                 panic!("{deed:?} is said to a running turn: use `when`")
@@ -88,10 +104,16 @@ impl Hook for ScriptedHook {
 /// Runs the script and gives its transcript.
 pub async fn run(script: &Script) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let options = || StoreOptions::new(folder.path().join("data"), folder.path().join("run"));
+    let setting = |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+    let still = Arc::new(ManualClock::at("2026-11-22T08:00:00Z".parse().unwrap()));
+    let clock: Arc<dyn Clock> =
+        if setting("still-clock").is_some() { still.clone() } else { Arc::new(SystemClock) };
+    let options = || {
+        let options = StoreOptions::new(folder.path().join("data"), folder.path().join("run"));
+        StoreOptions { clock: Arc::clone(&clock), ..options }
+    };
     let store = Store::open(options()).await.unwrap();
     let elsewhere = Store::open(options()).await.unwrap();
-    let setting = |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value);
     let world = Arc::new(World::default());
     for (_, file) in script.settings.iter().filter(|(key, _)| key == "file") {
         let (path, text) = file.split_once(' ').expect("file PATH TEXT");
@@ -106,8 +128,10 @@ pub async fn run(script: &Script) -> String {
         gates: [provider.gate(), slow.clone()],
         world: Arc::clone(&world),
         policy: Arc::clone(&policy),
+        clock: still,
     };
-    let env = environment(script, &provider, &world, &slow, policy.subscribe());
+    let models = Models { provider: &provider, slow: &slow };
+    let env = environment(script, &models, &world, clock, policy.subscribe());
     let face = Face::new(
         script.answers.clone(),
         script.triggers.clone(),
@@ -154,6 +178,9 @@ pub async fn run(script: &Script) -> String {
     sound(&store, session.id(), session.history()).await;
     let records = store.load(session.id()).await.unwrap();
     recorded(&records, &world);
+    if setting("audit").is_some() {
+        lines.extend(records.iter().filter_map(judged));
+    }
     if setting("fallback").is_some() {
         lines.extend(records.iter().filter_map(asked));
         assert_eq!(provider.findings(), Vec::<String>::new(), "no model gets what only another may read");
@@ -166,17 +193,24 @@ async fn drive<T>(turn: impl Future<Output = Result<T, co::store::StoreError>>) 
     tokio::time::timeout(std::time::Duration::from_secs(20), turn).await.expect("the turn hangs").unwrap()
 }
 
+/// What answers, and the gate that the slow tools wait at.
+struct Models<'a> {
+    provider: &'a ReplayProvider,
+    slow: &'a ReplayGate,
+}
+
 fn environment(
     script: &Script,
-    provider: &ReplayProvider,
+    models: &Models<'_>,
     world: &Arc<World>,
-    slow: &ReplayGate,
+    clock: Arc<dyn Clock>,
     policy: watch::Receiver<Policy>,
 ) -> AgentEnv {
+    let Models { provider, slow } = models;
     let setting =
         |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let number = |name: &str| setting(name).map(|value| value.parse::<u32>().expect("a number"));
-    let mut model = ActiveModel::new(Arc::new(provider.clone()), "script");
+    let mut model = ActiveModel::new(Arc::new(ReplayProvider::clone(provider)), "script");
     if let Some(price) = setting("price") {
         let (input, output) = price.split_once(' ').expect("price INPUT OUTPUT, dollars a million tokens");
         let millionths = |dollars: &str| dollars.parse::<u64>().expect("dollars") * 1_000_000;
@@ -197,18 +231,19 @@ fn environment(
         registry: Registry::new(tools(world, slow)),
         hooks,
         model: watch::channel(Arc::new(model)).1,
-        fallback: setting("fallback")
-            .map(|name| FallbackModel::new(Arc::new(ActiveModel::new(Arc::new(provider.clone()), name)))),
+        fallback: setting("fallback").map(|name| {
+            FallbackModel::new(Arc::new(ActiveModel::new(Arc::new(ReplayProvider::clone(provider)), name)))
+        }),
         policy,
         isolation: Isolation::None,
         place: Place { folder: "/w".into(), kind, trust: FolderTrust::Untrusted },
-        expiry: None,
+        expiry: number("expiry").map(|expiry| Duration::from_millis(expiry.into())),
         limits: Limits { requests: number("limit").or(Some(25)), tokens: number("tokens").map(u64::from) },
         caps: watch::Sender::new(caps(script)),
         context_tokens: number("window"),
         http_retries: number("retries").unwrap_or(2),
         tool_retries: number("tool-retries").unwrap_or(3),
-        clock: Arc::new(SystemClock),
+        clock,
         spill: "/w/.spill".into(),
         decider: Decider::Script,
     }
@@ -218,13 +253,26 @@ fn environment(
 fn policy(script: &Script) -> Policy {
     let setting =
         |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
-    let deny = setting("deny").map(|tool| Rule::about("test", &ToolName::new(tool), RuleEffect::Deny));
-    let rules = RuleSet { rules: deny.into_iter().collect(), ..RuleSet::default() };
+    let about = |effect, tool: &str| Rule::about("test", &ToolName::new(tool), effect);
+    let rules = script.settings.iter().filter(|(key, _)| key == "rule").map(|(_, text)| {
+        let (effect, tool) = rule(text);
+        about(effect, &tool)
+    });
+    let rules = RuleSet { rules: rules.collect(), ..RuleSet::default() };
     Policy {
-        mode: if setting("plan-mode").is_some() { Mode::Plan } else { Mode::Ask },
+        mode: setting("mode").map_or(Mode::Ask, |mode| Mode::named(mode).expect("a mode")),
         standing: if setting("yolo").is_some() { Standing::Yolo } else { Standing::Asking },
         rules: Arc::new(rules),
     }
+}
+
+/// What was settled without a person, as the audit gets it.
+fn judged(record: &Record) -> Option<String> {
+    let Record::Judged { judgement, .. } = record else { return None };
+    let Judgement { tool, args, before, verdict, risk, because, by, .. } = judgement;
+    let before = before.as_ref().map_or(String::new(), |(tool, args)| format!(", written as {tool} {args}"));
+    let (risk, because, by) = (risk.word(), because.join("; "), by.word());
+    Some(format!("judged {tool} {args} {verdict:?} {risk} {by}: {because}{before}"))
 }
 
 /// Who a request went to, and what came of it.
@@ -334,5 +382,19 @@ fn recorded(records: &[Record], world: &World) {
             "{call}: its end is recorded before its start, or never"
         );
         assert_eq!(records.iter().filter(|record| started(record)).count(), 1, "{call}: started twice");
+        let allowed = records[..start].iter().rev().find_map(|record| permitted(record, &call));
+        assert_eq!(allowed, Some(true), "{call}: nobody allowed it");
+    }
+}
+
+/// Whether this record lets the call run; `None` where it says nothing of it.
+fn permitted(record: &Record, call: &CallId) -> Option<bool> {
+    match record {
+        Record::Judged { call: one, judgement } if one == call => Some(judgement.verdict == Verdict::Allow),
+        Record::Decided { call: one, approval, .. } if one == call => {
+            Some(matches!(approval, Approval::Approve { .. }))
+        }
+        Record::Asked { call: one, .. } if one.id == *call => Some(false),
+        _ => None,
     }
 }

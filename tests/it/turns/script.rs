@@ -1,7 +1,8 @@
 //! The text form of a turn script: settings and steps, `---`, the expected transcript.
 
 use co::agent::caps::CapAnswer;
-use co::approval::Approval;
+use co::approval::rules::RuleEffect;
+use co::approval::{Approval, Mode, Remember};
 use co::hook::HookVerdict;
 use co::message::ToolName;
 use co::provider::replay::{Reply, parse_replies};
@@ -37,6 +38,13 @@ pub enum Deed {
     Defer,
     Retry,
     Yolo,
+    Mode(Mode),
+    /// A rule about a tool is saved.
+    Rule(RuleEffect, String),
+    /// The clock goes on by so many milliseconds.
+    Advance(u64),
+    /// Another process looks for what nobody decided in time.
+    Expire,
     Steer(String),
     /// Decided by another process: a second connection to the store.
     Elsewhere(String, Approval),
@@ -101,8 +109,8 @@ fn directive(line: &str, script: &mut Script) {
             script.hooks.push((tool.to_owned(), hook(verdict)));
         }
         "fallback" | "limit" | "cap" | "price" | "window" | "model-window" | "max-output" | "tokens"
-        | "retries" | "tool-retries" | "yolo" | "plan-mode" | "deny" | "absent" | "home" | "close-late"
-        | "file" => {
+        | "retries" | "tool-retries" | "yolo" | "mode" | "rule" | "absent" | "home" | "close-late"
+        | "file" | "expiry" | "still-clock" | "audit" => {
             script.settings.push((word.to_owned(), rest.to_owned()));
         }
         _ => panic!("unknown line in a turn script: {line}"),
@@ -117,6 +125,13 @@ fn deed(text: &str) -> Deed {
         "defer" => Deed::Defer,
         "retry" => Deed::Retry,
         "yolo" => Deed::Yolo,
+        "mode" => Deed::Mode(Mode::named(rest).expect("a mode")),
+        "rule" => {
+            let (effect, tool) = rule(rest);
+            Deed::Rule(effect, tool)
+        }
+        "advance" => Deed::Advance(rest.parse().expect("advance MILLISECONDS")),
+        "expire" => Deed::Expire,
         "steer" => Deed::Steer(rest.to_owned()),
         "spends" => Deed::Spends(rest.parse().expect("spends TOKENS")),
         "release" => Deed::Release(rest.to_owned()),
@@ -132,10 +147,25 @@ fn deed(text: &str) -> Deed {
     }
 }
 
+/// `allow TOOL`, `ask TOOL`, `deny TOOL`.
+pub fn rule(text: &str) -> (RuleEffect, String) {
+    let (word, tool) = text.split_once(' ').expect("rule EFFECT TOOL");
+    let effect = match word {
+        "allow" => RuleEffect::Allow,
+        "ask" => RuleEffect::Ask,
+        "deny" => RuleEffect::Deny,
+        _ => panic!("unknown effect of a rule: {text}"),
+    };
+    (effect, tool.to_owned())
+}
+
 fn approval(text: &str) -> Approval {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     match word {
-        "yes" => Approval::yes(),
+        "yes" => {
+            let note = (!rest.is_empty()).then(|| rest.to_owned());
+            Approval::Approve { instead: None, remember: Remember::Once, note, rule: None }
+        }
         "no" => Approval::Deny { reason: (!rest.is_empty()).then(|| rest.to_owned()) },
         "later" => Approval::Later,
         "session" => Approval::for_session(),
@@ -153,6 +183,9 @@ fn hook(text: &str) -> HookVerdict {
     match word {
         "pass" => HookVerdict::Pass,
         "ask" => HookVerdict::Ask { reason: rest.to_owned() },
+        "allow" => HookVerdict::Allow { reason: rest.to_owned() },
+        "defer" => HookVerdict::Defer { reason: rest.to_owned() },
+        "note" => HookVerdict::Note { text: rest.to_owned() },
         "deny" => HookVerdict::Deny { reason: rest.to_owned() },
         "rewrite" => HookVerdict::Rewrite { args: serde_json::from_str(rest).expect("rewrite JSON") },
         _ => panic!("unknown verdict: {text}"),

@@ -1,0 +1,218 @@
+//! Who decides a planned call: the policy with all that is known of it, and a person's yes beside it.
+//!
+//! A person's yes settles an ask, never a deny. What was settled without a person is kept for the audit.
+
+use super::{Calls, ChangedBy, Consent, Purpose, Rules, State, Tracked, permitted};
+use crate::agent::port::Event;
+use crate::agent::turn::Effect;
+use crate::approval::{
+    Approval, CallFacts, Circling, Decider, Decision, Judgement, Mode, Place, Reach, RequestId, Verdict,
+};
+use crate::history::Record;
+use crate::message::ReturnStatus;
+use crate::tool::{Access, CallPlan, SideEffect, ToolSpec};
+
+/// Something that is to be decided in a person's place.
+pub(in crate::agent) type Covered = (RequestId, Approval, Decider);
+
+impl Calls {
+    /// Asks the policy about a planned call and keeps what it says.
+    pub(super) fn decide(&mut self, at: usize, rules: &Rules) -> Option<Decision> {
+        let decision = self.judge(at, rules);
+        self.calls[at].decision.clone_from(&decision);
+        decision
+    }
+
+    fn judge(&self, at: usize, rules: &Rules) -> Option<Decision> {
+        let one = &self.calls[at];
+        let circling = self.circles.of_call(&one.tool, &one.args);
+        let facts = CallFacts { taint: &one.taint, circling, ..facts(one, rules)? };
+        let decision = rules.policy_now().decide(&rules.grants, &facts);
+        if !self.runs_after_preview(at) {
+            return Some(decision);
+        }
+        Some(match decision.verdict {
+            Verdict::Deny | Verdict::Preview => decision,
+            Verdict::Allow | Verdict::Ask | Verdict::Later => Decision {
+                verdict: Verdict::Preview,
+                because: vec!["it runs after a call that was only previewed".to_owned()],
+                by: Decider::Mode { mode: Mode::DryRun },
+                ..decision
+            },
+        })
+    }
+
+    pub(super) fn runs_after_preview(&self, at: usize) -> bool {
+        self.calls[at].after.iter().any(|&dep| self.calls[dep].previewed)
+    }
+
+    /// Looks for untrusted words in the arguments of a call that does more than look.
+    pub(super) fn trace_words(&mut self, at: usize, rules: &Rules) {
+        let one = &self.calls[at];
+        let (Some(facts), Some(spec), Some(plan)) = (facts(one, rules), &one.spec, &one.plan) else { return };
+        let taint = if facts.only_looks() {
+            Vec::new()
+        } else {
+            rules.heard.taints(&one.args, reach(spec, plan, &rules.place))
+        };
+        self.calls[at].taint = taint;
+    }
+
+    /// Looked at again just before it runs: nothing moved, or only we moved it, or ask again.
+    pub(super) fn rechecked(&mut self, at: usize, before: &CallPlan, rules: &Rules, out: &mut Vec<Effect>) {
+        let Some(now) = &self.calls[at].plan else { return };
+        let unmoved = before.basis == now.basis;
+        let ours = now.basis.iter().all(|(resource, version)| {
+            before.basis.contains(&(resource.clone(), version.clone()))
+                || self.own_writes.get(resource) == Some(version)
+        });
+        let same = before.preview.changed_lines() == now.preview.changed_lines() && before.risk == now.risk;
+        let consent_holds = unmoved || (ours && same);
+        if self.calls[at].consent == Consent::Given && !consent_holds {
+            self.calls[at].consent = Consent::NotGiven;
+            let asks = |decision: Decision| match decision.verdict {
+                Verdict::Ask | Verdict::Later | Verdict::Preview => true,
+                Verdict::Allow | Verdict::Deny => false,
+            };
+            if self.decide(at, rules).is_some_and(asks) {
+                let because = "what it would change has changed since you were asked";
+                return self.ask_again(at, because.to_owned(), rules, out);
+            }
+        }
+        self.settle(at, Purpose::Recheck, rules, out);
+    }
+
+    /// Decides a planned call and moves it on.
+    pub(super) fn settle(&mut self, at: usize, purpose: Purpose, rules: &Rules, out: &mut Vec<Effect>) {
+        let Some(decision) = self.decide(at, rules) else { return };
+        let one = &self.calls[at];
+        let risen = match (&one.request, one.changed_by) {
+            (Some(request), Some(_)) => decision.risk > request.risk,
+            (Some(_) | None, None) | (None, Some(_)) => false,
+        };
+        if self.stage == super::Stage::Committed
+            && purpose != Purpose::Recheck
+            && let Some(plan) = one.plan.clone()
+        {
+            out.push(Effect::Show(Event::ToolPlanned { call: one.effective(), plan }));
+        }
+        if decision.verdict == Verdict::Deny {
+            self.deny(at, &decision, out);
+        } else if risen && self.calls[at].consent == Consent::Given {
+            self.ask_again(at, "the change raises the risk".to_owned(), rules, out);
+        } else if self.calls[at].consent == Consent::Overtaken {
+            self.ask_again(at, "a hook changed what you said yes to".to_owned(), rules, out);
+        } else if permitted(&decision, self.calls[at].consent) {
+            self.calls[at].state = State::Ready;
+        } else {
+            self.needs_a_person(at);
+        }
+    }
+
+    /// Nothing said yes that counts now.
+    pub(super) fn needs_a_person(&mut self, at: usize) {
+        self.calls[at].consent = Consent::NotGiven;
+        self.calls[at].state = State::Undecided;
+    }
+
+    pub(super) fn deny(&mut self, at: usize, decision: &Decision, out: &mut Vec<Effect>) {
+        self.withdraw(at, out);
+        let judged = self.judged(at);
+        let text = denied_by_policy(&decision.because.join("; "));
+        self.finish_with(at, ReturnStatus::Denied, text, judged, out);
+    }
+
+    /// What the audit keeps of a call that no person decided.
+    pub(super) fn judged(&self, at: usize) -> Option<Record> {
+        let one = &self.calls[at];
+        let Decision { verdict, risk, because, by } = one.decision.clone()?;
+        match (one.consent, verdict) {
+            (Consent::NotGiven, _) | (_, Verdict::Deny) => {}
+            (Consent::ByPolicy | Consent::Given | Consent::Overtaken, _) => return None,
+        }
+        let written = || (one.call.name.clone(), super::without_links(&one.call.args));
+        let judgement = Judgement {
+            tool: one.tool.clone(),
+            args: one.args.clone(),
+            before: (one.changed_by == Some(ChangedBy::Hook)).then(written),
+            verdict,
+            risk,
+            because,
+            by,
+            taint: one.taint.clone(),
+        };
+        Some(Record::Judged { call: one.call.id.clone(), judgement })
+    }
+
+    /// Requests that the policy answers by now. What a hook said in another process is not known any more: then the
+    /// person is the one to say yes.
+    pub(in crate::agent) fn covered(&self, rules: &Rules) -> Vec<Covered> {
+        let waiting = |at: &usize| matches!(self.calls[*at].state, State::Waiting);
+        let cover = |at: usize| {
+            let one = &self.calls[at];
+            let request = one.request.as_ref()?.id.clone();
+            let decision = self.judge(at, rules)?;
+            let unheard = one.hook.is_none() && rules.hooked.contains(&one.tool);
+            match decision.verdict {
+                Verdict::Allow if !unheard => Some((request, Approval::yes(), decision.by)),
+                Verdict::Deny => {
+                    let reason = Some(decision.because.join("; "));
+                    Some((request, Approval::Deny { reason }, decision.by))
+                }
+                Verdict::Allow | Verdict::Ask | Verdict::Later | Verdict::Preview => None,
+            }
+        };
+        (0..self.calls.len()).filter(waiting).filter_map(cover).collect()
+    }
+}
+
+/// What is known of a planned call by itself.
+fn facts<'a>(one: &'a Tracked, rules: &'a Rules) -> Option<CallFacts<'a>> {
+    Some(CallFacts {
+        spec: one.spec.as_ref()?,
+        plan: one.plan.as_ref()?,
+        args: &one.args,
+        taint: &[],
+        isolation: rules.isolation,
+        place: &rules.place,
+        hook: one.hook.as_ref(),
+        circling: Circling::No,
+    })
+}
+
+/// How far the effect of a planned call reaches.
+pub(in crate::agent) fn reach(spec: &ToolSpec, plan: &CallPlan, place: &Place) -> Reach {
+    let inside = match &plan.access {
+        Access::Paths { writes, .. } => writes.iter().all(|path| path.starts_with(&place.folder)),
+        Access::Anything | Access::Nothing => false,
+    };
+    if inside && spec.side_effect == SideEffect::Local { Reach::Workspace } else { Reach::Beyond }
+}
+
+/// The answer to a call that somebody denied.
+pub(in crate::agent) fn denial(reason: Option<&str>, by: Option<&Decider>) -> String {
+    let by_person = by.is_none_or(is_person);
+    match (reason, by_person) {
+        (Some(reason), true) => format!("The user said no, it did not run. Reason: {reason}"),
+        (None, true) => "The user said no, it did not run.".to_owned(),
+        (reason, false) => denied_by_policy(reason.unwrap_or("it is not allowed")),
+    }
+}
+
+pub(in crate::agent) fn denied_by_policy(because: &str) -> String {
+    format!("Denied by policy, not run: {because}.")
+}
+
+/// Whether a person decided, wherever they sat.
+pub(in crate::agent) fn is_person(by: &Decider) -> bool {
+    match by {
+        Decider::Tui | Decider::Cli | Decider::Script => true,
+        Decider::Rule { .. }
+        | Decider::Grant
+        | Decider::Mode { .. }
+        | Decider::Yolo
+        | Decider::Hook
+        | Decider::Risk
+        | Decider::Expiry => false,
+    }
+}

@@ -1,0 +1,145 @@
+//! How a call ends: its return, recorded and shown; of early calls once their reply is committed.
+
+use super::{Calls, ChangedBy, Stage, State, asking};
+use crate::agent::port::Event;
+use crate::agent::turn::Effect;
+use crate::history::{Durability, Record, SEEN};
+use crate::message::{CallId, ReturnPart, ReturnStatus, ToolReturn};
+use crate::tool::{Resource, Seen, Version};
+
+impl Calls {
+    /// A tool ended; `seen` are the versions its output showed or its run wrote.
+    pub(in crate::agent) fn tool_done(
+        &mut self,
+        mut returned: ToolReturn,
+        seen: Vec<(Resource, Version)>,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some(at) = self.position(&returned.call) else { return };
+        let State::Running = self.calls[at].state else { return };
+        self.moves += 1;
+        let mut records = Vec::new();
+        let one = &self.calls[at];
+        if one.is_read() {
+            records.extend(self.judged(at));
+        } else {
+            self.own_writes.extend(seen.iter().cloned());
+        }
+        if !seen.is_empty() {
+            let seen: Seen = seen.into_iter().collect();
+            if let Ok(value) = serde_json::to_value(seen) {
+                records.push(Record::State { tool: SEEN.to_owned(), value });
+            }
+        }
+        let one = &self.calls[at];
+        if let Some(changed_by) = one.changed_by {
+            returned.content.insert(0, ReturnPart::Text { text: what_ran(changed_by, one) });
+        }
+        self.end_with(at, returned, records, out);
+    }
+
+    pub(super) fn finish_unless_done(
+        &mut self,
+        at: usize,
+        status: ReturnStatus,
+        text: String,
+        out: &mut Vec<Effect>,
+    ) {
+        self.finish_with(at, status, text, None, out);
+    }
+
+    /// Ends it, with what the audit is to know of it.
+    pub(super) fn finish_with(
+        &mut self,
+        at: usize,
+        status: ReturnStatus,
+        text: String,
+        judged: Option<Record>,
+        out: &mut Vec<Effect>,
+    ) {
+        if self.calls[at].is_done() {
+            return;
+        }
+        self.moves += 1;
+        let returned = ToolReturn::program(self.calls[at].call.id.clone(), status, text);
+        self.end_with(at, returned, judged.into_iter().collect(), out);
+    }
+
+    fn end_with(
+        &mut self,
+        at: usize,
+        mut returned: ToolReturn,
+        mut records: Vec<Record>,
+        out: &mut Vec<Effect>,
+    ) {
+        let one = &mut self.calls[at];
+        if let Some(note) = one.note.take() {
+            returned.content.insert(0, ReturnPart::Text { text: asking::told(&note) });
+        }
+        if self.stage == Stage::Early {
+            records.push(Record::ToolFinished { returned: returned.clone() });
+            one.state = State::Done(returned);
+            self.early_records.extend(records);
+            return;
+        }
+        returned.content.extend(self.circles.count(&one.tool, &one.args, &returned));
+        records.push(Record::ToolFinished { returned: returned.clone() });
+        one.state = State::Done(returned.clone());
+        out.push(Effect::Commit(records, Durability::Written));
+        out.push(Effect::Show(Event::ToolReturn { call: one.effective(), returned }));
+    }
+
+    /// The reply is in the store: what its early calls did can be counted, recorded and shown.
+    pub(super) fn record_early(&mut self, out: &mut Vec<Effect>) {
+        let mut kept = Vec::new();
+        for mut record in std::mem::take(&mut self.early_records) {
+            if let Record::Judged { call, .. } = &record
+                && self.position(call).is_none()
+            {
+                continue;
+            }
+            if let Record::ToolFinished { returned } = &mut record {
+                let Some(at) = self.position(&returned.call) else { continue };
+                let one = &mut self.calls[at];
+                returned.content.extend(self.circles.count(&one.tool, &one.args, returned));
+                one.state = State::Done(returned.clone());
+            }
+            kept.push(record);
+        }
+        if !kept.is_empty() {
+            out.push(Effect::Commit(kept, Durability::Written));
+        }
+        for one in &self.calls {
+            let call = one.effective();
+            out.push(Effect::Show(Event::ToolCall { call: one.call.clone() }));
+            // Planned while the reply still streamed: told now, as every other call's plan is.
+            if let Some(plan) = &one.plan {
+                out.push(Effect::Show(Event::ToolPlanned { call: call.clone(), plan: plan.clone() }));
+            }
+            match &one.state {
+                State::Running => out.push(Effect::Show(Event::ToolRunning { call })),
+                State::Done(returned) => {
+                    out.push(Effect::Show(Event::ToolReturn { call, returned: returned.clone() }));
+                }
+                State::Held
+                | State::Planning(_)
+                | State::Hooking
+                | State::Undecided
+                | State::Waiting
+                | State::Ready => {}
+            }
+        }
+    }
+
+    pub(super) fn position(&self, call: &CallId) -> Option<usize> {
+        self.calls.iter().position(|one| one.call.id == *call)
+    }
+}
+
+fn what_ran(changed_by: ChangedBy, one: &super::Tracked) -> String {
+    let who = match changed_by {
+        ChangedBy::Person => "The user changed this call before approving it",
+        ChangedBy::Hook => "A hook changed this call",
+    };
+    format!("[{who}. What really ran: {} {}]", one.tool, one.args)
+}

@@ -1,0 +1,246 @@
+//! The loop guard: how often in a turn the same call gave the same result. Pure: part of the turn machine.
+//!
+//! It counts; the policy asks, and the turn ends. Called by the calls of the turn.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::calls::without_links;
+use crate::approval::Circling;
+use crate::history::History;
+use crate::message::{CallId, Message, ReturnPart, ReturnStatus, ToolName, ToolReturn};
+
+/// From this many equal results on the model is told.
+const NUDGE: u32 = 3;
+/// From this many on the next such call asks the person.
+const ASK: u32 = 5;
+/// At this many the turn ends.
+const STOP: u32 = 10;
+
+/// How the words to the model begin; they are no part of a result.
+const TOLD: &str = "[co: this call has given the same result ";
+
+/// What ends the turn, told to the model with its next prompt.
+pub const STOPPED: &str = "The last turn was ended because the same call gave the same result again and again. \
+     Do not repeat it; try another way, or ask the user.";
+
+/// The calls of a turn and their latest results.
+#[derive(Debug, Clone, Default)]
+pub struct Circles {
+    calls: BTreeMap<[u8; 32], Lap>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Lap {
+    result: [u8; 32],
+    times: u32,
+    /// [`Lap::times`] when a person said yes to it.
+    allowed: u32,
+}
+
+impl Circles {
+    /// What the turn that is taken up again has counted so far.
+    pub fn of(history: &History) -> Self {
+        let mut circles = Self::default();
+        let Some(turn) = history.running() else { return circles };
+        let mut calls: BTreeMap<&CallId, (&ToolName, Value)> = BTreeMap::new();
+        let said = history.entries().iter().filter(|(no, _)| *no > turn.since);
+        for (_, message) in said {
+            match message.as_ref() {
+                Message::Assistant(reply) => {
+                    let made = reply.calls().map(|call| (&call.id, (&call.name, without_links(&call.args))));
+                    calls.extend(made);
+                }
+                Message::ToolReturns { returns } => {
+                    for returned in returns {
+                        if let Some((tool, args)) = calls.get(&returned.call) {
+                            circles.count(tool, args, returned);
+                        }
+                    }
+                }
+                Message::User { .. } => {}
+            }
+        }
+        circles
+    }
+
+    /// Counts one result; gives the words that are to be added to it for the model.
+    pub fn count(&mut self, tool: &ToolName, args: &Value, returned: &ToolReturn) -> Option<ReturnPart> {
+        match returned.status {
+            ReturnStatus::Ok | ReturnStatus::Failed | ReturnStatus::Denied | ReturnStatus::Undecided => {}
+            // It says nothing about the call.
+            ReturnStatus::Interrupted | ReturnStatus::Unknown => return None,
+        }
+        let result = digest(&result_text(returned));
+        let lap = self.calls.entry(key(tool, args)).or_default();
+        if lap.result != result {
+            *lap = Lap { result, ..Lap::default() };
+        }
+        lap.times += 1;
+        (lap.times >= NUDGE).then(|| {
+            let text = format!("{TOLD}{} times. Do something else, or say what is in the way.]", lap.times);
+            ReturnPart::Text { text }
+        })
+    }
+
+    /// A person said yes to this call: they are not asked about it again so soon.
+    pub fn allowed(&mut self, tool: &ToolName, args: &Value) {
+        if let Some(lap) = self.calls.get_mut(&key(tool, args)) {
+            lap.allowed = lap.times;
+        }
+    }
+
+    /// Whether a person must look at such a call.
+    pub fn of_call(&self, tool: &ToolName, args: &Value) -> Circling {
+        match self.calls.get(&key(tool, args)) {
+            Some(lap) if lap.times - lap.allowed >= ASK => Circling::Times(lap.times),
+            Some(_) | None => Circling::No,
+        }
+    }
+
+    /// Whether it is enough.
+    pub fn is_over(&self) -> bool {
+        self.calls.values().any(|lap| lap.times >= STOP)
+    }
+}
+
+fn key(tool: &ToolName, args: &Value) -> [u8; 32] {
+    let mut text = format!("{tool}\n");
+    normalise(args, &mut text);
+    digest(&text)
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+/// The same text for arguments that differ in the order of keys or in white space only.
+fn normalise(value: &Value, text: &mut String) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => text.push_str(&value.to_string()),
+        Value::String(words) => {
+            let words: Vec<&str> = words.split_whitespace().collect();
+            text.push_str(&Value::from(words.join(" ")).to_string());
+        }
+        Value::Array(items) => {
+            text.push('[');
+            items.iter().for_each(|item| {
+                normalise(item, text);
+                text.push(',');
+            });
+            text.push(']');
+        }
+        Value::Object(fields) => {
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            fields.sort_by_key(|(name, _)| *name);
+            text.push('{');
+            for (name, field) in fields {
+                text.push_str(&Value::from(name.as_str()).to_string());
+                text.push(':');
+                normalise(field, text);
+                text.push(',');
+            }
+            text.push('}');
+        }
+    }
+}
+
+/// A result as it is compared: without what was added for the model.
+fn result_text(returned: &ToolReturn) -> String {
+    let mut text = format!("{:?}", returned.status);
+    for part in &returned.content {
+        match part {
+            ReturnPart::Text { text: words } if words.starts_with(TOLD) => {}
+            ReturnPart::Text { text: words } => {
+                text.push('\n');
+                text.push_str(words);
+            }
+            ReturnPart::Image { data, .. } => {
+                text.push('\0');
+                text.push_str(data);
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn returned(status: ReturnStatus, text: &str) -> ToolReturn {
+        ToolReturn::program(CallId("c".to_owned()), status, text)
+    }
+
+    #[test]
+    fn what_counts_as_the_same_call() {
+        for (a, b, same) in [
+            (json!({"a": 1, "b": [1, 2]}), json!({"b": [1, 2], "a": 1}), true),
+            (json!({"a": {"x": 1, "y": 2}}), json!({"a": {"y": 2, "x": 1}}), true),
+            (json!({"command": "ls -la"}), json!({"command": " ls   -la\n"}), true),
+            (json!({"command": "ls -la"}), json!({"command": "ls -l a"}), false),
+            (json!({"a": "1"}), json!({"a": 1}), false),
+            (json!({"a": [1, 2]}), json!({"a": [2, 1]}), false),
+            (json!({"a": "x\",\"b\":\"y"}), json!({"a": "x", "b": "y"}), false),
+            (json!({}), json!({"a": null}), false),
+        ] {
+            let tool = ToolName::new("t");
+            assert_eq!(key(&tool, &a) == key(&tool, &b), same, "{a} {b}");
+            assert_ne!(key(&tool, &a), key(&ToolName::new("u"), &a));
+        }
+    }
+
+    /// Each row: results of one call in order (`!` = a person said yes before the next), then whether the last was
+    /// told to the model, whether the next asks, whether the turn ends.
+    #[test]
+    fn nudged_asked_stopped() {
+        use ReturnStatus::{Failed, Interrupted, Ok};
+        for (results, nudged, asks, over) in [
+            ("aa", false, false, false),
+            ("aaa", true, false, false),
+            ("aaaa", true, false, false),
+            ("aaaaa", true, true, false),
+            ("aaaaab", false, false, false),
+            ("aabaa", false, false, false),
+            ("aaFaa", false, false, false),
+            ("aaIa", true, false, false),
+            ("aaaaa!", true, false, false),
+            ("aaaaa!aaaa", true, false, false),
+            ("aaaaaaaaa", true, true, false),
+            ("aaaaaaaaaa", true, true, true),
+            ("aaaaa!aaaaa", true, true, true),
+            ("FFFFF", true, true, false),
+        ] {
+            let (tool, args) = (ToolName::new("t"), json!({"a": 1}));
+            let mut circles = Circles::default();
+            let mut told = None;
+            for one in results.chars() {
+                match one {
+                    '!' => circles.allowed(&tool, &args),
+                    'F' => told = circles.count(&tool, &args, &returned(Failed, "no")),
+                    'I' => told = circles.count(&tool, &args, &returned(Interrupted, "cut")),
+                    _ => told = circles.count(&tool, &args, &returned(Ok, &one.to_string())),
+                }
+            }
+            let asked = circles.of_call(&tool, &args) != Circling::No;
+            assert_eq!((told.is_some(), asked, circles.is_over()), (nudged, asks, over), "{results}");
+            assert_eq!(circles.of_call(&tool, &json!({"a": 2})), Circling::No, "{results}");
+        }
+    }
+
+    #[test]
+    fn what_was_told_is_no_part_of_a_result() {
+        let (tool, args) = (ToolName::new("t"), json!({}));
+        let mut circles = Circles::default();
+        let mut result = returned(ReturnStatus::Ok, "a");
+        for times in 1..=4 {
+            let told = circles.count(&tool, &args, &result);
+            assert_eq!(told.is_some(), times >= NUDGE, "{times}");
+            result.content.extend(told);
+        }
+    }
+}

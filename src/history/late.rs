@@ -1,0 +1,105 @@
+//! Calls whose turn went on without them, and the fate of what they run after. Part of the fold.
+
+use std::collections::BTreeMap;
+
+use super::{Known, OpenCall};
+use crate::approval::{Decider, Request};
+use crate::message::{CallId, ReturnStatus, ToolCall, ToolReturn};
+
+/// A call whose turn went on without it; its request stays in the inbox.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Detached {
+    pub call: ToolCall,
+    pub known: Known,
+    /// Who decided, once somebody did.
+    pub by: Option<Decider>,
+    pub request: Request,
+}
+
+/// How a call that others run after has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// Not yet.
+    Open,
+    /// It ran well.
+    Well,
+    /// It failed, was denied, or nobody decided in time.
+    Badly,
+}
+
+/// What goes on outside of the turn, in the order in which the model called.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Late {
+    pub calls: Vec<Detached>,
+    /// Of every call that some request depends on.
+    fates: BTreeMap<CallId, Fate>,
+}
+
+impl Late {
+    pub fn position(&self, call: &CallId) -> Option<usize> {
+        self.calls.iter().position(|one| one.call.id == *call)
+    }
+
+    pub fn find(&mut self, call: &CallId) -> Option<&mut Detached> {
+        self.calls.iter_mut().find(|one| one.call.id == *call)
+    }
+
+    /// A call of the reply at hand goes on without its turn; `behind` are the reply's calls after it.
+    pub fn add(&mut self, one: Detached, behind: &[OpenCall]) {
+        let is_behind = |late: &Detached| behind.iter().any(|open| open.call.id == late.call.id);
+        let at = self.calls.iter().position(is_behind).unwrap_or(self.calls.len());
+        self.calls.insert(at, one);
+    }
+
+    /// From now on the fate of what this request depends on is kept.
+    pub fn watch(&mut self, request: &Request, open: &[OpenCall]) {
+        for call in &request.depends {
+            let so_far = open.iter().find(|one| one.call.id == *call).and_then(|one| one.returned.as_ref());
+            let fate = so_far.map_or(Fate::Open, |returned| fate_of(returned.status));
+            self.fates.entry(call.clone()).or_insert(fate);
+        }
+    }
+
+    pub fn ended(&mut self, call: &CallId, fate: Fate) {
+        if let Some(known) = self.fates.get_mut(call) {
+            *known = fate;
+        }
+    }
+
+    /// Of a call that nothing depends on nobody knows: it holds up nothing.
+    pub fn fate(&self, call: &CallId) -> Fate {
+        self.fates.get(call).copied().unwrap_or(Fate::Well)
+    }
+}
+
+/// A return without a person's word leaves the fate open; the fold knows where it does not.
+fn fate_of(status: ReturnStatus) -> Fate {
+    match status {
+        ReturnStatus::Ok => Fate::Well,
+        ReturnStatus::Undecided => Fate::Open,
+        ReturnStatus::Failed | ReturnStatus::Denied | ReturnStatus::Interrupted | ReturnStatus::Unknown => {
+            Fate::Badly
+        }
+    }
+}
+
+/// How the end of a call that goes on nowhere counts for those that run after it.
+pub(super) fn final_fate(status: ReturnStatus) -> Fate {
+    if status == ReturnStatus::Ok { Fate::Well } else { Fate::Badly }
+}
+
+/// What the model is told of it.
+pub(super) fn outcome(done: &Detached, returned: &ToolReturn) -> String {
+    let word = match (returned.status, &done.known) {
+        (ReturnStatus::Ok, _) => "was approved later and ran",
+        (ReturnStatus::Failed, Known::MayHaveRun) => "was approved later and failed",
+        (ReturnStatus::Failed, Known::Decided(_)) => "was approved later and could not run",
+        (ReturnStatus::Failed, _) => "will not run",
+        (ReturnStatus::Denied, _) => "was denied later",
+        (ReturnStatus::Undecided, _) => "was not decided in time",
+        (ReturnStatus::Interrupted, _) => "was cut off",
+        (ReturnStatus::Unknown, _) => "started, and its outcome is unknown",
+    };
+    let (tool, summary) = (&done.request.tool, &done.request.plan.summary);
+    format!("The earlier call {tool} ({summary}) {word}.\n{}", returned.text())
+}

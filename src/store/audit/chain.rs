@@ -1,0 +1,127 @@
+//! The chain: each row's hash covers all of the row and the hash of the one before.
+//!
+//! Appending happens inside the transaction of what the row tells of; the same computation serves verifying.
+
+use rusqlite::{OptionalExtension as _, params};
+use sha2::{Digest as _, Sha256};
+
+use super::super::StoreError;
+use super::super::error::SqlResult as _;
+use super::super::num::Num;
+use super::super::writer::Write;
+use super::entry::Entry;
+use super::head::AuditHead;
+use crate::history::SessionId;
+
+/// Sets these hashes apart from all others; the number is that of the format.
+const DOMAIN: &[u8] = b"co audit 1\0";
+
+/// What stands before the first row.
+pub const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// The columns that a row's hash covers, beside the hash before.
+pub struct Columns<'a> {
+    pub no: u64,
+    pub at: i64,
+    pub session: Option<&'a str>,
+    pub call: Option<&'a str>,
+    pub request: Option<&'a str>,
+    pub tool: Option<&'a str>,
+    pub kind: &'a str,
+    pub decider: Option<&'a str>,
+    pub details: &'a str,
+}
+
+impl Columns<'_> {
+    /// 64 hexadecimal digits. Every column is told apart from its neighbours by its length, and an absent one from an
+    /// empty one.
+    pub fn hash(&self, prev: &str) -> String {
+        let mut hash = Sha256::new();
+        hash.update(DOMAIN);
+        hash.update(self.no.to_be_bytes());
+        hash.update(self.at.to_be_bytes());
+        let texts = [
+            Some(prev),
+            self.session,
+            self.call,
+            self.request,
+            self.tool,
+            Some(self.kind),
+            self.decider,
+            Some(self.details),
+        ];
+        for text in texts {
+            match text {
+                Some(text) => {
+                    hash.update([1]);
+                    hash.update((text.len() as u64).to_be_bytes());
+                    hash.update(text.as_bytes());
+                }
+                None => hash.update([0]),
+            }
+        }
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Appends one row. A row about a call that does not know its tool takes that of the call's row before.
+pub fn append(write: &Write<'_>, session: Option<&SessionId>, entry: &Entry) -> Result<(), StoreError> {
+    let last = last(write)?;
+    let no = last.as_ref().map_or(1, |last| last.no + 1);
+    let prev = last.map_or_else(|| NOTHING.to_owned(), |last| last.hash);
+    let session = session.map(|session| session.0.as_str());
+    let tool = match (&entry.tool, &entry.call, session) {
+        (None, Some(call), Some(session)) => tool_before(write, &call.0, session)?,
+        (tool, _, _) => tool.clone(),
+    };
+    let columns = Columns {
+        no,
+        at: write.now,
+        session,
+        call: entry.call.as_ref().map(|call| call.0.as_str()),
+        request: entry.request.as_ref().map(|request| request.0.as_str()),
+        tool: tool.as_deref(),
+        kind: entry.kind.as_str(),
+        decider: entry.decider.as_deref(),
+        details: &entry.details,
+    };
+    let hash = columns.hash(&prev);
+    let Columns { no, at, session, call, request, tool, kind, decider, details } = columns;
+    write
+        .sql
+        .prepare_cached(
+            "INSERT INTO audit (no, at, session, call, request, tool, kind, decider, details, prev, hash)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        )
+        .sql()?
+        .execute(params![Num(no), at, session, call, request, tool, kind, decider, details, prev, hash])
+        .sql()?;
+    write.audited.replace(Some(AuditHead { no, hash }));
+    Ok(())
+}
+
+/// The last row; inside a transaction this one's own rows are known without looking.
+fn last(write: &Write<'_>) -> Result<Option<AuditHead>, StoreError> {
+    if let Some(own) = write.audited.borrow().as_ref() {
+        return Ok(Some(own.clone()));
+    }
+    write
+        .sql
+        .prepare_cached("SELECT no, hash FROM audit ORDER BY no DESC LIMIT 1")
+        .sql()?
+        .query_row([], AuditHead::of_row)
+        .optional()
+        .sql()
+}
+
+fn tool_before(write: &Write<'_>, call: &str, session: &str) -> Result<Option<String>, StoreError> {
+    write
+        .sql
+        .prepare_cached(
+            "SELECT tool FROM audit WHERE call = ?1 AND session = ?2 AND tool IS NOT NULL ORDER BY no DESC LIMIT 1",
+        )
+        .sql()?
+        .query_row([call, session], |row| row.get(0))
+        .optional()
+        .sql()
+}

@@ -1,0 +1,136 @@
+//! Rows of the audit as they are made from records, requests and decisions; redacted like these.
+//!
+//! Pure. Called where records become rows, and by the changes of requests.
+
+use serde_json::{Value, json};
+
+use super::super::StoreError;
+use super::super::redact::{Redactor, to_json};
+use super::AuditKind;
+use crate::approval::{Approval, Decider, Judgement, Request, RequestId};
+use crate::message::{CallId, ToolReturn};
+use crate::stdx::fs::fingerprint;
+
+/// One row to be, without its place.
+pub struct Entry {
+    pub kind: AuditKind,
+    pub call: Option<CallId>,
+    pub request: Option<RequestId>,
+    /// What ran or would have; `None` with a call: that of its row before.
+    pub tool: Option<String>,
+    /// JSON.
+    pub decider: Option<String>,
+    /// JSON.
+    pub details: String,
+}
+
+impl Entry {
+    /// One that concerns no call.
+    pub fn about_nothing(kind: AuditKind, details: String) -> Self {
+        Self { kind, call: None, request: None, tool: None, decider: None, details }
+    }
+
+    /// `request` is as it is stored.
+    pub fn asked(request: &Request, args_hash: &str) -> Self {
+        let mut details = json!({
+            "args": request.args,
+            "args_hash": args_hash,
+            "summary": request.plan.summary,
+            "risk": request.risk,
+            "why": request.why,
+            "undo": request.plan.undo,
+        });
+        add(&mut details, "taint", &request.taint);
+        add(&mut details, "depends", &request.depends);
+        add(&mut details, "basis", &request.plan.basis);
+        add(&mut details, "expires", &request.expires);
+        add(&mut details, "again", &request.again);
+        Self::of_request(AuditKind::Asked, request, details)
+    }
+
+    /// What somebody or something made of a request; both as they are stored.
+    pub fn decided(request: &Request, approval: &Approval, by: &Decider) -> Result<Self, StoreError> {
+        let mut details = json!({ "risk": request.risk, "args": request.args });
+        let mut tool = request.tool.to_string();
+        let answer = match approval {
+            Approval::Approve { instead, remember, note, rule } => {
+                add(&mut details, "remember", remember);
+                add(&mut details, "note", note);
+                add(&mut details, "rule", rule);
+                match instead {
+                    Some((name, args)) => {
+                        let before = json!({ "tool": request.tool, "args": request.args });
+                        // Even where it is nothing.
+                        details["args"] = args.clone();
+                        details["before"] = before;
+                        tool = name.to_string();
+                        if *name == request.tool { "edited" } else { "replaced" }
+                    }
+                    None => "approved",
+                }
+            }
+            Approval::Deny { reason } => {
+                add(&mut details, "reason", reason);
+                "denied"
+            }
+            Approval::Later => "later",
+        };
+        add(&mut details, "answer", &answer);
+        add(&mut details, "taint", &request.taint);
+        let entry = Self::of_request(AuditKind::Decided, request, details);
+        Ok(Self { tool: Some(tool), decider: Some(to_json(by)?), ..entry })
+    }
+
+    pub fn judged(call: &CallId, judgement: &Judgement, redactor: &Redactor) -> Result<Self, StoreError> {
+        let Judgement { tool, args, before, verdict, risk, because, by, taint } = judgement;
+        let mut details = json!({ "verdict": verdict, "risk": risk, "because": because, "args": args });
+        let before = before.as_ref().map(|(tool, args)| json!({ "tool": tool, "args": args }));
+        add(&mut details, "before", &before);
+        add(&mut details, "taint", taint);
+        Ok(Self {
+            kind: AuditKind::Judged,
+            call: Some(call.clone()),
+            request: None,
+            tool: Some(tool.to_string()),
+            decider: Some(redactor.json(by)?),
+            details: redactor.json(&details)?,
+        })
+    }
+
+    pub fn started(call: &CallId) -> Self {
+        Self { call: Some(call.clone()), ..Self::about_nothing(AuditKind::Started, "{}".to_owned()) }
+    }
+
+    /// The result itself is in the records; its hash says whether it is still that one.
+    pub fn finished(returned: &ToolReturn, redactor: &Redactor) -> Result<Self, StoreError> {
+        let content = redactor.json(&returned.content)?;
+        let details = json!({
+            "status": returned.status,
+            "result": fingerprint(content.as_bytes()),
+            "source": returned.source,
+            "trust": returned.trust,
+        });
+        let entry = Self::about_nothing(AuditKind::Finished, redactor.json(&details)?);
+        Ok(Self { call: Some(returned.call.clone()), ..entry })
+    }
+
+    fn of_request(kind: AuditKind, request: &Request, details: Value) -> Self {
+        Self {
+            kind,
+            call: Some(request.call.clone()),
+            request: Some(request.id.clone()),
+            tool: Some(request.tool.to_string()),
+            decider: None,
+            details: details.to_string(),
+        }
+    }
+}
+
+/// A field; absent where it would be null or an empty list.
+fn add(details: &mut Value, name: &str, value: &impl serde::Serialize) {
+    let Ok(value) = serde_json::to_value(value) else { return };
+    let says_nothing = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+    if let (false, Some(fields)) = (says_nothing, details.as_object_mut()) {
+        fields.insert(name.to_owned(), value);
+    }
+}

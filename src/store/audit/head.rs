@@ -1,0 +1,81 @@
+//! The audit's head, kept in a file beside the database: what tells a tail that was cut from one that never was.
+//!
+//! It only moves forward, and only as far as the disk holds the rows, so that a power cut never leaves it ahead of them.
+//! The file itself is not synced: one that is behind does no harm. Called by the writer after its transactions.
+
+use std::fs::{self, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::super::error::SqlResult as _;
+use super::super::num::Num;
+use super::super::{Store, StoreError};
+use crate::stdx::fs::open_private;
+
+/// The last row of the audit: where it ends, and a name for everything up to there.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct AuditHead {
+    pub no: u64,
+    /// 64 hexadecimal digits.
+    pub hash: String,
+}
+
+impl AuditHead {
+    /// Digits of a hash that are shown; enough to be asked for again.
+    pub const SHOWN: usize = 12;
+
+    /// From the columns `no` and `hash`.
+    pub(super) fn of_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self { no: row.get::<_, Num>(0)?.0, hash: row.get(1)? })
+    }
+
+    /// The beginning of the hash, as it is shown.
+    pub fn short(&self) -> &str {
+        self.hash.get(..Self::SHOWN).unwrap_or(&self.hash)
+    }
+}
+
+impl Store {
+    /// The last row of the audit, if there is one. From now on it is kept beside the database too.
+    pub async fn audit_head(&self) -> Result<Option<AuditHead>, StoreError> {
+        self.write(|writer| {
+            writer.seal()?;
+            let connection = writer.connection();
+            let mut select =
+                connection.prepare_cached("SELECT no, hash FROM audit ORDER BY no DESC LIMIT 1").sql()?;
+            let mut rows = select.query([]).sql()?;
+            rows.next().sql()?.map(|row| AuditHead::of_row(row).sql()).transpose()
+        })
+        .await
+    }
+}
+
+/// The file of a data folder.
+pub fn file(data: &Path) -> PathBuf {
+    data.join("audit.head")
+}
+
+/// The head that was kept; `None` where there is none, or none that can be read.
+pub fn read(data: &Path) -> Option<AuditHead> {
+    let text = fs::read_to_string(file(data)).ok()?;
+    let (no, hash) = text.trim_end().split_once(' ')?;
+    let sound = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    Some(AuditHead { no: no.parse().ok().filter(|_| sound)?, hash: hash.to_owned() })
+}
+
+/// Keeps the head, unless a later one is kept already. Whoever else does so waits meanwhile.
+pub fn keep(data: &Path, head: &AuditHead) -> io::Result<()> {
+    let gate = open_private(&data.join("locks").join("head"))?;
+    gate.lock()?;
+    if read(data).is_some_and(|kept| kept.no >= head.no) {
+        return Ok(());
+    }
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".co-")
+        .suffix(".tmp")
+        .permissions(Permissions::from_mode(0o600))
+        .tempfile_in(data)?;
+    temporary.write_all(format!("{} {}\n", head.no, head.hash).as_bytes())?;
+    temporary.persist(file(data)).map(drop).map_err(|failed| failed.error)
+}

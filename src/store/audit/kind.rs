@@ -1,0 +1,65 @@
+//! What a row of the audit tells of.
+
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
+
+/// What a row of the audit tells of. Stored: only added to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditKind {
+    /// A call became a request.
+    Asked,
+    /// A call was settled without a person.
+    Judged,
+    /// Somebody or something answered a request.
+    Decided,
+    /// Nobody decided in time.
+    Expired,
+    /// A request ended without an answer, or its answer was refused.
+    Withdrawn,
+    /// A request was asked again as another one.
+    Superseded,
+    /// A side effect began.
+    Started,
+    /// A call has its return.
+    Finished,
+    RuleSaved,
+    RuleRevoked,
+    FolderTrusted,
+    HookTrusted,
+    /// A mode or yolo was turned on or off.
+    Stance,
+    /// Rows before were removed on purpose.
+    Pruned,
+}
+
+impl AuditKind {
+    const ALL: [(Self, &'static str); 14] = [
+        (Self::Asked, "asked"),
+        (Self::Judged, "judged"),
+        (Self::Decided, "decided"),
+        (Self::Expired, "expired"),
+        (Self::Withdrawn, "withdrawn"),
+        (Self::Superseded, "superseded"),
+        (Self::Started, "started"),
+        (Self::Finished, "finished"),
+        (Self::RuleSaved, "rule_saved"),
+        (Self::RuleRevoked, "rule_revoked"),
+        (Self::FolderTrusted, "folder_trusted"),
+        (Self::HookTrusted, "hook_trusted"),
+        (Self::Stance, "stance"),
+        (Self::Pruned, "pruned"),
+    ];
+
+    /// As it is stored.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.into_iter().find(|(kind, _)| *kind == self).map_or("", |(_, word)| word)
+    }
+}
+
+impl FromSql for AuditKind {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let word = value.as_str()?;
+        let known = Self::ALL.into_iter().find(|(_, name)| *name == word);
+        known.map(|(kind, _)| kind).ok_or(FromSqlError::InvalidType)
+    }
+}

@@ -1,0 +1,117 @@
+//! Rows of the audit for people and scripts.
+
+use jiff::Timestamp;
+use rusqlite::types::Value as Param;
+use rusqlite::{Row, params_from_iter};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::super::decide::parse;
+use super::super::error::SqlResult as _;
+use super::super::inbox::moment;
+use super::super::num::Num;
+use super::super::{Store, StoreError};
+use super::AuditKind;
+use crate::approval::{Decider, RequestId};
+use crate::history::SessionId;
+use crate::message::{CallId, ToolName};
+
+/// One row of the audit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AuditRow {
+    pub no: u64,
+    pub at: Timestamp,
+    pub session: Option<SessionId>,
+    /// The session's title, where it has one.
+    pub title: Option<String>,
+    pub call: Option<CallId>,
+    pub request: Option<RequestId>,
+    pub tool: Option<ToolName>,
+    pub kind: AuditKind,
+    /// Who or what decided, where something was decided.
+    #[serde(rename = "by")]
+    pub decider: Option<Decider>,
+    /// What there is to say of it, by its kind: arguments before and after, risk, reasons, provenance, result.
+    pub details: Value,
+    pub hash: String,
+}
+
+/// Which rows to list: those that fit all of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// A tool's name; `*` and `?` stand for what they do in file names.
+    pub tool: Option<String>,
+    pub session: Option<SessionId>,
+    /// Not before this moment.
+    pub since: Option<Timestamp>,
+    /// The call's or the request's id, or its beginning.
+    pub about: Option<String>,
+    pub kind: Option<AuditKind>,
+}
+
+impl Store {
+    /// The latest rows that fit, at most `limit`, the oldest of them first.
+    pub async fn audit_rows(&self, filter: AuditFilter, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
+        self.read(move |reader| {
+            let (conditions, params) = conditions(&filter, limit);
+            let select = format!(
+                "SELECT a.no, a.at, a.session, s.title, a.call, a.request, a.tool, a.kind, a.decider, a.details, a.hash
+                 FROM audit a LEFT JOIN sessions s ON s.id = a.session
+                 WHERE {conditions} ORDER BY a.no DESC LIMIT ?1"
+            );
+            let mut select = reader.connection.prepare_cached(&select).sql()?;
+            let mut rows = select.query(params_from_iter(params)).sql()?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next().sql()? {
+                found.push(listed(row)?);
+            }
+            found.reverse();
+            Ok(found)
+        })
+        .await
+    }
+}
+
+fn conditions(filter: &AuditFilter, limit: usize) -> (String, Vec<Param>) {
+    let AuditFilter { tool, session, since, about, kind } = filter;
+    let mut params = vec![Param::Integer(i64::try_from(limit).unwrap_or(i64::MAX))];
+    let mut terms = vec!["true".to_owned()];
+    let mut add = |term: &str, param: Param| {
+        params.push(param);
+        terms.push(term.replace('?', &format!("?{}", params.len())));
+    };
+    if let Some(tool) = tool {
+        add("a.tool GLOB ?", Param::Text(tool.clone()));
+    }
+    if let Some(session) = session {
+        add("a.session = ?", Param::Text(session.0.clone()));
+    }
+    if let Some(since) = since {
+        add("a.at >= ?", Param::Integer(since.as_millisecond()));
+    }
+    if let Some(about) = about {
+        let term = "(substr(a.call, 1, length(?)) = ? OR substr(a.request, 1, length(?)) = ?)";
+        add(term, Param::Text(about.clone()));
+    }
+    if let Some(kind) = kind {
+        add("a.kind = ?", Param::Text(kind.as_str().to_owned()));
+    }
+    (terms.join(" AND "), params)
+}
+
+fn listed(row: &Row<'_>) -> Result<AuditRow, StoreError> {
+    let decider: Option<String> = row.get(8).sql()?;
+    Ok(AuditRow {
+        no: row.get::<_, Num>(0).sql()?.0,
+        at: moment(row.get(1).sql()?),
+        session: row.get::<_, Option<String>>(2).sql()?.map(SessionId),
+        title: row.get(3).sql()?,
+        call: row.get::<_, Option<String>>(4).sql()?.map(CallId),
+        request: row.get::<_, Option<String>>(5).sql()?.map(RequestId),
+        tool: row.get::<_, Option<String>>(6).sql()?.map(ToolName),
+        kind: row.get(7).sql()?,
+        decider: decider.map(|json| parse(&json)).transpose()?,
+        details: parse(&row.get::<_, String>(9).sql()?)?,
+        hash: row.get(10).sql()?,
+    })
+}

@@ -1,0 +1,80 @@
+//! The audit: who or what decided each call, what ran, and what came of it; append-only and hash-chained.
+//!
+//! A row is written in the transaction of what it tells of, so that neither is there without the other. `entry` makes
+//! rows from records, `chain` appends them, `head` keeps the last one's hash beside the database, `verify` looks for
+//! what was tampered with. It decides nothing. Called by the rest of `store`, and by faces that list.
+
+pub(super) mod chain;
+pub(super) mod entry;
+pub(super) mod head;
+mod kind;
+mod list;
+mod past;
+mod prune;
+mod verify;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::json;
+
+pub use self::head::AuditHead;
+pub use self::kind::AuditKind;
+pub use self::list::{AuditFilter, AuditRow};
+pub use self::past::{PastCall, PastFate};
+pub use self::prune::Pruned;
+pub use self::verify::{AuditCheck, AuditFinding};
+
+use self::entry::Entry;
+use super::{Store, StoreError};
+use crate::history::Durability;
+
+/// Something that is kept in the audit and belongs to no session's records.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AuditNote {
+    RuleSaved {
+        rule: String,
+        text: String,
+    },
+    RuleRevoked {
+        rule: String,
+    },
+    FolderTrusted {
+        folder: std::path::PathBuf,
+    },
+    HookTrusted {
+        name: String,
+        hash: String,
+    },
+    /// `/yolo`, a mode, turned on or off by the person.
+    Stance {
+        text: String,
+    },
+}
+
+impl Store {
+    /// Keeps a note in the audit, and wakes every process: what decides may have changed.
+    pub async fn note(&self, note: AuditNote) -> Result<(), StoreError> {
+        let (kind, details) = match note {
+            AuditNote::RuleSaved { rule, text } => {
+                (AuditKind::RuleSaved, json!({ "rule": rule, "text": text }))
+            }
+            AuditNote::RuleRevoked { rule } => (AuditKind::RuleRevoked, json!({ "rule": rule })),
+            AuditNote::FolderTrusted { folder } => {
+                (AuditKind::FolderTrusted, json!({ "folder": folder.to_string_lossy() }))
+            }
+            AuditNote::HookTrusted { name, hash } => {
+                (AuditKind::HookTrusted, json!({ "name": name, "hash": hash }))
+            }
+            AuditNote::Stance { text } => (AuditKind::Stance, json!({ "text": text })),
+        };
+        let entry = Entry::about_nothing(kind, self.inner.redactor.json(&details)?);
+        self.write(move |writer| {
+            writer.transaction(Durability::Synced, |write| {
+                write.news.set(true);
+                chain::append(write, None, &entry)
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,135 @@
+//! What the audit knows of calls of the past, for rules that are to be tried on them, and how often rules answered.
+
+use std::collections::{BTreeMap, HashSet};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::decide::parse;
+use super::super::error::SqlResult as _;
+use super::super::inbox::moment;
+use super::super::num::Num;
+use super::super::{Store, StoreError};
+use super::AuditKind;
+use crate::approval::{Decider, Verdict};
+use crate::message::ToolName;
+
+/// A call of the past, as rules are tried on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastCall {
+    pub tool: ToolName,
+    /// As it was decided.
+    pub args: Value,
+    pub workspace: std::path::PathBuf,
+    pub fate: PastFate,
+    pub at: Timestamp,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PastFate {
+    /// A person said yes.
+    Approved,
+    /// A person said no.
+    Denied,
+    /// It ran without being asked for.
+    Allowed,
+    /// A rule, a mode or a hook said no.
+    Refused,
+    /// Nobody decided.
+    Undecided,
+}
+
+/// What details of these kinds hold that matters here.
+#[derive(Deserialize)]
+struct Details {
+    #[serde(default)]
+    args: Option<Value>,
+    #[serde(default)]
+    answer: Option<String>,
+    #[serde(default)]
+    verdict: Option<Verdict>,
+}
+
+impl Store {
+    /// The latest decided calls, the newest first, each once and as it ended, at most `limit`.
+    pub async fn past_calls(&self, limit: usize) -> Result<Vec<PastCall>, StoreError> {
+        self.read(move |reader| {
+            let mut select = reader
+                .connection
+                .prepare_cached(
+                    "SELECT a.session, a.call, a.tool, a.kind, a.decider, a.details, a.at, s.workspace,
+                         r.request -> '$.args'
+                     FROM audit a JOIN sessions s ON s.id = a.session LEFT JOIN approvals r ON r.id = a.request
+                     WHERE a.kind IN ('judged', 'decided', 'expired', 'withdrawn') AND a.tool IS NOT NULL
+                     ORDER BY a.no DESC",
+                )
+                .sql()?;
+            let mut rows = select.query([]).sql()?;
+            let (mut calls, mut known) = (Vec::new(), HashSet::<(String, String)>::new());
+            while calls.len() < limit
+                && let Some(row) = rows.next().sql()?
+            {
+                let details: Details = parse(&row.get::<_, String>(5).sql()?)?;
+                let decider: Option<String> = row.get(4).sql()?;
+                let decider = decider.map(|json| parse(&json)).transpose()?;
+                let Some(fate) = fate(row.get(3).sql()?, decider.as_ref(), &details) else { continue };
+                if known.insert((row.get(0).sql()?, row.get(1).sql()?)) {
+                    let asked: Option<String> = row.get(8).sql()?;
+                    let asked = asked.map(|json| parse(&json)).transpose()?;
+                    calls.push(PastCall {
+                        tool: ToolName(row.get(2).sql()?),
+                        args: details.args.or(asked).unwrap_or_default(),
+                        workspace: row.get::<_, String>(7).sql()?.into(),
+                        fate,
+                        at: moment(row.get(6).sql()?),
+                    });
+                }
+            }
+            Ok(calls)
+        })
+        .await
+    }
+
+    /// How many calls each rule with a use count has answered so far, by the rule's id.
+    pub async fn rule_uses(&self) -> Result<BTreeMap<String, u32>, StoreError> {
+        self.read(|reader| {
+            let mut select = reader.connection.prepare_cached("SELECT rule, uses FROM rule_uses").sql()?;
+            let rows = select.query_map([], |row| Ok((row.get(0)?, row.get::<_, Num>(1)?))).sql()?;
+            rows.map(|row| row.sql().map(|(rule, Num(uses))| (rule, u32::try_from(uses).unwrap_or(u32::MAX))))
+                .collect()
+        })
+        .await
+    }
+}
+
+/// What a row says became of its call; `None` where it says nothing final.
+fn fate(kind: AuditKind, decider: Option<&Decider>, details: &Details) -> Option<PastFate> {
+    let person = matches!(decider, Some(Decider::Tui | Decider::Cli | Decider::Script));
+    match kind {
+        AuditKind::Judged => match details.verdict? {
+            Verdict::Allow => Some(PastFate::Allowed),
+            Verdict::Deny => Some(PastFate::Refused),
+            Verdict::Ask | Verdict::Later | Verdict::Preview => None,
+        },
+        AuditKind::Decided => match (details.answer.as_deref()?, person) {
+            ("approved" | "edited" | "replaced", true) => Some(PastFate::Approved),
+            ("approved" | "edited" | "replaced", false) => Some(PastFate::Allowed),
+            ("denied", true) => Some(PastFate::Denied),
+            ("denied", false) => Some(PastFate::Refused),
+            (_, _) => None,
+        },
+        AuditKind::Expired | AuditKind::Withdrawn => Some(PastFate::Undecided),
+        AuditKind::Asked
+        | AuditKind::Superseded
+        | AuditKind::Started
+        | AuditKind::Finished
+        | AuditKind::RuleSaved
+        | AuditKind::RuleRevoked
+        | AuditKind::FolderTrusted
+        | AuditKind::HookTrusted
+        | AuditKind::Stance
+        | AuditKind::Pruned => None,
+    }
+}

@@ -1,0 +1,61 @@
+//! Pruning: old rows go, and a row at the end tells which, with the last one's hash, so that the rest can be verified.
+
+use jiff::Timestamp;
+use rusqlite::OptionalExtension as _;
+use serde::{Deserialize, Serialize};
+
+use super::super::error::SqlResult as _;
+use super::super::num::Num;
+use super::super::redact::to_json;
+use super::super::writer::Write;
+use super::super::{Store, StoreError};
+use super::entry::Entry;
+use super::head::AuditHead;
+use super::{AuditKind, chain};
+use crate::history::Durability;
+
+/// Which rows were removed on purpose. Stored as the details of a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pruned {
+    pub from: u64,
+    pub to: u64,
+    /// Of the last of them.
+    pub hash: String,
+}
+
+impl Store {
+    /// Removes the audit's rows from its beginning up to the first that is not older than `before`, never its last one;
+    /// tells which. `None`: there was nothing to remove, and nothing was written.
+    pub async fn prune_audit(&self, before: Timestamp) -> Result<Option<Pruned>, StoreError> {
+        let before = before.as_millisecond();
+        self.write(move |writer| writer.transaction(Durability::Synced, |write| prune(write, before))).await
+    }
+}
+
+fn prune(write: &Write<'_>, before: i64) -> Result<Option<Pruned>, StoreError> {
+    let number = |select: &str, param: i64| -> Result<Option<u64>, StoreError> {
+        let found = write.sql.query_row(select, [param], |row| row.get::<_, Option<Num>>(0)).sql()?;
+        Ok(found.map(|Num(no)| no))
+    };
+    let Some(from) = number("SELECT min(no) FROM audit WHERE ?1 IS NOT NULL", 0)? else { return Ok(None) };
+    // The clock may have stepped back: what is younger protects all that follows it.
+    let keep = number("SELECT min(no) FROM audit WHERE at >= ?1", before)?;
+    let last = number("SELECT max(no) FROM audit WHERE ?1 IS NOT NULL", 0)?;
+    let keep = keep.into_iter().chain(last).min().unwrap_or(from);
+    let found = write
+        .sql
+        .query_row(
+            "SELECT no, hash FROM audit WHERE no < ?1 ORDER BY no DESC LIMIT 1",
+            [Num(keep)],
+            AuditHead::of_row,
+        )
+        .optional()
+        .sql()?;
+    let Some(AuditHead { no: to, hash }) = found else { return Ok(None) };
+    let pruned = Pruned { from, to, hash };
+    chain::append(write, None, &Entry::about_nothing(AuditKind::Pruned, to_json(&pruned)?))?;
+    write.sql.execute("UPDATE audit_guard SET prunable = ?1", [Num(to)]).sql()?;
+    write.sql.execute("DELETE FROM audit WHERE no <= ?1", [Num(to)]).sql()?;
+    write.sql.execute("UPDATE audit_guard SET prunable = 0", []).sql()?;
+    Ok(Some(pruned))
+}

@@ -1,0 +1,177 @@
+//! Verifying: whether the audit is what was written, row by row, and whether its end is still there.
+
+use rusqlite::Row;
+
+use super::super::error::SqlResult as _;
+use super::super::num::Num;
+use super::super::writer::Reader;
+use super::super::{Store, StoreError};
+use super::chain::{Columns, NOTHING};
+use super::head::{self, AuditHead};
+use super::{AuditKind, Pruned};
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct AuditCheck {
+    /// Rows that were read and are sound.
+    pub rows: u64,
+    /// Rows before them that were pruned.
+    pub pruned: u64,
+    pub head: Option<AuditHead>,
+    /// The first thing that is wrong.
+    pub finding: Option<AuditFinding>,
+}
+
+/// Something wrong with the audit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, serde::Serialize)]
+#[serde(tag = "finding", rename_all = "snake_case")]
+pub enum AuditFinding {
+    #[error("row {no} was changed: its content is not what its hash was made of")]
+    Changed { no: u64 },
+    #[error("{} removed, and no pruning tells of it", rows(*.from, *.to))]
+    Removed { from: u64, to: u64 },
+    #[error(
+        "row {no} does not follow the row before it: rows were exchanged, put in, or written anew from there on"
+    )]
+    Moved { no: u64 },
+    #[error("the end was cut off: row {} was written, and the last one there is {}", kept, last.map_or("none".to_owned(), |no| no.to_string()))]
+    Cut { kept: u64, last: Option<u64> },
+    #[error("row {no} is not the one that was kept in audit.head: the rows up to it were written anew")]
+    Replaced { no: u64 },
+    #[error(
+        "no row has a hash that begins with `{hash}`: the rows up to that one were removed or written anew"
+    )]
+    NotThere { hash: String },
+}
+
+fn rows(from: u64, to: u64) -> String {
+    if from == to { format!("row {from} was") } else { format!("rows {from} to {to} were") }
+}
+
+impl Store {
+    /// Reads the whole audit and says whether it is what was written. `expected` is the beginning of a hash that was
+    /// seen as its head at some time; the head that was kept beside the database is compared by itself.
+    pub async fn verify_audit(&self, expected: Option<String>) -> Result<AuditCheck, StoreError> {
+        let data = self.inner.data.clone();
+        self.read(move |reader| {
+            // Before the rows: what is added meanwhile must not look as if it had been cut off.
+            let kept = head::read(&data);
+            let mut walk = Walk::new(kept, expected);
+            walk.all(reader)?;
+            Ok(walk.outcome())
+        })
+        .await
+    }
+}
+
+/// The rows so far.
+struct Walk {
+    kept: Option<AuditHead>,
+    expected: Option<String>,
+    first: Option<(u64, String)>,
+    last: Option<AuditHead>,
+    rows: u64,
+    prunings: Vec<Pruned>,
+    finding: Option<AuditFinding>,
+}
+
+impl Walk {
+    fn new(kept: Option<AuditHead>, expected: Option<String>) -> Self {
+        let prunings = Vec::new();
+        Self { kept, expected, first: None, last: None, rows: 0, prunings, finding: None }
+    }
+
+    fn all(&mut self, reader: &Reader) -> Result<(), StoreError> {
+        let mut select = reader
+            .connection
+            .prepare_cached(
+                "SELECT no, at, session, call, request, tool, kind, decider, details, prev, hash FROM audit
+                 ORDER BY no",
+            )
+            .sql()?;
+        let mut rows = select.query([]).sql()?;
+        while self.finding.is_none()
+            && let Some(row) = rows.next().sql()?
+        {
+            self.finding = self.step(row).sql()?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, row: &Row<'_>) -> rusqlite::Result<Option<AuditFinding>> {
+        let text = |at: usize| -> rusqlite::Result<Option<&str>> { Ok(row.get_ref(at)?.as_str_or_null()?) };
+        let no = row.get::<_, Num>(0)?.0;
+        let (prev, hash) = (text(9)?.unwrap_or_default(), text(10)?.unwrap_or_default());
+        let columns = Columns {
+            no,
+            at: row.get(1)?,
+            session: text(2)?,
+            call: text(3)?,
+            request: text(4)?,
+            tool: text(5)?,
+            kind: text(6)?.unwrap_or_default(),
+            decider: text(7)?,
+            details: text(8)?.unwrap_or_default(),
+        };
+        if let Some(last) = &self.last
+            && no != last.no + 1
+        {
+            return Ok(Some(AuditFinding::Removed { from: last.no + 1, to: no.saturating_sub(1) }));
+        }
+        if columns.hash(prev) != hash {
+            return Ok(Some(AuditFinding::Changed { no }));
+        }
+        if self.last.as_ref().is_some_and(|last| last.hash != prev) {
+            return Ok(Some(AuditFinding::Moved { no }));
+        }
+        if self.kept.as_ref().is_some_and(|kept| kept.no == no && kept.hash != hash) {
+            return Ok(Some(AuditFinding::Replaced { no }));
+        }
+        if columns.kind == AuditKind::Pruned.as_str() {
+            self.prunings.extend(serde_json::from_str::<Pruned>(columns.details));
+        }
+        if self.expected.as_ref().is_some_and(|expected| hash.starts_with(expected.as_str())) {
+            self.expected = None;
+        }
+        self.first.get_or_insert_with(|| (no, prev.to_owned()));
+        self.last = Some(AuditHead { no, hash: hash.to_owned() });
+        self.rows += 1;
+        Ok(None)
+    }
+
+    fn outcome(mut self) -> AuditCheck {
+        let finding = self.finding.take().or_else(|| self.beginning()).or_else(|| self.end());
+        let pruned = self.first.as_ref().map_or(0, |(no, _)| no - 1);
+        AuditCheck { rows: self.rows, pruned, head: self.last, finding }
+    }
+
+    /// The first row is number 1, or follows what was pruned.
+    fn beginning(&self) -> Option<AuditFinding> {
+        let (first, prev) = self.first.as_ref()?;
+        if *first == 1 {
+            return (prev != NOTHING).then_some(AuditFinding::Moved { no: 1 });
+        }
+        let to = first - 1;
+        match self.prunings.iter().max_by_key(|pruned| pruned.to) {
+            Some(pruned) if pruned.to == to && pruned.hash == *prev => None,
+            Some(pruned) if pruned.to == to => Some(AuditFinding::Moved { no: *first }),
+            Some(pruned) if pruned.to < to => Some(AuditFinding::Removed { from: pruned.to + 1, to }),
+            Some(_) => Some(AuditFinding::Moved { no: *first }),
+            None => Some(AuditFinding::Removed { from: 1, to }),
+        }
+    }
+
+    /// Nothing that was known to be there is missing.
+    fn end(&self) -> Option<AuditFinding> {
+        let last = self.last.as_ref().map(|last| last.no);
+        if let Some(kept) = &self.kept
+            && last.is_none_or(|last| last < kept.no)
+        {
+            return Some(AuditFinding::Cut { kept: kept.no, last });
+        }
+        let hash = self.expected.as_ref()?;
+        // The last row of those that were pruned is known by its hash still.
+        let pruned = self.prunings.iter().any(|pruned| pruned.hash.starts_with(hash.as_str()));
+        (!pruned).then(|| AuditFinding::NotThere { hash: hash.clone() })
+    }
+}

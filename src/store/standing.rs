@@ -1,0 +1,91 @@
+//! How far requests are, as the changes of their rows see it.
+
+use rusqlite::ToSql;
+
+use super::error::SqlResult as _;
+use super::writer::Write;
+use super::{RequestState, StoreError};
+use crate::approval::RequestId;
+use crate::history::SessionId;
+use crate::message::CallId;
+
+/// How far before the moment a request was asked at the clock may stand and still be believed, in milliseconds.
+const SLACK: i64 = 60_000;
+
+/// The columns that say how far a row is, and whose it is.
+pub(super) struct Standing {
+    pub id: RequestId,
+    pub session: SessionId,
+    pub call: CallId,
+    pub tool: String,
+    pub state: RequestState,
+    pub detached: bool,
+    pub later_noted: bool,
+    pub expires: Option<i64>,
+    created: i64,
+    expiry_noted: bool,
+}
+
+impl Standing {
+    /// Whether nobody can decide it any more. A clock that stands far before the moment it was asked at cannot tell how
+    /// much of its time is left: then nothing is.
+    pub fn is_over(&self, now: i64) -> bool {
+        self.expires.is_some_and(|expires| expires <= now || now < self.created.saturating_sub(SLACK))
+    }
+
+    /// Whether it expired and its session has not been told.
+    pub fn is_untold(&self) -> bool {
+        self.state == RequestState::Expired && !self.expiry_noted
+    }
+}
+
+pub(super) fn standing(write: &Write<'_>, request: &RequestId) -> Result<Option<Standing>, StoreError> {
+    Ok(standings(write, "WHERE id = ?1", &[&request.0])?.pop())
+}
+
+/// The rows of one call, oldest first.
+pub(super) fn of_call(
+    write: &Write<'_>,
+    session: &SessionId,
+    call: &CallId,
+) -> Result<Vec<Standing>, StoreError> {
+    standings(write, "WHERE session = ?1 AND call = ?2 ORDER BY created", &[&session.0, &call.0])
+}
+
+pub(super) fn of_session(write: &Write<'_>, session: &SessionId) -> Result<Vec<Standing>, StoreError> {
+    standings(write, "WHERE session = ?1", &[&session.0])
+}
+
+/// Undecided ones whose time is over.
+pub(super) fn due(write: &Write<'_>) -> Result<Vec<Standing>, StoreError> {
+    standings(
+        write,
+        "WHERE state IN ('waiting', 'later') AND expires <= ?1 ORDER BY expires, seq",
+        &[&write.now],
+    )
+}
+
+fn standings(write: &Write<'_>, which: &str, params: &[&dyn ToSql]) -> Result<Vec<Standing>, StoreError> {
+    let select = format!(
+        "SELECT id, session, call, tool, state, created, expires, detached, later_noted, expiry_noted
+         FROM approvals {which}"
+    );
+    let mut select = write.sql.prepare_cached(&select).sql()?;
+    let rows = select
+        .query_map(params, |row| {
+            Ok(Standing {
+                id: RequestId(row.get(0)?),
+                session: SessionId(row.get(1)?),
+                call: CallId(row.get(2)?),
+                tool: row.get(3)?,
+                state: row.get(4)?,
+                created: row.get(5)?,
+                expires: row.get(6)?,
+                detached: row.get(7)?,
+                later_noted: row.get(8)?,
+                expiry_noted: row.get(9)?,
+            })
+        })
+        .sql()?;
+    rows.collect::<rusqlite::Result<_>>().sql()
+}
