@@ -79,6 +79,8 @@ pub(super) enum Sub {
     Sessions(Sessions),
     /// Show tokens and cost, by day, model or session
     Usage(UsageArgs),
+    /// List who or what decided each call, what ran and what came of it; check that nobody changed that
+    Audit(Audit),
     /// Show every setting with its value and where that comes from
     Config,
     /// List the models of the services that are set up, with windows and prices
@@ -192,6 +194,54 @@ pub(super) struct UsageArgs {
     /// As JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Audit {
+    #[command(subcommand)]
+    pub what: Option<AuditWhat>,
+    /// Only this tool, e.g. `write_file`; `*` stands for anything
+    #[arg(long, value_name = "NAME")]
+    pub tool: Option<String>,
+    /// Only this session: its id, or the beginning of it
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// From this date on, e.g. 2026-01-31, or the last days with today, e.g. 7d
+    #[arg(long, value_name = "DATE|DAYS")]
+    pub since: Option<String>,
+    /// How many rows at most, the latest ones
+    #[arg(long, value_name = "ROWS", default_value_t = 200)]
+    pub last: usize,
+    /// As JSON, details included
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum AuditWhat {
+    /// Show everything about one call: who decided it, with what arguments, what came of it
+    Show {
+        /// The id of the call or of its request, or the beginning of it
+        id: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check that no row was changed, removed or moved, and that the end is there; exit code 1 otherwise
+    Verify {
+        /// A head that you saw at an exit, or its first digits: it must be part of the audit
+        head: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove old rows; a row tells that they were removed
+    Prune {
+        /// Those of before this date, e.g. 2026-01-31, or of before the last days, e.g. 90d
+        #[arg(long, value_name = "DATE|DAYS")]
+        before: String,
+    },
 }
 
 /// What a row of `co usage` stands for.

@@ -5,10 +5,12 @@
 
 mod approvals;
 mod args;
+mod audit;
 mod auth;
 mod chat;
 mod config;
 mod console;
+mod day;
 mod error;
 mod input;
 mod keys;
@@ -108,6 +110,7 @@ async fn dispatch(args: Args, console: &mut Console) -> Result<(), CliError> {
         Some(Sub::Approvals(what)) => approvals::run(what, &world, flags, console).await,
         Some(Sub::Status) => status::run(&world, flags, console).await,
         Some(Sub::Sessions(what)) => sessions::run(&what, &world, flags, console).await,
+        Some(Sub::Audit(what)) => audit::run(what, &world, flags, console).await,
         Some(Sub::Usage(what)) => usage::run(&what, &world, flags, console).await,
         Some(Sub::Config) => config::run(&world, flags, console),
         Some(Sub::Models(what)) => models::run(&what, &world, flags, console).await,

@@ -1,13 +1,14 @@
 //! `co usage`: what requests used and cost, by day, model or session.
 
+use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan as _};
 use serde_json::{Map, Value, json};
 
 use super::args::{UsageArgs, UsageBy};
 use super::console::Console;
-use super::error::{CliError, Kind};
+use super::day::begin;
+use super::error::CliError;
 use super::table::table;
 use crate::app::{World, load_settings, open_store};
 use crate::history::grouped;
@@ -25,7 +26,7 @@ pub(super) async fn run(
     let loaded = load_settings(world, flags)?;
     let zone = TimeZone::system();
     let since = match &what.since {
-        Some(text) => begin(text, world.clock.now(), &zone)?,
+        Some(text) => begin("--since", text, world.clock.now(), &zone)?,
         None => Timestamp::UNIX_EPOCH,
     };
     let store = open_store(world, &loaded.settings).await?;
@@ -137,47 +138,4 @@ fn as_json(total: &Total) -> Value {
         "cost_usd": known.then(|| total.cost.dollars()),
         "requests_of_unknown_price": total.unpriced,
     })
-}
-
-/// The moment that `--since` means: the beginning of a date, or of the day so many days ago (`1d`: today alone).
-fn begin(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, CliError> {
-    let today = now.to_zoned(zone.clone()).date();
-    let days = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok()).filter(|days| *days > 0);
-    let date = match days {
-        Some(days) => today.checked_sub((days - 1).min(100_000).days()).ok(),
-        None => text.parse::<Date>().ok(),
-    };
-    let start = date.and_then(|date| date.to_zoned(zone.clone()).ok()).map(|start| start.timestamp());
-    start.ok_or_else(|| {
-        let error = CliError::message(
-            Kind::Usage,
-            format!("`--since {text}` is neither a date nor a number of days"),
-        );
-        error.hint("write it as 2026-01-31, or as 7d for the last seven days, today included")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn since_is_a_local_midnight() {
-        let zone = TimeZone::posix("XXX-9").unwrap();
-        let now: Timestamp = "2026-03-01T15:30:00Z".parse().unwrap();
-        for (text, expected) in [
-            ("1d", Some("2026-03-01T15:00:00Z")),
-            ("7d", Some("2026-02-23T15:00:00Z")),
-            ("2026-01-31", Some("2026-01-30T15:00:00Z")),
-            ("999999999d", Some("1752-05-16T15:00:00Z")),
-            ("0d", None),
-            ("d", None),
-            ("-1d", None),
-            ("yesterday", None),
-            ("2026-02-30", None),
-        ] {
-            let found = begin(text, now, &zone).ok().map(|at| at.to_string());
-            assert_eq!(found.as_deref(), expected, "{text}");
-        }
-    }
 }

@@ -141,3 +141,6 @@ fn rehash(step: &Transaction<'_>) -> Result<(), StoreError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

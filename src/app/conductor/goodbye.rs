@@ -4,6 +4,7 @@ use jiff::tz::TimeZone;
 
 use super::view::title;
 use crate::app::{App, AppError};
+use crate::history::grouped;
 use crate::message::Usd;
 use crate::session::Session;
 use crate::stdx::clock::day_start;
@@ -38,5 +39,9 @@ pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, A
     if waiting > 0 {
         advice.push_str("          co approvals     decide without opening");
     }
-    Ok(vec![saved, advice])
+    let mut lines = vec![saved, advice];
+    if let Some(head) = app.store.audit_head().await? {
+        lines.push(format!("    audit: {} rows, head {}", grouped(head.no), head.short()));
+    }
+    Ok(lines)
 }

@@ -1,1 +1,302 @@
 //! Tampering with the audit, by whoever has the file: each kind of it and what is found.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, params};
+
+use super::chain::{Columns, NOTHING};
+use super::head;
+use crate::stdx::clock::{Clock, ManualClock};
+use crate::store::num::Num;
+use crate::store::schema::database;
+use crate::store::{AuditFinding, AuditNote, Pruned, Store, StoreOptions};
+
+struct Place {
+    dir: tempfile::TempDir,
+    clock: Arc<ManualClock>,
+    store: Store,
+}
+
+impl Place {
+    /// With so many rows, a day apart.
+    async fn with(rows: usize) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::at("2026-03-01T12:00:00Z".parse().unwrap()));
+        let mut options = StoreOptions::new(dir.path().join("data"), dir.path().join("run"));
+        options.clock = Arc::clone(&clock) as Arc<dyn Clock>;
+        let store = Store::open(options).await.unwrap();
+        let place = Self { dir, clock, store };
+        for row in 1..=rows {
+            place.note(&row.to_string()).await;
+        }
+        place
+    }
+
+    async fn note(&self, text: &str) {
+        self.store.note(AuditNote::Stance { text: text.to_owned() }).await.unwrap();
+        self.clock.advance(Duration::from_secs(24 * 3_600));
+    }
+
+    fn data(&self) -> std::path::PathBuf {
+        self.dir.path().join("data")
+    }
+
+    /// The database without what protects it.
+    fn raw(&self) -> Connection {
+        let raw = Connection::open(database(&self.data())).unwrap();
+        for trigger in ["audit_grows_at_its_end", "audit_never_changes", "audit_keeps_its_rows"] {
+            raw.execute_batch(&format!("DROP TRIGGER IF EXISTS {trigger}")).unwrap();
+        }
+        raw
+    }
+
+    async fn finding(&self, expected: Option<&str>) -> Option<AuditFinding> {
+        self.store.verify_audit(expected.map(str::to_owned)).await.unwrap().finding
+    }
+
+    async fn prune(&self, before: &str) -> Option<(u64, u64)> {
+        let before = format!("{before}T00:00:00Z").parse().unwrap();
+        self.store.prune_audit(before).await.unwrap().map(|Pruned { from, to, .. }| (from, to))
+    }
+}
+
+/// Makes the hashes right again from this row to that one, as somebody could who knows how.
+fn rehash(raw: &Connection, from: u64, to: u64) {
+    for no in from..=to {
+        let prev = raw
+            .query_row("SELECT hash FROM audit WHERE no = ?1", [Num(no - 1)], |row| row.get(0))
+            .unwrap_or_else(|_| NOTHING.to_owned());
+        let (at, kind, details): (i64, String, String) = raw
+            .query_row("SELECT at, kind, details FROM audit WHERE no = ?1", [Num(no)], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
+            .unwrap();
+        let columns = Columns {
+            no,
+            at,
+            session: None,
+            call: None,
+            request: None,
+            tool: None,
+            kind: &kind,
+            decider: None,
+            details: &details,
+        };
+        let update = "UPDATE audit SET prev = ?2, hash = ?3 WHERE no = ?1";
+        raw.execute(update, params![Num(no), prev, columns.hash(&prev)]).unwrap();
+    }
+}
+
+/// What somebody does to the rows and to the file beside them.
+type Tamper = fn(&Connection, &Path);
+
+#[tokio::test]
+async fn each_kind_of_tampering_is_found() {
+    use AuditFinding::{Changed, Cut, Moved, Removed, Replaced};
+    let three = Some(Changed { no: 3 });
+    let cases: Vec<(&str, Tamper, Option<AuditFinding>)> = vec![
+        ("nothing", |_, _| {}, None),
+        ("time", |raw, _| sql(raw, "UPDATE audit SET at = at + 1 WHERE no = 3"), three.clone()),
+        ("session", |raw, _| sql(raw, "UPDATE audit SET session = 's' WHERE no = 3"), three.clone()),
+        ("empty, not absent", |raw, _| sql(raw, "UPDATE audit SET call = '' WHERE no = 3"), three.clone()),
+        ("request", |raw, _| sql(raw, "UPDATE audit SET request = 'r' WHERE no = 3"), three.clone()),
+        ("tool", |raw, _| sql(raw, "UPDATE audit SET tool = 't' WHERE no = 3"), three.clone()),
+        ("kind", |raw, _| sql(raw, "UPDATE audit SET kind = 'asked' WHERE no = 3"), three.clone()),
+        ("who", |raw, _| sql(raw, "UPDATE audit SET decider = '{}' WHERE no = 3"), three.clone()),
+        ("details", |raw, _| sql(raw, "UPDATE audit SET details = '{}' WHERE no = 3"), three.clone()),
+        ("hash", |raw, _| sql(raw, "UPDATE audit SET hash = upper(hash) WHERE no = 3"), three.clone()),
+        ("the hash before", |raw, _| sql(raw, "UPDATE audit SET prev = hash WHERE no = 3"), three.clone()),
+        (
+            "letters moved from one column to the next",
+            |raw, _| sql(raw, "UPDATE audit SET kind = 'stanc', details = 'e' || details WHERE no = 3"),
+            three.clone(),
+        ),
+        (
+            "two rows exchanged",
+            |raw, _| {
+                sql(raw, "UPDATE audit SET no = 99 WHERE no = 3");
+                sql(raw, "UPDATE audit SET no = 3 WHERE no = 4");
+                sql(raw, "UPDATE audit SET no = 4 WHERE no = 99");
+            },
+            three,
+        ),
+        (
+            "one row removed",
+            |raw, _| sql(raw, "DELETE FROM audit WHERE no = 3"),
+            Some(Removed { from: 3, to: 3 }),
+        ),
+        (
+            "rows removed",
+            |raw, _| sql(raw, "DELETE FROM audit WHERE no BETWEEN 3 AND 5"),
+            Some(Removed { from: 3, to: 5 }),
+        ),
+        (
+            "the beginning removed",
+            |raw, _| sql(raw, "DELETE FROM audit WHERE no < 3"),
+            Some(Removed { from: 1, to: 2 }),
+        ),
+        (
+            "the end cut off",
+            |raw, _| sql(raw, "DELETE FROM audit WHERE no > 6"),
+            Some(Cut { kept: 8, last: Some(6) }),
+        ),
+        ("everything removed", |raw, _| sql(raw, "DELETE FROM audit"), Some(Cut { kept: 8, last: None })),
+        (
+            "a row removed and the rest numbered anew",
+            |raw, _| {
+                sql(raw, "DELETE FROM audit WHERE no = 3");
+                (4..=8).for_each(|no| sql(raw, &format!("UPDATE audit SET no = {no} - 1 WHERE no = {no}")));
+            },
+            Some(Changed { no: 3 }),
+        ),
+        (
+            "a row put in at the end",
+            |raw, _| {
+                let row = "SELECT 9, at, NULL, NULL, NULL, NULL, kind, NULL, details, prev, hash FROM audit";
+                sql(raw, &format!("INSERT INTO audit {row} WHERE no = 8"));
+            },
+            Some(Changed { no: 9 }),
+        ),
+        (
+            "a row written anew with its hash",
+            |raw, _| {
+                sql(raw, "UPDATE audit SET details = '{}' WHERE no = 3");
+                rehash(raw, 3, 3);
+            },
+            Some(Moved { no: 4 }),
+        ),
+        (
+            "the first row written anew with another beginning",
+            |raw, _| {
+                sql(raw, "UPDATE audit SET no = 0 WHERE no = 1");
+                sql(raw, "UPDATE audit SET no = 1 WHERE no = 0");
+                sql(raw, "UPDATE audit SET prev = 'x' WHERE no = 1");
+            },
+            Some(Changed { no: 1 }),
+        ),
+        (
+            "all rows from one on written anew with their hashes",
+            |raw, _| {
+                sql(raw, "UPDATE audit SET details = '{}' WHERE no = 3");
+                rehash(raw, 3, 8);
+            },
+            Some(Replaced { no: 8 }),
+        ),
+        (
+            "the last row written anew with its hash",
+            |raw, _| {
+                sql(raw, "UPDATE audit SET details = '{}' WHERE no = 8");
+                rehash(raw, 8, 8);
+            },
+            Some(Replaced { no: 8 }),
+        ),
+        // What no other file tells of is told by whoever saw a head.
+        (
+            "the end cut off and the file removed",
+            |raw, data| {
+                sql(raw, "DELETE FROM audit WHERE no > 6");
+                fs::remove_file(head::file(data)).unwrap();
+            },
+            None,
+        ),
+        ("a file that says nothing", |_, data| fs::write(head::file(data), "junk\n").unwrap(), None),
+    ];
+    for (what, tamper, expected) in cases {
+        let place = Place::with(8).await;
+        let seen = place.store.audit_head().await.unwrap().unwrap();
+        assert_eq!(place.finding(Some(&seen.hash)).await, None, "{what}: before");
+        tamper(&place.raw(), &place.data());
+        assert_eq!(place.finding(None).await, expected, "{what}");
+        let with_head = place.finding(Some(seen.short())).await;
+        let unharmed = ["nothing", "a file that says nothing"].contains(&what);
+        assert_eq!(with_head.is_some(), !unharmed, "{what}: with the head that was seen");
+    }
+}
+
+fn sql(raw: &Connection, statement: &str) {
+    raw.execute_batch(statement).unwrap();
+}
+
+#[tokio::test]
+async fn the_database_itself_refuses_to_change_rows() {
+    let place = Place::with(3).await;
+    let raw = Connection::open(database(&place.data())).unwrap();
+    for (statement, why) in [
+        ("UPDATE audit SET details = '{}'", "the audit never changes"),
+        ("UPDATE audit SET no = 4 WHERE no = 3", "the audit never changes"),
+        ("DELETE FROM audit WHERE no = 1", "the audit keeps its rows"),
+        ("DELETE FROM audit", "the audit keeps its rows"),
+        (
+            "INSERT INTO audit SELECT 5, at, session, call, request, tool, kind, decider, details, prev, hash
+             FROM audit WHERE no = 3",
+            "the audit grows at its end only",
+        ),
+        (
+            "REPLACE INTO audit SELECT 2, at, session, call, request, tool, kind, decider, details, prev, hash
+             FROM audit WHERE no = 3",
+            "the audit grows at its end only",
+        ),
+    ] {
+        assert_eq!(raw.execute(statement, []).unwrap_err().to_string(), why, "{statement}");
+    }
+    assert_eq!(place.finding(None).await, None);
+}
+
+#[tokio::test]
+async fn the_head_only_moves_forward_and_may_be_behind() {
+    let place = Place::with(2).await;
+    let data = place.data();
+    let at = |name: &str| fs::metadata(data.join(name)).unwrap().mode() & 0o777;
+    assert_eq!([at("audit.head"), at("locks/head")], [0o600; 2]);
+    let second = head::read(&data).unwrap();
+    assert_eq!(Some(&second), place.store.audit_head().await.unwrap().as_ref());
+    assert_eq!(second.no, 2);
+    place.note("3").await;
+    let third = head::read(&data).unwrap();
+    assert_eq!(third.no, 3);
+    // Somebody else was faster.
+    head::keep(&data, &second).unwrap();
+    assert_eq!(head::read(&data), Some(third));
+    fs::write(head::file(&data), format!("{} {}\n", second.no, second.hash)).unwrap();
+    assert_eq!(place.finding(None).await, None);
+}
+
+#[tokio::test]
+async fn what_was_pruned_is_told_and_the_rest_verified() {
+    let place = Place::with(8).await;
+    let old = place.store.audit_head().await.unwrap().unwrap();
+    assert_eq!(place.prune("2026-03-01").await, None, "nothing is that old");
+    assert_eq!(place.prune("2026-03-04").await, Some((1, 3)));
+    let check = place.store.verify_audit(Some(old.hash.clone())).await.unwrap();
+    assert_eq!((check.rows, check.pruned, check.finding), (6, 3, None));
+    assert_eq!(place.prune("2026-03-04").await, None);
+    assert_eq!(place.prune("2026-03-06").await, Some((4, 5)));
+    // Never the last row; the row that tells of the pruning before goes like any other.
+    assert_eq!(place.prune("2030-01-01").await, Some((6, 9)));
+    let check = place.store.verify_audit(None).await.unwrap();
+    assert_eq!((check.rows, check.pruned, check.finding), (2, 9, None));
+    assert_eq!(place.finding(Some(&old.hash)).await, Some(AuditFinding::NotThere { hash: old.hash }));
+    place.note("12").await;
+    assert_eq!(place.finding(None).await, None);
+    for (statement, finding) in [
+        ("DELETE FROM audit WHERE no = 10", AuditFinding::Removed { from: 10, to: 10 }),
+        ("DELETE FROM audit WHERE no = 11", AuditFinding::Removed { from: 1, to: 11 }),
+    ] {
+        sql(&place.raw(), statement);
+        assert_eq!(place.finding(None).await, Some(finding));
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_stepped_back_protects_what_follows() {
+    let place = Place::with(2).await;
+    place.clock.set("2020-01-01T00:00:00Z".parse().unwrap());
+    place.note("3").await;
+    assert_eq!(place.prune("2026-01-01").await, None, "row 3 looks old and follows younger ones");
+    assert_eq!(place.prune("2026-03-02").await, Some((1, 1)));
+    assert_eq!(place.finding(None).await, None);
+}

@@ -1,0 +1,158 @@
+//! `co audit`: who or what decided each call, what ran, what came of it; and whether that is still what was written.
+
+mod words;
+
+use std::collections::BTreeSet;
+
+use jiff::tz::TimeZone;
+
+use self::words::{in_short, in_words};
+use super::args::{Audit, AuditWhat};
+use super::console::Console;
+use super::day::begin;
+use super::error::{CliError, Kind};
+use super::table::table;
+use crate::app::{World, load_settings, open_store};
+use crate::history::grouped;
+use crate::store::{AuditFilter, AuditRow, Store};
+
+/// Fewer digits of a hash could be those of many rows.
+const FEWEST_DIGITS: usize = 8;
+
+/// Rows about one call that are shown; nobody has that many.
+const OF_ONE_CALL: usize = 1_000;
+
+pub(super) async fn run(
+    what: Audit,
+    world: &World,
+    flags: Vec<(String, String)>,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let loaded = load_settings(world, flags)?;
+    let store = open_store(world, &loaded.settings).await?;
+    match &what.what {
+        None => list(&what, &store, console).await,
+        Some(AuditWhat::Show { id, json: true }) => console.json(&about(&store, id).await?),
+        Some(AuditWhat::Show { id, json: false }) => {
+            let rows = about(&store, id).await?;
+            console.out(&in_words(&rows, &TimeZone::system()))
+        }
+        Some(AuditWhat::Verify { head, json }) => {
+            let head = head.as_deref().map(digits).transpose()?;
+            verify(&store, head, if *json { Form::Json } else { Form::Words }, console).await
+        }
+        Some(AuditWhat::Prune { before }) => prune(before, &store, console).await,
+    }
+}
+
+async fn list(what: &Audit, store: &Store, console: &mut Console) -> Result<(), CliError> {
+    let zone = TimeZone::system();
+    let session = match &what.session {
+        Some(prefix) => Some(store.find_session(prefix).await?),
+        None => None,
+    };
+    let now = store.clock().now();
+    let since = what.since.as_ref().map(|since| begin("--since", since, now, &zone)).transpose()?;
+    let filter = AuditFilter { tool: what.tool.clone(), session, since, ..AuditFilter::default() };
+    let narrowed = filter != AuditFilter::default();
+    let rows = store.audit_rows(filter, what.last).await?;
+    if what.json {
+        return console.json(&rows);
+    }
+    if rows.is_empty() {
+        let words = if narrowed { "Nothing in the audit fits that." } else { "The audit is empty yet." };
+        return console.out(&format!("{words}\n"));
+    }
+    let lines: Vec<[String; 7]> = rows.iter().map(|row| in_short(row, &zone)).collect();
+    console.out(&table(["NO", "WHEN", "TOOL", "WHAT", "WHO", "ID", "SESSION"], &lines))
+}
+
+/// The rows about the one call that `id` means.
+async fn about(store: &Store, id: &str) -> Result<Vec<AuditRow>, CliError> {
+    let of = async |id: &str| {
+        let filter = AuditFilter { about: Some(id.to_owned()), ..AuditFilter::default() };
+        store.audit_rows(filter, OF_ONE_CALL).await
+    };
+    let found = of(id).await?;
+    let calls: BTreeSet<_> = found.iter().map(|row| (&row.session, &row.call)).collect();
+    match (calls.len(), found.first()) {
+        (1, Some(AuditRow { session, call: Some(call), .. })) => {
+            let mut rows = of(&call.0).await?;
+            rows.retain(|row| row.call.as_ref() == Some(call) && row.session == *session);
+            Ok(rows)
+        }
+        (0, _) | (_, None) | (1, Some(_)) => {
+            let error = CliError::message(Kind::Error, format!("nothing in the audit is about `{id}`"));
+            Err(error.hint("`co audit` lists what there is, with ids"))
+        }
+        (_, Some(_)) => {
+            let ids: BTreeSet<String> = found.iter().filter_map(words::id).collect();
+            let ids: Vec<String> = ids.into_iter().take(9).collect();
+            let error =
+                CliError::message(Kind::Error, format!("`{id}` could be {}, among others", ids.join(", ")));
+            Err(error.hint("type more of the one you mean"))
+        }
+    }
+}
+
+/// The digits of a hash, as somebody typed them.
+fn digits(head: &str) -> Result<String, CliError> {
+    let head = head.trim().trim_end_matches('…').to_ascii_lowercase();
+    if head.len() >= FEWEST_DIGITS && head.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(head);
+    }
+    let error = CliError::message(Kind::Usage, format!("`{head}` is no head of an audit"));
+    Err(error
+        .hint(format!("a head is at least {FEWEST_DIGITS} hexadecimal digits, as `co` shows when it ends")))
+}
+
+/// How it is told.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Words,
+    Json,
+}
+
+async fn verify(
+    store: &Store,
+    head: Option<String>,
+    form: Form,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let check = store.verify_audit(head).await?;
+    let pruned = match check.pruned {
+        0 => String::new(),
+        1 => ", after 1 that was pruned".to_owned(),
+        many => format!(", after {} that were pruned", grouped(many)),
+    };
+    let end = check.head.as_ref().map_or(String::new(), |head| format!(", head {}", head.short()));
+    match (form, &check.finding) {
+        (Form::Json, _) => console.json(&check)?,
+        (Form::Words, None) if check.rows == 0 => console.out("The audit is empty.\n")?,
+        (Form::Words, None) => {
+            console.out(&format!("The audit is whole: {} rows{pruned}{end}.\n", grouped(check.rows)))?;
+        }
+        (Form::Words, Some(_)) => {}
+    }
+    match check.finding {
+        None => Ok(()),
+        Some(finding) => {
+            let error =
+                CliError::message(Kind::Error, format!("the audit is not what was written: {finding}"));
+            let sound = format!("{} rows before that are sound{pruned}", grouped(check.rows));
+            Err(error.hint(sound).hint("keep a copy of the data folder before you go on with it"))
+        }
+    }
+}
+
+async fn prune(before: &str, store: &Store, console: &mut Console) -> Result<(), CliError> {
+    let begin = begin("--before", before, store.clock().now(), &TimeZone::system())?;
+    let words = match store.prune_audit(begin).await? {
+        Some(pruned) => {
+            let (from, to) = (grouped(pruned.from), grouped(pruned.to));
+            format!("Rows {from} to {to} are gone; a row tells of it, and the rest can still be verified.\n")
+        }
+        None => "The audit has no row of before that; nothing was removed.\n".to_owned(),
+    };
+    console.out(&words)
+}

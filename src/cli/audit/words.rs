@@ -1,0 +1,164 @@
+//! Rows of the audit in words, short for the list and whole for one call.
+//!
+//! Lines are made harmless one by one, so that a text of several lines cannot pass for rows of ours.
+
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use crate::approval::Decider;
+use crate::stdx::text::sanitize_line;
+use crate::store::{AuditKind, AuditRow};
+
+/// Characters of an id in a list; enough to name it again.
+const SHORT_ID: usize = 13;
+
+/// The cells of one row: number, time, tool, what, who, id, session.
+pub(super) fn in_short(row: &AuditRow, zone: &TimeZone) -> [String; 7] {
+    let session = row.session.as_ref().map(|id| id.0.chars().take(SHORT_ID).collect::<String>());
+    [
+        row.no.to_string(),
+        time(row, zone),
+        row.tool.as_ref().map(ToString::to_string).unwrap_or_default(),
+        what(row),
+        who(row).unwrap_or_default(),
+        id(row).map(|id| id.chars().take(SHORT_ID).collect()).unwrap_or_default(),
+        row.title.clone().or(session).unwrap_or_default(),
+    ]
+}
+
+/// All rows of one call, one after the other, with their details.
+pub(super) fn in_words(rows: &[AuditRow], zone: &TimeZone) -> String {
+    let mut out = String::new();
+    if let Some(row) = rows.first() {
+        let call = row.call.as_ref().map(|call| call.0.as_str()).unwrap_or_default();
+        let session = row.session.as_ref().map(|session| session.0.as_str()).unwrap_or_default();
+        let title = row.title.as_deref().unwrap_or_default();
+        out.push_str(&format!("call     {}\n", sanitize_line(call)));
+        out.push_str(format!("session  {} {}", sanitize_line(session), sanitize_line(title)).trim_end());
+        out.push('\n');
+    }
+    for row in rows {
+        let tool = row.tool.as_ref().map(|tool| format!("  {tool}")).unwrap_or_default();
+        let by = who(row).map(|who| format!(", {who}")).unwrap_or_default();
+        let line = format!("{}  {}{tool}  {}{by}", row.no, time(row, zone), what(row));
+        out.push_str(&format!("\n{}\n", sanitize_line(&line)));
+        let Value::Object(details) = &row.details else { continue };
+        for (name, value) in details.iter().filter(|(name, _)| !is_told(name)) {
+            out.push_str(&format!("    {:9} {}\n", sanitize_line(name), sanitize_line(&plain(value))));
+        }
+    }
+    out
+}
+
+/// The id to name a row's call by: the request's, where there is one.
+pub(super) fn id(row: &AuditRow) -> Option<String> {
+    let request = row.request.as_ref().map(|request| request.0.clone());
+    request.or_else(|| row.call.as_ref().map(|call| call.0.clone()))
+}
+
+/// What the first line of a row says already.
+fn is_told(name: &str) -> bool {
+    ["answer", "verdict", "status"].contains(&name)
+}
+
+fn time(row: &AuditRow, zone: &TimeZone) -> String {
+    row.at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// Words as they are, lists of words with commas, the rest as JSON.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.iter().all(Value::is_string) => {
+            items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("; ")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            value.to_string()
+        }
+    }
+}
+
+/// Who or what decided, in words for a list.
+fn who(row: &AuditRow) -> Option<String> {
+    let by = match (&row.decider, row.kind) {
+        (Some(by), _) => by,
+        (
+            None,
+            AuditKind::RuleSaved
+            | AuditKind::RuleRevoked
+            | AuditKind::FolderTrusted
+            | AuditKind::HookTrusted
+            | AuditKind::Stance
+            | AuditKind::Pruned,
+        ) => return Some("you".to_owned()),
+        (
+            None,
+            AuditKind::Asked
+            | AuditKind::Judged
+            | AuditKind::Decided
+            | AuditKind::Expired
+            | AuditKind::Withdrawn
+            | AuditKind::Superseded
+            | AuditKind::Started
+            | AuditKind::Finished,
+        ) => return None,
+    };
+    Some(match by {
+        Decider::Tui => "you (full screen)".to_owned(),
+        Decider::Cli => "you (co approvals)".to_owned(),
+        Decider::Script => "a script".to_owned(),
+        Decider::Rule { id } => format!("rule {id}"),
+        Decider::Grant => "what you allowed for the session".to_owned(),
+        Decider::Mode { mode } => format!("mode {}", mode.word()),
+        Decider::Yolo => "yolo".to_owned(),
+        Decider::Hook => "hook".to_owned(),
+        Decider::Risk => "its risk".to_owned(),
+        Decider::Expiry => "nobody in time".to_owned(),
+    })
+}
+
+/// What happened, in a few words.
+fn what(row: &AuditRow) -> String {
+    let text = |name: &str| row.details.get(name).and_then(Value::as_str).unwrap_or_default();
+    let risk = match text("risk") {
+        "high" => "HIGH",
+        other => other,
+    };
+    let taint = if row.details.get("taint").is_some() { " ▲" } else { "" };
+    match row.kind {
+        AuditKind::Asked => format!("asked ({risk}){taint}"),
+        AuditKind::Judged => {
+            let verdict = match text("verdict") {
+                "allow" => "allowed",
+                "deny" => "refused",
+                "preview" => "shown, not done",
+                other => other,
+            };
+            format!("{verdict} ({risk}){taint}")
+        }
+        AuditKind::Decided => match text("answer") {
+            "approved" => "yes".to_owned(),
+            "edited" => "yes, edited".to_owned(),
+            "replaced" => "yes, to this call in its place".to_owned(),
+            "denied" => "no".to_owned(),
+            other => other.to_owned(),
+        },
+        AuditKind::Expired => "not decided".to_owned(),
+        AuditKind::Withdrawn => match text("because") {
+            "changed" => "refused: changed after it was asked".to_owned(),
+            _ => "withdrawn".to_owned(),
+        },
+        AuditKind::Superseded => "asked again".to_owned(),
+        AuditKind::Started => "started".to_owned(),
+        AuditKind::Finished => format!("ended: {}", text("status")),
+        AuditKind::RuleSaved => format!("saved the rule {}", text("rule")),
+        AuditKind::RuleRevoked => format!("revoked the rule {}", text("rule")),
+        AuditKind::FolderTrusted => format!("trusted the folder {}", text("folder")),
+        AuditKind::HookTrusted => format!("trusted the hook {}", text("name")),
+        AuditKind::Stance => text("text").to_owned(),
+        AuditKind::Pruned => {
+            let of = |name: &str| row.details.get(name).and_then(Value::as_u64).unwrap_or_default();
+            format!("removed rows {} to {}", of("from"), of("to"))
+        }
+    }
+}
