@@ -3,13 +3,14 @@
 //! Built once a process. It opens the data folder and nothing else: no network, no probe. Called by `cli` for headless
 //! runs, and beside the first frame for interactive ones.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
 use super::keys::Keys;
 use super::models::{ModelError, Models};
+use super::rules::RuleBook;
 use super::services::Target;
 use super::world::World;
 use crate::agent::caps::Caps;
@@ -86,7 +87,8 @@ pub struct App {
     /// The whole environment of child processes.
     pub child_env: Vec<(String, String)>,
     pub models: Arc<Models>,
-    policy: watch::Sender<Policy>,
+    pub(super) policy: watch::Sender<Policy>,
+    pub rules: Arc<RuleBook>,
     caps: watch::Sender<Caps>,
     trust: FolderTrust,
 }
@@ -98,29 +100,22 @@ impl App {
         let store = open_store(&world, &settings).await?;
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
-        let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess);
-        let child_env = child_env(&world.env, &settings.shell.env);
-        let options = BuiltinOptions {
-            shell_timeout: settings.shell.timeout,
-            shell_max_timeout: settings.shell.max_timeout,
-            env: child_env.clone(),
-            output_limit: settings.tool_output_limit,
-        };
-        let registry = Registry::new(builtin::all(Arc::clone(&sandbox), options));
+        let Tools { registry, sandbox, child_env } = tools(&world, &settings);
         let trust = match trust {
             config::FolderTrust::Trusted => FolderTrust::Trusted,
             config::FolderTrust::Untrusted => FolderTrust::Untrusted,
         };
         let policy = watch::Sender::new(Policy::default());
+        let rules = Arc::new(RuleBook::new(&world, &settings));
         let caps = watch::Sender::new(caps(&settings.cap));
-        Ok(Self { settings, world, store, registry, sandbox, child_env, models, policy, caps, trust })
+        Ok(Self { settings, world, store, registry, sandbox, child_env, models, policy, rules, caps, trust })
     }
 
     /// What turns of a session are run with; `decider` is written down for answers given here. Its place is the
     /// session's own folder, which need not be the one `co` was started in.
     pub fn agent_env(&self, session: &Session, decider: Decider) -> AgentEnv {
         let folder = session.history().workspace().to_owned();
-        let trust = if folder == self.world.workspace { self.trust } else { FolderTrust::Untrusted };
+        let trust = self.trust_of(&folder);
         let place = Place { kind: self.world.kind_of(&folder), folder, trust };
         // What was raised for the session before is over.
         self.caps.send_modify(|caps| *caps = std::mem::take(caps).for_next_session());
@@ -145,6 +140,11 @@ impl App {
         }
     }
 
+    /// Whether what a folder brings along counts.
+    pub fn trust_of(&self, folder: &Path) -> FolderTrust {
+        if folder == self.world.workspace { self.trust } else { FolderTrust::Untrusted }
+    }
+
     /// Whether calls run without asking, from the next decision on.
     pub fn stand(&self, standing: Standing) {
         self.policy.send_modify(|policy| policy.standing = standing);
@@ -166,6 +166,28 @@ impl App {
     fn spill(&self, session: &SessionId) -> PathBuf {
         self.settings.data_dir.join("spill").join(&session.0)
     }
+}
+
+/// What calls are planned and run with.
+pub struct Tools {
+    pub registry: Registry,
+    pub sandbox: Arc<dyn Sandbox>,
+    /// The whole environment of child processes.
+    pub child_env: Vec<(String, String)>,
+}
+
+/// The tools of these settings.
+#[must_use]
+pub fn tools(world: &World, settings: &Settings) -> Tools {
+    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess);
+    let child_env = child_env(&world.env, &settings.shell.env);
+    let options = BuiltinOptions {
+        shell_timeout: settings.shell.timeout,
+        shell_max_timeout: settings.shell.max_timeout,
+        env: child_env.clone(),
+        output_limit: settings.tool_output_limit,
+    };
+    Tools { registry: Registry::new(builtin::all(Arc::clone(&sandbox), options)), sandbox, child_env }
 }
 
 /// The caps that are set.

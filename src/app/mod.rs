@@ -12,6 +12,7 @@ mod models;
 mod offers;
 mod opening;
 mod profiles;
+pub mod rules;
 mod services;
 mod status;
 mod world;
@@ -20,7 +21,7 @@ pub mod conductor;
 pub mod headless;
 pub mod images;
 
-pub use self::build::{App, AppError, advice, load_settings, open_store};
+pub use self::build::{App, AppError, Tools, advice, load_settings, open_store, tools};
 pub use self::keys::{KeyCommandError, KeyFile, KeyFileError, Keys, Put};
 pub use self::left::left_behind;
 pub use self::models::{ModelChoice, ModelError, Models, Origin};

@@ -1,80 +1,140 @@
 //! What a person allowed for the rest of the session.
 //!
 //! Grants are a fold of the session's decided records: they come back with the session and are listed
-//! in `/approvals`. They never cover a HIGH call.
+//! in `/approvals`. A grant never covers a HIGH call; a rule that the person wrote for the session may, as any rule does.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Approval, Remember, Request};
+use super::rules::{Rule, RuleSet, RuleSource};
+use super::words::{CommandWords, command_words};
+use super::{Approval, Decider, Remember, Request};
+use crate::bash;
 use crate::message::ToolName;
 use crate::tool::Risk;
 
 /// One standing permission of a session.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Grant {
     /// Every call of this tool that is not HIGH.
     Tool(ToolName),
-    /// Exactly this command text in this folder.
+    /// Programs that are called with these words, in this folder.
+    Words { words: CommandWords, folder: PathBuf },
+    /// Exactly this command text in this folder, where its words do not say what it does.
     Command { text: String, folder: PathBuf },
+    /// What the person wrote.
+    Rule(Box<Rule>),
 }
 
-/// The tool whose grants are per command text.
+/// The tool whose grants are per command.
 const SHELL: &str = "shell";
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Grants {
-    grants: BTreeSet<Grant>,
+    grants: Vec<Grant>,
 }
 
 impl Grants {
-    /// Adds what a decided request grants, if anything. HIGH requests never grant.
+    /// Adds what a decided request grants, if anything.
     pub fn apply(&mut self, request: &Request, approval: &Approval, workspace: &Path) {
-        let (tool, args) = match approval {
-            Approval::Approve { instead: Some((tool, args)), remember: Remember::Session, .. } => {
-                (tool, args)
-            }
-            Approval::Approve { instead: None, remember: Remember::Session, .. } => {
-                (&request.tool, &request.args)
-            }
+        let (instead, rule) = match approval {
+            Approval::Approve { instead, remember: Remember::Session, rule, .. } => (instead, rule),
             Approval::Approve { remember: Remember::Once | Remember::Rule, .. }
             | Approval::Deny { .. }
             | Approval::Later => return,
         };
-        if request.risk == Risk::High {
-            return;
-        }
-        if let Some(grant) = grant_for(tool, args, workspace) {
-            self.grants.insert(grant);
+        let (tool, args) =
+            instead.as_ref().map_or((&request.tool, &request.args), |(tool, args)| (tool, args));
+        match rule {
+            Some(text) => self.add_rules(text),
+            None if request.risk == Risk::High => {}
+            None => grants_for(tool, args, workspace).into_iter().for_each(|grant| self.add(grant)),
         }
     }
 
-    /// The grant that covers this call, if one does.
+    /// Rules of the session. A text that is not good allows nothing, and what should end by a clock never begins: the
+    /// fold of records has none.
+    fn add_rules(&mut self, text: &str) {
+        let rules = RuleSet::parse(text, &RuleSource::Session, None).unwrap_or_default();
+        rules
+            .into_iter()
+            .filter(|rule| rule.expires.is_none())
+            .for_each(|rule| self.add(Grant::Rule(Box::new(rule))));
+    }
+
+    fn add(&mut self, grant: Grant) {
+        if !self.grants.contains(&grant) {
+            self.grants.push(grant);
+        }
+    }
+
+    /// The grant that covers this call, if one does; of a command line the one of its first program.
     pub fn covering(&self, tool: &ToolName, args: &Value, workspace: &Path) -> Option<&Grant> {
-        let wanted = grant_for(tool, args, workspace)?;
-        self.grants.get(&wanted)
+        if tool.as_str() != SHELL {
+            return self.grants.iter().find(|grant| **grant == Grant::Tool(tool.clone()));
+        }
+        let script = args.get("command")?.as_str()?;
+        let exact = Grant::Command { text: script.to_owned(), folder: workspace.to_owned() };
+        self.grants.iter().find(|grant| **grant == exact).or_else(|| self.covering_all(script, workspace))
+    }
+
+    /// Every program of the line must be covered.
+    fn covering_all(&self, script: &str, workspace: &Path) -> Option<&Grant> {
+        command_words(script)?;
+        let invocations = bash::invocations(script)?;
+        let granted = |invocation: &bash::Invocation| {
+            self.grants.iter().find(|grant| match grant {
+                Grant::Words { words, folder } => folder == workspace && words.cover(invocation),
+                Grant::Tool(_) | Grant::Command { .. } | Grant::Rule(_) => false,
+            })
+        };
+        let all: Option<Vec<&Grant>> = invocations.iter().map(granted).collect();
+        all?.first().copied()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Grant> {
         self.grants.iter()
     }
+
+    /// Rules of the session, in the order in which they were made.
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.grants.iter().filter_map(|grant| match grant {
+            Grant::Rule(rule) => Some(&**rule),
+            Grant::Tool(_) | Grant::Words { .. } | Grant::Command { .. } => None,
+        })
+    }
+
+    /// A rule of the session answered one more call; one that is used up drops out.
+    pub fn count(&mut self, by: &Decider) {
+        let Decider::Rule { id } = by else { return };
+        self.grants.retain_mut(|grant| match grant {
+            Grant::Rule(rule) if rule.id == *id => rule.use_up(),
+            Grant::Rule(_) | Grant::Tool(_) | Grant::Words { .. } | Grant::Command { .. } => true,
+        });
+    }
 }
 
-fn grant_for(tool: &ToolName, args: &Value, workspace: &Path) -> Option<Grant> {
+fn grants_for(tool: &ToolName, args: &Value, workspace: &Path) -> Vec<Grant> {
     if tool.as_str() != SHELL {
-        return Some(Grant::Tool(tool.clone()));
+        return vec![Grant::Tool(tool.clone())];
     }
-    let text = args.get("command")?.as_str()?.to_owned();
-    Some(Grant::Command { text, folder: workspace.to_owned() })
+    // A shell call without a command text grants nothing rather than everything.
+    let Some(text) = args.get("command").and_then(Value::as_str) else { return Vec::new() };
+    let folder = || workspace.to_owned();
+    match command_words(text) {
+        Some(all) => all.into_iter().map(|words| Grant::Words { words, folder: folder() }).collect(),
+        None => vec![Grant::Command { text: text.to_owned(), folder: folder() }],
+    }
 }
 
 impl std::fmt::Display for Grant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Tool(name) => write!(f, "{name} (except HIGH)"),
+            Self::Words { words, folder } => write!(f, "shell `{words}` in {}", folder.display()),
             Self::Command { text, folder } => write!(f, "shell `{text}` in {}", folder.display()),
+            Self::Rule(rule) => write!(f, "rule {} ({rule})", rule.id),
         }
     }
 }

@@ -1,15 +1,17 @@
 //! Who decides what: the policy, its decisions, grants, and a person's approval.
 //!
 //! [`Policy::decide`] is total and pure; it is the one place where a call is allowed, denied or sent to
-//! a person. A person's yes settles an ask, never a deny. `rules` are what was decided for good, `provenance` says
-//! whose words arguments carry.
+//! a person. A person's yes settles an ask, never a deny. `stages` are what it goes through, `rules` what was decided for
+//! good, `grants` what was for the session, `provenance` says whose words arguments carry.
 
 mod grants;
 mod policy;
 mod provenance;
 pub mod rules;
+mod stages;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,6 +19,7 @@ use serde_json::Value;
 pub use self::grants::{Grant, Grants};
 pub use self::policy::{CallFacts, Circling, FolderTrust, Mode, Place, Policy, Standing, WorkspaceKind};
 pub use self::provenance::{Provenance, Reach, Taint};
+pub use self::stages::{Found, Stage, Step};
 use crate::message::{CallId, ToolName};
 use crate::tool::{CallPlan, Risk};
 
@@ -107,7 +110,7 @@ impl Approval {
 #[serde(rename_all = "snake_case")]
 pub enum Remember {
     Once,
-    /// For the session: this tool, or for `shell` exactly this command in this folder.
+    /// For the session: this tool, or for `shell` these command words in this folder.
     Session,
     /// For as long as the rule that was saved with it counts.
     Rule,

@@ -1,18 +1,22 @@
-//! The policy as a table, and what a yes grants.
+//! The policy: its whole table in one text, what holds whatever comes, and what a yes grants.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::approval::rules::{Rule, RuleEffect};
+use crate::approval::rules::{RuleEffect, RuleSet, RuleSource, RulesHealth};
 use crate::hook::HookVerdict;
 use crate::message::Source;
 use crate::sandbox::Isolation;
-use crate::tool::{Access, Category, Preview, Question, SideEffect, ToolSpec, Undo};
+use crate::stdx::text::width;
+use crate::tool::{Access, Category, Effect, Origin, Preview, Question, SideEffect, ToolSpec, Undo};
 
-/// One call and everything around it; each row of the table changes what it is about.
+/// One call and everything around it; each row of a table changes what it is about.
+#[derive(Debug, Clone)]
 struct Case {
     policy: Policy,
     place: Place,
@@ -23,13 +27,14 @@ struct Case {
     taint: Vec<Taint>,
     isolation: Isolation,
     hook: Option<HookVerdict>,
+    circling: Circling,
 }
 
 const FOLDER: &str = "/work/notes";
 
-fn case(name: &str, category: Category, side_effect: SideEffect, access: Access) -> Case {
+fn case(name: &str, category: Category, side_effect: SideEffect, access: Access, args: Value) -> Case {
     Case {
-        policy: Policy { ..Policy::default() },
+        policy: Policy::default(),
         place: Place { folder: PathBuf::from(FOLDER), ..Place::default() },
         grants: Grants::default(),
         spec: ToolSpec {
@@ -39,7 +44,7 @@ fn case(name: &str, category: Category, side_effect: SideEffect, access: Access)
             category,
             risk: Risk::Low,
             side_effect,
-            origin: crate::tool::Origin::Builtin,
+            origin: Origin::Builtin,
             output_limit: 1,
             timeout: Duration::from_secs(1),
         },
@@ -50,35 +55,119 @@ fn case(name: &str, category: Category, side_effect: SideEffect, access: Access)
             access,
             basis: Vec::new(),
             undo: Undo::None,
-            effect: crate::tool::Effect::OfTool,
+            effect: Effect::OfTool,
             question: None,
         },
-        args: json!({}),
+        args,
         taint: Vec::new(),
         isolation: Isolation::None,
         hook: None,
+        circling: Circling::No,
     }
 }
 
 fn read() -> Case {
     let access = Access::Paths { reads: vec!["/work/notes/a".into()], writes: Vec::new() };
-    case("read_file", Category::Files, SideEffect::None { cache_for: None }, access)
+    case("read_file", Category::Files, SideEffect::None { cache_for: None }, access, json!({ "path": "a" }))
 }
 
 fn write() -> Case {
     let access = Access::Paths { reads: Vec::new(), writes: vec!["/work/notes/a".into()] };
-    case("write_file", Category::Files, SideEffect::Local, access)
+    case("write_file", Category::Files, SideEffect::Local, access, json!({ "path": "a" })).risk(Risk::Medium)
 }
 
-fn shell() -> Case {
-    let shell = case("shell", Category::Shell, SideEffect::Local, Access::Anything);
-    Case { args: json!({ "command": "ls" }), ..shell }
+fn write_outside() -> Case {
+    let access = Access::Paths { reads: Vec::new(), writes: vec!["/work/else".into()] };
+    write().with(|case| (case.plan.access, case.args) = (access, json!({ "path": "../else" })))
+}
+
+fn send() -> Case {
+    let send =
+        case("send_email", Category::Files, SideEffect::External, Access::Nothing, json!({ "path": "a" }));
+    send.risk(Risk::Medium).with(|case| case.spec.origin = Origin::Server("mail".to_owned()))
+}
+
+fn shell(command: &str) -> Case {
+    let args = json!({ "command": command });
+    case("shell", Category::Shell, SideEffect::Local, Access::Anything, args).risk(Risk::Medium)
+}
+
+fn looking_shell() -> Case {
+    shell("git status").risk(Risk::Low).with(|case| {
+        case.plan.effect = Effect::LooksOnly;
+        case.spec.risk = Risk::Medium;
+    })
 }
 
 fn ask_user() -> Case {
-    let mut ask = case("ask_user", Category::Search, SideEffect::None { cache_for: None }, Access::Nothing);
-    ask.plan.question = Some(Question { text: "Which?".to_owned(), options: Vec::new() });
-    ask
+    let looks = SideEffect::None { cache_for: None };
+    let ask = case("ask_user", Category::Search, looks, Access::Nothing, json!({ "path": "a" }));
+    ask.with(|case| case.plan.question = Some(Question { text: "Which?".to_owned(), options: Vec::new() }))
+}
+
+/// Every kind of call, as the table names it.
+fn calls() -> Vec<(&'static str, Case)> {
+    vec![
+        ("read a file", read()),
+        ("read what is medium", read().risk(Risk::Medium)),
+        ("edit a file here", write()),
+        ("edit a file here, HIGH", write().risk(Risk::High)),
+        ("edit a file elsewhere", write_outside()),
+        ("send a mail", send()),
+        ("send a mail, HIGH", send().risk(Risk::High)),
+        ("run a command", shell("make all")),
+        ("run a command, HIGH", shell("make all").risk(Risk::High)),
+        ("run a command that looks", looking_shell()),
+        ("ask the person", ask_user()),
+    ]
+}
+
+type Change = fn(Case) -> Case;
+
+/// Everything around a call, as the table names it.
+const CIRCUMSTANCES: &[(&str, Change)] = &[
+    ("nothing else", |case| case),
+    ("allow rule on arguments", |case| case.rule(RuleEffect::Allow, On::These)),
+    ("allow rule on other arguments", |case| case.rule(RuleEffect::Allow, On::Others)),
+    ("allow rule that cannot tell", |case| case.rule(RuleEffect::Allow, On::Unknown)),
+    ("allow rule on the tool alone", |case| case.rule(RuleEffect::Allow, On::Any)),
+    ("ask rule", |case| case.rule(RuleEffect::Ask, On::These)),
+    ("ask rule that cannot tell", |case| case.rule(RuleEffect::Ask, On::Unknown)),
+    ("ask rule and allow rule", |case| {
+        case.rule(RuleEffect::Allow, On::These).rule(RuleEffect::Ask, On::These)
+    }),
+    ("deny rule", |case| case.rule(RuleEffect::Deny, On::These)),
+    ("deny rule on other arguments", |case| case.rule(RuleEffect::Deny, On::Others)),
+    ("deny rule that cannot tell", |case| case.rule(RuleEffect::Deny, On::Unknown)),
+    ("deny rule and all that allows", |case| {
+        case.rule(RuleEffect::Allow, On::These).granted().hook(yes()).rule(RuleEffect::Deny, On::These)
+    }),
+    ("allowed for the session (a)", Case::granted),
+    ("rule for the session", Case::session_rule),
+    ("untrusted words", Case::untrusted),
+    ("untrusted words and all that allows", |case| {
+        case.rule(RuleEffect::Allow, On::These).granted().session_rule().hook(yes()).untrusted()
+    }),
+    ("hook allows", |case| case.hook(yes())),
+    ("hook asks, rule allows", |case| case.hook(hook("ask")).rule(RuleEffect::Allow, On::These)),
+    ("hook defers, rule allows", |case| case.hook(hook("defer")).rule(RuleEffect::Allow, On::These)),
+    ("hook denies, rule allows", |case| case.hook(hook("deny")).rule(RuleEffect::Allow, On::These)),
+    ("in a circle, rule allows", |case| {
+        case.rule(RuleEffect::Allow, On::These).with(|case| case.circling = Circling::Times(3))
+    }),
+    ("rules broken, last good allows", |case| case.rule(RuleEffect::Allow, On::These).broken()),
+    ("rules broken, last good denies", |case| case.rule(RuleEffect::Deny, On::These).broken()),
+    ("in the home folder", Case::home),
+];
+
+/// Which arguments a rule is about.
+#[derive(Clone, Copy)]
+enum On {
+    These,
+    Others,
+    /// It asks for one that is not there.
+    Unknown,
+    Any,
 }
 
 impl Case {
@@ -87,12 +176,29 @@ impl Case {
         self
     }
 
-    fn rule(self, effect: RuleEffect) -> Self {
-        self.with(|case| {
-            let rules = &mut std::sync::Arc::make_mut(&mut case.policy.rules).rules;
-            let id = format!("r{}", rules.len() + 1);
-            rules.push(Rule::about(&id, &case.spec.name, effect));
-        })
+    fn rule_text(&self, effect: RuleEffect, on: On) -> String {
+        let (name, value) = match self.args.get("command") {
+            Some(command) => ("command", command.to_string()),
+            None => ("path", self.args["path"].to_string()),
+        };
+        let asks = match on {
+            On::These => format!("args.{name} = {value}"),
+            On::Others => format!("args.{name} = \"other\""),
+            On::Unknown => "args.missing = \"x\"".to_owned(),
+            On::Any => String::new(),
+        };
+        format!("[[rule]]\neffect = \"{}\"\ntool = \"{}\"\n{asks}\n", effect.word(), self.spec.name)
+    }
+
+    fn rule(self, effect: RuleEffect, on: On) -> Self {
+        let text = self.rule_text(effect, on);
+        let rules = RuleSet::parse(&text, &RuleSource::Session, None).unwrap();
+        self.with(|case| Arc::make_mut(&mut case.policy.rules).rules.extend(rules))
+    }
+
+    fn broken(self) -> Self {
+        let because = "line 1: this is not TOML".to_owned();
+        self.with(|case| Arc::make_mut(&mut case.policy.rules).health = RulesHealth::Broken { because })
     }
 
     /// The person said yes for the session to this very call.
@@ -103,16 +209,24 @@ impl Case {
         })
     }
 
-    fn yolo(self) -> Self {
-        self.with(|case| case.policy.standing = Standing::Yolo)
-    }
-
-    fn plan_mode(self) -> Self {
-        self.with(|case| case.policy.mode = Mode::Plan)
+    fn session_rule(self) -> Self {
+        self.with(|case| {
+            let rule = case.rule_text(RuleEffect::Allow, On::These);
+            let request = request(case.spec.name.as_str(), case.args.clone(), Risk::High);
+            case.grants.apply(&request, &ruled(&rule), Path::new(FOLDER));
+        })
     }
 
     fn risk(self, risk: Risk) -> Self {
         self.with(|case| case.plan.risk = risk)
+    }
+
+    fn mode(self, mode: Mode) -> Self {
+        self.with(|case| case.policy.mode = mode)
+    }
+
+    fn yolo(self) -> Self {
+        self.with(|case| case.policy.standing = Standing::Yolo)
     }
 
     fn hook(self, verdict: HookVerdict) -> Self {
@@ -131,20 +245,21 @@ impl Case {
         self.with(|case| case.place.kind = WorkspaceKind::HomeOrRoot)
     }
 
+    fn facts(&self) -> CallFacts<'_> {
+        CallFacts {
+            spec: &self.spec,
+            plan: &self.plan,
+            args: &self.args,
+            taint: &self.taint,
+            isolation: self.isolation,
+            place: &self.place,
+            circling: self.circling,
+            hook: self.hook.as_ref(),
+        }
+    }
+
     fn decide(&self) -> Decision {
-        self.policy.decide(
-            &self.grants,
-            &CallFacts {
-                spec: &self.spec,
-                plan: &self.plan,
-                args: &self.args,
-                taint: &self.taint,
-                isolation: self.isolation,
-                place: &self.place,
-                circling: Circling::No,
-                hook: self.hook.as_ref(),
-            },
-        )
+        self.policy.decide(&self.grants, &self.facts())
     }
 }
 
@@ -170,136 +285,298 @@ fn session(instead: Option<(&str, Value)>) -> Approval {
     Approval::Approve { instead, remember: Remember::Session, note: None, rule: None }
 }
 
+fn ruled(rule: &str) -> Approval {
+    Approval::Approve { instead: None, remember: Remember::Session, note: None, rule: Some(rule.to_owned()) }
+}
+
 fn taint() -> Taint {
     let source = Source::Command { command: "curl".to_owned() };
     Taint { arg: "/text".to_owned(), words: "words of somebody else".to_owned(), source, from: None }
 }
 
+fn yes() -> HookVerdict {
+    HookVerdict::Allow { reason: "fine".to_owned() }
+}
+
 fn hook(verdict: &str) -> HookVerdict {
     match verdict {
         "ask" => HookVerdict::Ask { reason: "look".to_owned() },
+        "defer" => HookVerdict::Defer { reason: "look".to_owned() },
         "deny" => HookVerdict::Deny { reason: "no".to_owned() },
         "rewrite" => HookVerdict::Rewrite { args: json!({}) },
         _ => HookVerdict::Pass,
     }
 }
 
-#[test]
-fn the_policy_decides_by_the_first_reason_that_applies() {
-    use RuleEffect::{Allow as AllowRule, Ask as AskRule, Deny as DenyRule};
-    use Verdict::{Allow, Ask, Deny};
-    let cases = [
-        // Risk: reads run, the rest asks.
-        (read(), Allow, "read_file only looks"),
-        (write(), Ask, "write_file changes something"),
-        (shell(), Ask, "shell runs unsandboxed"),
-        (shell().isolated(), Ask, "shell changes something"),
-        (read().risk(Risk::Medium), Ask, "read_file is medium risk"),
-        (read().risk(Risk::High), Ask, "read_file is HIGH risk"),
-        (read().home(), Ask, "reads ask in the home folder and in /"),
-        (ask_user(), Ask, "ask_user asks you something"),
-        // A deny rule beats everything.
-        (read().rule(DenyRule), Deny, "rule r1 denies read_file"),
-        (write().rule(AllowRule).rule(DenyRule), Deny, "rule r2 denies write_file"),
-        (write().granted().rule(DenyRule), Deny, "rule r1 denies write_file"),
-        (write().yolo().rule(DenyRule), Deny, "rule r1 denies write_file"),
-        (write().hook(hook("ask")).rule(DenyRule), Deny, "rule r1 denies write_file"),
-        (write().plan_mode().rule(DenyRule), Deny, "rule r1 denies write_file"),
-        (ask_user().rule(DenyRule), Deny, "rule r1 denies ask_user"),
-        // Plan mode beats all below it, and lets reads go on.
-        (write().plan_mode(), Deny, "plan mode only looks"),
-        (shell().plan_mode().granted(), Deny, "plan mode only looks"),
-        (write().plan_mode().yolo(), Deny, "plan mode only looks"),
-        (write().plan_mode().rule(AllowRule), Deny, "plan mode only looks"),
-        (write().plan_mode().hook(hook("ask")), Deny, "plan mode only looks"),
-        (read().plan_mode(), Allow, "read_file only looks"),
-        // Hooks beat rules below a deny, grants and yolo; passing ones say nothing.
-        (read().hook(hook("deny")), Deny, "hook: no"),
-        (read().hook(hook("ask")), Ask, "hook: look"),
-        (write().hook(hook("deny")).yolo().granted().rule(AllowRule), Deny, "hook: no"),
-        (write().hook(hook("ask")).yolo().granted().rule(AllowRule), Ask, "hook: look"),
-        (write().hook(hook("ask")).rule(AskRule), Ask, "hook: look"),
-        (read().hook(hook("pass")), Allow, "read_file only looks"),
-        (write().hook(hook("rewrite")), Ask, "write_file changes something"),
-        // Ask rules.
-        (read().rule(AskRule), Ask, "rule r1 asks for read_file"),
-        (write().rule(AllowRule).rule(AskRule), Ask, "rule r2 asks for write_file"),
-        (write().granted().rule(AskRule), Ask, "rule r1 asks for write_file"),
-        (write().yolo().rule(AskRule), Ask, "rule r1 asks for write_file"),
-        (write().untrusted().rule(AskRule), Ask, "rule r1 asks for write_file"),
-        // A question is the person's alone.
-        (ask_user().rule(AllowRule), Ask, "ask_user asks you something"),
-        (ask_user().granted(), Ask, "ask_user asks you something"),
-        (ask_user().yolo(), Ask, "ask_user asks you something"),
-        // Untrusted words satisfy no allow rule, grant or yolo; a read stays a read.
-        (write().untrusted(), Ask, "its arguments carry untrusted words"),
-        (write().untrusted().rule(AllowRule), Ask, "its arguments carry untrusted words"),
-        (write().untrusted().granted(), Ask, "its arguments carry untrusted words"),
-        (write().untrusted().yolo(), Ask, "its arguments carry untrusted words"),
-        (read().untrusted(), Allow, "read_file only looks"),
-        // Allow rules.
-        (write().rule(AllowRule), Allow, "rule r1 allows write_file"),
-        (shell().rule(AllowRule), Allow, "rule r1 allows shell"),
-        (read().home().rule(AllowRule), Allow, "rule r1 allows read_file"),
-        (write().granted().rule(AllowRule), Allow, "rule r1 allows write_file"),
-        // Grants: never HIGH.
-        (write().granted(), Allow, "you allowed write_file (except HIGH) for this session"),
-        (
-            write().granted().risk(Risk::Medium),
-            Allow,
-            "you allowed write_file (except HIGH) for this session",
-        ),
-        (write().granted().risk(Risk::High), Ask, "write_file changes something"),
-        (write().granted().with(|case| case.spec.risk = Risk::High), Ask, "write_file changes something"),
-        (read().home().granted(), Allow, "you allowed read_file (except HIGH) for this session"),
-        (shell().granted(), Allow, "you allowed shell `ls` in /work/notes for this session"),
-        (shell().granted().risk(Risk::High), Ask, "shell runs unsandboxed"),
-        (
-            shell().granted().with(|case| case.args = json!({ "command": "ls -a" })),
-            Ask,
-            "shell runs unsandboxed",
-        ),
-        (shell().granted().with(|case| case.place.folder = "/work".into()), Ask, "shell runs unsandboxed"),
-        (
-            write().granted().with(|case| case.spec.name = ToolName::new("edit_file")),
-            Ask,
-            "edit_file changes something",
-        ),
-        // Yolo: everything but what runs unsandboxed, whatever its plan says.
-        (write().yolo(), Allow, "yolo is on"),
-        (write().yolo().risk(Risk::High), Allow, "yolo is on"),
-        (write().yolo().risk(Risk::High).isolated(), Allow, "yolo is on"),
-        (read().yolo().home(), Allow, "yolo is on"),
-        (shell().yolo(), Ask, "shell runs unsandboxed"),
-        (shell().yolo().with(|case| case.plan.access = Access::Nothing), Ask, "shell runs unsandboxed"),
-        (write().yolo().with(|case| case.plan.access = Access::Anything), Ask, "write_file runs unsandboxed"),
-        (shell().yolo().granted(), Allow, "you allowed shell `ls` in /work/notes for this session"),
-        (shell().yolo().isolated(), Allow, "yolo is on"),
-    ];
-    for (number, (case, verdict, because)) in cases.iter().enumerate() {
-        let decision = case.decide();
-        assert_eq!(
-            (decision.verdict, decision.because),
-            (*verdict, vec![(*because).to_owned()]),
-            "case {number}"
-        );
+/// The columns of the table.
+const COLUMNS: &[(&str, Change)] = &[
+    ("ask", |case| case),
+    ("auto", |case| case.mode(Mode::Auto)),
+    ("plan", |case| case.mode(Mode::Plan)),
+    ("dry-run", |case| case.mode(Mode::DryRun)),
+    ("defer-all", |case| case.mode(Mode::DeferAll)),
+    ("yolo", Case::yolo),
+];
+
+/// The verdict and who settled it.
+fn cell(case: &Case) -> String {
+    let Decision { verdict, by, .. } = case.decide();
+    let verdict = match verdict {
+        Verdict::Allow => "ALLOW",
+        Verdict::Ask => "ask",
+        Verdict::Later => "later",
+        Verdict::Preview => "preview",
+        Verdict::Deny => "deny",
+    };
+    let by = match by {
+        Decider::Rule { .. } => "rule",
+        Decider::Grant => "grant",
+        Decider::Mode { .. } => "mode",
+        Decider::Yolo => "yolo",
+        Decider::Hook => "hook",
+        Decider::Risk => "risk",
+        Decider::Tui | Decider::Cli | Decider::Script | Decider::Expiry => "person",
+    };
+    format!("{verdict} {by}")
+}
+
+fn row(name: &str, case: &Case) -> String {
+    let mut line = format!("  {name:42}{:8}", case.decide().risk.word());
+    for (_, column) in COLUMNS {
+        let cell = cell(&column(case.clone()));
+        line.push_str(&cell);
+        line.push_str(&" ".repeat(15_usize.saturating_sub(width(&cell))));
     }
+    format!("{}\n", line.trim_end())
+}
+
+fn table() -> String {
+    let mut out = include_str!("table_head.txt").to_owned();
+    for (name, call) in calls() {
+        let heads: String = COLUMNS.iter().map(|(name, _)| format!("{name:15}")).collect();
+        out.push_str(&format!("\n{name:44}{:8}{}\n", "risk", heads.trim_end()));
+        for (name, change) in CIRCUMSTANCES {
+            let open = row(name, &change(call.clone()));
+            let shut = row(name, &change(call.clone()).isolated());
+            out.push_str(&open);
+            if shut != open {
+                out.push_str(&row(&format!("{name}, sandboxed"), &change(call.clone()).isolated()));
+            }
+        }
+    }
+    out
+}
+
+/// `CO_UPDATE_POLICY=1` writes it anew.
+#[test]
+fn the_table_of_the_policy_is_as_it_was_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/policy.txt");
+    let table = table();
+    if std::env::var_os("CO_UPDATE_POLICY").is_some() {
+        std::fs::write(&path, &table).unwrap();
+    }
+    let read = std::fs::read_to_string(&path).unwrap_or_default();
+    for (number, (now, then)) in table.lines().zip(read.lines()).enumerate() {
+        assert_eq!(now, then, "line {}", number + 1);
+    }
+    assert_eq!(table.lines().count(), read.lines().count());
+}
+
+/// Any call in any circumstances: indices into the tables above, several of them at once.
+fn any_case() -> impl Strategy<Value = Case> {
+    let circumstances = proptest::collection::vec(0..CIRCUMSTANCES.len(), 0..5);
+    (0..calls().len(), circumstances, 0..COLUMNS.len(), any::<bool>(), any::<bool>()).prop_map(
+        |(call, circumstances, column, yolo, isolated)| {
+            let case = calls().swap_remove(call).1;
+            let case = circumstances.into_iter().fold(case, |case, at| CIRCUMSTANCES[at].1(case));
+            let case = COLUMNS[column].1(case);
+            let case = if yolo { case.yolo() } else { case };
+            if isolated { case.isolated() } else { case }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_explained_is_what_is_decided(case in any_case()) {
+        let steps = case.policy.explain(&case.grants, &case.facts());
+        let (last, before) = steps.split_last().unwrap();
+        prop_assert_eq!(&last.found, &Found::Decided(case.decide()));
+        prop_assert!(before.iter().all(|step| matches!(step.found, Found::Passed(_))));
+        let stages: Vec<Stage> = steps.iter().map(|step| step.stage).collect();
+        prop_assert_eq!(&stages[..], &Stage::ORDER[..stages.len()]);
+        prop_assert!(!case.decide().because.is_empty());
+        prop_assert!(case.decide().risk >= case.plan.risk);
+    }
+
+    #[test]
+    fn a_deny_rule_wins_whatever_else(case in any_case(), on in 0..3_usize) {
+        let case = case.rule(RuleEffect::Deny, [On::These, On::Unknown, On::Any][on]);
+        prop_assert_eq!(case.decide().verdict, Verdict::Deny);
+    }
+
+    #[test]
+    fn an_allow_rule_takes_no_deny_away(case in any_case(), first in any::<bool>()) {
+        let before = case.decide().verdict;
+        let with = case.rule(RuleEffect::Allow, On::These).with(|case| {
+            if first {
+                Arc::make_mut(&mut case.policy.rules).rules.rotate_right(1);
+            }
+        });
+        let after = with.decide().verdict;
+        prop_assert!(before != Verdict::Deny || after == Verdict::Deny);
+        // It allows, or changes nothing.
+        prop_assert!(after == before || after == Verdict::Allow);
+    }
+
+    #[test]
+    fn arguments_that_match_a_deny_are_denied_however_they_came(case in any_case(), was in "[a-z]{1,8}") {
+        let denying = case.rule_text(RuleEffect::Deny, On::These);
+        let rules = RuleSet::parse(&denying, &RuleSource::Session, None).unwrap();
+        let edited = case.args.clone();
+        let with = case.with(|case| {
+            Arc::make_mut(&mut case.policy.rules).rules.extend(rules);
+            case.args = json!({ "path": was, "command": was });
+        });
+        let as_edited = with.with(|case| case.args = edited);
+        prop_assert_eq!(as_edited.decide().verdict, Verdict::Deny);
+    }
+
+    #[test]
+    fn untrusted_words_are_allowed_nothing(case in any_case()) {
+        let decision = case.untrusted().decide();
+        prop_assert!(decision.verdict != Verdict::Allow || decision.by == Decider::Risk);
+    }
+
+    #[test]
+    fn modes_that_look_never_let_anything_happen(case in any_case(), mode in 0..2_usize) {
+        let case = case.mode([Mode::Plan, Mode::DryRun][mode]);
+        let decision = case.decide();
+        prop_assert!(decision.verdict != Verdict::Allow || case.facts().only_looks());
+    }
+
+    #[test]
+    fn defer_all_and_broken_rules_allow_nothing(case in any_case()) {
+        prop_assert!(case.clone().mode(Mode::DeferAll).decide().verdict != Verdict::Allow);
+        prop_assert!(case.broken().decide().verdict != Verdict::Allow);
+    }
+
+    #[test]
+    fn a_command_that_nothing_shuts_in_runs_by_words_of_the_person_only(case in any_case()) {
+        let case = case.with(|case| case.isolation = Isolation::None);
+        let decision = case.decide();
+        let runs = case.spec.category == Category::Shell && decision.verdict == Verdict::Allow;
+        let by_words = matches!(decision.by, Decider::Rule { .. } | Decider::Grant | Decider::Hook);
+        prop_assert!(!runs || by_words);
+    }
+
+    #[test]
+    fn no_grant_covers_high(case in any_case()) {
+        let decision = case.decide();
+        prop_assert!(decision.risk < Risk::High || decision.by != Decider::Grant);
+    }
+}
+
+#[test]
+fn decisions_tell_why() {
+    let rule = |effect, on| write().rule(effect, on);
+    let reasoned = |effect: &str| {
+        let text = format!(
+            "[[rule]]\nid = \"r\"\neffect = \"{effect}\"\ntool = \"*\"\nreason = \"no\\u001bt now\"\nargs.x = 1"
+        );
+        write().with(|case| {
+            Arc::make_mut(&mut case.policy.rules).rules =
+                RuleSet::parse(&text, &RuleSource::Session, None).unwrap();
+        })
+    };
+    for (case, because) in [
+        (read(), "read_file only looks"),
+        (write(), "write_file changes something"),
+        (shell("ls"), "shell runs unsandboxed"),
+        (shell("ls").isolated(), "shell changes something"),
+        (read().risk(Risk::Medium), "read_file is medium risk"),
+        (read().home(), "reads ask in the home folder and in /"),
+        (ask_user(), "ask_user asks you something"),
+        (write().mode(Mode::Plan), "plan mode only looks"),
+        (write().mode(Mode::Auto), "auto mode edits files here without asking"),
+        (write().mode(Mode::DryRun), "dry-run mode shows and does nothing"),
+        (
+            read().home().mode(Mode::DryRun),
+            "reads ask in the home folder and in /; dry-run mode shows and does nothing",
+        ),
+        (write().mode(Mode::DeferAll), "defer-all mode asks for everything"),
+        (write().yolo(), "yolo is on"),
+        (write().hook(hook("deny")), "hook: no"),
+        (write().hook(hook("rewrite")), "write_file changes something"),
+        (write().untrusted(), "its arguments carry untrusted words"),
+        (
+            write().with(|case| case.circling = Circling::Times(3)),
+            "the same call gave the same result 3 times",
+        ),
+        (write().broken(), "the rules cannot be read, so everything asks: line 1: this is not TOML"),
+        (reasoned("deny"), "rule r denies write_file: no␛t now (cannot be told: x = 1)"),
+        (reasoned("ask"), "rule r asks for write_file: no␛t now (cannot be told: x = 1)"),
+        (reasoned("allow"), "write_file changes something"),
+        (rule(RuleEffect::Allow, On::These), "rule write-file-75bc5570 allows write_file"),
+        (write().granted(), "you allowed write_file (except HIGH) for this session"),
+        (shell("git status").granted(), "you allowed shell `git status …` in /work/notes for this session"),
+    ] {
+        assert_eq!(case.decide().because.join("; "), because);
+    }
+}
+
+#[test]
+fn the_chain_names_what_came_close() {
+    let case = write()
+        .rule(RuleEffect::Deny, On::Others)
+        .rule(RuleEffect::Allow, On::Unknown)
+        .rule(RuleEffect::Allow, On::Any)
+        .granted()
+        .risk(Risk::High);
+    let steps = case.policy.explain(&case.grants, &case.facts());
+    let told: Vec<String> = steps
+        .iter()
+        .filter(|step| {
+            matches!(step.stage, Stage::DenyRule | Stage::AskRule | Stage::AllowRule | Stage::Grant)
+        })
+        .map(|step| match &step.found {
+            Found::Passed(why) => why.clone(),
+            Found::Decided(decision) => panic!("{decision:?}"),
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "write-file-4bf537a7: not so: path = \"other\"",
+            "none is about write_file",
+            "write-file-9bd3e258: cannot be told: missing = \"x\"; \
+             write-file-a178cc8b: it looks at no argument, so it does not cover HIGH",
+            "no grant covers HIGH",
+        ]
+    );
 }
 
 #[test]
 fn the_risk_is_the_highest_of_plan_tool_and_taint() {
     use Risk::{High, Low, Medium};
+    let low = || write().risk(Low);
     let cases = [
-        (write(), Low),
-        (write().risk(Medium), Medium),
-        (write().with(|case| case.spec.risk = High), High),
-        (write().with(|case| case.spec.risk = Medium).risk(Low), Medium),
-        (write().untrusted(), Medium),
-        (write().untrusted().risk(Medium), High),
-        (write().untrusted().risk(High), High),
+        (low(), Low),
+        (low().risk(Medium), Medium),
+        (low().with(|case| case.spec.risk = High), High),
+        (low().with(|case| case.spec.risk = Medium).risk(Low), Medium),
+        (low().untrusted(), Medium),
+        (low().untrusted().risk(Medium), High),
+        (low().untrusted().risk(High), High),
         (read().untrusted(), Low),
+        // Known to only look, whatever its tool may do; without a sandbox the risk alone is lower.
+        (looking_shell(), Low),
+        (looking_shell().untrusted(), Medium),
+        (looking_shell().untrusted().isolated(), Low),
         // A verdict above the risk does not hide it.
-        (write().risk(High).rule(RuleEffect::Deny), High),
+        (low().risk(High).rule(RuleEffect::Deny, On::Any), High),
     ];
     for (number, (case, risk)) in cases.iter().enumerate() {
         assert_eq!(case.decide().risk, *risk, "case {number}");
@@ -312,6 +589,8 @@ fn only_a_yes_for_the_session_grants() {
     let shell = |command: &str| request("shell", json!({ "command": command }), Risk::Medium);
     let high = || request("write_file", json!({}), Risk::High);
     let rule = Approval::Approve { instead: None, remember: Remember::Rule, note: None, rule: None };
+    let text =
+        |rest: &str| format!("[[rule]]\nid = \"mine\"\neffect = \"allow\"\ntool = \"write_file\"\n{rest}");
     let cases: Vec<(Request, Approval, &[&str])> = vec![
         (write(), Approval::yes(), &[]),
         (write(), Approval::Deny { reason: None }, &[]),
@@ -320,6 +599,11 @@ fn only_a_yes_for_the_session_grants() {
         (write(), session(None), &["write_file (except HIGH)"]),
         (high(), session(None), &[]),
         (shell("ls"), session(None), &["shell `ls` in /work/notes"]),
+        (shell("git status"), session(None), &["shell `git status …` in /work/notes"]),
+        (shell("rm old new"), session(None), &["shell `rm old new` in /work/notes"]),
+        // What its words do not say counts as it stands.
+        (shell("git log > x"), session(None), &["shell `git log > x` in /work/notes"]),
+        (shell("python x"), session(None), &["shell `python x` in /work/notes"]),
         // What was corrected is what was allowed.
         (
             shell("rm a"),
@@ -331,6 +615,12 @@ fn only_a_yes_for_the_session_grants() {
         // A shell call without a command text grants nothing rather than everything.
         (request("shell", json!({ "command": 7 }), Risk::Low), session(None), &[]),
         (request("shell", json!("ls"), Risk::Low), session(None), &[]),
+        // A rule takes the place of what is allowed else.
+        (write(), ruled(&text("args.path = \"a\"")), &["rule mine (allow write_file: path = \"a\")"]),
+        (high(), ruled(&text("uses = 2")), &["rule mine (allow write_file; 2 times)"]),
+        (write(), ruled("not TOML"), &[]),
+        (write(), ruled(&text("expires = 2126-01-01")), &[]),
+        (write(), ruled(&text("args.path = { inside = \"~/x\" }")), &[]),
     ];
     for (number, (request, approval, expected)) in cases.into_iter().enumerate() {
         let mut grants = Grants::default();
@@ -342,6 +632,50 @@ fn only_a_yes_for_the_session_grants() {
 }
 
 #[test]
+fn a_grant_covers_the_same_words_in_the_same_folder() {
+    for (granted, asked, covered) in [
+        ("git status", "git status", true),
+        ("git status", "git status src", true),
+        ("git status", "git push", false),
+        ("git status", "git", false),
+        ("git status", "git status > x", false),
+        ("git status", "GIT_PAGER=x git status", false),
+        ("ls", "ls", true),
+        ("ls", "ls src", false),
+        ("python x", "python x", true),
+        ("python x", "python x y", false),
+        ("git log > x", "git log > x", true),
+        ("git log > x", "git log", false),
+    ] {
+        let mut grants = Grants::default();
+        let request = request("shell", json!({ "command": granted }), Risk::Medium);
+        grants.apply(&request, &session(None), Path::new(FOLDER));
+        let args = json!({ "command": asked });
+        let in_folder = |folder| grants.covering(&ToolName::new("shell"), &args, Path::new(folder)).is_some();
+        assert_eq!(in_folder(FOLDER), covered, "{granted}: {asked}");
+        assert!(!in_folder("/work"), "{granted}: {asked}");
+        assert!(grants.covering(&ToolName::new("write_file"), &args, Path::new(FOLDER)).is_none());
+    }
+}
+
+#[test]
+fn rules_of_the_session_and_of_files_are_counted() {
+    let text = "[[rule]]\nid = \"two\"\neffect = \"allow\"\ntool = \"write_file\"\nuses = 2\n";
+    let mut in_session = write();
+    in_session.grants.apply(&request("write_file", json!({}), Risk::Low), &ruled(text), Path::new(FOLDER));
+    let mut in_file = write().with(|case| {
+        Arc::make_mut(&mut case.policy.rules).rules =
+            RuleSet::parse(text, &RuleSource::Session, None).unwrap();
+    });
+    for expected in [Verdict::Allow, Verdict::Allow, Verdict::Ask] {
+        let decisions = [in_session.decide(), in_file.decide()];
+        assert_eq!(decisions.each_ref().map(|one| one.verdict), [expected, expected]);
+        in_session.grants.count(&decisions[0].by);
+        in_file.policy.count(&decisions[1].by);
+    }
+}
+
+#[test]
 fn stored_words_read_back() {
     let approvals = [
         (Approval::yes(), r#"{"approval":"approve","remember":"once"}"#),
@@ -349,6 +683,7 @@ fn stored_words_read_back() {
             session(Some(("shell", json!({ "command": "ls" })))),
             r#"{"approval":"approve","instead":["shell",{"command":"ls"}],"remember":"session"}"#,
         ),
+        (ruled("x"), r#"{"approval":"approve","remember":"session","rule":"x"}"#),
         (Approval::Deny { reason: None }, r#"{"approval":"deny"}"#),
         (Approval::Deny { reason: Some("no".to_owned()) }, r#"{"approval":"deny","reason":"no"}"#),
         (Approval::Later, r#"{"approval":"later"}"#),

@@ -73,6 +73,8 @@ pub(super) enum Sub {
     Resume(Resume),
     /// List, show and decide what waits for you
     Approvals(Approvals),
+    /// List, check, explain, try and revoke the rules of what runs without asking
+    Rules(Rules),
     /// Show what would answer, where things are and what waits
     Status,
     /// List the sessions
@@ -271,6 +273,63 @@ impl UsageBy {
             Self::Session => "SESSION",
         }
     }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Rules {
+    #[command(subcommand)]
+    pub what: Option<RulesWhat>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum RulesWhat {
+    /// List the rules that count in this folder
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Look for mistakes; exit code 1 if there are any
+    Check {
+        /// The file; without one yours and the project's
+        file: Option<std::path::PathBuf>,
+    },
+    /// Show how a call would be decided here, stage by stage
+    Explain {
+        /// A tool, or the id of a request
+        what: String,
+        /// The tool's arguments as JSON
+        args: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say which of your last calls a rule would have matched
+    Test {
+        /// A file, or the text of a rule
+        rule: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a rule out of your file
+    Revoke {
+        /// Its id
+        id: String,
+    },
+    /// Suggest rules for what you always allowed
+    Suggest {
+        /// How often you must have allowed it
+        #[arg(long, value_name = "N", default_value_t = 3)]
+        min: usize,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, clap::Args)]

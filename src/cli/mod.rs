@@ -17,6 +17,7 @@ mod keys;
 mod models;
 mod print;
 mod replay;
+mod rules;
 mod secret;
 mod sessions;
 mod setup;
@@ -108,6 +109,7 @@ async fn dispatch(args: Args, console: &mut Console) -> Result<(), CliError> {
             }
         }
         Some(Sub::Approvals(what)) => approvals::run(what, &world, flags, console).await,
+        Some(Sub::Rules(what)) => rules::run(what, &world, flags, console).await,
         Some(Sub::Status) => status::run(&world, flags, console).await,
         Some(Sub::Sessions(what)) => sessions::run(&what, &world, flags, console).await,
         Some(Sub::Audit(what)) => audit::run(what, &world, flags, console).await,

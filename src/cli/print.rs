@@ -139,7 +139,15 @@ async fn turn(
         Output::Text => &text,
         Output::Json => &json,
     };
-    let went = headless::run(&mut session, &env, work, frontend, stop.token.clone()).await?;
+    let folder = session.history().workspace().to_owned();
+    app.refresh_rules(&folder).await;
+    for line in app.rules.take_news().into_iter().chain(app.untrusted_rules(&folder)) {
+        console.note(&format!("co: {line}"));
+    }
+    let went = tokio::select! {
+        went = headless::run(&mut session, &env, work, frontend, stop.token.clone()) => went?,
+        never = app.keep_rules(&folder) => match never {},
+    };
     if output == Output::Json {
         let told = match &went {
             Went::Ended(TurnResult { end, text, .. }) => json.outcome(session.id(), end, text.clone()),

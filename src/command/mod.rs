@@ -18,6 +18,7 @@ mod login;
 mod model;
 mod quit;
 mod resume;
+mod rules;
 mod status;
 mod tools;
 mod yolo;
@@ -26,7 +27,9 @@ mod yolo;
 mod tests;
 
 pub use self::dispatch::{Entry, Privacy, dispatch};
-pub use self::view::{Activity, CommandEffect, CommandView, CostPart, ModelLine, Say, Tone, Totals};
+pub use self::view::{
+    Activity, CommandEffect, CommandView, CostPart, ModelLine, RuleLine, Say, Tone, Totals,
+};
 pub use self::words::code;
 
 use crate::stdx::text::{nearest, sanitize_line};
@@ -75,6 +78,7 @@ impl Commands {
                 login::COMMAND,
                 yolo::COMMAND,
                 approvals::COMMAND,
+                rules::COMMAND,
                 resume::COMMAND,
                 resume::SESSIONS,
                 quit::COMMAND,

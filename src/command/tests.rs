@@ -62,6 +62,8 @@ fn view() -> CommandView {
         waiting: vec![request()],
         waiting_elsewhere: 2,
         grants: vec!["write_file (except HIGH)".to_owned()],
+        rules: vec![RuleLine { id: "mine".to_owned(), text: "allow shell: command = \"a`b\"".to_owned() }],
+        rules_broken: Some("rules.toml:3: it has no effect".to_owned()),
     }
 }
 
@@ -160,6 +162,14 @@ fn commands_name_what_there_is() {
             ],
         ),
         (
+            "/rules",
+            vec![
+                "- `mine` ``allow shell: command = \"a`b\"``\n",
+                "Everything asks until a mistake is repaired: `rules.toml:3: it has no effect`",
+                "`co rules suggest` proposes some",
+            ],
+        ),
+        (
             "/stauts",
             vec!["Warning unknown command: `/stauts`", "did you mean `/status`?", "Nothing was sent"],
         ),
@@ -185,6 +195,7 @@ fn commands_name_what_there_is() {
         "login",
         "yolo",
         "approvals",
+        "rules",
         "resume",
         "sessions",
         "quit",

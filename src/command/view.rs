@@ -25,6 +25,17 @@ pub struct CommandView {
     pub waiting_elsewhere: usize,
     /// What was allowed for the session, in words.
     pub grants: Vec<String>,
+    /// Rules that count, those of files first.
+    pub rules: Vec<RuleLine>,
+    /// What is wrong with the files of rules, in a sentence.
+    pub rules_broken: Option<String>,
+}
+
+/// One rule in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleLine {
+    pub id: String,
+    pub text: String,
 }
 
 /// What some requests used, by model.

@@ -149,6 +149,9 @@ impl Desk {
 
     /// Answers one ask, or says what it needs the owner for.
     pub(super) async fn hear(&mut self, ask: Ask, known: Known<'_>) -> Heard {
+        if matches!(ask, Ask::Line { .. } | Ask::Prompt(_) | Ask::Op(Op::Decide { .. })) {
+            self.refresh_rules().await;
+        }
         match ask {
             Ask::Line { text } => self.line(&text, known).await,
             Ask::Prompt(prompt) => {
@@ -197,13 +200,18 @@ impl Desk {
                 Heard::Answered
             }
             // Answered by the parts of the owner that know requests and rules of all sessions.
-            Ask::Inbox
-            | Ask::Request { .. }
-            | Ask::DecideAll { .. }
-            | Ask::ResumeNow { .. }
-            | Ask::DraftRule { .. }
-            | Ask::CheckRule { .. }
-            | Ask::SaveRule { .. } => Heard::Answered,
+            Ask::Inbox | Ask::Request { .. } | Ask::DecideAll { .. } | Ask::ResumeNow { .. } => {
+                Heard::Answered
+            }
+            Ask::DraftRule { request } => {
+                self.draft_rule(request).await;
+                Heard::Answered
+            }
+            Ask::CheckRule { text } => {
+                self.check_rule(text).await;
+                Heard::Answered
+            }
+            Ask::SaveRule { request, text, scope } => self.save_rule(request, text, scope).await,
             Ask::StopShell => {
                 self.shell.stop();
                 Heard::Answered

@@ -3,7 +3,7 @@
 //! It holds the session for as long as the face is open, starts turns, and carries out what slash commands want. The
 //! face gets updates and knows nothing of sessions; nothing here draws. [`interactive`] is the whole life of one.
 //!
-//! `desk` is what answers at any time, `lists` and `files` what it lists, `turn` what happens while a turn runs, `guest`
+//! `desk` is what answers at any time, `lists` and `files` what it lists, `rules` what it says of rules, `turn` what happens while a turn runs, `guest`
 //! a session that another process owns, `shell` the person's own commands.
 
 mod desk;
@@ -12,6 +12,7 @@ mod goodbye;
 mod guest;
 mod lists;
 mod login;
+mod rules;
 mod shell;
 mod turn;
 mod view;
@@ -75,6 +76,7 @@ async fn live(desk: &mut Desk, opening: Opening, warnings: Vec<String>) -> Resul
     desk.warn_of_model().await;
     loop {
         desk.enter(opened.id().clone(), opened.history().workspace().to_owned());
+        desk.refresh_rules().await;
         let left = match opened {
             Opened::Owned(owned) => {
                 let (session, env) = *owned;
@@ -233,6 +235,7 @@ impl<'a> Conductor<'a> {
                 self.act(heard).await
             }
             () = self.wakeups.changed() => {
+                self.desk.refresh_rules().await;
                 self.take_decisions().await?;
                 Ok(Going::On)
             }

@@ -1,5 +1,6 @@
 //! While a turn runs: it owns the session, and everything else is answered beside it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -23,6 +24,7 @@ impl Conductor<'_> {
     /// Runs what is ready, answering the person meanwhile.
     pub(super) async fn turn(&mut self, work: Work) -> Result<Going, AppError> {
         self.keep_notes().await?;
+        self.desk.refresh_rules().await;
         if let Work::Prompt(prompt) = &work {
             self.desk.name_found_server().await;
             self.desk.header_with(self.session.history(), prompt).await;
@@ -36,7 +38,10 @@ impl Conductor<'_> {
         let frontend = self.desk.tap(ChannelFrontend::new(self.desk.updates.clone(), ops));
         let cancel = CancellationToken::new();
         let mut going = Going::On;
+        let (app, folder) = (Arc::clone(&self.desk.app), self.desk.folder.clone());
         let end = {
+            let keeping = app.keep_rules(&folder);
+            tokio::pin!(keeping);
             let turn = drive(&mut self.session, &self.env, &frontend, work, cancel.clone());
             tokio::pin!(turn);
             loop {
@@ -55,6 +60,7 @@ impl Conductor<'_> {
                         self.desk.on_shell(event).await;
                         self.desk.hand_notes(&words);
                     }
+                    never = &mut keeping => match never {},
                 }
             }
         };

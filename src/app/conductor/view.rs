@@ -4,7 +4,8 @@ use jiff::tz::TimeZone;
 
 use super::desk::Desk;
 use crate::app::status_rows;
-use crate::command::{Activity, CommandView, CostPart, Totals};
+use crate::approval::rules::{Rule, RulesHealth};
+use crate::command::{Activity, CommandView, CostPart, RuleLine, Totals};
 use crate::frontend::link::{ContextUse, Header, Known, Money};
 use crate::history::History;
 use crate::message::{Message, Usage, Usd, UserPart, images};
@@ -29,6 +30,7 @@ pub(super) async fn of(desk: &Desk, history: &History, activity: Activity, usage
     let mut status = status_rows(&app.world, &app.settings, &app.models, Ok(&app.store)).await;
     status.push(("session".to_owned(), desk.session.to_string()));
     status.push(("tools".to_owned(), app.registry.specs().count().to_string()));
+    let rules = app.policy().rules;
     CommandView {
         standing: app.standing(),
         read_only: desk.read_only.clone(),
@@ -41,7 +43,16 @@ pub(super) async fn of(desk: &Desk, history: &History, activity: Activity, usage
         waiting_elsewhere: everywhere.saturating_sub(waiting.len()),
         waiting: waiting.into_iter().map(|one| one.request).collect(),
         grants: history.grants().iter().map(ToString::to_string).collect(),
+        rules: rules.rules.iter().chain(history.grants().rules()).map(rule_line).collect(),
+        rules_broken: match &rules.health {
+            RulesHealth::Broken { because } => Some(because.clone()),
+            RulesHealth::Sound => None,
+        },
     }
+}
+
+fn rule_line(rule: &Rule) -> RuleLine {
+    RuleLine { id: rule.id.clone(), text: rule.to_string() }
 }
 
 /// What was used, by what the person may ask for. Where the store cannot be read the status rows say so.

@@ -1,0 +1,135 @@
+//! What the person asks about rules at a card: a draft, what a text would have done, saving it.
+//!
+//! A rule that is saved approves the request on the way that every approval takes. What is wrong with a text comes back
+//! with it, and the request goes on waiting.
+
+use std::sync::Arc;
+
+use super::desk::{Desk, Heard};
+use crate::agent::port::Op;
+use crate::app::rules::{RuleTrouble, SavedRule, save_rule, tried};
+use crate::approval::rules::{Fit, RuleEffect, RuleScope, RuleSet, RuleSource, Subject, draft};
+use crate::approval::{Approval, Remember, RequestId};
+use crate::command::{Say, code};
+use crate::frontend::link::{Notice, PastCalls, RuleCheck};
+use crate::store::{AuditNote, StoredRequest};
+use crate::tool::{Origin, Risk};
+
+/// Calls of the past that a rule is tried on.
+const TRIED: usize = 200;
+
+impl Desk {
+    /// Looks at the files of rules again, and tells what is wrong with them.
+    pub(super) async fn refresh_rules(&self) {
+        self.app.refresh_rules(&self.folder).await;
+        for text in self.app.rules.take_news() {
+            self.say(Say::warning("rules", text)).await;
+        }
+    }
+
+    /// Answers with the rule that would allow a request.
+    pub(super) async fn draft_rule(&self, request: RequestId) {
+        match self.app.store.find_request(&request.0).await {
+            Ok(one) => {
+                let asked = &one.request;
+                let text = draft(&asked.tool, &asked.args, &asked.plan.access, &one.workspace).to_string();
+                let check = RuleCheck { past: self.tried(&text).await };
+                self.tell(Notice::RuleDraft { request, text, check }).await;
+            }
+            Err(error) => self.say(Say::error("rules", format!("{error}."))).await,
+        }
+    }
+
+    /// Answers with what a text would have done.
+    pub(super) async fn check_rule(&self, text: String) {
+        let past = self.tried(&text).await;
+        self.tell(Notice::RuleChecked { text, check: RuleCheck { past } }).await;
+    }
+
+    async fn tried(&self, text: &str) -> Result<PastCalls, String> {
+        let rules = RuleSet::parse(text, &RuleSource::Session, self.app.rules.home())
+            .map_err(|problems| RuleTrouble::Text { problems }.to_string())?;
+        if rules.len() != 1 {
+            return Err(RuleTrouble::NotOne { found: rules.len() }.to_string());
+        }
+        let past = self.app.store.past_calls(TRIED).await.map_err(|error| error.to_string())?;
+        Ok(tried(&rules, &past, &self.app.registry))
+    }
+
+    /// Saves a rule; then the request it was written for is approved by it.
+    pub(super) async fn save_rule(&self, request: RequestId, text: String, scope: RuleScope) -> Heard {
+        let saved = match self.saved(&request, &text, scope).await {
+            Ok(saved) => saved,
+            Err(what) => {
+                self.tell(Notice::RuleChecked { text, check: RuleCheck { past: Err(what) } }).await;
+                return Heard::Answered;
+            }
+        };
+        // A rule that allows counts once the request is approved: else the rule would answer it before the person.
+        if saved.rule.effect != RuleEffect::Allow {
+            self.refresh_rules().await;
+            let text = format!("{} is saved. The request goes on waiting.", code(&saved.rule.id));
+            self.say(Say::plain("rules", text)).await;
+            return Heard::Answered;
+        }
+        let (remember, rule) = match scope {
+            RuleScope::Session => (Remember::Session, Some(saved.text)),
+            RuleScope::Project | RuleScope::User => (Remember::Rule, None),
+        };
+        let approval = Approval::Approve { instead: None, remember, note: None, rule };
+        Heard::Op(Op::Decide { request, approval })
+    }
+
+    async fn saved(&self, request: &RequestId, text: &str, scope: RuleScope) -> Result<SavedRule, String> {
+        let one = self.app.store.find_request(&request.0).await.map_err(|error| error.to_string())?;
+        self.is_about(text, scope, &one)?;
+        let book = Arc::clone(&self.app.rules);
+        let (text, folder) = (text.to_owned(), one.workspace);
+        let saving = tokio::task::spawn_blocking(move || save_rule(&book, &text, scope, &folder));
+        let saved =
+            saving.await.map_err(|error| error.to_string())?.map_err(|trouble| trouble.to_string())?;
+        let note = AuditNote::RuleSaved { rule: saved.rule.id.clone(), text: saved.text.clone() };
+        self.app
+            .store
+            .note(note)
+            .await
+            .map_err(|error| format!("it is saved, but not in the audit: {error}"))?;
+        Ok(saved)
+    }
+
+    /// A rule that allows must allow this very call, or the yes would say more than the rule.
+    fn is_about(&self, text: &str, scope: RuleScope, one: &StoredRequest) -> Result<(), String> {
+        let rules = RuleSet::parse(text, &RuleSource::Session, self.app.rules.home());
+        let Ok(rules) = rules else { return Ok(()) };
+        let asked = &one.request;
+        let origin = self.app.registry.get(&asked.tool).map_or(&Origin::Builtin, |tool| &tool.spec().origin);
+        let subject = Subject {
+            tool: &asked.tool,
+            origin,
+            args: &asked.args,
+            folder: &one.workspace,
+            access: &asked.plan.access,
+        };
+        for rule in rules.iter().filter(|rule| rule.effect == RuleEffect::Allow) {
+            match rule.fit(&subject) {
+                Fit::Applies
+                    if scope == RuleScope::Session && rule.args.is_empty() && asked.risk == Risk::High =>
+                {
+                    return Err(
+                        "it looks at no argument, so it does not cover what is HIGH; add one".to_owned()
+                    );
+                }
+                Fit::Applies | Fit::AppliesInDoubt(_) => {}
+                Fit::Elsewhere => {
+                    return Err("it is not about this call; change it, or answer with y".to_owned());
+                }
+                Fit::Not(because) => {
+                    return Err(format!(
+                        "it does not match this call ({because}); change it, or answer with y"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,294 @@
+//! The files of rules: the person's own beside their settings, and the project's where its folder is trusted.
+//!
+//! They are looked at whenever the person says something or another process rings: what has not changed costs a look at
+//! its stamp. A file with a mistake keeps its last good rules, also across a restart, and everything asks until it is
+//! repaired. What rules mean is `approval`'s; `rules/` saves, revokes and tries them. Called by the owners of sessions
+//! and by `co rules`.
+
+mod save;
+mod tried;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+pub use self::save::{RuleTrouble, SavedRule, revoke_rule, save_rule};
+pub use self::tried::{Suggestion, suggestions, tried};
+
+use super::{App, World};
+use crate::approval::FolderTrust;
+use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource, RulesHealth};
+use crate::config::{Settings, user_file};
+use crate::stdx::fs::{create_private_dir, fingerprint, write_private};
+use crate::store::Store;
+
+/// Bytes that are read of a file; one more than rules may have, so that a longer one is told to be.
+const READ: u64 = (1 << 20) + 1;
+/// Mistakes that are told at once.
+const TOLD: usize = 5;
+/// The project's rules, below its folder.
+const PROJECT_FILE: &str = ".co/rules.toml";
+/// How long the end of the next rule is waited for at most before it is looked for again.
+const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
+
+/// See the module's words.
+pub struct RuleBook {
+    user: Option<PathBuf>,
+    home: Option<PathBuf>,
+    /// Where the last good texts are kept.
+    kept: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    files: BTreeMap<PathBuf, Known>,
+    /// What the person was not told yet.
+    news: Vec<String>,
+}
+
+/// A file as it was read last.
+struct Known {
+    stamp: Stamp,
+    rules: Vec<Rule>,
+    problems: Vec<RuleProblem>,
+}
+
+/// What tells that a file is the same as before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stamp {
+    Missing,
+    There { inode: u64, length: u64, modified: (i64, i64) },
+    Hidden,
+}
+
+impl RuleBook {
+    pub fn new(world: &World, settings: &Settings) -> Self {
+        Self {
+            user: user_file(&world.env).map(|file| file.with_file_name("rules.toml")),
+            home: world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
+            kept: settings.data_dir.join("rules"),
+            state: Mutex::default(),
+        }
+    }
+
+    /// The person's own file, whether it is there or not; `None` without a home folder.
+    pub fn user_file(&self) -> Option<&Path> {
+        self.user.as_deref()
+    }
+
+    /// The project's file, whether it is there or not.
+    pub fn project_file(folder: &Path) -> PathBuf {
+        folder.join(PROJECT_FILE)
+    }
+
+    /// What `~` is in rules.
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// The rules that count in a folder, whatever their time and use. Blocking.
+    pub fn read(&self, folder: &Path, trust: FolderTrust) -> RuleSet {
+        let user = self.user.iter().map(|path| RuleSource::User { path: path.clone(), line: 1 });
+        let project = match trust {
+            FolderTrust::Trusted => Some(RuleSource::Project { path: Self::project_file(folder), line: 1 }),
+            FolderTrust::Untrusted => None,
+        };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut set = RuleSet::default();
+        for source in user.chain(project) {
+            let known = self.file(&source, &mut state);
+            if let (RulesHealth::Sound, Some(problem)) = (&set.health, known.problems.first()) {
+                set.health = RulesHealth::Broken { because: problem.to_string() };
+            }
+            set.rules.extend(known.rules.iter().cloned());
+        }
+        make_unique(&mut set.rules);
+        set
+    }
+
+    /// What is wrong with the files, as they were read last.
+    pub fn problems(&self) -> Vec<RuleProblem> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.files.values().flat_map(|known| known.problems.iter().cloned()).collect()
+    }
+
+    /// What the person should be told, once.
+    pub fn take_news(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).news)
+    }
+
+    fn file<'a>(&self, source: &RuleSource, state: &'a mut State) -> &'a Known {
+        let (RuleSource::User { path, .. } | RuleSource::Project { path, .. }) = source else {
+            unreachable!("only files are read");
+        };
+        let stamp = stamp(path);
+        let before = state.files.remove(path);
+        let known = match before {
+            Some(known) if known.stamp == stamp => known,
+            before => {
+                let known = self.read_file(path, source, stamp, before);
+                state.news.extend(told(path, &known.problems));
+                known
+            }
+        };
+        state.files.entry(path.clone()).or_insert(known)
+    }
+
+    fn read_file(&self, path: &Path, source: &RuleSource, stamp: Stamp, before: Option<Known>) -> Known {
+        let kept = self.kept.join(format!("{}.toml", fingerprint(path.as_os_str().as_encoded_bytes())));
+        let problems = match text_of(path) {
+            Ok(None) => {
+                // Rules that were taken away must not come back with the next mistake.
+                let _ = fs::remove_file(&kept);
+                return Known { stamp, rules: Vec::new(), problems: Vec::new() };
+            }
+            Ok(Some(text)) => match RuleSet::parse(&text, source, self.home()) {
+                Ok(rules) => {
+                    // Without the copy a later mistake costs the rules of this file until it is repaired: all asks then.
+                    let _ =
+                        create_private_dir(&self.kept).and_then(|()| write_private(&kept, text.as_bytes()));
+                    return Known { stamp, rules, problems: Vec::new() };
+                }
+                Err(problems) => problems,
+            },
+            Err(what) => vec![RuleProblem { place: path.display().to_string(), what }],
+        };
+        let rules = before.map(|known| known.rules).or_else(|| {
+            let text = text_of(&kept).ok()??;
+            RuleSet::parse(&text, source, self.home()).ok()
+        });
+        Known { stamp, rules: rules.unwrap_or_default(), problems }
+    }
+}
+
+/// The text of a file; none where there is no file.
+fn text_of(path: &Path) -> Result<Option<String>, String> {
+    let failed =
+        |error: io::Error| format!("it cannot be read ({error}); repair that, or take the file away");
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    if !metadata.is_file() {
+        return Err("it is no file; put a file in its place, or take it away".to_owned());
+    }
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(READ).read_to_end(&mut bytes)).map_err(failed)?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
+        // A long one may have been cut in the middle of a character.
+        Err(error) if error.as_bytes().len() as u64 == READ => {
+            Ok(Some(String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        }
+        Err(_) => Err("it is not UTF-8; save it as UTF-8".to_owned()),
+    }
+}
+
+fn stamp(path: &Path) -> Stamp {
+    match fs::metadata(path) {
+        Ok(is) => Stamp::There { inode: is.ino(), length: is.len(), modified: (is.mtime(), is.mtime_nsec()) },
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Stamp::Missing
+        }
+        Err(_) => Stamp::Hidden,
+    }
+}
+
+/// What the person is told of a file with mistakes.
+fn told(path: &Path, problems: &[RuleProblem]) -> Option<String> {
+    if problems.is_empty() {
+        return None;
+    }
+    let mut lines: Vec<String> = problems.iter().take(TOLD).map(|problem| format!("- {problem}")).collect();
+    if problems.len() > TOLD {
+        lines.push(format!("- and {} more; `co rules check` lists them", problems.len() - TOLD));
+    }
+    Some(format!(
+        "The rules in {} have a mistake. Until it is repaired the last good ones hold and everything asks.\n\n{}",
+        path.display(),
+        lines.join("\n")
+    ))
+}
+
+/// Ids name one rule each, also where two files have the same.
+fn make_unique(rules: &mut [Rule]) {
+    for at in 1..rules.len() {
+        let (before, rest) = rules.split_at_mut(at);
+        let rule = &mut rest[0];
+        let base = rule.id.clone();
+        let mut number = 2;
+        while before.iter().any(|other| other.id == rule.id) {
+            rule.id = format!("{base}-{number}");
+            number += 1;
+        }
+    }
+}
+
+/// The rules that count now: without those whose time is over or that are used up. Where the store cannot tell how
+/// often a rule was used, it counts as used up.
+pub async fn counting(set: RuleSet, store: &Store, now: Timestamp) -> RuleSet {
+    let mut set = set.at(now);
+    if set.rules.iter().any(|rule| rule.uses.is_some()) {
+        match store.rule_uses().await {
+            Ok(used) => set = set.after(&used),
+            Err(_) => set.rules.retain(|rule| rule.uses.is_none()),
+        }
+    }
+    set
+}
+
+impl App {
+    /// Looks at the files of rules again; what changed counts from the next decision on.
+    pub async fn refresh_rules(&self, folder: &Path) {
+        let (book, trust) = (Arc::clone(&self.rules), self.trust_of(folder));
+        let place = folder.to_owned();
+        let Ok(set) = tokio::task::spawn_blocking(move || book.read(&place, trust)).await else { return };
+        let set = counting(set, &self.store, self.world.clock.now()).await;
+        self.policy.send_if_modified(|policy| {
+            let changed = *policy.rules != set;
+            if changed {
+                policy.rules = Arc::new(set);
+            }
+            changed
+        });
+    }
+
+    /// Keeps the rules true while a turn runs: other processes may save one, and the time of one may end. Never
+    /// resolves; cancel-safe.
+    pub async fn keep_rules(&self, folder: &Path) -> Infallible {
+        let mut wakeups = self.store.wakeups();
+        loop {
+            let next = self.policy.borrow().rules.next_expiry();
+            let wait = next.map_or(LONGEST_WAIT, |end| {
+                let left = Duration::try_from(end.duration_since(self.world.clock.now())).unwrap_or_default();
+                left.clamp(Duration::from_secs(1), LONGEST_WAIT)
+            });
+            tokio::select! {
+                () = wakeups.changed() => {}
+                () = tokio::time::sleep(wait) => {}
+            }
+            self.refresh_rules(folder).await;
+        }
+    }
+
+    /// That the project has rules which do not count, where that is so.
+    pub fn untrusted_rules(&self, folder: &Path) -> Option<String> {
+        let file = RuleBook::project_file(folder);
+        let withheld = self.trust_of(folder) == FolderTrust::Untrusted && file.is_file();
+        withheld.then(|| format!("{} does not count; `co trust` makes it count", file.display()))
+    }
+}

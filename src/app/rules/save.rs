@@ -1,0 +1,164 @@
+//! Writing the person's own file of rules: a rule is put behind the others, or taken out; every other byte stays.
+//!
+//! Blocking. What would leave a file that cannot be read is not written. Two processes take turns by a lock.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, Item, value};
+
+use super::{RuleBook, text_of};
+use crate::approval::rules::{Rule, RuleProblem, RuleScope, RuleSet, RuleSource};
+use crate::stdx::fs::{create_private_dir, open_private, write_private};
+
+/// A rule that was saved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SavedRule {
+    pub rule: Rule,
+    /// As it stands in the file, or in the session's records.
+    pub text: String,
+}
+
+/// Why a rule was not saved or revoked. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RuleTrouble {
+    #[error("{}", lines(problems))]
+    Text { problems: Vec<RuleProblem> },
+    #[error("it holds {found} rules; one at a time is saved")]
+    NotOne { found: usize },
+    #[error("a rule of a session ends with it; take `expires` out")]
+    Expires,
+    #[error("the rule `{id}` is in the file already; give this one another id")]
+    Taken { id: String },
+    #[error("the file of rules has a mistake; repair it first: {}", lines(problems))]
+    File { problems: Vec<RuleProblem> },
+    #[error("{} cannot be written ({detail}); check its permissions", path.display())]
+    Write { path: PathBuf, detail: String },
+    #[error("there is no home folder to keep rules in; set HOME")]
+    NoHome,
+    #[error("there is no rule `{id}`; `co rules list` shows their ids")]
+    Unknown { id: String },
+    #[error("the rule `{id}` is the project's ({}); take it out there", source_of)]
+    OfProject { id: String, source_of: RuleSource },
+}
+
+fn lines(problems: &[RuleProblem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Saves one rule for as long as its scope says; for a session there is no file, and the rule is only made sure of.
+pub fn save_rule(
+    book: &RuleBook,
+    text: &str,
+    scope: RuleScope,
+    folder: &Path,
+) -> Result<SavedRule, RuleTrouble> {
+    let checked = one(text, &RuleSource::Session, book.home())?;
+    match scope {
+        RuleScope::Session if checked.expires.is_some() => Err(RuleTrouble::Expires),
+        RuleScope::Session => {
+            // Its records are read without a home folder.
+            let rule = one(text, &RuleSource::Session, None)?;
+            Ok(SavedRule { rule, text: text.to_owned() })
+        }
+        RuleScope::Project => append(book, &in_folder(text, folder)),
+        RuleScope::User => append(book, text),
+    }
+}
+
+/// Takes a rule out of the person's own file.
+pub fn revoke_rule(book: &RuleBook, id: &str, counting: &RuleSet) -> Result<Rule, RuleTrouble> {
+    let path = book.user_file().ok_or(RuleTrouble::NoHome)?;
+    let _turn = lock(book)?;
+    let (text, rules) = current(book, path)?;
+    let Some(at) = rules.iter().position(|rule| rule.id == id) else {
+        return Err(match counting.rules.iter().find(|rule| rule.id == id) {
+            Some(rule) => RuleTrouble::OfProject { id: id.to_owned(), source_of: rule.source.clone() },
+            None => RuleTrouble::Unknown { id: id.to_owned() },
+        });
+    };
+    let mut document: DocumentMut =
+        text.parse().map_err(|error: toml_edit::TomlError| broken(error.message()))?;
+    if let Some(Item::ArrayOfTables(tables)) = document.get_mut("rule") {
+        tables.remove(at);
+    }
+    write(path, &document.to_string())?;
+    rules.into_iter().nth(at).ok_or_else(|| RuleTrouble::Unknown { id: id.to_owned() })
+}
+
+fn one(text: &str, source: &RuleSource, home: Option<&Path>) -> Result<Rule, RuleTrouble> {
+    let mut rules = RuleSet::parse(text, source, home).map_err(|problems| RuleTrouble::Text { problems })?;
+    match (rules.len(), rules.pop()) {
+        (1, Some(rule)) => Ok(rule),
+        (found, _) => Err(RuleTrouble::NotOne { found }),
+    }
+}
+
+/// The same rule for one folder only, where it names none.
+pub(super) fn in_folder(text: &str, folder: &Path) -> String {
+    let Ok(mut document) = text.parse::<DocumentMut>() else { return text.to_owned() };
+    if let Some(Item::ArrayOfTables(tables)) = document.get_mut("rule") {
+        for table in tables.iter_mut().filter(|table| !table.contains_key("folder")) {
+            table.insert("folder", value(folder.display().to_string()));
+        }
+    }
+    document.to_string()
+}
+
+fn append(book: &RuleBook, text: &str) -> Result<SavedRule, RuleTrouble> {
+    let path = book.user_file().ok_or(RuleTrouble::NoHome)?;
+    let source = RuleSource::User { path: path.to_owned(), line: 1 };
+    let _turn = lock(book)?;
+    let (before, rules) = current(book, path)?;
+    let rule = one(text, &RuleSource::Session, book.home())?;
+    if let Some(there) = rules.iter().find(|there| there.id == rule.id) {
+        if there.to_string() == rule.to_string() {
+            return Ok(SavedRule { rule: there.clone(), text: text.to_owned() });
+        }
+        return Err(RuleTrouble::Taken { id: rule.id });
+    }
+    let head = before.trim_end();
+    let gap = if head.is_empty() { "" } else { "\n\n" };
+    let whole = format!("{head}{gap}{}\n", text.trim());
+    let mut saved =
+        RuleSet::parse(&whole, &source, book.home()).map_err(|problems| RuleTrouble::File { problems })?;
+    write(path, &whole)?;
+    let rule = saved.pop().unwrap_or(rule);
+    Ok(SavedRule { rule, text: text.to_owned() })
+}
+
+/// The person's own file as it is now.
+fn current(book: &RuleBook, path: &Path) -> Result<(String, Vec<Rule>), RuleTrouble> {
+    let problem =
+        |what| RuleTrouble::File { problems: vec![RuleProblem { place: path.display().to_string(), what }] };
+    let text = text_of(path).map_err(problem)?.unwrap_or_default();
+    let source = RuleSource::User { path: path.to_owned(), line: 1 };
+    let rules =
+        RuleSet::parse(&text, &source, book.home()).map_err(|problems| RuleTrouble::File { problems })?;
+    Ok((text, rules))
+}
+
+fn broken(what: &str) -> RuleTrouble {
+    RuleTrouble::File { problems: vec![RuleProblem { place: "the file".to_owned(), what: what.to_owned() }] }
+}
+
+/// Other processes wait until this is dropped.
+fn lock(book: &RuleBook) -> Result<File, RuleTrouble> {
+    let path = book.kept.join("lock");
+    let failed = |error: std::io::Error| RuleTrouble::Write { path: path.clone(), detail: error.to_string() };
+    create_private_dir(&book.kept).map_err(failed)?;
+    let file = open_private(&path).map_err(failed)?;
+    file.lock().map_err(failed)?;
+    Ok(file)
+}
+
+/// Writes the file in one step, for the owner alone; a link to it stays.
+fn write(path: &Path, text: &str) -> Result<(), RuleTrouble> {
+    let failed =
+        |error: std::io::Error| RuleTrouble::Write { path: path.to_owned(), detail: error.to_string() };
+    if let Some(folder) = path.parent() {
+        create_private_dir(folder).map_err(failed)?;
+    }
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    write_private(&target, text.as_bytes()).map_err(failed)
+}

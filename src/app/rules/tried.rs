@@ -1,0 +1,83 @@
+//! Rules held against the calls of the past: what one would have matched, and which habits deserve one.
+//!
+//! Reads only. A habit is what a person allowed again and again in one folder and never denied.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::save::in_folder;
+use crate::approval::rules::{Fit, Rule, RuleEffect, RuleSet, RuleSource, Subject, draft};
+use crate::frontend::link::PastCalls;
+use crate::store::{PastCall, PastFate};
+use crate::tool::{Access, Origin, Registry};
+
+/// A rule that a habit deserves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestion {
+    /// As it can be put into the file.
+    pub text: String,
+    /// How often a person said yes to what it allows.
+    pub allowed: usize,
+}
+
+/// How rules fare with calls of the past: a call is matched where one of them applies.
+#[must_use]
+pub fn tried(rules: &[Rule], past: &[PastCall], registry: &Registry) -> PastCalls {
+    let matched: Vec<&PastCall> =
+        past.iter().filter(|call| rules.iter().any(|rule| applies(rule, call, registry))).collect();
+    let denied = matched.iter().filter(|call| call.fate == PastFate::Denied).count();
+    PastCalls { matched: matched.len(), of: past.len(), denied }
+}
+
+fn applies(rule: &Rule, call: &PastCall, registry: &Registry) -> bool {
+    let origin = registry.get(&call.tool).map_or(&Origin::Builtin, |tool| &tool.spec().origin);
+    let subject = Subject {
+        tool: &call.tool,
+        origin,
+        args: &call.args,
+        folder: &call.workspace,
+        access: &Access::Nothing,
+    };
+    match rule.fit(&subject) {
+        Fit::Applies | Fit::AppliesInDoubt(_) => true,
+        Fit::Elsewhere | Fit::Not(_) => false,
+    }
+}
+
+/// Rules for what was allowed at least `min` times and never denied, and that no rule allows yet; the most used first.
+#[must_use]
+pub fn suggestions(
+    past: &[PastCall],
+    min: usize,
+    counting: &RuleSet,
+    registry: &Registry,
+) -> Vec<Suggestion> {
+    let mut habits: BTreeMap<(String, PathBuf), usize> = BTreeMap::new();
+    let covered = |call: &PastCall| {
+        let mut allowing = counting.rules.iter().filter(|rule| rule.effect == RuleEffect::Allow);
+        allowing.any(|rule| applies(rule, call, registry))
+    };
+    for call in past.iter().filter(|call| call.fate == PastFate::Approved && !covered(call)) {
+        let draft = draft(&call.tool, &call.args, &Access::Nothing, &call.workspace);
+        *habits.entry((draft.rule, call.workspace.clone())).or_default() += 1;
+    }
+    let mut found: Vec<Suggestion> = habits
+        .into_iter()
+        .filter(|(_, allowed)| *allowed >= min)
+        .map(|((rule, folder), allowed)| Suggestion { text: in_folder(&rule, &folder), allowed })
+        .filter(|one| is_harmless(one, past, registry))
+        .collect();
+    found.sort_by(|a, b| b.allowed.cmp(&a.allowed).then_with(|| a.text.cmp(&b.text)));
+    found
+}
+
+/// Whether nothing that it would allow was ever denied.
+fn is_harmless(one: &Suggestion, past: &[PastCall], registry: &Registry) -> bool {
+    let Ok(rules) = RuleSet::parse(&one.text, &RuleSource::Session, None) else { return false };
+    past.iter().filter(|call| rules.iter().any(|rule| applies(rule, call, registry))).all(|call| {
+        match call.fate {
+            PastFate::Approved | PastFate::Allowed | PastFate::Undecided => true,
+            PastFate::Denied | PastFate::Refused => false,
+        }
+    })
+}

@@ -1,0 +1,516 @@
+//! Rules out of TOML: every mistake is told with its line and what to do, and none is passed over.
+//!
+//! Pure. A text with one mistake gives no rules at all: what was meant to be denied must not be lost in silence.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde_json::{Number, Value};
+use toml_edit::{Document, Item, Table, TableLike, TomlError};
+
+use super::pattern::{Glob, Regex};
+use super::predicate::{ArgTest, Predicate, Wanted};
+use super::{Rule, RuleEffect, RuleProblem, RuleSource};
+use crate::stdx::fs::fingerprint;
+use crate::stdx::paths::normalize;
+use crate::stdx::text;
+
+/// Bytes of one file.
+const LONGEST: usize = 1 << 20;
+/// Rules of one file: each call is held against all of them.
+const MOST: usize = 1_000;
+/// Characters of what is repeated of a file in a problem.
+const SHOWN: usize = 60;
+
+const KEYS: &[&str] =
+    &["id", "effect", "tool", "server", "reason", "folder", "expires", "uses", "match", "no_match", "args"];
+const PREDICATES: &[&str] = &["one_of", "glob", "regex", "inside", "host", "words", "min", "max", "empty"];
+
+/// Reads the rules of a text. `~` in it is `home`.
+pub(super) fn rules(
+    text: &str,
+    source: &RuleSource,
+    home: Option<&Path>,
+) -> Result<Vec<Rule>, Vec<RuleProblem>> {
+    let mut reading = Reading { text, source, home, problems: Vec::new() };
+    let rules = reading.document();
+    if reading.problems.is_empty() { Ok(rules) } else { Err(reading.problems) }
+}
+
+struct Reading<'a> {
+    text: &'a str,
+    source: &'a RuleSource,
+    home: Option<&'a Path>,
+    problems: Vec<RuleProblem>,
+}
+
+impl Reading<'_> {
+    fn document(&mut self) -> Vec<Rule> {
+        if self.text.len() > LONGEST {
+            let what = format!("it has {} bytes, and {LONGEST} is the most; take rules out", self.text.len());
+            self.problem(1, what);
+            return Vec::new();
+        }
+        let document = match Document::parse(self.text) {
+            Ok(document) => document,
+            Err(error) => {
+                self.syntax(&error);
+                return Vec::new();
+            }
+        };
+        let mut tables = Vec::new();
+        for (key, item) in document.as_table() {
+            let line = self.line(document.as_table().key(key).and_then(toml_edit::Key::span));
+            match (key, item) {
+                ("rule", Item::ArrayOfTables(rules)) => tables.extend(rules.iter()),
+                ("rule", _) => self.problem(line, "write each rule below a line `[[rule]]`"),
+                _ => {
+                    let what = format!(
+                        "`{}` has no place here; each rule begins with a line `[[rule]]`",
+                        shown(key)
+                    );
+                    self.problem(line, what);
+                }
+            }
+        }
+        if tables.len() > MOST {
+            self.problem(1, format!("it has {} rules, and {MOST} is the most; take some out", tables.len()));
+            return Vec::new();
+        }
+        self.all(&tables)
+    }
+
+    fn all(&mut self, tables: &[&Table]) -> Vec<Rule> {
+        let mut rules = Vec::new();
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        for table in tables {
+            let line = self.line(table.span());
+            let Some(rule) = self.rule(table, line) else { continue };
+            match seen.insert(rule.id.clone(), line) {
+                Some(first) => {
+                    let what = format!(
+                        "the rule `{}` is in line {first} already; give it another id, or take one out",
+                        rule.id
+                    );
+                    self.problem(line, what);
+                }
+                None => {
+                    self.examples(&rule, table);
+                    rules.push(rule);
+                }
+            }
+        }
+        rules
+    }
+
+    fn syntax(&mut self, error: &TomlError) {
+        let line = self.line(error.span());
+        let what = format!("this is not TOML: {}; repair the line", text::sanitize_line(error.message()));
+        self.problem(line, what);
+    }
+
+    fn rule(&mut self, table: &Table, line: usize) -> Option<Rule> {
+        let before = self.problems.len();
+        for (key, _) in table {
+            if !KEYS.contains(&key) {
+                let line = self.line(table.key(key).and_then(toml_edit::Key::span));
+                self.problem(line, unknown(key, KEYS, "a rule has"));
+            }
+        }
+        let effect = self.effect(table, line);
+        let server = self.glob(table, "server");
+        let mut tools = self.globs(table, "tool");
+        if tools.is_empty() {
+            match table.get("server") {
+                Some(_) => tools = vec![Glob::new("*").expect("a glob")],
+                None if table.get("tool").is_none() => {
+                    self.problem(line, "it names no tool; add `tool = \"…\"`, with `*` for any text");
+                }
+                None => {}
+            }
+        }
+        let mut args = Vec::new();
+        if let Some(item) = table.get("args") {
+            match item.as_table_like() {
+                Some(inner) => self.args(inner, &mut Vec::new(), &mut args),
+                None => self.problem_at(item, "`args` is a table: `args.path = { inside = \"notes\" }`"),
+            }
+        }
+        let mut rule = Rule {
+            id: String::new(),
+            effect: effect?,
+            tools,
+            server,
+            reason: self.string(table, "reason").map(|reason| text::sanitize_line(&reason).into_owned()),
+            source: at(self.source, line),
+            folder: self.folder(table),
+            expires: self.expires(table),
+            uses: self.uses(table, effect?),
+            args,
+        };
+        rule.id = self.id(table).unwrap_or_else(|| made_id(&rule));
+        (self.problems.len() == before).then_some(rule)
+    }
+
+    fn effect(&mut self, table: &Table, line: usize) -> Option<RuleEffect> {
+        let Some(item) = table.get("effect") else {
+            self.problem(line, "it has no effect; add `effect = \"allow\"`, `\"ask\"` or `\"deny\"`");
+            return None;
+        };
+        let effect = item.as_str().and_then(RuleEffect::named);
+        if effect.is_none() {
+            self.problem_at(item, "`effect` is \"allow\", \"ask\" or \"deny\"");
+        }
+        effect
+    }
+
+    fn id(&mut self, table: &Table) -> Option<String> {
+        let id = self.string(table, "id")?;
+        let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if id.is_empty() || id.len() > 64 || !id.chars().all(good) {
+            let item = table.get("id")?;
+            self.problem_at(item, "an `id` has up to 64 letters, digits, `-`, `_` and `.`");
+        }
+        Some(id)
+    }
+
+    fn folder(&mut self, table: &Table) -> Option<PathBuf> {
+        let text = self.string(table, "folder")?;
+        let path = self.at_home(&text);
+        if path.as_ref().is_none_or(|path| !path.is_absolute()) {
+            let item = table.get("folder")?;
+            self.problem_at(item, "`folder` is an absolute path, or one that begins with `~/`");
+            return None;
+        }
+        path.map(|path| normalize(&path))
+    }
+
+    /// A path with `~` as the home folder; `None` where there is none.
+    fn at_home(&self, text: &str) -> Option<PathBuf> {
+        match text.strip_prefix('~') {
+            Some("") => Some(self.home?.to_owned()),
+            Some(rest) => Some(self.home?.join(rest.strip_prefix('/')?)),
+            None => Some(PathBuf::from(text)),
+        }
+    }
+
+    fn expires(&mut self, table: &Table) -> Option<Timestamp> {
+        let item = table.get("expires")?;
+        let text = item.as_datetime().map(ToString::to_string).or_else(|| item.as_str().map(str::to_owned));
+        // A date alone is its first moment.
+        let moment = text.and_then(|text| text.parse().or_else(|_| format!("{text}T00:00:00Z").parse()).ok());
+        if moment.is_none() {
+            self.problem_at(item, "`expires` is a moment such as 2026-12-01T08:00:00Z, or a date");
+        }
+        moment
+    }
+
+    fn uses(&mut self, table: &Table, effect: RuleEffect) -> Option<u32> {
+        let item = table.get("uses")?;
+        match (item.as_integer().and_then(|uses| u32::try_from(uses).ok()), effect) {
+            (Some(uses @ 1..), RuleEffect::Allow) => return Some(uses),
+            (_, RuleEffect::Ask | RuleEffect::Deny) => {
+                self.problem_at(item, "`uses` counts for rules that allow only; take it out");
+            }
+            (_, RuleEffect::Allow) => self.problem_at(item, "`uses` is a whole number from 1"),
+        }
+        None
+    }
+
+    fn args(&mut self, table: &dyn TableLike, path: &mut Vec<String>, out: &mut Vec<ArgTest>) {
+        for (key, item) in table.iter() {
+            let depth = path.len();
+            path.extend(key.split('.').map(str::to_owned));
+            match item.as_table_like() {
+                None => {
+                    if let Some(value) = self.scalar(item) {
+                        out.push(ArgTest { path: path.clone(), predicate: Predicate::OneOf(vec![value]) });
+                    }
+                }
+                Some(inner) if inner.is_empty() => {
+                    self.problem_at(
+                        item,
+                        format!("`{}` asks nothing; add a predicate such as `glob`", shown(key)),
+                    );
+                }
+                Some(inner) if inner.iter().all(|(name, _)| PREDICATES.contains(&name)) => {
+                    self.predicates(inner, path, out);
+                }
+                // Either a predicate that there is not, or an argument inside an argument.
+                Some(inner) => match inner.iter().find(|(name, _)| !PREDICATES.contains(name)) {
+                    Some((name, _))
+                        if item.is_inline_table()
+                            || inner.iter().any(|(name, _)| PREDICATES.contains(&name)) =>
+                    {
+                        self.problem_at(item, unknown(name, PREDICATES, "a predicate is"));
+                    }
+                    Some(_) | None => self.args(inner, path, out),
+                },
+            }
+            path.truncate(depth);
+        }
+    }
+
+    fn predicates(&mut self, table: &dyn TableLike, path: &[String], out: &mut Vec<ArgTest>) {
+        let mut bounds = (None, None);
+        for (name, item) in table.iter() {
+            let predicate = match name {
+                "one_of" => self.one_of(item),
+                "glob" => {
+                    self.text_of(item).and_then(|text| self.made(item, Glob::new(&text)).map(Predicate::Glob))
+                }
+                "regex" => self
+                    .text_of(item)
+                    .and_then(|text| self.made(item, Regex::new(&text)).map(Predicate::Regex)),
+                "host" => self.text_of(item).and_then(|text| {
+                    self.made(item, Glob::new(&text.to_ascii_lowercase())).map(Predicate::Host)
+                }),
+                "inside" => self.inside(item),
+                "words" => self.words(item),
+                "empty" => self.empty(item),
+                _ => {
+                    let number = item.as_float().or_else(|| item.as_integer().map(lossy));
+                    if number.is_none_or(f64::is_nan) {
+                        self.problem_at(item, format!("`{name}` is a number"));
+                    }
+                    if name == "min" {
+                        bounds.0 = number
+                    } else {
+                        bounds.1 = number
+                    }
+                    None
+                }
+            };
+            out.extend(predicate.map(|predicate| ArgTest { path: path.to_vec(), predicate }));
+        }
+        if let (min, max) = bounds
+            && (min.is_some() || max.is_some())
+        {
+            out.push(ArgTest { path: path.to_vec(), predicate: Predicate::Bounds { min, max } });
+        }
+    }
+
+    fn one_of(&mut self, item: &Item) -> Option<Predicate> {
+        let values = item.as_array().filter(|array| !array.is_empty());
+        let Some(array) = values else {
+            self.problem_at(item, "`one_of` is a list of texts or numbers: `{ one_of = [\"a\", \"b\"] }`");
+            return None;
+        };
+        let values: Option<Vec<Value>> =
+            array.iter().map(|value| self.scalar(&Item::Value(value.clone()))).collect();
+        values.map(Predicate::OneOf)
+    }
+
+    fn inside(&mut self, item: &Item) -> Option<Predicate> {
+        let text = self.text_of(item)?;
+        let path = self.at_home(&text).filter(|path| !path.as_os_str().is_empty());
+        if path.is_none() {
+            self.problem_at(
+                item,
+                "`inside` is a folder: relative to the session's folder, absolute, or with `~/`",
+            );
+        }
+        path.map(|path| Predicate::Inside(normalize(&path)))
+    }
+
+    /// One list of words, or a list of such lists.
+    fn words(&mut self, item: &Item) -> Option<Predicate> {
+        const HOW: &str =
+            "`words` is a list of a command's first words: `{ words = [\"git\", \"status|log\"] }`";
+        let Some(array) = item.as_array().filter(|array| !array.is_empty()) else {
+            self.problem_at(item, HOW);
+            return None;
+        };
+        let lists: Vec<Vec<Option<&str>>> = if array.iter().all(toml_edit::Value::is_array) {
+            array
+                .iter()
+                .filter_map(toml_edit::Value::as_array)
+                .map(|list| list.iter().map(toml_edit::Value::as_str).collect())
+                .collect()
+        } else {
+            vec![array.iter().map(toml_edit::Value::as_str).collect()]
+        };
+        let mut choices = Vec::new();
+        for list in lists {
+            let mut choice = Vec::new();
+            for word in &list {
+                let Some(word) = word.filter(|word| !word.is_empty()) else {
+                    self.problem_at(item, HOW);
+                    return None;
+                };
+                let globs =
+                    word.split('|').map(|one| self.made(item, Glob::new(one))).collect::<Option<Vec<_>>>()?;
+                choice.push(globs);
+            }
+            if choice.is_empty() {
+                self.problem_at(item, HOW);
+                return None;
+            }
+            choices.push(choice);
+        }
+        Some(Predicate::Words(choices))
+    }
+
+    fn empty(&mut self, item: &Item) -> Option<Predicate> {
+        let wanted = item.as_bool();
+        if wanted.is_none() {
+            self.problem_at(item, "`empty` is true or false");
+        }
+        wanted.map(|wanted| Predicate::Empty(if wanted { Wanted::Yes } else { Wanted::No }))
+    }
+
+    fn scalar(&mut self, item: &Item) -> Option<Value> {
+        let value = item
+            .as_str()
+            .map(Value::from)
+            .or_else(|| item.as_bool().map(Value::from))
+            .or_else(|| item.as_integer().map(Value::from))
+            .or_else(|| Number::from_f64(item.as_float()?).map(Value::Number));
+        if value.is_none() {
+            self.problem_at(
+                item,
+                "it is a text, a number, true or false; of several values write `{ one_of = […] }`",
+            );
+        }
+        value
+    }
+
+    fn examples(&mut self, rule: &Rule, table: &Table) {
+        for (key, wanted) in [("match", true), ("no_match", false)] {
+            let Some(item) = table.get(key) else { continue };
+            for (line, text) in self.strings(item, key) {
+                let what = match serde_json::from_str::<Value>(&text) {
+                    Ok(args) if args.is_object() && rule.fits_example(&args) == wanted => continue,
+                    Ok(args) if !args.is_object() => {
+                        format!(
+                            "the example {} is no arguments; write them as JSON: '{{\"path\":\"a\"}}'",
+                            quoted(&text)
+                        )
+                    }
+                    Ok(_) if wanted => {
+                        format!(
+                            "the rule does not match its example {}; change the one or the other",
+                            quoted(&text)
+                        )
+                    }
+                    Ok(_) => {
+                        format!("the rule matches {}, which it should not; make it narrower", quoted(&text))
+                    }
+                    Err(_) => {
+                        format!("the example {} is not JSON; write '{{\"path\":\"a\"}}'", quoted(&text))
+                    }
+                };
+                self.problem(line, what);
+            }
+        }
+    }
+
+    /// One text or several, each with its line.
+    fn strings(&mut self, item: &Item, key: &str) -> Vec<(usize, String)> {
+        if let Some(text) = item.as_str() {
+            return vec![(self.line(item.span()), text.to_owned())];
+        }
+        let texts: Option<Vec<(usize, String)>> = item.as_array().and_then(|array| {
+            array.iter().map(|one| Some((self.line(one.span()), one.as_str()?.to_owned()))).collect()
+        });
+        if texts.is_none() {
+            self.problem_at(item, format!("`{key}` is a text, or a list of texts"));
+        }
+        texts.unwrap_or_default()
+    }
+
+    fn globs(&mut self, table: &Table, key: &str) -> Vec<Glob> {
+        let Some(item) = table.get(key) else { return Vec::new() };
+        let texts = self.strings(item, key);
+        if item.as_array().is_some_and(toml_edit::Array::is_empty) {
+            self.problem_at(item, format!("`{key}` is empty; name at least one"));
+        }
+        texts.iter().filter_map(|(_, text)| self.made(item, Glob::new(text))).collect()
+    }
+
+    fn glob(&mut self, table: &Table, key: &str) -> Option<Glob> {
+        let item = table.get(key)?;
+        let text = self.text_of(item)?;
+        self.made(item, Glob::new(&text))
+    }
+
+    fn string(&mut self, table: &Table, key: &str) -> Option<String> {
+        table.get(key).and_then(|item| self.text_of(item))
+    }
+
+    fn text_of(&mut self, item: &Item) -> Option<String> {
+        let text = item.as_str().map(str::to_owned);
+        if text.is_none() {
+            self.problem_at(item, "this is a text; put it between quotes");
+        }
+        text
+    }
+
+    fn made<T>(&mut self, item: &Item, made: Result<T, String>) -> Option<T> {
+        made.map_err(|what| self.problem_at(item, text::sanitize_line(&what).into_owned())).ok()
+    }
+
+    fn problem_at(&mut self, item: &Item, what: impl Into<String>) {
+        let line = self.line(item.span());
+        self.problem(line, what);
+    }
+
+    fn problem(&mut self, line: usize, what: impl Into<String>) {
+        let place = match self.source {
+            RuleSource::Session => format!("line {line}"),
+            RuleSource::User { path, .. } | RuleSource::Project { path, .. } => {
+                format!("{}:{line}", text::sanitize_line(&path.display().to_string()))
+            }
+        };
+        self.problems.push(RuleProblem { place, what: what.into() });
+    }
+
+    /// The line of a span's start, from 1.
+    fn line(&self, span: Option<Range<usize>>) -> usize {
+        let at = self.text.floor_char_boundary(span.map_or(0, |span| span.start));
+        self.text.split_at(at).0.matches('\n').count() + 1
+    }
+}
+
+/// A rule's own place.
+fn at(source: &RuleSource, line: usize) -> RuleSource {
+    match source {
+        RuleSource::Session => RuleSource::Session,
+        RuleSource::User { path, .. } => RuleSource::User { path: path.clone(), line },
+        RuleSource::Project { path, .. } => RuleSource::Project { path: path.clone(), line },
+    }
+}
+
+/// A name for a rule without one: the same for the same rule, wherever it stands.
+fn made_id(rule: &Rule) -> String {
+    let named = rule.tools.first().map_or("rule", Glob::as_str);
+    let named: String =
+        named.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(24).collect();
+    let named = named.trim_matches('-');
+    let hash = fingerprint(rule.to_string().as_bytes());
+    let hash = hash.split_at(8).0;
+    if named.is_empty() { format!("rule-{hash}") } else { format!("{named}-{hash}") }
+}
+
+fn unknown(name: &str, known: &[&'static str], has: &str) -> String {
+    let list = known.join(", ");
+    match text::nearest(name, known.iter().copied()) {
+        Some(nearest) => format!("`{}` is not known; did you mean `{nearest}`?", shown(name)),
+        None => format!("`{}` is not known; {has} {list}", shown(name)),
+    }
+}
+
+fn shown(name: &str) -> String {
+    text::truncate(&text::sanitize_line(name), SHOWN)
+}
+
+fn quoted(example: &str) -> String {
+    format!("`{}`", shown(example))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a bound beyond 2^53 need not be exact")]
+fn lossy(number: i64) -> f64 {
+    number as f64
+}

@@ -1,0 +1,119 @@
+//! Texts that stand for many: globs and regular expressions, bounded in size, compared by what was written.
+//!
+//! Pure. Built where a rule is read, so that a bad one is found there and never while a call is decided.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+/// Characters of one pattern.
+const LONGEST: usize = 1_000;
+/// Bytes that one compiled pattern may take.
+const COMPILED: usize = 1 << 18;
+
+/// A glob: `*` is any text, `/` included, `?` one character, `[ab]` one of these, `{a,b}` one of these texts.
+#[derive(Debug, Clone)]
+pub struct Glob {
+    text: String,
+    matcher: Matcher,
+}
+
+#[derive(Debug, Clone)]
+enum Matcher {
+    /// Most globs are plain words.
+    Exactly(String),
+    Glob(Box<GlobMatcher>),
+}
+
+impl Glob {
+    /// Errs with what is wrong, in words.
+    pub fn new(text: &str) -> Result<Self, String> {
+        bounded(text)?;
+        if !text.contains(is_special) {
+            return Ok(Self { text: text.to_owned(), matcher: Matcher::Exactly(text.to_owned()) });
+        }
+        let glob = GlobBuilder::new(text).literal_separator(false).backslash_escape(true).build();
+        let glob = glob.map_err(|error| format!("the glob does not work: {}", error.kind()))?;
+        Ok(Self { text: text.to_owned(), matcher: Matcher::Glob(Box::new(glob.compile_matcher())) })
+    }
+
+    /// A glob that matches this text and no other.
+    #[must_use]
+    pub fn exactly(text: &str) -> Self {
+        Self { text: escape(text), matcher: Matcher::Exactly(text.to_owned()) }
+    }
+
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        match &self.matcher {
+            Matcher::Exactly(wanted) => wanted == text,
+            Matcher::Glob(glob) => glob.is_match(text),
+        }
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq for Glob {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+/// A text in which every character stands for itself.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    text.chars().flat_map(|c| is_special(c).then_some('\\').into_iter().chain([c])).collect()
+}
+
+fn is_special(c: char) -> bool {
+    matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\' | '!')
+}
+
+/// A regular expression, found anywhere in a text unless it says `^` and `$`.
+#[derive(Debug, Clone)]
+pub struct Regex(regex::Regex);
+
+impl Regex {
+    /// Errs with what is wrong, in words.
+    pub fn new(text: &str) -> Result<Self, String> {
+        bounded(text)?;
+        match regex::RegexBuilder::new(text).size_limit(COMPILED).build() {
+            Ok(regex) => Ok(Self(regex)),
+            Err(regex::Error::CompiledTooBig(_)) => {
+                Err("the regular expression is too big; make its repetitions smaller".to_owned())
+            }
+            Err(error) => {
+                // The library draws the place over several lines; its last one says what is wrong.
+                let told = error.to_string();
+                let last = told.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+                Err(format!("the regular expression does not work: {last}"))
+            }
+        }
+    }
+
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl PartialEq for Regex {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+fn bounded(text: &str) -> Result<(), String> {
+    match text.chars().count() {
+        0 => Err("it is empty; `*` matches everything".to_owned()),
+        1..=LONGEST => Ok(()),
+        long => Err(format!("it has {long} characters, and {LONGEST} is the most")),
+    }
+}

@@ -1,0 +1,336 @@
+//! What a rule asks of one argument, and what can be said of it: it holds, it fails, or nobody can tell.
+//!
+//! Pure. What cannot be told never allows anything, and never saves a call from being asked for or denied.
+
+use std::path::{Path, PathBuf};
+
+use reqwest::Url;
+use serde_json::{Number, Value};
+
+use super::pattern::{Glob, Regex};
+use super::{RuleEffect, Subject};
+use crate::approval::words::says_more;
+use crate::bash::{self, Invocation};
+use crate::stdx::paths::normalize;
+use crate::tool::Access;
+
+/// What can be said of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Truth {
+    Holds,
+    Fails,
+    /// The argument is missing, of another type, or not understood.
+    Unknown,
+}
+
+/// How many of several things must be so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// To allow, all must be.
+    All,
+    /// To ask or deny, one is enough.
+    One,
+}
+
+impl From<RuleEffect> for Need {
+    fn from(effect: RuleEffect) -> Self {
+        match effect {
+            RuleEffect::Allow => Self::All,
+            RuleEffect::Ask | RuleEffect::Deny => Self::One,
+        }
+    }
+}
+
+impl Need {
+    fn of(self, truths: impl Iterator<Item = Truth>) -> Truth {
+        let (mut held, mut unknown, mut failed) = (0_usize, 0_usize, 0_usize);
+        for truth in truths {
+            match truth {
+                Truth::Holds => held += 1,
+                Truth::Fails => failed += 1,
+                Truth::Unknown => unknown += 1,
+            }
+        }
+        match self {
+            Self::All if failed > 0 => Truth::Fails,
+            Self::All if unknown > 0 || held == 0 => Truth::Unknown,
+            Self::All => Truth::Holds,
+            Self::One if held > 0 => Truth::Holds,
+            Self::One if unknown > 0 => Truth::Unknown,
+            Self::One => Truth::Fails,
+        }
+    }
+}
+
+/// What is asked of the argument at a path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArgTest {
+    /// The names that lead to it; through arrays to each element.
+    pub path: Vec<String>,
+    pub predicate: Predicate,
+}
+
+/// One predicate.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Predicate {
+    /// One of these texts, numbers or truths; of a plain value only that.
+    OneOf(Vec<Value>),
+    Glob(Glob),
+    Regex(Regex),
+    /// A path in this folder or the folder itself, links not followed.
+    Inside(PathBuf),
+    /// The host of an address or of a mail address.
+    Host(Glob),
+    /// The first words of programs, each a choice; any of these lists.
+    Words(Vec<Vec<Vec<Glob>>>),
+    Bounds {
+        min: Option<f64>,
+        max: Option<f64>,
+    },
+    /// Missing, null, or without content; or the opposite.
+    Empty(Wanted),
+}
+
+/// Whether an argument has to be empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    Yes,
+    No,
+}
+
+impl ArgTest {
+    pub(super) fn truth(&self, subject: &Subject<'_>, need: Need) -> Truth {
+        let mut found = Vec::new();
+        let reached = reach(subject.args, &self.path, &mut found);
+        match (&self.predicate, reached) {
+            (Predicate::Empty(wanted), _) => {
+                let is_empty = found.iter().all(|value| is_empty(value));
+                if is_empty == (*wanted == Wanted::Yes) { Truth::Holds } else { Truth::Fails }
+            }
+            (_, Reached::NotAll) => Truth::Unknown,
+            (predicate, Reached::All) => need.of(found
+                .iter()
+                .flat_map(|value| elements(value))
+                .map(|value| predicate.truth(value, subject, need))),
+        }
+    }
+}
+
+/// Whether a path led somewhere in every element.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    All,
+    NotAll,
+}
+
+fn reach<'a>(value: &'a Value, path: &[String], found: &mut Vec<&'a Value>) -> Reached {
+    let Some((name, rest)) = path.split_first() else {
+        found.push(value);
+        return Reached::All;
+    };
+    match value {
+        Value::Object(fields) => fields.get(name).map_or(Reached::NotAll, |inner| reach(inner, rest, found)),
+        Value::Array(elements) => {
+            let all: Vec<Reached> = elements.iter().map(|element| reach(element, path, found)).collect();
+            if all.contains(&Reached::NotAll) { Reached::NotAll } else { Reached::All }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Reached::NotAll,
+    }
+}
+
+/// The values of an argument that is an array, or itself.
+fn elements(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Array(inner) => inner.iter().flat_map(elements).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![value],
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(elements) => elements.iter().all(is_empty),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+impl Predicate {
+    fn truth(&self, value: &Value, subject: &Subject<'_>, need: Need) -> Truth {
+        match (self, value) {
+            (Self::OneOf(wanted), value) => one_of(wanted, value),
+            (Self::Glob(glob), Value::String(text)) => globbed(glob, text, need),
+            (Self::Regex(regex), Value::String(text)) => said(regex.matches(text)),
+            (Self::Inside(folder), Value::String(text)) => inside(folder, text, subject, need),
+            (Self::Host(glob), Value::String(text)) => {
+                host(text).map_or(Truth::Unknown, |host| said(glob.matches(&host)))
+            }
+            (Self::Words(choices), Value::String(script)) => words(choices, script, need),
+            (Self::Bounds { min, max }, Value::Number(number)) => bounds(*min, *max, number),
+            (
+                Self::Glob(_)
+                | Self::Regex(_)
+                | Self::Inside(_)
+                | Self::Host(_)
+                | Self::Words(_)
+                | Self::Bounds { .. }
+                | Self::Empty(_),
+                _,
+            ) => Truth::Unknown,
+        }
+    }
+}
+
+fn said(so: bool) -> Truth {
+    if so { Truth::Holds } else { Truth::Fails }
+}
+
+fn one_of(wanted: &[Value], value: &Value) -> Truth {
+    let one = |wanted: &Value| match (wanted, value) {
+        (Value::String(a), Value::String(b)) => said(a == b),
+        (Value::Bool(a), Value::Bool(b)) => said(a == b),
+        (Value::Number(a), Value::Number(b)) => said(same_number(a, b)),
+        (
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_),
+            _,
+        ) => Truth::Unknown,
+    };
+    let truths: Vec<Truth> = wanted.iter().map(one).collect();
+    if truths.contains(&Truth::Holds) {
+        Truth::Holds
+    } else if truths.contains(&Truth::Fails) {
+        Truth::Fails
+    } else {
+        Truth::Unknown
+    }
+}
+
+fn same_number(a: &Number, b: &Number) -> bool {
+    match (a.as_i64(), b.as_i64()) {
+        (Some(a), Some(b)) => a == b,
+        (Some(_), None) | (None, Some(_)) | (None, None) => a.as_f64() == b.as_f64(),
+    }
+}
+
+fn bounds(min: Option<f64>, max: Option<f64>, number: &Number) -> Truth {
+    let Some(number) = number.as_f64() else { return Truth::Unknown };
+    said(min.is_none_or(|min| number >= min) && max.is_none_or(|max| number <= max))
+}
+
+/// A path may climb out of what its text seems to say: then a glob allows nothing.
+fn globbed(glob: &Glob, text: &str, need: Need) -> Truth {
+    let climbs = text.split('/').any(|part| part == "..");
+    match (glob.matches(text), need) {
+        (true, Need::One) => Truth::Holds,
+        (true, Need::All) if !climbs => Truth::Holds,
+        (true, Need::All) => Truth::Unknown,
+        (false, _) if climbs => Truth::Unknown,
+        (false, _) => Truth::Fails,
+    }
+}
+
+/// What a path means by its text, and what the tool found that it touches.
+fn inside(folder: &Path, text: &str, subject: &Subject<'_>, need: Need) -> Truth {
+    if text.is_empty() || text.contains('\0') || text.starts_with('~') {
+        return Truth::Unknown;
+    }
+    let folder = normalize(&subject.folder.join(folder));
+    let path = normalize(&subject.folder.join(text));
+    let written = path.starts_with(&folder);
+    let touched: Vec<&PathBuf> = match subject.access {
+        Access::Paths { reads, writes } => reads.iter().chain(writes).collect(),
+        Access::Anything | Access::Nothing => Vec::new(),
+    };
+    match need {
+        Need::One => said(written || touched.iter().any(|touched| touched.starts_with(&folder))),
+        // A link leads elsewhere.
+        Need::All if written && !touched.is_empty() && !touched.contains(&&path) => Truth::Unknown,
+        Need::All => said(written),
+    }
+}
+
+/// The host of `https://host/…`, `name@host` or `host`, in lower case.
+pub(super) fn host(text: &str) -> Option<String> {
+    let host = if text.contains("://") {
+        Url::parse(text).ok()?.host_str()?.to_owned()
+    } else {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+' | '@');
+        let host = match text.split_once('@') {
+            Some((name, host)) if !name.is_empty() => host,
+            Some(_) => return None,
+            None => text,
+        };
+        if host.is_empty() || host.contains('@') || !text.chars().all(plain) {
+            return None;
+        }
+        host.to_owned()
+    };
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    (!host.is_empty()).then_some(host)
+}
+
+fn words(choices: &[Vec<Vec<Glob>>], script: &str, need: Need) -> Truth {
+    let Some(invocations) = bash::invocations(script) else { return Truth::Unknown };
+    if need == Need::All && says_more(script) {
+        return Truth::Unknown;
+    }
+    let one =
+        |invocation: &Invocation| Need::One.of(choices.iter().map(|choice| begins(choice, invocation, need)));
+    need.of(invocations.iter().map(one))
+}
+
+/// Whether a program is called with these first words.
+fn begins(choice: &[Vec<Glob>], invocation: &Invocation, need: Need) -> Truth {
+    let said_at = |(at, globs): (usize, &Vec<Glob>)| match invocation.words.get(at) {
+        None => Truth::Fails,
+        Some(None) => Truth::Unknown,
+        Some(Some(word)) => said(globs.iter().any(|glob| {
+            // `/bin/rm` is `rm` where that is denied, and is nobody's `rm` where that is allowed.
+            let base = word.rsplit('/').next().unwrap_or(word);
+            glob.matches(word) || (at == 0 && need == Need::One && glob.matches(base))
+        })),
+    };
+    Need::All.of(choice.iter().enumerate().map(said_at))
+}
+
+impl std::fmt::Display for ArgTest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { path, predicate } = self;
+        write!(f, "{} {predicate}", path.join("."))
+    }
+}
+
+impl std::fmt::Display for Predicate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::OneOf(values) => match values.as_slice() {
+                [one] => write!(f, "= {one}"),
+                many => {
+                    let many: Vec<String> = many.iter().map(ToString::to_string).collect();
+                    write!(f, "one of {}", many.join(", "))
+                }
+            },
+            Self::Glob(glob) => write!(f, "like {}", glob.as_str()),
+            Self::Regex(regex) => write!(f, "~ {}", regex.as_str()),
+            Self::Inside(folder) => write!(f, "inside {}", folder.display()),
+            Self::Host(glob) => write!(f, "at {}", glob.as_str()),
+            Self::Words(choices) => {
+                let word = |globs: &Vec<Glob>| globs.iter().map(Glob::as_str).collect::<Vec<_>>().join("|");
+                let words = |choice: &Vec<Vec<Glob>>| choice.iter().map(word).collect::<Vec<_>>().join(" ");
+                write!(f, "`{} …`", choices.iter().map(words).collect::<Vec<_>>().join(" …` or `"))
+            }
+            Self::Bounds { min: Some(min), max: Some(max) } => write!(f, "from {min} to {max}"),
+            Self::Bounds { min: Some(min), max: None } => write!(f, "at least {min}"),
+            Self::Bounds { min: None, max: Some(max) } => write!(f, "at most {max}"),
+            Self::Bounds { min: None, max: None } => f.write_str("a number"),
+            Self::Empty(Wanted::Yes) => f.write_str("empty"),
+            Self::Empty(Wanted::No) => f.write_str("not empty"),
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! The stages a decision goes through, in their one order. The first that decides ends it.
+//!
+//! Pure. [`walk`] is all there is to a decision, so that what is explained is what is done. A stage that has nothing to
+//! say tells why it passed.
+
+use super::rules::{Fit, Rule, RuleEffect, RulesHealth};
+use super::{CallFacts, Circling, Decider, Decision, Grants, Mode, Policy, Standing, Verdict, WorkspaceKind};
+use crate::hook::HookVerdict;
+use crate::tool::Risk;
+
+/// One thing that is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    DenyRule,
+    PlanMode,
+    HookDeny,
+    DeferAll,
+    DryRun,
+    HookAsk,
+    BrokenRules,
+    AskRule,
+    Question,
+    Circling,
+    Taint,
+    AllowRule,
+    Grant,
+    HookAllow,
+    Yolo,
+    AutoMode,
+    Risk,
+}
+
+impl Stage {
+    pub const ORDER: [Self; 17] = [
+        Self::DenyRule,
+        Self::PlanMode,
+        Self::HookDeny,
+        Self::DeferAll,
+        Self::DryRun,
+        Self::HookAsk,
+        Self::BrokenRules,
+        Self::AskRule,
+        Self::Question,
+        Self::Circling,
+        Self::Taint,
+        Self::AllowRule,
+        Self::Grant,
+        Self::HookAllow,
+        Self::Yolo,
+        Self::AutoMode,
+        Self::Risk,
+    ];
+
+    /// Its name in lists.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::DenyRule => "deny rules",
+            Self::PlanMode => "plan mode",
+            Self::HookDeny => "hook's no",
+            Self::DeferAll => "defer-all mode",
+            Self::DryRun => "dry-run mode",
+            Self::HookAsk => "hook asks",
+            Self::BrokenRules => "rules sound",
+            Self::AskRule => "ask rules",
+            Self::Question => "question",
+            Self::Circling => "circling",
+            Self::Taint => "untrusted words",
+            Self::AllowRule => "allow rules",
+            Self::Grant => "session grants",
+            Self::HookAllow => "hook's yes",
+            Self::Yolo => "yolo",
+            Self::AutoMode => "auto mode",
+            Self::Risk => "risk",
+        }
+    }
+}
+
+/// One stage, and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    pub stage: Stage,
+    pub found: Found,
+}
+
+/// Whether a stage decided.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// It did not; why.
+    Passed(String),
+    Decided(Decision),
+}
+
+/// Rules that are named where none of them applies.
+const NAMED: usize = 3;
+
+/// All stages up to the one that decides.
+pub(super) fn walk(policy: &Policy, grants: &Grants, call: &CallFacts<'_>) -> Vec<Step> {
+    let weighing = Weighing { policy, grants, call, risk: call.risk() };
+    let mut steps = Vec::new();
+    for stage in Stage::ORDER {
+        let found = weighing.look(stage);
+        let ends = matches!(found, Found::Decided(_));
+        steps.push(Step { stage, found });
+        if ends {
+            break;
+        }
+    }
+    steps
+}
+
+/// What a walk comes to. One that decided nothing would ask.
+pub(super) fn decided(steps: Vec<Step>, call: &CallFacts<'_>) -> Decision {
+    match steps.into_iter().next_back().map(|step| step.found) {
+        Some(Found::Decided(decision)) => decision,
+        Some(Found::Passed(because)) => {
+            Decision { verdict: Verdict::Ask, risk: call.risk(), because: vec![because], by: Decider::Risk }
+        }
+        None => Decision { verdict: Verdict::Ask, risk: call.risk(), because: Vec::new(), by: Decider::Risk },
+    }
+}
+
+struct Weighing<'a> {
+    policy: &'a Policy,
+    grants: &'a Grants,
+    call: &'a CallFacts<'a>,
+    risk: Risk,
+}
+
+impl Weighing<'_> {
+    fn look(&self, stage: Stage) -> Found {
+        let found = match stage {
+            Stage::DenyRule => self.deny_rule(),
+            Stage::PlanMode => self.plan_mode(),
+            Stage::HookDeny => self.hook_deny(),
+            Stage::DeferAll => self.defer_all(),
+            Stage::DryRun => self.dry_run(),
+            Stage::HookAsk => self.hook_ask(),
+            Stage::BrokenRules => self.broken_rules(),
+            Stage::AskRule => self.ask_rule(),
+            Stage::Question => self.question(),
+            Stage::Circling => self.circling(),
+            Stage::Taint => self.taint(),
+            Stage::AllowRule => self.allow_rule(),
+            Stage::Grant => self.grant(),
+            Stage::HookAllow => self.hook_allow(),
+            Stage::Yolo => self.yolo(),
+            Stage::AutoMode => self.auto_mode(),
+            Stage::Risk => self.by_risk(),
+        };
+        self.in_dry_run(found)
+    }
+
+    fn decided(&self, verdict: Verdict, by: Decider, because: impl Into<String>) -> Found {
+        Found::Decided(Decision { verdict, risk: self.risk, because: vec![because.into()], by })
+    }
+
+    fn by_mode(&self) -> Decider {
+        Decider::Mode { mode: self.policy.mode }
+    }
+
+    fn name(&self) -> &str {
+        self.call.spec.name.as_str()
+    }
+
+    fn is_question(&self) -> bool {
+        self.call.plan.question.is_some()
+    }
+
+    fn is_tainted(&self) -> bool {
+        !self.call.taint.is_empty()
+    }
+
+    /// What would ask in dry-run shows itself instead; only a person has the answer to a question.
+    fn in_dry_run(&self, found: Found) -> Found {
+        match found {
+            Found::Decided(mut decision)
+                if self.policy.mode == Mode::DryRun
+                    && !self.is_question()
+                    && matches!(decision.verdict, Verdict::Ask | Verdict::Later) =>
+            {
+                decision.verdict = Verdict::Preview;
+                decision.by = self.by_mode();
+                decision.because.push(DRY_RUN.to_owned());
+                Found::Decided(decision)
+            }
+            found => found,
+        }
+    }
+
+    fn deny_rule(&self) -> Found {
+        match self.rule(RuleEffect::Deny) {
+            Ok((rule, doubt)) => {
+                let because = self.told(rule, "denies", doubt);
+                self.decided(Verdict::Deny, by_rule(rule), because)
+            }
+            Err(passed) => Found::Passed(passed),
+        }
+    }
+
+    fn plan_mode(&self) -> Found {
+        match self.policy.mode {
+            Mode::Plan if !self.call.only_looks() => {
+                self.decided(Verdict::Deny, self.by_mode(), "plan mode only looks")
+            }
+            Mode::Plan => passed("it only looks"),
+            Mode::Ask | Mode::Auto | Mode::DryRun | Mode::DeferAll => passed("it is off"),
+        }
+    }
+
+    fn hook_deny(&self) -> Found {
+        match self.call.hook {
+            Some(HookVerdict::Deny { reason }) => {
+                self.decided(Verdict::Deny, Decider::Hook, format!("hook: {reason}"))
+            }
+            Some(_) => passed("no hook denies"),
+            None => passed("no hook looked"),
+        }
+    }
+
+    fn defer_all(&self) -> Found {
+        match self.policy.mode {
+            Mode::DeferAll => {
+                self.decided(Verdict::Ask, self.by_mode(), "defer-all mode asks for everything")
+            }
+            Mode::Ask | Mode::Auto | Mode::Plan | Mode::DryRun => passed("it is off"),
+        }
+    }
+
+    fn dry_run(&self) -> Found {
+        match self.policy.mode {
+            Mode::DryRun if self.is_question() => passed("a question changes nothing"),
+            Mode::DryRun if !self.call.only_looks() => {
+                self.decided(Verdict::Preview, self.by_mode(), DRY_RUN)
+            }
+            Mode::DryRun => passed("it only looks"),
+            Mode::Ask | Mode::Auto | Mode::Plan | Mode::DeferAll => passed("it is off"),
+        }
+    }
+
+    fn hook_ask(&self) -> Found {
+        match self.call.hook {
+            Some(HookVerdict::Ask { reason }) => {
+                self.decided(Verdict::Ask, Decider::Hook, format!("hook: {reason}"))
+            }
+            Some(HookVerdict::Defer { reason }) => {
+                self.decided(Verdict::Later, Decider::Hook, format!("hook: {reason}"))
+            }
+            Some(
+                HookVerdict::Pass
+                | HookVerdict::Allow { .. }
+                | HookVerdict::Deny { .. }
+                | HookVerdict::Rewrite { .. }
+                | HookVerdict::Note { .. },
+            ) => passed("no hook asks"),
+            None => passed("no hook looked"),
+        }
+    }
+
+    fn broken_rules(&self) -> Found {
+        match &self.policy.rules.health {
+            RulesHealth::Broken { because } => {
+                let because = format!("the rules cannot be read, so everything asks: {because}");
+                self.decided(Verdict::Ask, Decider::Risk, because)
+            }
+            RulesHealth::Sound => passed("they are"),
+        }
+    }
+
+    fn ask_rule(&self) -> Found {
+        match self.rule(RuleEffect::Ask) {
+            Ok((rule, doubt)) => {
+                let because = self.told(rule, "asks for", doubt);
+                self.decided(Verdict::Ask, by_rule(rule), because)
+            }
+            Err(passed) => Found::Passed(passed),
+        }
+    }
+
+    /// Only a person can answer: no rule, grant or yolo has the words.
+    fn question(&self) -> Found {
+        if self.is_question() {
+            return self.decided(Verdict::Ask, Decider::Risk, format!("{} asks you something", self.name()));
+        }
+        passed("it asks nothing of you")
+    }
+
+    fn circling(&self) -> Found {
+        match self.call.circling {
+            Circling::Times(times) => {
+                let because = format!("the same call gave the same result {times} times");
+                self.decided(Verdict::Ask, Decider::Risk, because)
+            }
+            Circling::No => passed("the model turns in no circle"),
+        }
+    }
+
+    fn taint(&self) -> Found {
+        match (self.is_tainted(), self.call.only_looks()) {
+            (true, false) => self.decided(Verdict::Ask, Decider::Risk, "its arguments carry untrusted words"),
+            (true, true) => passed("its arguments carry untrusted words, but it only looks"),
+            (false, _) => passed("its arguments carry none"),
+        }
+    }
+
+    fn allow_rule(&self) -> Found {
+        if self.is_tainted() {
+            return passed(UNTRUSTED);
+        }
+        match self.rule(RuleEffect::Allow) {
+            Ok((rule, _)) => self.decided(
+                Verdict::Allow,
+                by_rule(rule),
+                format!("rule {} allows {}", rule.id, self.name()),
+            ),
+            Err(passed) => Found::Passed(passed),
+        }
+    }
+
+    fn grant(&self) -> Found {
+        let CallFacts { spec, args, place, .. } = self.call;
+        match self.grants.covering(&spec.name, args, &place.folder) {
+            Some(_) if self.is_tainted() => passed(UNTRUSTED),
+            Some(_) if self.risk == Risk::High => passed("no grant covers HIGH"),
+            Some(grant) => {
+                let because = format!("you allowed {grant} for this session");
+                self.decided(Verdict::Allow, Decider::Grant, because)
+            }
+            None => passed("nothing like it was allowed for this session"),
+        }
+    }
+
+    fn hook_allow(&self) -> Found {
+        match self.call.hook {
+            Some(HookVerdict::Allow { .. }) if self.is_tainted() => passed(UNTRUSTED),
+            Some(HookVerdict::Allow { reason }) => {
+                self.decided(Verdict::Allow, Decider::Hook, format!("hook: {reason}"))
+            }
+            Some(
+                HookVerdict::Pass
+                | HookVerdict::Ask { .. }
+                | HookVerdict::Defer { .. }
+                | HookVerdict::Deny { .. }
+                | HookVerdict::Rewrite { .. }
+                | HookVerdict::Note { .. },
+            ) => passed("no hook allows"),
+            None => passed("no hook looked"),
+        }
+    }
+
+    fn yolo(&self) -> Found {
+        match self.policy.standing {
+            Standing::Asking => passed("it is off"),
+            Standing::Yolo if self.is_tainted() => passed(UNTRUSTED),
+            Standing::Yolo if self.call.is_unshut() => passed("no command runs unsandboxed by it"),
+            Standing::Yolo => self.decided(Verdict::Allow, Decider::Yolo, "yolo is on"),
+        }
+    }
+
+    fn auto_mode(&self) -> Found {
+        match self.policy.mode {
+            Mode::Auto if self.call.is_unshut() => passed("it runs unsandboxed"),
+            Mode::Auto if self.risk == Risk::High => passed("it is HIGH risk"),
+            Mode::Auto if self.call.edits_workspace() => {
+                self.decided(Verdict::Allow, self.by_mode(), "auto mode edits files here without asking")
+            }
+            Mode::Auto => passed("it does not edit files of this folder only"),
+            Mode::Ask | Mode::Plan | Mode::DryRun | Mode::DeferAll => passed("it is off"),
+        }
+    }
+
+    fn by_risk(&self) -> Found {
+        let ask = |because: String| self.decided(Verdict::Ask, Decider::Risk, because);
+        let name = self.name();
+        if self.call.is_unshut() {
+            return ask(format!("{name} runs unsandboxed"));
+        }
+        if !self.call.only_looks() {
+            return ask(format!("{name} changes something"));
+        }
+        if self.risk > Risk::Low {
+            return ask(format!("{name} is {} risk", self.risk.word()));
+        }
+        match self.call.place.kind {
+            WorkspaceKind::HomeOrRoot => ask("reads ask in the home folder and in /".to_owned()),
+            WorkspaceKind::Project => {
+                self.decided(Verdict::Allow, Decider::Risk, format!("{name} only looks"))
+            }
+        }
+    }
+
+    /// The first rule of this effect that applies, the files' before the session's, and what of it is in doubt; or why
+    /// none does.
+    fn rule(&self, effect: RuleEffect) -> Result<(&Rule, Option<String>), String> {
+        let subject = self.call.subject();
+        let mut near = Vec::new();
+        let rules = self.policy.rules.rules.iter().chain(self.grants.rules());
+        for rule in rules.filter(|rule| rule.effect == effect) {
+            match rule.fit(&subject) {
+                Fit::Elsewhere => {}
+                Fit::Applies if self.is_too_wide(rule) => {
+                    near.push(format!("{}: it looks at no argument, so it does not cover HIGH", rule.id));
+                }
+                Fit::Applies => return Ok((rule, None)),
+                Fit::AppliesInDoubt(doubt) => return Ok((rule, Some(doubt))),
+                Fit::Not(because) => near.push(format!("{}: {because}", rule.id)),
+            }
+        }
+        let more = near.len().saturating_sub(NAMED);
+        near.truncate(NAMED);
+        if more > 0 {
+            near.push(format!("and {more} more"));
+        }
+        if near.is_empty() { Err(format!("none is about {}", self.name())) } else { Err(near.join("; ")) }
+    }
+
+    /// What is HIGH is allowed by rules that say something of the call, by nothing else.
+    fn is_too_wide(&self, rule: &Rule) -> bool {
+        rule.effect == RuleEffect::Allow && rule.args.is_empty() && self.risk == Risk::High
+    }
+
+    fn told(&self, rule: &Rule, does: &str, doubt: Option<String>) -> String {
+        let mut told = format!("rule {} {does} {}", rule.id, self.name());
+        if let Some(reason) = &rule.reason {
+            told.push_str(&format!(": {reason}"));
+        }
+        if let Some(doubt) = doubt {
+            told.push_str(&format!(" ({doubt})"));
+        }
+        told
+    }
+}
+
+const DRY_RUN: &str = "dry-run mode shows and does nothing";
+const UNTRUSTED: &str = "untrusted words satisfy none";
+
+fn passed(why: &str) -> Found {
+    Found::Passed(why.to_owned())
+}
+
+fn by_rule(rule: &Rule) -> Decider {
+    Decider::Rule { id: rule.id.clone() }
+}

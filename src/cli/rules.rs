@@ -1,0 +1,229 @@
+//! `co rules`: what counts, whether it is sound, why a call is decided as it is, what a rule would have done.
+//!
+//! It decides nothing: it asks the same policy as a turn, with the same files, and runs no tool.
+
+mod explain;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::args::{Rules, RulesWhat};
+use super::console::Console;
+use super::error::{CliError, Kind};
+use crate::app::rules::{RuleBook, RuleTrouble, counting, revoke_rule, suggestions, tried};
+use crate::app::{World, load_settings, open_store, tools};
+use crate::approval::FolderTrust;
+use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource};
+use crate::config::Settings;
+use crate::stdx::text::{sanitize_line, width};
+use crate::store::{AuditNote, Store};
+use crate::tool::Registry;
+
+/// Calls of the past that a rule is tried on, as at a card.
+const TRIED: usize = 200;
+/// Calls of the past that habits are looked for in.
+const LOOKED: usize = 5_000;
+
+/// What every subcommand works with.
+struct Desk<'a> {
+    world: &'a World,
+    settings: Settings,
+    store: Store,
+    book: Arc<RuleBook>,
+    registry: Registry,
+}
+
+pub(super) async fn run(
+    what: Rules,
+    world: &World,
+    flags: Vec<(String, String)>,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let settings = load_settings(world, flags)?.settings;
+    let store = open_store(world, &settings).await?;
+    let book = Arc::new(RuleBook::new(world, &settings));
+    let registry = tools(world, &settings).registry;
+    let desk = Desk { world, settings, store, book, registry };
+    match what.what.unwrap_or(RulesWhat::List { json: what.json }) {
+        RulesWhat::List { json } => desk.list(json, console).await,
+        RulesWhat::Check { file } => desk.check(file.as_deref(), console),
+        RulesWhat::Explain { what, args, json } => {
+            explain::run(&desk, &what, args.as_deref(), json, console).await
+        }
+        RulesWhat::Test { rule, json } => desk.test(&rule, json, console).await,
+        RulesWhat::Revoke { id } => desk.revoke(&id, console).await,
+        RulesWhat::Suggest { min, json } => desk.suggest(min, json, console).await,
+    }
+}
+
+impl Desk<'_> {
+    fn trust_of(&self, folder: &Path) -> FolderTrust {
+        if self.settings.trusted_folders.iter().any(|trusted| folder.starts_with(trusted)) {
+            FolderTrust::Trusted
+        } else {
+            FolderTrust::Untrusted
+        }
+    }
+
+    /// All rules of a folder, and those of them that count now.
+    async fn rules(&self, folder: &Path) -> (RuleSet, RuleSet) {
+        let all = self.book.read(folder, self.trust_of(folder));
+        let count = counting(all.clone(), &self.store, self.world.clock.now()).await;
+        (all, count)
+    }
+
+    async fn list(&self, json: bool, console: &mut Console) -> Result<(), CliError> {
+        let folder = &self.world.workspace;
+        let (all, count) = self.rules(folder).await;
+        let ended = |rule: &Rule| !count.rules.iter().any(|one| one.id == rule.id);
+        if json {
+            let rows: Vec<Value> = all.rules.iter().map(|rule| as_json(rule, ended(rule))).collect();
+            console.json(&rows)?;
+        } else if all.rules.is_empty() {
+            console.out("No rules: what changes something asks.\n")?;
+        } else {
+            let widest = all.rules.iter().map(|rule| width(&rule.id)).max().unwrap_or(0);
+            for rule in &all.rules {
+                let over = if ended(rule) { " (over)" } else { "" };
+                let gap = " ".repeat(widest - width(&rule.id));
+                let source = rule.source.to_string();
+                console.out(&format!("{}{gap}  {}{over}\n", rule.id, sanitize_line(&rule.to_string())))?;
+                console.out(&format!("{}  {}\n", " ".repeat(widest), sanitize_line(&source)))?;
+            }
+        }
+        self.tell_state(folder, console);
+        Ok(())
+    }
+
+    /// What is wrong with the files, and what of them does not count.
+    fn tell_state(&self, folder: &Path, console: &mut Console) {
+        for news in self.book.take_news() {
+            console.note(&format!("co: {news}"));
+        }
+        let project = RuleBook::project_file(folder);
+        if self.trust_of(folder) == FolderTrust::Untrusted && project.is_file() {
+            console.note(&format!("co: {} does not count; `co trust` makes it count", project.display()));
+        }
+    }
+
+    fn check(&self, file: Option<&Path>, console: &mut Console) -> Result<(), CliError> {
+        let project = RuleBook::project_file(&self.world.workspace);
+        let files: Vec<PathBuf> = match file {
+            Some(file) => vec![self.world.workspace.join(file)],
+            None => self.book.user_file().map(Path::to_owned).into_iter().chain([project]).collect(),
+        };
+        let mut problems = Vec::new();
+        let mut good = 0;
+        for path in files.iter().filter(|path| file.is_some() || path.exists()) {
+            match self.read(path) {
+                Ok(rules) => good += rules.len(),
+                Err(found) => problems.extend(found),
+            }
+        }
+        if problems.is_empty() {
+            return console.out(&format!("{}, no mistakes.\n", several(good, "rule")));
+        }
+        for problem in &problems {
+            console.out(&format!("{}\n", sanitize_line(&problem.to_string())))?;
+        }
+        let wrong = several(problems.len(), "mistake");
+        Err(CliError::message(Kind::Error, format!("{wrong} in the rules; until then everything asks")))
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<Rule>, Vec<RuleProblem>> {
+        let problem = |what: String| vec![RuleProblem { place: path.display().to_string(), what }];
+        let text =
+            std::fs::read_to_string(path).map_err(|error| problem(format!("it cannot be read ({error})")))?;
+        RuleSet::parse(&text, &RuleSource::User { path: path.to_owned(), line: 1 }, self.book.home())
+    }
+
+    async fn test(&self, rule: &str, json: bool, console: &mut Console) -> Result<(), CliError> {
+        let path = self.world.workspace.join(rule);
+        let rules = if !rule.contains('\n') && path.is_file() {
+            self.read(&path)
+        } else {
+            RuleSet::parse(rule, &RuleSource::Session, self.book.home())
+        };
+        let rules = rules.map_err(|problems| wrong(&problems))?;
+        if rules.is_empty() {
+            return Err(CliError::message(Kind::Usage, "there is no rule in it").hint(HOW_TO_TEST));
+        }
+        let past = self.store.past_calls(TRIED).await?;
+        let fares = tried(&rules, &past, &self.registry);
+        if json {
+            return console.json(&json!({"matched": fares.matched, "of": fares.of, "denied": fares.denied}));
+        }
+        console.out(&format!(
+            "It would have matched {} of your last {}; you denied {} of them.\n",
+            fares.matched,
+            several(fares.of, "call"),
+            fares.denied
+        ))
+    }
+
+    async fn revoke(&self, id: &str, console: &mut Console) -> Result<(), CliError> {
+        let (all, _) = self.rules(&self.world.workspace).await;
+        let rule = revoke_rule(&self.book, id, &all)?;
+        self.store.note(AuditNote::RuleRevoked { rule: rule.id.clone() }).await?;
+        console.out(&format!("revoked {}: {}\n", rule.id, sanitize_line(&rule.to_string())))
+    }
+
+    async fn suggest(&self, min: usize, json: bool, console: &mut Console) -> Result<(), CliError> {
+        let (_, count) = self.rules(&self.world.workspace).await;
+        let past = self.store.past_calls(LOOKED).await?;
+        let found = suggestions(&past, min, &count, &self.registry);
+        if json {
+            let rows: Vec<Value> =
+                found.iter().map(|one| json!({"rule": one.text, "allowed": one.allowed})).collect();
+            return console.json(&rows);
+        }
+        if found.is_empty() {
+            return console
+                .out(&format!("Nothing was allowed {} or more and never denied.\n", several(min, "time")));
+        }
+        for one in &found {
+            console.out(&format!(
+                "# allowed {}, never denied\n{}\n",
+                several(one.allowed, "time"),
+                one.text
+            ))?;
+        }
+        if let Some(path) = self.book.user_file() {
+            console.note(&format!("What you want of it goes into {}", path.display()));
+        }
+        Ok(())
+    }
+}
+
+const HOW_TO_TEST: &str = "co rules test FILE, or co rules test '[[rule]] …'";
+
+fn wrong(problems: &[RuleProblem]) -> CliError {
+    let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    CliError::message(Kind::Error, lines.join("\n")).hint(HOW_TO_TEST)
+}
+
+impl From<RuleTrouble> for CliError {
+    fn from(trouble: RuleTrouble) -> Self {
+        Self::new(Kind::Error, trouble)
+    }
+}
+
+fn several(number: usize, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
+fn as_json(rule: &Rule, ended: bool) -> Value {
+    json!({
+        "id": rule.id,
+        "effect": rule.effect,
+        "rule": rule.to_string(),
+        "reason": rule.reason,
+        "source": rule.source.to_string(),
+        "folder": rule.folder,
+        "expires": rule.expires,
+        "uses": rule.uses,
+        "over": ended,
+    })
+}

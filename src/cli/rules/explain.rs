@@ -1,0 +1,207 @@
+//! `co rules explain`: one call, planned for real in its folder, and every stage of its decision.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::Desk;
+use crate::app::tools;
+use crate::approval::rules::RuleSet;
+use crate::approval::{
+    CallFacts, Circling, Decision, Found, Grants, Mode, Place, Policy, Request, Standing, Step, Taint,
+    Verdict,
+};
+use crate::cli::console::Console;
+use crate::cli::error::{CliError, Kind};
+use crate::message::ToolName;
+use crate::sandbox::Isolation;
+use crate::session::Session;
+use crate::stdx::text::{sanitize_line, truncate, width};
+use crate::tool::{CallPlan, PlanContext, Tool, ToolError};
+
+/// Cells of the arguments that are shown.
+const SHOWN: usize = 400;
+
+/// A call to be explained.
+struct Call {
+    tool: Arc<dyn Tool>,
+    args: Value,
+    folder: PathBuf,
+    taint: Vec<Taint>,
+    grants: Grants,
+}
+
+pub(super) async fn run(
+    desk: &Desk<'_>,
+    what: &str,
+    args: Option<&str>,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let call = match (args, desk.registry.get(&ToolName::new(what))) {
+        (args, Some(tool)) => {
+            let args = args.unwrap_or("{}");
+            let args: Value = serde_json::from_str(args).map_err(|error| {
+                CliError::message(Kind::Usage, format!("the arguments are no JSON: {error}")).hint(HOW)
+            })?;
+            let folder = desk.world.workspace.clone();
+            Call { tool: Arc::clone(tool), args, folder, taint: Vec::new(), grants: Grants::default() }
+        }
+        (Some(_), None) => {
+            let names: Vec<&str> = desk.registry.specs().map(|spec| spec.name.as_str()).collect();
+            let known = format!("there is no tool `{what}`; there are {}", names.join(", "));
+            return Err(CliError::message(Kind::Usage, known).hint(HOW));
+        }
+        (None, None) => of_request(desk, what).await?,
+    };
+    let plan = plan(desk, &call).await?;
+    let (_, rules) = desk.rules(&call.folder).await;
+    let explained = Explained::new(desk, &call, &plan, rules);
+    if json { console.json(&explained.as_json()) } else { console.out(&explained.in_words()) }?;
+    desk.tell_state(&call.folder, console);
+    Ok(())
+}
+
+const HOW: &str = "co rules explain TOOL '{\"path\": \"a\"}', or co rules explain REQUEST";
+
+/// The call of a stored request, in its own folder and session.
+async fn of_request(desk: &Desk<'_>, id: &str) -> Result<Call, CliError> {
+    let one = desk.store.find_request(id).await.map_err(|error| CliError::from(error).hint(HOW))?;
+    let Request { tool, args, taint, .. } = one.request;
+    let Some(found) = desk.registry.get(&tool) else {
+        return Err(CliError::message(Kind::Error, format!("the tool {tool} is not there any more")));
+    };
+    let grants = Session::read(&desk.store, &one.session).await?.grants().clone();
+    Ok(Call { tool: Arc::clone(found), args, folder: one.workspace, taint, grants })
+}
+
+async fn plan(desk: &Desk<'_>, call: &Call) -> Result<CallPlan, CliError> {
+    let context = PlanContext {
+        workspace: call.folder.clone(),
+        spill: desk.settings.data_dir.join("spill"),
+        seen: Arc::default(),
+    };
+    call.tool.plan(&call.args, &context).await.map_err(|error| match error {
+        ToolError::Misuse { hint } => {
+            CliError::message(Kind::Usage, format!("such a call never comes to a decision: {hint}")).hint(HOW)
+        }
+        ToolError::Transient { message } | ToolError::Terminal { message } => {
+            CliError::message(Kind::Error, format!("the call cannot be planned: {message}"))
+        }
+    })
+}
+
+/// What there is to say.
+struct Explained<'a> {
+    call: &'a Call,
+    plan: &'a CallPlan,
+    place: Place,
+    isolation: Isolation,
+    steps: Vec<Step>,
+    /// What each mode makes of it.
+    modes: Vec<(&'static str, Decision)>,
+}
+
+impl<'a> Explained<'a> {
+    fn new(desk: &Desk<'_>, call: &'a Call, plan: &'a CallPlan, rules: RuleSet) -> Self {
+        let trust = desk.trust_of(&call.folder);
+        let place = Place { folder: call.folder.clone(), kind: desk.world.kind_of(&call.folder), trust };
+        let isolation = tools(desk.world, &desk.settings).sandbox.isolation();
+        let facts = CallFacts {
+            spec: call.tool.spec(),
+            plan,
+            args: &call.args,
+            taint: &call.taint,
+            isolation,
+            place: &place,
+            hook: None,
+            circling: Circling::No,
+        };
+        let rules = Arc::new(rules);
+        let policy = |mode, standing| Policy { mode, standing, rules: Arc::clone(&rules) };
+        let steps = policy(Mode::Ask, Standing::Asking).explain(&call.grants, &facts);
+        let mut modes: Vec<(&'static str, Decision)> = Mode::ALL
+            .map(|mode| (mode.word(), policy(mode, Standing::Asking).decide(&call.grants, &facts)))
+            .into();
+        modes.push(("yolo", policy(Mode::Ask, Standing::Yolo).decide(&call.grants, &facts)));
+        Self { call, plan, place, isolation, steps, modes }
+    }
+
+    fn in_words(&self) -> String {
+        let call = format!(
+            "{} {}",
+            self.call.tool.spec().name,
+            truncate(&sanitize_line(&self.call.args.to_string()), SHOWN)
+        );
+        let risk = self.modes.first().map_or(self.plan.risk, |(_, decision)| decision.risk);
+        let mut out = String::new();
+        for (name, value) in [
+            ("call", call),
+            ("plan", self.plan.summary.clone()),
+            ("risk", risk.word().to_owned()),
+            ("folder", shown(&self.place.folder)),
+            ("sandbox", format!("{}, whatever rules and modes say", self.isolation.word())),
+        ] {
+            out.push_str(&format!("{name:9} {}\n", sanitize_line(&value)));
+        }
+        out.push('\n');
+        for step in &self.steps {
+            let line = match &step.found {
+                Found::Passed(why) => format!("  {}{why}", padded(step.stage.word())),
+                Found::Decided(decision) => format!("→ {}{}", padded(step.stage.word()), verdict(decision)),
+            };
+            out.push_str(&format!("{}\n", sanitize_line(&line)));
+        }
+        out.push('\n');
+        for (mode, decision) in &self.modes {
+            out.push_str(&format!("  {}{}\n", padded(mode), sanitize_line(&verdict(decision))));
+        }
+        out
+    }
+
+    fn as_json(&self) -> Value {
+        let steps: Vec<Value> = self
+            .steps
+            .iter()
+            .map(|step| match &step.found {
+                Found::Passed(why) => json!({"stage": step.stage.word(), "passed": why}),
+                Found::Decided(decision) => json!({"stage": step.stage.word(), "decided": as_json(decision)}),
+            })
+            .collect();
+        let modes: serde_json::Map<String, Value> =
+            self.modes.iter().map(|(mode, decision)| ((*mode).to_owned(), as_json(decision))).collect();
+        json!({
+            "tool": self.call.tool.spec().name,
+            "args": self.call.args,
+            "summary": self.plan.summary,
+            "folder": self.place.folder,
+            "sandbox": self.isolation.word(),
+            "steps": steps,
+            "modes": modes,
+        })
+    }
+}
+
+fn as_json(decision: &Decision) -> Value {
+    json!({"verdict": decision.verdict, "risk": decision.risk, "because": decision.because, "by": decision.by})
+}
+
+fn verdict(decision: &Decision) -> String {
+    let word = match decision.verdict {
+        Verdict::Allow => "runs",
+        Verdict::Ask => "asks",
+        Verdict::Later => "waits",
+        Verdict::Preview => "preview only",
+        Verdict::Deny => "denied",
+    };
+    format!("{word}: {}", decision.because.join("; "))
+}
+
+fn padded(word: &str) -> String {
+    format!("{word}{}", " ".repeat(18_usize.saturating_sub(width(word))))
+}
+
+fn shown(folder: &Path) -> String {
+    folder.display().to_string()
+}

@@ -1,0 +1,21 @@
+//! `/rules`: what runs without asking, what always asks and what never runs, by rules.
+
+use super::{Command, CommandEffect, CommandView, Commands, Say, code};
+
+pub(super) const COMMAND: Command =
+    Command { name: "rules", usage: "", about: "list the rules that count in this session", decide };
+
+fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    let mut text: String =
+        view.rules.iter().map(|rule| format!("- {} {}\n", code(&rule.id), code(&rule.text))).collect();
+    if text.is_empty() {
+        text.push_str("No rules: what changes something asks.\n");
+    }
+    if let Some(broken) = &view.rules_broken {
+        text.push_str(&format!("\nEverything asks until a mistake is repaired: {}\n", code(broken)));
+    }
+    text.push_str(
+        "\n`r` at a request makes one; `co rules` checks, explains and revokes them, `co rules suggest` proposes some.\n",
+    );
+    CommandEffect::Say(Say::plain("rules", text))
+}
