@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::keys::Keys;
@@ -18,7 +19,7 @@ use crate::agent::driver::{AgentEnv, FallbackModel};
 use crate::approval::{Decider, FolderTrust, Mode, Place, Policy, Standing};
 use crate::config::{self, CapSettings, ConfigError, Loaded, Settings};
 use crate::history::{Cap, Limits, SessionId};
-use crate::message::Usd;
+use crate::message::{ToolName, Usd};
 use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
 use crate::sandbox::env::child_env;
@@ -179,15 +180,26 @@ pub struct Tools {
 /// The tools of these settings.
 #[must_use]
 pub fn tools(world: &World, settings: &Settings) -> Tools {
-    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess);
     let child_env = child_env(&world.env, &settings.shell.env);
+    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess);
+    Tools { registry: registry(settings, &sandbox, &child_env), sandbox, child_env }
+}
+
+fn registry(settings: &Settings, sandbox: &Arc<dyn Sandbox>, child_env: &[(String, String)]) -> Registry {
     let options = BuiltinOptions {
         shell_timeout: settings.shell.timeout,
         shell_max_timeout: settings.shell.max_timeout,
-        env: child_env.clone(),
+        env: child_env.to_vec(),
         output_limit: settings.tool_output_limit,
     };
-    Tools { registry: Registry::new(builtin::all(Arc::clone(&sandbox), options)), sandbox, child_env }
+    Registry::new(builtin::all(Arc::clone(sandbox), options))
+}
+
+/// What the tool of that name takes, as a JSON Schema; `None` where no tool has the name any more.
+#[must_use]
+pub fn schema_of(tool: &ToolName, settings: &Settings) -> Option<Value> {
+    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess);
+    registry(settings, &sandbox, &[]).get(tool).map(|tool| tool.spec().parameters.clone())
 }
 
 /// The caps that are set.

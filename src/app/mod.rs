@@ -21,7 +21,7 @@ pub mod conductor;
 pub mod headless;
 pub mod images;
 
-pub use self::build::{App, AppError, Tools, advice, load_settings, open_store, tools};
+pub use self::build::{App, AppError, Tools, advice, load_settings, open_store, schema_of, tools};
 pub use self::keys::{KeyCommandError, KeyFile, KeyFileError, Keys, Put};
 pub use self::left::left_behind;
 pub use self::models::{ModelChoice, ModelError, Models, Origin};

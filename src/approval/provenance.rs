@@ -1,13 +1,35 @@
 //! Where the words of arguments come from: long spans they share with what untrusted sources said.
 //!
 //! Pure. Called by the turn machine, which tells it everything the conversation holds.
+//!
+//! A span counts when it is long enough not to be shared by chance (24 characters and 3 words), when it is one word that
+//! nobody makes up twice (32 characters), or when it is an address, a URL or a host (8 characters), because one of those
+//! is enough to send things to somebody else. What the person said too is the person's. Words from files of the
+//! workspace may go back into the workspace, and paths of its files may go anywhere: else almost every call of honest
+//! work would be marked, and nobody would look at marks any more.
 
+mod addresses;
+mod grams;
+mod span;
+mod spelling;
+#[cfg(test)]
+mod tests;
+mod voices;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::addresses::{Shape, addresses};
+use self::grams::{Grams, Heard};
+use self::span::{counts, cut, pieces};
+use self::voices::{Side, Voice, voices};
 use crate::message::{CallId, Message, Source, ToolReturn};
+
+/// Spans that are told of one call; nobody reads more, and one is enough to ask.
+const MOST: usize = 32;
 
 /// Words in an argument that an untrusted source said first. Stored with requests: only added to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,9 +71,144 @@ impl Provenance {
     }
 
     /// Long spans of `args` that come from untrusted sources and not from the person; each once, in the order of the
-    /// arguments.
+    /// arguments, the first of them where there are very many.
     #[must_use]
-    pub fn taints(&self, _args: &Value, _reach: Reach) -> Vec<Taint> {
-        Vec::new()
+    pub fn taints(&self, args: &Value, reach: Reach) -> Vec<Taint> {
+        let args = pieces(args);
+        let mut grams = Grams::of(args.iter().map(|piece| piece.text));
+        let mut wanted = Wanted::of(args.iter().map(|piece| piece.text));
+        if grams.is_empty() && wanted.places.is_empty() {
+            return Vec::new();
+        }
+        let voices = voices(&self.messages, &self.returns);
+        // Who excuses comes first, and files last: the first who said a thing is told.
+        for turn in [Turn::Excuses, Turn::Outside, Turn::Files] {
+            for (number, voice) in
+                voices.iter().enumerate().filter(|(_, voice)| Turn::of(voice, reach) == turn)
+            {
+                let heard = if turn == Turn::Excuses { Heard::Excused } else { Heard::By(number) };
+                grams.hear(voice.text, heard);
+                wanted.hear(voice, heard);
+            }
+        }
+        let spans = long(&grams, &args, &voices);
+        let spans = with_addresses(spans, &wanted);
+        told(spans, &args, &voices)
     }
+}
+
+/// When a voice is heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Excuses,
+    Outside,
+    Files,
+}
+
+impl Turn {
+    fn of(voice: &Voice<'_>, reach: Reach) -> Self {
+        match (voice.side, reach) {
+            (Side::Person, _) | (Side::Files, Reach::Workspace) => Self::Excuses,
+            (Side::Files, Reach::Beyond) => Self::Files,
+            (Side::Outside, _) => Self::Outside,
+        }
+    }
+}
+
+/// Bytes of one argument, and whose they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Span {
+    arg: usize,
+    start: usize,
+    end: usize,
+    voice: usize,
+}
+
+/// The stretches that are long enough to count.
+fn long(grams: &Grams, args: &[span::Piece<'_>], voices: &[Voice<'_>]) -> Vec<Span> {
+    let stretches = grams.stretches().into_iter();
+    let spans = stretches.map(|one| Span { arg: one.arg, start: one.start, end: one.end, voice: one.voice });
+    let counted = spans.filter(|span| {
+        let words = args[span.arg].text.get(span.start..span.end).unwrap_or_default();
+        counts(words, voices[span.voice].side)
+    });
+    counted.collect()
+}
+
+/// The addresses of the arguments, by their form.
+struct Wanted {
+    places: HashMap<String, (Heard, Vec<(usize, usize, usize)>)>,
+}
+
+impl Wanted {
+    fn of<'a>(args: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut places: HashMap<String, (Heard, Vec<(usize, usize, usize)>)> = HashMap::new();
+        for (arg, text) in args.into_iter().enumerate() {
+            addresses(text, |one| {
+                let place = (arg, one.start, one.end);
+                places.entry(one.form).or_insert_with(|| (Heard::Nowhere, Vec::new())).1.push(place);
+            });
+        }
+        Self { places }
+    }
+
+    fn hear(&mut self, voice: &Voice<'_>, by: Heard) {
+        if self.places.is_empty() {
+            return;
+        }
+        addresses(voice.text, |one| {
+            let a_path = one.shape == Shape::InPath && voice.side == Side::Files;
+            if let Some((heard @ Heard::Nowhere, _)) = self.places.get_mut(&one.form)
+                && !a_path
+            {
+                *heard = by;
+            }
+        });
+    }
+}
+
+/// With the addresses that lie in none of the spans.
+fn with_addresses(mut spans: Vec<Span>, wanted: &Wanted) -> Vec<Span> {
+    let mut more = Vec::new();
+    for (heard, places) in wanted.places.values() {
+        if let Heard::By(voice) = heard {
+            more.extend(places.iter().map(|(arg, start, end)| Span {
+                arg: *arg,
+                start: *start,
+                end: *end,
+                voice: *voice,
+            }));
+        }
+    }
+    spans.extend(more);
+    // The longest of those that begin together comes first, so that a host in its URL is not told again.
+    spans.sort_by_key(|span| (span.arg, span.start, std::cmp::Reverse(span.end)));
+    let mut kept: Vec<Span> = Vec::new();
+    for span in spans {
+        if kept.last().is_none_or(|last| last.arg != span.arg || span.end > last.end) {
+            kept.push(span);
+        }
+    }
+    kept
+}
+
+fn told(spans: Vec<Span>, args: &[span::Piece<'_>], voices: &[Voice<'_>]) -> Vec<Taint> {
+    let mut taints: Vec<Taint> = Vec::new();
+    for span in spans {
+        let piece = &args[span.arg];
+        let voice = &voices[span.voice];
+        let taint = Taint {
+            arg: piece.pointer.clone(),
+            words: cut(piece.text.get(span.start..span.end).unwrap_or_default()),
+            source: voice.source.clone(),
+            from: voice.from.cloned(),
+        };
+        if !taints.contains(&taint) {
+            taints.push(taint);
+        }
+        if taints.len() == MOST {
+            break;
+        }
+    }
+    taints
 }

@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::approvals::typed::Approvals;
 use super::error::{CliError, Kind};
 
 /// Shown below the options.
@@ -112,55 +113,6 @@ pub(super) struct Resume {
     /// How it is told when printed
     #[arg(long, value_enum)]
     pub output: Option<Output>,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(super) struct Approvals {
-    #[command(subcommand)]
-    pub what: Option<Decide>,
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum Decide {
-    /// List what waits, in every session
-    List {
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show one request whole: arguments, preview, reasons
-    Show {
-        /// Its id, or the beginning of it
-        id: String,
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Approve; it runs when its session goes on
-    Yes {
-        /// The ids, or their beginnings
-        #[arg(required = true)]
-        ids: Vec<String>,
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Deny; the model is told
-    No {
-        /// The ids, or their beginnings
-        #[arg(required = true)]
-        ids: Vec<String>,
-        /// The reason, for the model
-        #[arg(long, value_name = "REASON")]
-        note: Option<String>,
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -413,6 +365,11 @@ pub(super) enum Wire {
 }
 
 impl Shared {
+    /// The same without `--set`, where that is about something else.
+    pub fn without_sets(self) -> Self {
+        Self { set: Vec::new(), ..self }
+    }
+
     /// The settings of the flags, as pairs of name and text.
     pub fn flags(self) -> Result<Vec<(String, String)>, CliError> {
         let mut flags = Vec::new();

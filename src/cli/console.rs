@@ -34,10 +34,20 @@ impl Console {
         Ok(out.flush()?)
     }
 
-    /// Writes a line of JSON to standard output; JSON escapes control characters itself.
+    /// Writes JSON to standard output; JSON escapes control characters itself.
     #[expect(clippy::unused_self, reason = "the console is the leave to print")]
     pub fn json(&mut self, value: &impl serde::Serialize) -> Result<(), CliError> {
         let mut text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+        text.push('\n');
+        let mut out = io::stdout().lock();
+        out.write_all(escaped(&text).as_bytes())?;
+        Ok(out.flush()?)
+    }
+
+    /// The same on one line, for those who read line by line.
+    #[expect(clippy::unused_self, reason = "the console is the leave to print")]
+    pub fn json_line(&mut self, value: &impl serde::Serialize) -> Result<(), CliError> {
+        let mut text = serde_json::to_string(value).map_err(io::Error::from)?;
         text.push('\n');
         let mut out = io::stdout().lock();
         out.write_all(escaped(&text).as_bytes())?;

@@ -81,7 +81,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
 
 async fn dispatch(args: Args, console: &mut Console) -> Result<(), CliError> {
     let Args { shared, run, command } = args;
-    let flags = shared.flags()?;
+    // A value typed below a subcommand reaches the options of all above it.
+    let is_field = matches!(&command, Some(Sub::Approvals(what)) if what.takes_fields());
+    let flags = if is_field { shared.without_sets().flags()? } else { shared.flags()? };
     let world = World::of_process()?;
     let at = Terminals::of_process();
     match command {

@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use crate::agent::caps::CapQuestion;
 use crate::agent::port::{Closed, Event, Frontend, Op, Settled};
-use crate::approval::{Request, RequestId};
+use crate::approval::{Request, RequestId, Taint};
 use crate::history::{Limit, SessionId, TurnEnd, Unit, is_unpriced};
-use crate::message::{ReturnStatus, ToolCall, ToolReturn, Usage, Usd};
+use crate::message::{CallId, ReturnStatus, ToolCall, ToolReturn, Usage, Usd};
 use crate::provider::{ErrorClass, ProviderError};
 use crate::tool::{CallPlan, Risk};
 
@@ -126,6 +126,15 @@ pub struct Waits {
     pub summary: String,
     pub risk: Risk,
     pub why: Vec<String>,
+    /// Whether its arguments carry words of untrusted sources; `taint` says which.
+    pub tainted: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taint: Vec<Taint>,
+    /// Calls that must have ended well before it runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends: Vec<CallId>,
+    /// From then on nobody can decide it; `null`: it waits for ever.
+    pub expires: Option<String>,
 }
 
 /// Why the turn failed.
@@ -205,6 +214,10 @@ impl Waits {
             summary: request.plan.summary.clone(),
             risk: request.risk,
             why: request.why.clone(),
+            tainted: !request.taint.is_empty(),
+            taint: request.taint.clone(),
+            depends: request.depends.clone(),
+            expires: request.expires.map(|at| at.to_string()),
         }
     }
 }

@@ -30,7 +30,8 @@ pub(super) fn returned(status: ReturnStatus, tool: &str, summary: &str, content:
 pub(super) fn waiting(request: &Request) -> String {
     let (id, tool) = (sanitize_line(&request.id.0), sanitize_line(request.tool.as_str()));
     let what = one_line_summary(&request.plan.summary, WIDTH);
-    format!("◇ {tool} ({}) waits for you: {what} [{id}]", request.risk.word())
+    let mark = if request.taint.is_empty() { "" } else { " ▲" };
+    format!("◇ {tool} ({}) waits for you: {what}{mark} [{id}]", request.risk.word())
 }
 
 /// How a request came to its end.

@@ -16,6 +16,9 @@ use crate::store::{Listed, Store, StoreError};
 
 pub use self::lock::Owner;
 
+/// The folder of the locks, in the data folder.
+const LOCKS: &str = "locks";
+
 /// Why a session could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
@@ -76,6 +79,13 @@ impl Session {
     /// The history of a stored session as it is now, whoever owns it.
     pub async fn read(store: &Store, id: &SessionId) -> Result<History, StoreError> {
         Ok(History::of(&store.load(id).await?))
+    }
+
+    /// Who has a stored session open, told without disturbing them: a hint for people, not a promise.
+    pub async fn holder(store: &Store, id: &SessionId) -> Option<Owner> {
+        let (folder, id) = (store.data_folder().join(LOCKS), id.clone());
+        // The task can only fail by the end of the runtime.
+        tokio::task::spawn_blocking(move || lock::peek(&folder, &id)).await.ok().flatten()
     }
 
     pub fn id(&self) -> &SessionId {
@@ -163,7 +173,7 @@ fn new_id(store: &Store) -> SessionId {
 }
 
 async fn lock(store: &Store, id: &SessionId) -> Result<SessionLock, SessionError> {
-    let folder = store.data_folder().join("locks");
+    let folder = store.data_folder().join(LOCKS);
     let now = store.clock().now();
     let locked = id.clone();
     let task = tokio::task::spawn_blocking(move || SessionLock::acquire(&folder, &locked, now));

@@ -28,13 +28,13 @@ fn approved_elsewhere_it_runs_once_on_resume() {
         co.run(&["approvals", "yes", prefix]).check(
             0,
             "approved [REQUEST]: write 2 lines to a.txt (new file)\n",
-            "An open co goes on by itself; else: co resume [SESSION]\n",
+            "Its session is not open; go on: co resume [SESSION]\n",
         );
         assert_eq!(co.read("a.txt"), None, "deciding runs nothing");
         co.run(&["approvals", "no", &id]).check(
             1,
             "",
-            "co: error: request [REQUEST] was already approved with co approvals; that stands\n",
+            "co: error: request [REQUEST] was already approved by you (co approvals); that stands\n",
         );
         co.run(&["resume"]).check(0, "Done.\n", "✓ write_file: created a.txt: 2 lines, 8 bytes\n");
         assert_eq!(co.read("a.txt").as_deref(), Some("one\ntwo\n"));
@@ -55,7 +55,7 @@ fn a_denial_tells_the_model_why() {
     co.run(&["approvals", "no", &id, "--note", "use b.txt instead"]).check(
         0,
         "denied [REQUEST]: write 2 lines to a.txt (new file)\n",
-        "An open co goes on by itself; else: co resume [SESSION]\n",
+        "Its session is not open; go on: co resume [SESSION]\n",
     );
     let ran = co.run(&["resume", "--output", "json"]);
     assert_eq!(ran.code, Some(0));
@@ -94,7 +94,7 @@ fn show_gives_everything_harmless() {
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     for part in [
         "request  [REQUEST]\n",
-        "state    waiting\n",
+        "state    waiting for your decision\n",
         "tool     write_file\n",
         "risk     medium\n",
         "folder   [HOME]/work\n",

@@ -3,6 +3,11 @@
 
 mod assembled;
 mod cli_approvals;
+mod cli_approvals_decide;
+mod cli_approvals_edit;
+mod cli_approvals_kit;
+mod cli_approvals_list;
+mod cli_approvals_watch;
 mod cli_auth;
 mod cli_fallback;
 mod cli_keys;

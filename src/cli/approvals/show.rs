@@ -1,104 +1,127 @@
-//! One request in words: all that a person needs to decide it.
+//! `co approvals show`: one request whole, all that a person needs to decide it or to understand what became of it.
 //!
 //! Lines are made harmless one by one, so that a text of several lines cannot pass for rows of ours; the console does the
 //! rest.
 
-use serde_json::Value;
+mod body;
 
+use serde_json::json;
+
+use super::around::Around;
+use super::{Desk, Format, listed, words};
+use crate::approval::Approval;
+use crate::cli::error::CliError;
 use crate::stdx::text::sanitize_line;
-use crate::store::StoredRequest;
-use crate::tool::{DiffKind, DiffLine, Preview, Undo};
+use crate::store::{Attachment, StoredRequest};
+use crate::tool::Undo;
 
-/// Everything a person needs to decide, line by line; the console makes it harmless.
-pub(super) fn in_words(one: &StoredRequest) -> String {
+pub(super) async fn run(desk: &mut Desk<'_>, id: &str, format: Format) -> Result<(), CliError> {
+    let one = desk.store.find_request(id).await?;
+    let around = Around::of(&desk.store, &one).await?;
+    match format {
+        Format::Json => {
+            let mut value = serde_json::to_value(listed(&one)).map_err(std::io::Error::from)?;
+            value["preview"] = json!(one.request.plan.preview);
+            value["undo"] = json!(one.request.plan.undo);
+            value["basis"] = json!(one.request.plan.basis);
+            value["arguments_hash"] = json!(one.args_hash);
+            value["depends_on"] = json!(around.depends);
+            value["needed_by"] = json!(around.dependents);
+            value["decision"] = json!(one.decision.as_ref().map(|(approval, by)| json!([approval, by])));
+            value["decided"] = json!(one.decided_at.map(|at| at.to_string()));
+            value["outcome"] = json!(words::outcome(around.came));
+            desk.console.json(&value)
+        }
+        Format::Words => desk.console.out(&in_words(&one, &around)),
+    }
+}
+
+/// Everything, line by line; the console makes it harmless.
+fn in_words(one: &StoredRequest, around: &Around) -> String {
+    let mut out = String::new();
+    for (name, value) in rows(one, around) {
+        out.push_str(&format!("{name:8} {}\n", sanitize_line(value.trim())));
+    }
+    out.push_str(&body::of(one));
+    out
+}
+
+type Rows = Vec<(&'static str, String)>;
+
+fn rows(one: &StoredRequest, around: &Around) -> Rows {
     let request = &one.request;
-    let undo = match request.plan.undo {
+    let mut rows: Rows = vec![
+        ("request", request.id.to_string()),
+        ("state", words::state(one, around.came)),
+        ("tool", request.tool.to_string()),
+        ("risk", request.risk.word().to_owned()),
+        ("what", request.plan.summary.clone()),
+    ];
+    list(&mut rows, "why", &request.why);
+    let taints = request.taint.iter().map(|taint| {
+        let from = taint.from.as_ref().map_or_else(String::new, |call| format!(" (call {call})"));
+        let place = if taint.arg.is_empty() { "the arguments" } else { taint.arg.trim_start_matches('/') };
+        format!("▲ {place}: “{}” is from {}{from}", taint.words, words::source(&taint.source))
+    });
+    list(&mut rows, "words", &taints.collect::<Vec<_>>());
+    rows.push(("undo", undo(request.plan.undo).to_owned()));
+    list(&mut rows, "after", &request.after);
+    list(&mut rows, "needs", &around.depends);
+    list(&mut rows, "needed", &around.dependents);
+    let basis = request.plan.basis.iter().map(|(resource, version)| {
+        let version: String = version.0.chars().take(12).collect();
+        format!("{} as of {version}", resource.0)
+    });
+    list(&mut rows, "basis", &basis.collect::<Vec<_>>());
+    rows.extend(request.again.clone().map(|again| ("again", again)));
+    rows.extend(around.newer.as_ref().map(|newer| ("newer", newer.to_string())));
+    rows.extend([
+        ("folder", one.workspace.display().to_string()),
+        ("session", format!("{} {}", one.session, one.title.as_deref().unwrap_or_default())),
+        ("turn", turn(one)),
+        ("asked", one.created.to_string()),
+        ("expires", request.expires.map_or_else(|| "never".to_owned(), |at| at.to_string())),
+        ("hash", one.args_hash.clone()),
+    ]);
+    decision(one, &mut rows);
+    rows
+}
+
+fn decision(one: &StoredRequest, rows: &mut Rows) {
+    let Some((approval, by)) = &one.decision else { return };
+    let at = one.decided_at.map_or_else(String::new, |at| format!(", {at}"));
+    rows.push(("decided", format!("{} {}{at}", words::verdict(approval, &one.request), words::decider(by))));
+    rows.extend(words::note(approval).map(|note| ("note", note.to_owned())));
+    if let Approval::Approve { remember, rule, .. } = approval {
+        let kept = match remember {
+            crate::approval::Remember::Once => None,
+            crate::approval::Remember::Session => Some("what is like it is allowed for the session"),
+            crate::approval::Remember::Rule => Some("a rule was saved with it"),
+        };
+        rows.extend(kept.map(|kept| ("kept", kept.to_owned())));
+        rows.extend(rule.clone().map(|rule| ("rule", rule)));
+    }
+}
+
+/// A row each, the name with the first.
+fn list(rows: &mut Rows, name: &'static str, lines: &[String]) {
+    for (index, line) in lines.iter().enumerate() {
+        rows.push((if index == 0 { name } else { "" }, line.clone()));
+    }
+}
+
+fn turn(one: &StoredRequest) -> String {
+    match one.attachment {
+        Attachment::Attached => one.turn.to_string(),
+        Attachment::Detached => format!("{}; the conversation went on without it", one.turn),
+    }
+}
+
+fn undo(undo: Undo) -> &'static str {
+    match undo {
         Undo::Exact => "can be undone exactly",
         Undo::Compensating => "can be made up for",
         Undo::Hold => "is held back for a while first",
         Undo::None => "cannot be undone",
-    };
-    let mut rows = vec![
-        ("request", request.id.to_string()),
-        ("state", state(one)),
-        ("tool", request.tool.to_string()),
-        ("risk", request.risk.word().to_owned()),
-        ("what", request.plan.summary.clone()),
-        ("why", request.why.join("; ")),
-        ("undo", undo.to_owned()),
-        ("folder", one.workspace.display().to_string()),
-        ("session", format!("{} {}", one.session, one.title.as_deref().unwrap_or_default())),
-        ("asked", one.created.to_string()),
-    ];
-    if !request.after.is_empty() {
-        rows.push(("after", request.after.join(", ")));
-    }
-    if let Some(again) = &request.again {
-        rows.push(("again", again.clone()));
-    }
-    let mut out = String::new();
-    for (name, value) in rows {
-        out.push_str(&format!("{name:8} {}\n", sanitize_line(value.trim())));
-    }
-    out.push_str("\narguments\n");
-    out.push_str(&arguments(&request.args));
-    preview(&request.plan.preview, &mut out);
-    out
-}
-
-fn preview(preview: &Preview, out: &mut String) {
-    match preview {
-        Preview::None => {}
-        Preview::Text { text } => {
-            out.push_str("\npreview\n");
-            text.lines().for_each(|line| out.push_str(&format!("  {line}\n")));
-        }
-        Preview::Fields { fields } => {
-            out.push_str("\npreview\n");
-            for (name, value) in fields {
-                out.push_str(&format!("  {}: {}\n", sanitize_line(name), sanitize_line(value)));
-            }
-        }
-        Preview::Diff { path, lines } => {
-            out.push_str(&format!("\nchange of {}\n", sanitize_line(path)));
-            lines.iter().for_each(|line| out.push_str(&diff_line(line)));
-        }
-    }
-}
-
-fn state(one: &StoredRequest) -> String {
-    match &one.decision {
-        Some((_, by)) => format!("{} ({})", one.state, by.word()),
-        None => one.state.to_string(),
-    }
-}
-
-/// Each argument on its own line; texts of several lines below their name, so that they can be read.
-fn arguments(args: &Value) -> String {
-    let Value::Object(fields) = args else { return format!("  {args}\n") };
-    let mut out = String::new();
-    for (name, value) in fields {
-        let name = sanitize_line(name);
-        match value {
-            Value::String(text) if text.contains('\n') => {
-                out.push_str(&format!("  {name}:\n"));
-                text.lines().for_each(|line| out.push_str(&format!("    {line}\n")));
-            }
-            Value::String(text) => out.push_str(&format!("  {name}: {text}\n")),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                out.push_str(&format!("  {name}: {value}\n"));
-            }
-        }
-    }
-    out
-}
-
-fn diff_line(line: &DiffLine) -> String {
-    let text = sanitize_line(&line.text);
-    match line.kind {
-        DiffKind::Hunk => format!("  @@ {text}\n"),
-        DiffKind::Context => format!("  {:5}   {text}\n", line.number),
-        DiffKind::Added => format!("  {:5} + {text}\n", line.number),
-        DiffKind::Removed => format!("  {:5} - {text}\n", line.number),
     }
 }

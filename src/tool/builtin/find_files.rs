@@ -94,10 +94,11 @@ impl Tool for FindFiles {
             let args: Args = args::parse(&self.spec, args)?;
             let (place, cancel) = (place_of_run(cx), cx.cancel.clone());
             let (spill, limit) = (Spill::new(&cx.spill, &cx.call), self.spec.output_limit);
-            let source = Source::Tool { name: self.spec.name.clone() };
             look(&cx.cancel, move || {
                 let root = place.readable(args.path())?;
                 let text = find(&place, &root, &args.pattern, &cancel)?;
+                // What it says are words of files, or their names.
+                let source = Source::File { path: place.shown(&root) };
                 Ok(untrusted(cap(text, limit, &spill), source))
             })
             .await

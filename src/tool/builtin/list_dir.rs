@@ -96,10 +96,11 @@ impl Tool for ListDir {
             let args: Args = args::parse(&self.spec, args)?;
             let (place, cancel) = (place_of_run(cx), cx.cancel.clone());
             let (spill, limit) = (Spill::new(&cx.spill, &cx.call), self.spec.output_limit);
-            let source = Source::Tool { name: self.spec.name.clone() };
             look(&cx.cancel, move || {
                 let path = place.readable(args.path())?;
                 let text = list(&path, &place.shown(&path), &cancel)?;
+                // What it says are words of files, or their names.
+                let source = Source::File { path: place.shown(&path) };
                 Ok(untrusted(cap(text, limit, &spill), source))
             })
             .await

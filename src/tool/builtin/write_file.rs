@@ -88,7 +88,6 @@ impl Tool for WriteFile {
         Box::pin(async move {
             let args: Args = args::parse(&self.spec, args)?;
             let (place, seen, cancel) = (place_of_run(cx), Arc::clone(&cx.seen), cx.cancel.clone());
-            let source = Source::Tool { name: self.spec.name.clone() };
             off_thread(move || {
                 let change = look(&args, &place, &seen)?;
                 if cancel.is_cancelled() {
@@ -102,6 +101,7 @@ impl Tool for WriteFile {
                 let (lines, bytes) = (change.new.lines().count(), change.new.len());
                 let text = format!("{done} {}: {}, {bytes} bytes", change.shown, counted(lines));
                 let version = version(change.new.as_bytes());
+                let source = Source::File { path: change.shown };
                 Ok(untrusted(text, source).seeing(resource(&change.path), version))
             })
             .await

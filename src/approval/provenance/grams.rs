@@ -1,0 +1,252 @@
+//! Which runs of letters in arguments occur in texts: found in one pass over each text.
+//!
+//! Every run of [`SEED`] letters of the arguments is put in a table once; a text rolls over it. What the table finds is
+//! compared letter by letter, so nothing is found by chance, and repetition costs nothing: a run that was found is done.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::spelling::{Spelled, letters};
+
+/// Letters and digits that texts must share at a stretch before they are looked at. Shorter ones are shared by chance,
+/// and almost every span that counts has more.
+pub(super) const SEED: usize = 16;
+
+/// The letters of all arguments, and the runs among them.
+pub(super) struct Grams {
+    letters: Vec<Spelled>,
+    /// Where each argument's letters end.
+    ends: Vec<usize>,
+    /// The run that begins at a letter, as its place in `runs`.
+    begins: Vec<Option<usize>>,
+    runs: Vec<Run>,
+    /// Open addressing: places in `runs`, plus one; 0 is free.
+    slots: Vec<usize>,
+    /// A bit for each hash, so that most letters of a text cost one look at little memory.
+    filter: Vec<u64>,
+}
+
+struct Run {
+    hash: u64,
+    /// Its first letter, where it stands first.
+    first: usize,
+    heard: Heard,
+}
+
+/// Who says a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    Nowhere,
+    /// By somebody whose words taint nothing.
+    Excused,
+    /// By this voice, first of all.
+    By(usize),
+}
+
+/// Letters of one argument in a row that untrusted voices said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stretch {
+    /// Which argument.
+    pub arg: usize,
+    /// Its bytes there.
+    pub start: usize,
+    pub end: usize,
+    /// The voice that said most of it.
+    pub voice: usize,
+}
+
+impl Grams {
+    pub(super) fn of<'a>(args: impl IntoIterator<Item = &'a str>) -> Self {
+        let (mut all, mut ends) = (Vec::new(), Vec::new());
+        for text in args {
+            all.extend(letters(text));
+            ends.push(all.len());
+        }
+        let room = (all.len() * 2).next_power_of_two().max(64);
+        let mut grams = Self {
+            begins: vec![None; all.len()],
+            letters: all,
+            ends,
+            runs: Vec::new(),
+            slots: vec![0; room],
+            filter: vec![0; (room / 8).max(1)],
+        };
+        grams.fill();
+        grams
+    }
+
+    fn fill(&mut self) {
+        let mut from = 0;
+        for to in self.ends.clone() {
+            let mut roll = Roll::new();
+            for at in from..to {
+                let Some(hash) = roll.push(self.letters[at].c) else { continue };
+                let first = at + 1 - SEED;
+                self.begins[first] = Some(self.insert(hash, first));
+            }
+            from = to;
+        }
+    }
+
+    fn insert(&mut self, hash: u64, first: usize) -> usize {
+        let mut slot = self.slot(hash);
+        while let Some(known) = self.slots[slot].checked_sub(1) {
+            if self.runs[known].hash == hash && self.run(self.runs[known].first).eq(self.run(first)) {
+                return known;
+            }
+            slot = (slot + 1) % self.slots.len();
+        }
+        self.runs.push(Run { hash, first, heard: Heard::Nowhere });
+        self.slots[slot] = self.runs.len();
+        let (word, bit) = self.bit(hash);
+        self.filter[word] |= bit;
+        self.runs.len() - 1
+    }
+
+    fn run(&self, first: usize) -> impl Iterator<Item = char> {
+        self.letters[first..first + SEED].iter().map(|one| one.c)
+    }
+
+    /// Where the search for a hash begins; the length is a power of two.
+    fn slot(&self, hash: u64) -> usize {
+        to_index(spread(hash) >> 20) & (self.slots.len() - 1)
+    }
+
+    fn bit(&self, hash: u64) -> (usize, u64) {
+        let mixed = spread(hash);
+        (to_index(mixed >> 26) & (self.filter.len() - 1), 1 << (mixed >> 58))
+    }
+
+    /// No argument is long enough for a run.
+    pub(super) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Marks what a text says of the arguments, where nobody said it before.
+    pub(super) fn hear(&mut self, text: &str, by: Heard) {
+        if self.is_empty() {
+            return;
+        }
+        let mut roll = Roll::new();
+        for one in letters(text) {
+            if let Some(hash) = roll.push(one.c) {
+                self.mark(hash, &roll, by);
+            }
+        }
+    }
+
+    fn mark(&mut self, hash: u64, roll: &Roll, by: Heard) {
+        let (word, bit) = self.bit(hash);
+        if self.filter[word] & bit == 0 {
+            return;
+        }
+        let mut slot = self.slot(hash);
+        while let Some(known) = self.slots[slot].checked_sub(1) {
+            let Run { hash: its, first, heard } = self.runs[known];
+            if its == hash && (heard != Heard::Nowhere || self.run(first).eq(roll.held())) {
+                if heard == Heard::Nowhere {
+                    self.runs[known].heard = by;
+                }
+                return;
+            }
+            slot = (slot + 1) % self.slots.len();
+        }
+    }
+
+    /// What untrusted voices said and nobody excused, in the order of the arguments.
+    pub(super) fn stretches(&self) -> Vec<Stretch> {
+        let mut found = Vec::new();
+        let (mut heard_to, mut excused_to, mut voice) = (0, 0, 0);
+        let mut from = 0;
+        for (arg, to) in self.ends.iter().copied().enumerate() {
+            let mut open: Option<Open> = None;
+            for at in from..to {
+                match self.begins[at].map(|run| self.runs[run].heard) {
+                    Some(Heard::By(by)) => (heard_to, voice) = (at + SEED, by),
+                    Some(Heard::Excused) => excused_to = at + SEED,
+                    Some(Heard::Nowhere) | None => {}
+                }
+                if at < heard_to && at >= excused_to {
+                    open.get_or_insert_with(|| Open::at(at)).hear(voice);
+                } else if let Some(done) = open.take() {
+                    found.push(self.close(arg, &done, at));
+                }
+            }
+            found.extend(open.map(|open| self.close(arg, &open, to)));
+            from = to;
+        }
+        found
+    }
+
+    fn close(&self, arg: usize, open: &Open, end: usize) -> Stretch {
+        let (first, last) = (self.letters[open.first], self.letters[end - 1]);
+        Stretch { arg, start: first.start, end: last.end, voice: open.most() }
+    }
+}
+
+/// A stretch that may go on.
+struct Open {
+    first: usize,
+    /// How many letters each voice said.
+    voices: BTreeMap<usize, usize>,
+}
+
+impl Open {
+    fn at(first: usize) -> Self {
+        Self { first, voices: BTreeMap::new() }
+    }
+
+    fn hear(&mut self, voice: usize) {
+        *self.voices.entry(voice).or_default() += 1;
+    }
+
+    /// Of equal ones, who was heard first.
+    fn most(&self) -> usize {
+        let best = self.voices.iter().max_by_key(|(voice, count)| (**count, Reverse(**voice)));
+        best.map_or(0, |(voice, _)| *voice)
+    }
+}
+
+/// The hash of the latest [`SEED`] letters.
+struct Roll {
+    ring: [char; SEED],
+    seen: usize,
+    hash: u64,
+}
+
+/// Any odd number with bits all over does.
+const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What a letter still counts when it leaves: `BASE` to the power of [`SEED`].
+const LEAVES: u64 = BASE.wrapping_pow(SEED as u32);
+
+impl Roll {
+    fn new() -> Self {
+        Self { ring: ['\0'; SEED], seen: 0, hash: 0 }
+    }
+
+    /// Takes a letter in; a hash once there are enough of them.
+    fn push(&mut self, c: char) -> Option<u64> {
+        let place = &mut self.ring[self.seen % SEED];
+        let gone = u64::from(u32::from(*place)).wrapping_mul(LEAVES);
+        *place = c;
+        self.hash = self.hash.wrapping_mul(BASE).wrapping_add(u64::from(u32::from(c))).wrapping_sub(gone);
+        self.seen += 1;
+        (self.seen >= SEED).then_some(self.hash)
+    }
+
+    /// The letters, oldest first.
+    fn held(&self) -> impl Iterator<Item = char> {
+        (0..SEED).map(|index| self.ring[(self.seen + index) % SEED])
+    }
+}
+
+/// Spreads what differs in few bits over all of them.
+fn spread(hash: u64) -> u64 {
+    (hash ^ (hash >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the bits that are wanted are its lowest")]
+fn to_index(bits: u64) -> usize {
+    bits as usize
+}

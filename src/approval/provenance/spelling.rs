@@ -1,0 +1,120 @@
+//! Texts as they are compared: what escapes stand for, in one case, with each character's place in the text.
+//!
+//! Copies differ from what they copy in line ends, quotes, markup and escapes; none of that may hide them.
+
+/// One character as it is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spelled {
+    pub c: char,
+    /// The bytes that stand for it.
+    pub start: usize,
+    pub end: usize,
+}
+
+/// The characters of a text, escapes read, in one case.
+pub(super) fn spelled(text: &str) -> Spelling<'_> {
+    Spelling { text, at: 0, from: 0, folded: None }
+}
+
+/// Only its letters and digits: white space, quotes, markup and invisible characters are left out.
+pub(super) fn letters(text: &str) -> impl Iterator<Item = Spelled> {
+    spelled(text).filter(|one| one.c.is_alphanumeric())
+}
+
+pub(super) struct Spelling<'a> {
+    text: &'a str,
+    at: usize,
+    /// Where the bytes begin that `folded` stands for.
+    from: usize,
+    /// What is left of a character that is several in the other case.
+    folded: Option<Folded>,
+}
+
+type Folded =
+    std::iter::FlatMap<std::char::ToUppercase, std::char::ToLowercase, fn(char) -> std::char::ToLowercase>;
+
+impl Iterator for Spelling<'_> {
+    type Item = Spelled;
+
+    fn next(&mut self) -> Option<Spelled> {
+        if let Some(c) = self.folded.as_mut().and_then(Iterator::next) {
+            return Some(Spelled { c, start: self.from, end: self.at });
+        }
+        self.folded = None;
+        let bytes = self.text.as_bytes();
+        let start = self.at;
+        let first = *bytes.get(start)?;
+        let (c, length) = match first {
+            b'%' => percent(bytes, start).unwrap_or(('%', 1)),
+            b'&' => entity(self.text, start).unwrap_or(('&', 1)),
+            b'\\' => backslash(bytes, start).unwrap_or(('\\', 1)),
+            0..0x80 => (char::from(first), 1),
+            0x80.. => {
+                let c = self.text.get(start..)?.chars().next()?;
+                (c, c.len_utf8())
+            }
+        };
+        self.at += length;
+        if c.is_ascii() {
+            return Some(Spelled { c: c.to_ascii_lowercase(), start, end: self.at });
+        }
+        // To capitals first: some small letters have two forms and one capital.
+        let mut folded: Folded = c.to_uppercase().flat_map(char::to_lowercase);
+        let c = folded.next().unwrap_or(c);
+        (self.from, self.folded) = (start, Some(folded));
+        Some(Spelled { c, start, end: self.at })
+    }
+}
+
+/// `%41`, and several of them where a character needs several bytes.
+fn percent(bytes: &[u8], at: usize) -> Option<(char, usize)> {
+    let byte = |index: usize| -> Option<u8> {
+        let escape = bytes.get(at + 3 * index..at + 3 * index + 3)?;
+        (escape[0] == b'%').then_some(())?;
+        u8::try_from(hex(&escape[1..])?).ok()
+    };
+    let mut held = [byte(0)?, 0, 0, 0];
+    for length in 1..=held.len() {
+        if let Ok(text) = std::str::from_utf8(&held[..length]) {
+            return Some((text.chars().next()?, 3 * length));
+        }
+        *held.get_mut(length)? = byte(length)?;
+    }
+    None
+}
+
+/// `&amp;`, `&#38;`, `&#x26;`.
+fn entity(text: &str, at: usize) -> Option<(char, usize)> {
+    /// Bytes of the longest that is read.
+    const LONGEST: usize = 10;
+    let bytes = text.as_bytes().get(at..)?;
+    let end = bytes.iter().take(LONGEST).position(|byte| *byte == b';')?;
+    let name = bytes.get(1..end)?;
+    let c = match name {
+        b"amp" => '&',
+        b"lt" => '<',
+        b"gt" => '>',
+        b"quot" => '"',
+        b"apos" => '\'',
+        b"nbsp" => ' ',
+        [b'#', b'x' | b'X', digits @ ..] => char::from_u32(hex(digits)?)?,
+        [b'#', digits @ ..] => char::from_u32(std::str::from_utf8(digits).ok()?.parse().ok()?)?,
+        _ => return None,
+    };
+    Some((c, end + 1))
+}
+
+/// `\n` as a program writes a line end, `\u00e9`.
+fn backslash(bytes: &[u8], at: usize) -> Option<(char, usize)> {
+    match bytes.get(at + 1)? {
+        b'n' | b'r' | b't' => Some((' ', 2)),
+        b'u' => Some((char::from_u32(hex(bytes.get(at + 2..at + 6)?)?)?, 6)),
+        _ => None,
+    }
+}
+
+fn hex(digits: &[u8]) -> Option<u32> {
+    let read = |sum: u32, digit: &u8| Some(sum.checked_mul(16)? + char::from(*digit).to_digit(16)?);
+    (!digits.is_empty()).then_some(())?;
+    digits.iter().try_fold(0, read)
+}

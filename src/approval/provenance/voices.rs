@@ -1,0 +1,109 @@
+//! Who said what in a conversation, as far as it matters to where words come from.
+//!
+//! The model and the program are no sources: what the model writes it has from the others. Summarising does not raise
+//! trust, so a summary counts as said by nobody one could name.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::message::{CallId, Message, NoteKind, ReturnPart, Source, ToolName, ToolReturn, Trust, UserPart};
+
+/// Tools of ours that see the workspace only: what they say when they fail is about its files.
+const FILE_TOOLS: [&str; 6] =
+    ["read_file", "list_dir", "find_files", "search_text", "edit_file", "write_file"];
+
+/// One text and who said it.
+pub(super) struct Voice<'a> {
+    pub text: &'a str,
+    pub side: Side,
+    pub source: Source,
+    pub from: Option<&'a CallId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Person,
+    /// Files of the workspace.
+    Files,
+    Outside,
+}
+
+/// All that matters, in the order in which it was said.
+pub(super) fn voices<'a>(messages: &'a [Arc<Message>], returns: &'a [Arc<ToolReturn>]) -> Vec<Voice<'a>> {
+    let (mut tools, mut heard) = (HashMap::new(), HashSet::new());
+    let mut found = Vec::new();
+    for message in messages {
+        match &**message {
+            Message::User { parts } => found.extend(parts.iter().filter_map(|part| said(part, &tools))),
+            Message::Assistant(reply) => tools.extend(reply.calls().map(|call| (&call.id, &call.name))),
+            Message::ToolReturns { returns } => {
+                for one in returns {
+                    heard.insert(&one.call);
+                    returned(one, &tools, &mut found);
+                }
+            }
+        }
+    }
+    for one in returns.iter().filter(|one| !heard.contains(&one.call)) {
+        returned(one, &tools, &mut found);
+    }
+    found
+}
+
+type Tools<'a> = HashMap<&'a CallId, &'a ToolName>;
+
+fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
+    match part {
+        UserPart::Text { text } => {
+            Some(Voice { text, side: Side::Person, source: Source::Program, from: None })
+        }
+        UserPart::Image { .. } => None,
+        UserPart::Note { kind, text } => {
+            let (source, from) = match kind {
+                NoteKind::CommandOutput => {
+                    (Source::Command { command: text.lines().next().unwrap_or_default().to_owned() }, None)
+                }
+                NoteKind::LateOutcome { call } => (tool(call, tools), Some(call)),
+                NoteKind::Hook | NoteKind::Summary => (Source::Program, None),
+                NoteKind::Reflection | NoteKind::Abort | NoteKind::Budget | NoteKind::Circling => {
+                    return None;
+                }
+            };
+            Some(Voice { text, side: Side::Outside, source, from })
+        }
+    }
+}
+
+/// The tool that a call is of, where that is known.
+fn tool(call: &CallId, tools: &Tools<'_>) -> Source {
+    tools.get(call).map_or(Source::Program, |name| Source::Tool { name: (*name).clone() })
+}
+
+fn returned<'a>(one: &'a ToolReturn, tools: &Tools<'a>, found: &mut Vec<Voice<'a>>) {
+    match one.trust {
+        Trust::Trusted => return,
+        Trust::Untrusted => {}
+    }
+    let (source, side) = match &one.source {
+        // Elsewhere there are only kept outputs of other tools.
+        Source::File { path } if Path::new(path).is_relative() => (one.source.clone(), Side::Files),
+        Source::File { .. } | Source::Command { .. } | Source::Tool { .. } => {
+            (one.source.clone(), Side::Outside)
+        }
+        Source::Program => match tool(&one.call, tools) {
+            Source::Tool { name } if FILE_TOOLS.contains(&name.as_str()) => {
+                (Source::Tool { name }, Side::Files)
+            }
+            source => (source, Side::Outside),
+        },
+    };
+    for part in &one.content {
+        match part {
+            ReturnPart::Text { text } => {
+                found.push(Voice { text, side, source: source.clone(), from: Some(&one.call) });
+            }
+            ReturnPart::Image { .. } => {}
+        }
+    }
+}

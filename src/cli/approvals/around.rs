@@ -1,0 +1,159 @@
+//! What stands around a request: what came of its call, what it runs after, what runs after it.
+//!
+//! Read from the session's records and its other requests. Called by whoever tells of one request.
+
+use std::collections::BTreeMap;
+
+use super::words;
+use crate::approval::RequestId;
+use crate::history::{Record, SessionId};
+use crate::message::{CallId, Message, ReturnStatus, ToolName};
+use crate::store::{RequestFilter, RequestState, Store, StoreError, StoredRequest};
+
+/// Requests of one session that are looked at.
+const LOOKED_AT: usize = 10_000;
+
+/// What came of a call so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Came {
+    Nothing,
+    Started,
+    Returned(ReturnStatus),
+}
+
+/// See the module's words.
+pub(super) struct Around {
+    pub came: Came,
+    /// Calls that must have ended well before, a line each.
+    pub depends: Vec<String>,
+    /// Requests that wait for this one, a line each.
+    pub dependents: Vec<String>,
+    /// What it was asked again as.
+    pub newer: Option<RequestId>,
+}
+
+/// What came of every call of a session, with the name of its tool.
+pub(super) struct Calls(BTreeMap<CallId, (Option<ToolName>, Came)>);
+
+impl Calls {
+    pub(super) async fn of(store: &Store, session: &SessionId) -> Result<Self, StoreError> {
+        let mut calls: BTreeMap<CallId, (Option<ToolName>, Came)> = BTreeMap::new();
+        let mut came = |call: &CallId, came| {
+            calls.entry(call.clone()).or_insert((None, Came::Nothing)).1 = came;
+        };
+        let mut names = Vec::new();
+        for record in store.load(session).await? {
+            match record {
+                Record::Said { message: Message::Assistant(reply) } => {
+                    names.extend(reply.calls().map(|call| (call.id.clone(), call.name.clone())));
+                }
+                Record::ToolStarted { call } => came(&call, Came::Started),
+                Record::ToolFinished { returned } => came(&returned.call, Came::Returned(returned.status)),
+                Record::Opened { .. }
+                | Record::TurnStarted { .. }
+                | Record::Said { .. }
+                | Record::RequestEnded { .. }
+                | Record::Partial { .. }
+                | Record::Asked { .. }
+                | Record::Decided { .. }
+                | Record::Judged { .. }
+                | Record::Expired { .. }
+                | Record::Deferred { .. }
+                | Record::TurnEnded { .. }
+                | Record::Queued { .. }
+                | Record::Draft { .. }
+                | Record::Noted { .. }
+                | Record::Compacted { .. }
+                | Record::Cleared
+                | Record::Renamed { .. }
+                | Record::State { .. } => {}
+            }
+        }
+        for (call, name) in names {
+            calls.entry(call).or_insert((None, Came::Nothing)).0 = Some(name);
+        }
+        Ok(Self(calls))
+    }
+
+    pub(super) fn came(&self, call: &CallId) -> Came {
+        self.0.get(call).map_or(Came::Nothing, |(_, came)| *came)
+    }
+
+    fn tool(&self, call: &CallId) -> Option<&ToolName> {
+        self.0.get(call)?.0.as_ref()
+    }
+}
+
+impl Around {
+    pub(super) async fn of(store: &Store, one: &StoredRequest) -> Result<Self, StoreError> {
+        let others = store.requests(RequestFilter::Of(one.session.clone()), LOOKED_AT).await?;
+        let calls = Calls::of(store, &one.session).await?;
+        let request = &one.request;
+        let depends = request.depends.iter().map(|call| match latest(&others, call) {
+            Some(other) => line(other, calls.came(call)),
+            None => {
+                let tool = calls.tool(call).map_or_else(|| call.to_string(), ToString::to_string);
+                format!("{tool} ({})", words::outcome(calls.came(call)))
+            }
+        });
+        let dependents = others.iter().filter(|other| {
+            other.request.depends.contains(&request.call) && other.state != RequestState::Superseded
+        });
+        let newer = latest(&others, &request.call).map(|other| other.id().clone());
+        Ok(Self {
+            came: calls.came(&request.call),
+            depends: depends.collect(),
+            dependents: dependents.map(|other| line(other, calls.came(&other.request.call))).collect(),
+            newer: newer.filter(|id| id != one.id()),
+        })
+    }
+}
+
+/// Of the requests of one call, the one that counts.
+fn latest<'a>(others: &'a [StoredRequest], call: &CallId) -> Option<&'a StoredRequest> {
+    others.iter().rev().find(|other| other.request.call == *call && other.state != RequestState::Superseded)
+}
+
+fn line(other: &StoredRequest, came: Came) -> String {
+    let request = &other.request;
+    format!("{} {}: {} ({})", request.id, request.tool, request.plan.summary, words::state(other, came))
+}
+
+/// Why an approved call will not run yet, or at all: what it depends on and has no yes, a sentence each.
+pub(super) async fn held_up(store: &Store, one: &StoredRequest) -> Result<Vec<String>, StoreError> {
+    if one.request.depends.is_empty() {
+        return Ok(Vec::new());
+    }
+    let others = store.requests(RequestFilter::Of(one.session.clone()), LOOKED_AT).await?;
+    let all = one.request.depends.iter().filter_map(|call| latest(&others, call));
+    Ok(all.filter_map(|other| hold(one, other)).collect())
+}
+
+fn hold(one: &StoredRequest, other: &StoredRequest) -> Option<String> {
+    let (id, request) = (one.id(), &other.request);
+    let what = format!("{} ({}: {})", request.id, request.tool, request.plan.summary);
+    let is_no = other.decision.as_ref().is_some_and(|(approval, _)| match approval {
+        crate::approval::Approval::Deny { .. } => true,
+        crate::approval::Approval::Approve { .. } | crate::approval::Approval::Later => false,
+    });
+    match other.state {
+        RequestState::Waiting | RequestState::Later => {
+            Some(format!("{id} runs only after {what}, which still waits for your decision"))
+        }
+        RequestState::Denied => Some(format!("{id} will not run: it depends on {what}, which was denied")),
+        RequestState::Consumed if is_no => {
+            Some(format!("{id} will not run: it depends on {what}, which was denied"))
+        }
+        RequestState::Expired => {
+            Some(format!("{id} will not run: it depends on {what}, which was not decided in time"))
+        }
+        RequestState::Withdrawn => {
+            Some(format!("{id} will not run: it depends on {what}, which was withdrawn"))
+        }
+        RequestState::Approved
+        | RequestState::Edited
+        | RequestState::Replaced
+        | RequestState::Consumed
+        | RequestState::Superseded => None,
+    }
+}

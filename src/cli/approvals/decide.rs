@@ -1,0 +1,219 @@
+//! `co approvals yes|no|later`: each request by itself, whatever became of the others.
+//!
+//! Every answer is told: what was decided, who was faster, what it still waits for, and who goes on.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::typed::Yes;
+use super::{Desk, Format, around, fields, format, words};
+use crate::app::schema_of;
+use crate::approval::{Approval, Decider, Remember, RequestId};
+use crate::cli::error::{CliError, Kind};
+use crate::history::SessionId;
+use crate::message::ToolName;
+use crate::session::Session;
+use crate::stdx::text::sanitize_line;
+use crate::store::{DecideOutcome, StoredRequest};
+use crate::tool::Risk;
+
+/// Characters of an id by which a person shows to mean just that HIGH request.
+const NAMED: usize = 8;
+
+/// Requests that are looked through for LOW ones.
+const LOOKED_AT: usize = 20_000;
+
+/// The same answer for all of them.
+pub(super) async fn all(
+    desk: &mut Desk<'_>,
+    ids: &[String],
+    approval: &Approval,
+    format: Format,
+) -> Result<(), CliError> {
+    let mut done = Done::default();
+    for id in ids {
+        match desk.store.find_request(id).await {
+            Ok(one) => done.decide(desk, one, approval.clone()).await?,
+            Err(error) => done.failed.push((id.clone(), error.to_string())),
+        }
+    }
+    done.tell(desk, format).await
+}
+
+pub(super) async fn yes(desk: &mut Desk<'_>, yes: Yes) -> Result<(), CliError> {
+    let format = format(yes.json);
+    if !yes.set.is_empty() && yes.ids.len() > 1 {
+        let error = CliError::message(Kind::Usage, "`--set` changes the arguments of one request");
+        return Err(error.hint("name one id, or leave `--set` out"));
+    }
+    let mut done = Done::default();
+    if let Some(session) = &yes.all_low {
+        let session = desk.store.find_session(session).await?;
+        for id in low_ones(desk, &session).await? {
+            match desk.store.find_request(&id.0).await {
+                Ok(one) => done.decide(desk, one, approval(&yes, None)).await?,
+                Err(error) => done.failed.push((id.0, error.to_string())),
+            }
+        }
+        if done.is_empty() {
+            return desk.console.out("No LOW request of this session waits.\n");
+        }
+        return done.tell(desk, format).await;
+    }
+    for id in &yes.ids {
+        match named(desk, id, &yes).await {
+            Ok((one, instead)) => done.decide(desk, one, approval(&yes, instead)).await?,
+            Err(message) => done.failed.push((id.clone(), message)),
+        }
+    }
+    done.tell(desk, format).await
+}
+
+fn approval(yes: &Yes, instead: Option<(ToolName, Value)>) -> Approval {
+    let remember = if yes.session { Remember::Session } else { Remember::Once };
+    let note = yes.note.clone().filter(|note| !note.trim().is_empty());
+    Approval::Approve { instead, remember, note, rule: None }
+}
+
+async fn low_ones(desk: &Desk<'_>, session: &SessionId) -> Result<Vec<RequestId>, CliError> {
+    let rows = desk.store.undecided_rows(LOOKED_AT).await?;
+    let low = rows.into_iter().filter(|row| row.session == *session && row.risk == Risk::Low);
+    Ok(low.map(|row| row.id).collect())
+}
+
+/// The request of an id, and what runs in its place; errs with a sentence.
+async fn named(
+    desk: &Desk<'_>,
+    id: &str,
+    yes: &Yes,
+) -> Result<(StoredRequest, Option<(ToolName, Value)>), String> {
+    let one = desk.store.find_request(id).await.map_err(|error| error.to_string())?;
+    let request = &one.request;
+    if request.risk == Risk::High && id.len() < NAMED {
+        return Err(format!(
+            "request {} is HIGH risk, so `{}` is not enough; type at least {NAMED} characters of its id: co approvals yes {}",
+            request.id,
+            sanitize_line(id),
+            request.id,
+        ));
+    }
+    if yes.set.is_empty() {
+        return Ok((one, None));
+    }
+    let schema = schema_of(&request.tool, &desk.settings);
+    let args = fields::changed(request.tool.as_str(), schema.as_ref(), &request.args, &yes.set)?;
+    let instead = (args != request.args).then(|| (request.tool.clone(), args));
+    Ok((one, instead))
+}
+
+/// What became of each.
+#[derive(Default)]
+pub(super) struct Done {
+    decided: Vec<(StoredRequest, Approval)>,
+    /// As typed, and why not.
+    failed: Vec<(String, String)>,
+    seen: BTreeSet<RequestId>,
+}
+
+impl Done {
+    fn is_empty(&self) -> bool {
+        self.decided.is_empty() && self.failed.is_empty()
+    }
+
+    /// Whether anything could not be decided.
+    pub(super) fn failed(&self) -> bool {
+        !self.failed.is_empty()
+    }
+
+    /// Decides one; the same one again is no other.
+    pub(super) async fn decide(
+        &mut self,
+        desk: &Desk<'_>,
+        one: StoredRequest,
+        approval: Approval,
+    ) -> Result<(), CliError> {
+        if !self.seen.insert(one.id().clone()) {
+            return Ok(());
+        }
+        let id = one.id().clone();
+        let why = match desk.store.decide(&id, approval.clone(), Decider::Cli).await? {
+            DecideOutcome::Recorded => {
+                self.decided.push((one, approval));
+                return Ok(());
+            }
+            DecideOutcome::AlreadyDecided { approval, by } => {
+                let (verdict, by) = (words::verdict(&approval, &one.request), words::decider(&by));
+                format!("request {id} was already {verdict} {by}; that stands")
+            }
+            DecideOutcome::NotOpen { state } => format!("request {id} {}", words::settled(state)),
+            DecideOutcome::Unknown => {
+                format!("request {id} went with its session; there is nothing to decide")
+            }
+        };
+        self.failed.push((id.0, why));
+        Ok(())
+    }
+
+    /// Tells all of it; errs where anything failed.
+    pub(super) async fn tell(mut self, desk: &mut Desk<'_>, format: Format) -> Result<(), CliError> {
+        match format {
+            Format::Json => self.as_json(desk).await?,
+            Format::Words => self.in_words(desk).await?,
+        }
+        let Some((_, last)) = self.failed.pop() else { return Ok(()) };
+        for (_, why) in &self.failed {
+            desk.console.note(&format!("co: error: {}", sanitize_line(why)));
+        }
+        Err(CliError::message(Kind::Error, sanitize_line(&last)))
+    }
+
+    async fn as_json(&self, desk: &mut Desk<'_>) -> Result<(), CliError> {
+        let mut rows = Vec::new();
+        for (one, approval) in &self.decided {
+            let held_up = around::held_up(&desk.store, one).await?;
+            let open_in = Session::holder(&desk.store, &one.session).await.map(|owner| owner.pid);
+            rows.push(json!({
+                "id": one.id(),
+                "decision": words::verdict(approval, &one.request),
+                "session": one.session,
+                "open_in_process": open_in,
+                "held_up": if is_yes(approval) { held_up } else { Vec::new() },
+            }));
+        }
+        rows.extend(self.failed.iter().map(|(id, why)| json!({"id": id, "error": why})));
+        desk.console.json(&rows)
+    }
+
+    async fn in_words(&self, desk: &mut Desk<'_>) -> Result<(), CliError> {
+        let mut sessions: Vec<&SessionId> = Vec::new();
+        for (one, approval) in &self.decided {
+            let (verdict, summary) =
+                (words::verdict(approval, &one.request), sanitize_line(&one.request.plan.summary));
+            desk.console.out(&format!("{} {}: {summary}\n", sanitize_line(&verdict), one.id()))?;
+            if *approval != Approval::Later && !sessions.contains(&&one.session) {
+                sessions.push(&one.session);
+            }
+        }
+        for (one, _) in self.decided.iter().filter(|(_, approval)| is_yes(approval)) {
+            for held_up in around::held_up(&desk.store, one).await? {
+                desk.console.note(&format!("co: {}", sanitize_line(&held_up)));
+            }
+        }
+        for session in sessions {
+            let line = match Session::holder(&desk.store, session).await {
+                Some(owner) => format!("The co that has its session open ({owner}) goes on by itself."),
+                None => format!("Its session is not open; go on: co resume {session}"),
+            };
+            desk.console.note(&line);
+        }
+        Ok(())
+    }
+}
+
+fn is_yes(approval: &Approval) -> bool {
+    match approval {
+        Approval::Approve { .. } => true,
+        Approval::Deny { .. } | Approval::Later => false,
+    }
+}

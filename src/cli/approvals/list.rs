@@ -1,0 +1,136 @@
+//! `co approvals list`: what waits, session by session; decided ones where they are asked for.
+
+use globset::{Glob, GlobMatcher};
+use jiff::tz::TimeZone;
+
+use super::typed::Listed;
+use super::{Desk, listed};
+use crate::cli::error::{CliError, Kind};
+use crate::cli::table::{age, table};
+use crate::stdx::text::{sanitize_line, truncate};
+use crate::store::{RequestFilter, RequestRow, StoredRequest};
+
+/// Requests that are listed at once.
+const LISTED: usize = 20_000;
+
+/// Cells of what a call does; a mark may follow.
+const WHAT: usize = 44;
+
+pub(super) async fn run(desk: &mut Desk<'_>, wanted: Listed) -> Result<(), CliError> {
+    let filter = Filter::of(&wanted)?;
+    let undecided = !wanted.all && wanted.state.is_none_or(super::typed::StateWord::is_undecided);
+    if wanted.json {
+        let of = if undecided { RequestFilter::Undecided } else { RequestFilter::All };
+        let found = desk.store.requests(of, LISTED).await?;
+        let kept: Vec<_> = found.iter().filter(|one| filter.keeps(&row(one))).map(listed).collect();
+        return desk.console.json(&kept);
+    }
+    let rows = if undecided {
+        desk.store.undecided_rows(LISTED).await?
+    } else {
+        let found = desk.store.requests(RequestFilter::All, LISTED).await?;
+        by_session(found.iter().map(row).collect())
+    };
+    let cut = rows.len() == LISTED;
+    let kept: Vec<RequestRow> = rows.into_iter().filter(|row| filter.keeps(row)).collect();
+    if kept.is_empty() {
+        return desk.console.out(if filter.is_any() && undecided {
+            "Nothing waits for your approval.\n"
+        } else {
+            "No request is like that.\n"
+        });
+    }
+    desk.console.out(&in_words(desk, &kept, undecided))?;
+    if cut {
+        desk.console
+            .note(&format!("co: these are the first {LISTED}; `--session ID` lists those of one session"));
+    }
+    desk.console.note("co approvals show|yes|no|edit|later ID");
+    Ok(())
+}
+
+fn in_words(desk: &Desk<'_>, rows: &[RequestRow], undecided: bool) -> String {
+    let (now, zone) = (desk.store.clock().now(), TimeZone::system());
+    let cells = |row: &RequestRow| {
+        let what = truncate(&sanitize_line(&row.summary), WHAT);
+        [
+            row.id.to_string(),
+            row.risk.word().to_owned(),
+            age(row.created, now),
+            row.tool.to_string(),
+            if row.tainted { format!("{what} ▲") } else { what },
+            row.title.clone().unwrap_or_else(|| row.session.to_string()),
+            row.expires.map_or_else(String::new, |at| super::words::until(at, now, &zone)),
+        ]
+    };
+    if undecided {
+        let rows: Vec<[String; 7]> = rows.iter().map(cells).collect();
+        return table(["ID", "RISK", "AGE", "TOOL", "WHAT", "SESSION", "EXPIRES"], &rows);
+    }
+    let stated = |row: &RequestRow| {
+        let [id, risk, age, tool, what, session, expires] = cells(row);
+        [id, row.state.to_string(), risk, age, tool, what, session, expires]
+    };
+    let rows: Vec<[String; 8]> = rows.iter().map(stated).collect();
+    table(["ID", "STATE", "RISK", "AGE", "TOOL", "WHAT", "SESSION", "EXPIRES"], &rows)
+}
+
+/// The sessions in the order of their oldest request.
+fn by_session(rows: Vec<RequestRow>) -> Vec<RequestRow> {
+    let mut order = std::collections::HashMap::new();
+    for row in &rows {
+        let next = order.len();
+        order.entry(row.session.clone()).or_insert(next);
+    }
+    let mut rows = rows;
+    rows.sort_by_key(|row| order.get(&row.session).copied());
+    rows
+}
+
+fn row(one: &StoredRequest) -> RequestRow {
+    RequestRow {
+        id: one.id().clone(),
+        session: one.session.clone(),
+        title: one.title.clone(),
+        workspace: one.workspace.clone(),
+        risk: one.request.risk,
+        tool: one.request.tool.clone(),
+        summary: one.request.plan.summary.clone(),
+        tainted: !one.request.taint.is_empty(),
+        state: one.state,
+        attachment: one.attachment,
+        created: one.created,
+        expires: one.request.expires,
+    }
+}
+
+/// Which of them are listed.
+struct Filter<'a> {
+    wanted: &'a Listed,
+    tool: Option<GlobMatcher>,
+}
+
+impl<'a> Filter<'a> {
+    fn of(wanted: &'a Listed) -> Result<Self, CliError> {
+        let tool = wanted.tool.as_deref().map(Glob::new).transpose().map_err(|_| {
+            let tool = sanitize_line(wanted.tool.as_deref().unwrap_or_default()).into_owned();
+            let error = CliError::message(Kind::Usage, format!("`--tool {tool}` is no name of a tool"));
+            error.hint("e.g. `--tool write_file`, or `--tool 'mail_*'`")
+        })?;
+        Ok(Self { wanted, tool: tool.map(|glob| glob.compile_matcher()) })
+    }
+
+    fn is_any(&self) -> bool {
+        let Listed { session, tool, risk, state, .. } = self.wanted;
+        session.is_none() && tool.is_none() && risk.is_none() && state.is_none()
+    }
+
+    fn keeps(&self, row: &RequestRow) -> bool {
+        let Listed { session, risk, state, .. } = self.wanted;
+        let session = session.as_ref().map(|session| session.to_ascii_lowercase());
+        session.is_none_or(|session| row.session.0.starts_with(&session))
+            && self.tool.as_ref().is_none_or(|tool| tool.is_match(row.tool.as_str()))
+            && risk.is_none_or(|risk| row.risk == risk.risk())
+            && state.is_none_or(|state| row.state == state.state())
+    }
+}

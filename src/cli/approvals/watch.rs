@@ -1,0 +1,238 @@
+//! `co approvals watch`: what waits, then what becomes of it, as it happens.
+//!
+//! Woken by whoever changes something, never by a timer that looks: it sleeps until then, until the next request expires,
+//! until a signal comes, or until nobody reads on.
+
+use std::collections::{HashMap, HashSet};
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use super::around::{Calls, Came};
+use super::{Desk, Format, listed, words};
+use crate::approval::RequestId;
+use crate::cli::console::Console;
+use crate::cli::error::{CliError, Kind};
+use crate::cli::signals::Stop;
+use crate::message::ReturnStatus;
+use crate::stdx::text::sanitize_line;
+use crate::store::{RequestFilter, RequestState, Store, StoredRequest};
+
+/// Requests that are told at the beginning.
+const TOLD: usize = 20_000;
+
+pub(super) async fn run(desk: &mut Desk<'_>, format: Format) -> Result<(), CliError> {
+    let stop = Stop::on_signals()?;
+    let mut wakeups = desk.store.wakeups();
+    let mut watch =
+        Watch { store: &desk.store, format, seq: 0, known: HashMap::new(), running: HashMap::new() };
+    watch.begin(desk.console).await?;
+    loop {
+        let expiry = watch.next_expiry();
+        tokio::select! {
+            () = stop.token.cancelled() => {
+                let signal = stop.caught().unwrap_or_default();
+                return Err(CliError::message(Kind::Interrupted(signal), "nobody watches any more; what waits still waits"));
+            }
+            () = unread() => return Ok(()),
+            () = wakeups.changed() => {}
+            () = sleep(expiry) => { desk.store.expire_due().await?; }
+        }
+        watch.news(desk.console).await?;
+    }
+}
+
+async fn sleep(wait: Option<Duration>) {
+    match wait {
+        Some(wait) => tokio::time::sleep(wait).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Resolves once nobody reads standard output any more; never where that cannot be told.
+async fn unread() {
+    if let Ok(out) = std::io::stdout().as_fd().try_clone_to_owned()
+        && let Ok(watched) = AsyncFd::register_with_interest(out, Interest::ERROR)
+        && watched.ready(Interest::ERROR).await.is_ok()
+    {
+        return;
+    }
+    // A file, or no file at all: writing to it tells.
+    std::future::pending().await
+}
+
+struct Watch<'a> {
+    store: &'a Store,
+    format: Format,
+    /// The last change that was told.
+    seq: u64,
+    known: HashMap<RequestId, Known>,
+    /// Decided calls whose outcome is still to come, by session.
+    running: HashMap<RequestId, StoredRequest>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Known {
+    state: RequestState,
+    expires: Option<jiff::Timestamp>,
+}
+
+impl Watch<'_> {
+    async fn begin(&mut self, console: &mut Console) -> Result<(), CliError> {
+        // Before it is listed: what changes meanwhile is told by its new state.
+        self.seq = self.store.latest_change().await?;
+        for one in self.store.requests(RequestFilter::Undecided, TOLD).await? {
+            self.tell(&one, console)?;
+        }
+        Ok(())
+    }
+
+    async fn news(&mut self, console: &mut Console) -> Result<(), CliError> {
+        for one in self.store.changes_since(self.seq).await? {
+            self.seq = self.seq.max(one.seq);
+            self.tell(&one, console)?;
+            if one.state == RequestState::Consumed && one.decision.is_some() {
+                self.running.insert(one.id().clone(), one);
+            }
+        }
+        self.outcomes(console).await
+    }
+
+    /// Tells what came of calls that were decided.
+    async fn outcomes(&mut self, console: &mut Console) -> Result<(), CliError> {
+        let sessions: HashSet<_> = self.running.values().map(|one| one.session.clone()).collect();
+        for session in sessions {
+            let calls = Calls::of(self.store, &session).await?;
+            let ended: Vec<(RequestId, ReturnStatus)> = self
+                .running
+                .values()
+                .filter(|one| one.session == session)
+                .filter_map(|one| match calls.came(&one.request.call) {
+                    // It was undecided for the model; its real end is still to come.
+                    Came::Nothing | Came::Started | Came::Returned(ReturnStatus::Undecided) => None,
+                    Came::Returned(status) => Some((one.id().clone(), status)),
+                })
+                .collect();
+            for (id, status) in ended {
+                if let Some(one) = self.running.remove(&id) {
+                    self.told_outcome(&one, status, console)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, one: &StoredRequest, console: &mut Console) -> Result<(), CliError> {
+        let known = Known { state: one.state, expires: one.request.expires };
+        let before = self.known.insert(one.id().clone(), known);
+        if before.is_some_and(|before| before.state == one.state) {
+            return Ok(());
+        }
+        let was_decided = before.is_some_and(|before| is_decided(before.state));
+        if one.state == RequestState::Consumed && was_decided {
+            // Its session took up what was told already; the outcome follows.
+            return Ok(());
+        }
+        match self.format {
+            Format::Json => {
+                let mut value = serde_json::to_value(listed(one)).map_err(std::io::Error::from)?;
+                value["event"] = json!(event(one.state));
+                value["decision"] = json!(one.decision.as_ref().map(|(approval, by)| json!([approval, by])));
+                console.json_line(&value)
+            }
+            Format::Words => console.out(&line(one, &told(one))),
+        }
+    }
+
+    fn told_outcome(
+        &self,
+        one: &StoredRequest,
+        status: ReturnStatus,
+        console: &mut Console,
+    ) -> Result<(), CliError> {
+        match self.format {
+            Format::Json => {
+                let session = &one.session;
+                let value = json!({"event": "ended", "id": one.id(), "session": session, "status": status});
+                console.json_line(&value)
+            }
+            Format::Words => console.out(&line(one, words::outcome(Came::Returned(status)))),
+        }
+    }
+
+    /// How long until the next request expires.
+    fn next_expiry(&self) -> Option<Duration> {
+        let undecided = self.known.values().filter(|known| !is_settled(known.state));
+        let next = undecided.filter_map(|known| known.expires).min()?;
+        let left = next.duration_since(self.store.clock().now());
+        // A moment later it is certainly over.
+        Some(Duration::try_from(left).unwrap_or_default() + Duration::from_millis(1))
+    }
+}
+
+fn is_decided(state: RequestState) -> bool {
+    match state {
+        RequestState::Approved | RequestState::Edited | RequestState::Replaced | RequestState::Denied => true,
+        RequestState::Waiting
+        | RequestState::Later
+        | RequestState::Consumed
+        | RequestState::Withdrawn
+        | RequestState::Superseded
+        | RequestState::Expired => false,
+    }
+}
+
+fn is_settled(state: RequestState) -> bool {
+    match state {
+        RequestState::Waiting | RequestState::Later => false,
+        RequestState::Approved
+        | RequestState::Edited
+        | RequestState::Replaced
+        | RequestState::Denied
+        | RequestState::Consumed
+        | RequestState::Withdrawn
+        | RequestState::Superseded
+        | RequestState::Expired => true,
+    }
+}
+
+/// One word for programs.
+fn event(state: RequestState) -> &'static str {
+    match state {
+        RequestState::Waiting => "asked",
+        RequestState::Later => "put_off",
+        RequestState::Approved | RequestState::Edited | RequestState::Replaced => "approved",
+        RequestState::Denied => "denied",
+        RequestState::Consumed => "taken_up",
+        RequestState::Withdrawn => "withdrawn",
+        RequestState::Superseded => "superseded",
+        RequestState::Expired => "expired",
+    }
+}
+
+fn told(one: &StoredRequest) -> String {
+    match (one.state, &one.decision) {
+        (RequestState::Waiting, _) => format!("waits ({})", one.request.risk.word()),
+        (RequestState::Later, _) => "put off".to_owned(),
+        (RequestState::Expired, _) => "not decided in time".to_owned(),
+        (RequestState::Withdrawn, _) => "withdrawn".to_owned(),
+        (RequestState::Superseded, _) => "asked again as another request".to_owned(),
+        (_, Some((approval, by))) => {
+            let said = words::note(approval).map_or_else(String::new, |note| format!(": {note}"));
+            format!("{} {}{said}", words::verdict(approval, &one.request), words::decider(by))
+        }
+        (_, None) => "answered without a decision".to_owned(),
+    }
+}
+
+fn line(one: &StoredRequest, told: &str) -> String {
+    let request = &one.request;
+    let mark = if request.taint.is_empty() { "" } else { " ▲" };
+    let session = one.title.as_deref().unwrap_or(&one.session.0);
+    let text =
+        format!("{}  {told}  {}: {}{mark}  [{session}]", request.id, request.tool, request.plan.summary);
+    format!("{}\n", sanitize_line(&text))
+}

@@ -1,0 +1,143 @@
+//! What became of requests, in words. Harmless lines are made of them where they are printed.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::around::Came;
+use crate::approval::{Approval, Decider, Request};
+use crate::message::{ReturnStatus, Source};
+use crate::store::{RequestState, StoredRequest};
+
+/// Who decided, as far as the person wants to know it.
+pub(super) fn decider(by: &Decider) -> String {
+    match by {
+        Decider::Tui => "by you (full screen)".to_owned(),
+        Decider::Cli => "by you (co approvals)".to_owned(),
+        Decider::Rule { id } => format!("by the rule {id}"),
+        Decider::Mode { mode } => format!("by the mode {}", mode.word()),
+        Decider::Script
+        | Decider::Grant
+        | Decider::Yolo
+        | Decider::Hook
+        | Decider::Risk
+        | Decider::Expiry => by.word().to_owned(),
+    }
+}
+
+/// A decision in two words or three.
+pub(super) fn verdict(approval: &Approval, request: &Request) -> String {
+    match approval {
+        Approval::Approve { instead: None, .. } => "approved".to_owned(),
+        Approval::Approve { instead: Some((tool, _)), .. } if *tool != request.tool => {
+            format!("replaced by a call of {tool}")
+        }
+        Approval::Approve { instead: Some(_), .. } => "approved with changes".to_owned(),
+        Approval::Deny { .. } => "denied".to_owned(),
+        Approval::Later => "put off".to_owned(),
+    }
+}
+
+/// What a person said with a decision.
+pub(super) fn note(approval: &Approval) -> Option<&str> {
+    match approval {
+        Approval::Approve { note, .. } => note.as_deref(),
+        Approval::Deny { reason } => reason.as_deref(),
+        Approval::Later => None,
+    }
+}
+
+/// How far a request is, whole.
+pub(super) fn state(one: &StoredRequest, came: Came) -> String {
+    let decided = one.decision.as_ref().map(|(approval, by)| {
+        let said = note(approval).map_or_else(String::new, |note| format!(": {note}"));
+        format!("{} {}{said}", verdict(approval, &one.request), decider(by))
+    });
+    match (one.state, decided) {
+        (RequestState::Waiting, _) => "waiting for your decision".to_owned(),
+        (RequestState::Later, _) => "put off; it still waits for your decision".to_owned(),
+        (
+            RequestState::Approved | RequestState::Edited | RequestState::Replaced | RequestState::Denied,
+            Some(decided),
+        ) => format!("{decided}; its session has not gone on yet"),
+        (RequestState::Consumed, Some(decided)) => format!("{decided}; {}", outcome(came)),
+        (RequestState::Consumed, None) => "answered without a decision: its session went on".to_owned(),
+        (RequestState::Withdrawn, _) => "withdrawn: its turn was interrupted first".to_owned(),
+        (RequestState::Superseded, _) => "superseded: it was asked again as another request".to_owned(),
+        (RequestState::Expired, _) => {
+            "expired: not decided in time; it was neither allowed nor denied".to_owned()
+        }
+        (state, None) => state.to_string(),
+    }
+}
+
+/// What came of a call.
+pub(super) fn outcome(came: Came) -> &'static str {
+    match came {
+        Came::Nothing => "it has not run yet",
+        Came::Started => "it runs, or was cut off",
+        Came::Returned(status) => match status {
+            ReturnStatus::Ok => "it ran",
+            ReturnStatus::Failed => "it failed",
+            ReturnStatus::Denied => "it did not run",
+            ReturnStatus::Undecided => "it has not run yet",
+            ReturnStatus::Interrupted => "it was interrupted",
+            ReturnStatus::Unknown => "it may have run: its outcome is unknown",
+        },
+    }
+}
+
+/// Why no decision is taken any more.
+pub(super) fn settled(state: RequestState) -> &'static str {
+    match state {
+        RequestState::Expired => {
+            "was not decided in time: it was neither allowed nor denied, and takes no answer now"
+        }
+        RequestState::Withdrawn => "was withdrawn when its turn was interrupted, and takes no answer now",
+        RequestState::Superseded => "was asked again as another request; `co approvals` lists that one",
+        RequestState::Consumed => "was answered without a decision when its session went on",
+        RequestState::Waiting
+        | RequestState::Later
+        | RequestState::Approved
+        | RequestState::Edited
+        | RequestState::Replaced
+        | RequestState::Denied => "takes no answer now",
+    }
+}
+
+/// Where words came from.
+pub(super) fn source(source: &Source) -> String {
+    match source {
+        Source::Program => "a note or a summary of what others said".to_owned(),
+        Source::File { path } => format!("the file {path}"),
+        Source::Command { command } => format!("the output of `{command}`"),
+        Source::Tool { name } => format!("the tool {name}"),
+    }
+}
+
+/// When something ends: a day of the week for the days that come next, a date for others.
+pub(super) fn until(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+    let (at, today) = (then.to_zoned(zone.clone()), now.to_zoned(zone.clone()).date());
+    let days = at.date().since(today).map_or(i32::MAX, |span| span.get_days());
+    let format = if (0..7).contains(&days) { "%a %H:%M" } else { "%Y-%m-%d %H:%M" };
+    at.strftime(format).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_days_have_their_names() {
+        let now: Timestamp = "2026-11-20T20:11:00Z".parse().unwrap();
+        for (then, said) in [
+            ("2026-11-20T20:12:00Z", "Fri 20:12"),
+            ("2026-11-21T00:00:00Z", "Sat 00:00"),
+            ("2026-11-26T23:59:00Z", "Thu 23:59"),
+            ("2026-11-27T00:00:00Z", "2026-11-27 00:00"),
+            ("2026-11-19T12:00:00Z", "2026-11-19 12:00"),
+            ("2030-01-01T00:00:00Z", "2030-01-01 00:00"),
+        ] {
+            assert_eq!(until(then.parse().unwrap(), now, &TimeZone::UTC), said, "{then}");
+        }
+    }
+}
