@@ -35,7 +35,8 @@
 //!   `unsafe`, `env.rs`, `survivors.rs`).
 //! - [`tool`]: the seam; what follows from a tool's schema (`schema.rs`) and from a preview (`diff.rs`, `hunks.rs` and
 //!   `hunks/`: a change without some of its hunks); `builtin/` holds one file per tool.
-//! - [`hook`]: programs of the person's own that look at what happens: the seam.
+//! - [`hook`]: programs of the person's own that look at what happens: the seam; definitions (`file.rs`), which of them
+//!   may run (`trust.rs`), running one (`command.rs`, `process.rs`, `answer.rs`), what the person hears of it (`told.rs`).
 //! - [`approval`]: the policy (`policy.rs`), standing grants (`grants.rs`), rules (`rules/`), whose words arguments
 //!   carry (`provenance.rs`), requests and approvals.
 //! - [`provider`]: the seam, its one table of failures (`error.rs`) and what is known of a model (`profile.rs`). Codecs are pure
@@ -70,7 +71,7 @@
 //!   known of a model), `offers.rs` (what services offer), `opening.rs`, `world.rs`); `keys.rs` and `keys/` keys of
 //!   services, `login.rs` and `login/` setting one up;
 //!   `conductor/` owns the session behind an interactive face, `headless.rs` turns that nobody watches, `images.rs` their images,
-//!   `left.rs` what a killed `co` left behind, `status.rs` the facts to show.
+//!   `hooks.rs` the hooks that count, `trust.rs` trusted folders, `left.rs` what a killed `co` left behind, `status.rs` the facts to show.
 //! - [`cli`]: the command line (`args.rs`, `input.rs`, `console.rs`, `secret.rs`, `setup.rs`, `signals.rs`, `table.rs`), its errors and
 //!   exit codes (`error.rs`), and its commands, one file each in `cli/`.
 //!

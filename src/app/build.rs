@@ -4,11 +4,12 @@
 //! runs, and beside the first frame for interactive ones.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
+use super::hooks::HookFiles;
 use super::keys::Keys;
 use super::models::{ModelError, Models};
 use super::rules::RuleBook;
@@ -16,9 +17,10 @@ use super::services::Target;
 use super::world::World;
 use crate::agent::caps::Caps;
 use crate::agent::driver::{AgentEnv, FallbackModel};
-use crate::approval::{Decider, FolderTrust, Mode, Place, Policy, Standing};
-use crate::config::{self, CapSettings, ConfigError, Loaded, Settings};
+use crate::approval::{Decider, Mode, Place, Policy, Standing};
+use crate::config::{self, CapSettings, ConfigError, ConfigWarning, Loaded, Settings};
 use crate::history::{Cap, Limits, SessionId};
+use crate::hook::told::Teller;
 use crate::message::{ToolName, Usd};
 use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
@@ -43,6 +45,8 @@ pub enum AppError {
     Model(#[from] ModelError),
     #[error("there is no session of this folder yet")]
     NoSession,
+    #[error("a hook refused the prompt: {reason}")]
+    Refused { reason: String },
     #[error("something went wrong inside co: {detail}")]
     Broken { detail: String },
 }
@@ -56,7 +60,16 @@ pub fn load_settings(world: &World, flags: Vec<(String, String)>) -> Result<Load
 /// of the screen that cannot be what they were set to.
 #[must_use]
 pub fn advice(loaded: &Loaded) -> Vec<String> {
-    let warnings = loaded.warnings.iter().map(ToString::to_string);
+    let of_trust = |warning: &&ConfigWarning| matches!(warning, ConfigWarning::NotTrusted { .. });
+    let warnings = loaded.warnings.iter().filter(of_trust).map(ToString::to_string);
+    warnings.chain(advice_at_start(loaded)).collect()
+}
+
+/// The same without what a folder's file may not set as long as it is not trusted: that is told by itself, once.
+#[must_use]
+pub fn advice_at_start(loaded: &Loaded) -> Vec<String> {
+    let of_trust = |warning: &&ConfigWarning| matches!(warning, ConfigWarning::NotTrusted { .. });
+    let warnings = loaded.warnings.iter().filter(|warning| !of_trust(warning)).map(ToString::to_string);
     let (_, rebound) = Keymap::with(&loaded.settings.keys);
     let rebound = rebound.iter().map(ToString::to_string);
     warnings
@@ -91,25 +104,43 @@ pub struct App {
     pub(super) policy: watch::Sender<Policy>,
     pub rules: Arc<RuleBook>,
     caps: watch::Sender<Caps>,
-    trust: FolderTrust,
+    pub hooks: HookFiles,
+    /// Words of hooks for the person, until somebody takes them.
+    hook_words: Mutex<Option<mpsc::Receiver<String>>>,
+    /// Those of the settings, and those that were trusted since.
+    pub(super) trusted_folders: Mutex<Vec<PathBuf>>,
 }
 
 impl App {
     /// Opens the store and puts the rest together around it.
     pub async fn open(world: World, loaded: Loaded, models: Arc<Models>) -> Result<Self, AppError> {
-        let Loaded { settings, trust, .. } = loaded;
+        let Loaded { settings, .. } = loaded;
         let store = open_store(&world, &settings).await?;
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
         let Tools { registry, sandbox, child_env } = tools(&world, &settings);
-        let trust = match trust {
-            config::FolderTrust::Trusted => FolderTrust::Trusted,
-            config::FolderTrust::Untrusted => FolderTrust::Untrusted,
-        };
+        let (teller, words) = Teller::new();
+        let hooks = HookFiles::new(&world, &settings, child_env.clone(), Arc::new(teller));
+        let hook_words = Mutex::new(Some(words));
+        let trusted_folders = Mutex::new(settings.trusted_folders.clone());
         let policy = watch::Sender::new(Policy::default());
         let rules = Arc::new(RuleBook::new(&world, &settings));
         let caps = watch::Sender::new(caps(&settings.cap));
-        Ok(Self { settings, world, store, registry, sandbox, child_env, models, policy, rules, caps, trust })
+        Ok(Self {
+            settings,
+            world,
+            store,
+            registry,
+            sandbox,
+            child_env,
+            models,
+            policy,
+            rules,
+            caps,
+            hooks,
+            hook_words,
+            trusted_folders,
+        })
     }
 
     /// What turns of a session are run with; `decider` is written down for answers given here. Its place is the
@@ -117,12 +148,13 @@ impl App {
     pub fn agent_env(&self, session: &Session, decider: Decider) -> AgentEnv {
         let folder = session.history().workspace().to_owned();
         let trust = self.trust_of(&folder);
+        let hooks = self.hooks.load(&folder, trust);
         let place = Place { kind: self.world.kind_of(&folder), folder, trust };
         // What was raised for the session before is over.
         self.caps.send_modify(|caps| *caps = std::mem::take(caps).for_next_session());
         AgentEnv {
             registry: self.registry.clone(),
-            hooks: Vec::new(),
+            hooks,
             model: self.models.active(),
             // What is wrong with it was said when the program started.
             fallback: self.models.fallback().map(FallbackModel::new),
@@ -141,9 +173,9 @@ impl App {
         }
     }
 
-    /// Whether what a folder brings along counts.
-    pub fn trust_of(&self, folder: &Path) -> FolderTrust {
-        if folder == self.world.workspace { self.trust } else { FolderTrust::Untrusted }
+    /// What hooks have to say to the person, from now on. The first who asks gets it.
+    pub fn hook_words(&self) -> Option<mpsc::Receiver<String>> {
+        self.hook_words.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Whether calls run without asking, from the next decision on.

@@ -8,8 +8,10 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::AppError;
-use crate::agent::driver::{self, AgentEnv, TurnResult};
+use super::conductor::submit::{notes, session_ended, session_start};
+use crate::agent::driver::{self, AgentEnv, Submitted, TurnResult};
 use crate::agent::port::Frontend;
+use crate::history::{Durability, Record};
 use crate::message::UserPart;
 use crate::session::Session;
 
@@ -33,8 +35,54 @@ pub enum Went {
     CutOff,
 }
 
-/// Runs one turn to its end, or until `stop` fired and it closed.
+/// Runs one turn to its end, or until `stop` fired and it closed. Hooks hear of the session before and after.
 pub async fn run(
+    session: &mut Session,
+    env: &AgentEnv,
+    work: Work,
+    frontend: &dyn Frontend,
+    stop: CancellationToken,
+) -> Result<Went, AppError> {
+    let start = session_start(session);
+    let said = tokio::select! {
+        said = driver::hooks_say(&env.hooks, &start) => said,
+        () = stop.cancelled() => return Ok(Went::CutOff),
+    };
+    let said: Vec<Record> = notes(said).collect();
+    if !said.is_empty() {
+        session.commit(&said, Durability::Written).await.map_err(AppError::from)?;
+    }
+    let went = submitted(session, env, work, frontend, stop).await;
+    session_ended(session, env, "ended").await;
+    went
+}
+
+/// A prompt is looked at by hooks first.
+async fn submitted(
+    session: &mut Session,
+    env: &AgentEnv,
+    work: Work,
+    frontend: &dyn Frontend,
+    stop: CancellationToken,
+) -> Result<Went, AppError> {
+    let work = match work {
+        Work::Resume => Work::Resume,
+        Work::Prompt(parts) => {
+            let (id, folder) = (session.id().to_string(), session.history().workspace().to_owned());
+            let looked = tokio::select! {
+                looked = driver::submit(&env.hooks, id, folder, parts) => looked,
+                () = stop.cancelled() => return Ok(Went::CutOff),
+            };
+            match looked {
+                Submitted::Sent(parts) => Work::Prompt(parts),
+                Submitted::Refused { reason } => return Err(AppError::Refused { reason }),
+            }
+        }
+    };
+    turn(session, env, work, frontend, stop).await
+}
+
+async fn turn(
     session: &mut Session,
     env: &AgentEnv,
     work: Work,

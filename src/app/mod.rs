@@ -5,6 +5,7 @@
 //! turns outcomes into exit codes; nothing here prints.
 
 mod build;
+mod hooks;
 mod keys;
 mod left;
 pub mod login;
@@ -15,13 +16,17 @@ mod profiles;
 pub mod rules;
 mod services;
 mod status;
+pub mod trust;
 mod world;
 
 pub mod conductor;
 pub mod headless;
 pub mod images;
 
-pub use self::build::{App, AppError, Tools, advice, load_settings, open_store, schema_of, tools};
+pub use self::build::{
+    App, AppError, Tools, advice, advice_at_start, load_settings, open_store, schema_of, tools,
+};
+pub use self::hooks::{FoundHook, FoundHooks, HookFiles};
 pub use self::keys::{KeyCommandError, KeyFile, KeyFileError, Keys, Put};
 pub use self::left::left_behind;
 pub use self::models::{ModelChoice, ModelError, Models, Origin};

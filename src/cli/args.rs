@@ -76,6 +76,10 @@ pub(super) enum Sub {
     Approvals(Approvals),
     /// List, check, explain, try and revoke the rules of what runs without asking
     Rules(Rules),
+    /// List hooks, trust them, and try them out
+    Hooks(Hooks),
+    /// Trust a folder: its own settings, rules and hooks count
+    Trust(Trust),
     /// Show what would answer, where things are and what waits
     Status,
     /// List the sessions
@@ -113,6 +117,86 @@ pub(super) struct Resume {
     /// How it is told when printed
     #[arg(long, value_enum)]
     pub output: Option<Output>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Hooks {
+    #[command(subcommand)]
+    pub what: Option<HooksWhat>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum HooksWhat {
+    /// List the hooks of your own file and of this folder, and which of them run
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let hooks run, as they are now; what is changed later does not
+    Trust {
+        #[command(flatten)]
+        picked: Picked,
+        /// Without asking
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Let hooks run no more
+    Untrust {
+        #[command(flatten)]
+        picked: Picked,
+    },
+    /// Run a hook, or all of an event, on a made-up moment, and show what it says
+    Test(HookTest),
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true)]
+pub(super) struct Picked {
+    /// Their names
+    #[arg(value_name = "NAME", conflicts_with = "all")]
+    pub names: Vec<String>,
+    /// All that count here
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct HookTest {
+    /// A hook's name, or an event such as PreToolUse
+    #[arg(value_name = "NAME|EVENT")]
+    pub what: String,
+    /// The tool of the made-up call
+    #[arg(long)]
+    pub tool: Option<String>,
+    /// Its arguments, as a JSON object
+    #[arg(long, value_name = "JSON")]
+    pub args: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Trust {
+    /// The folder; without one the current one
+    pub folder: Option<std::path::PathBuf>,
+    /// List the trusted folders
+    #[arg(long, conflicts_with_all = ["folder", "revoke", "yes"])]
+    pub list: bool,
+    /// Take trust back
+    #[arg(long, conflicts_with = "yes")]
+    pub revoke: bool,
+    /// Without asking
+    #[arg(long, short)]
+    pub yes: bool,
+    /// The list as JSON
+    #[arg(long, requires = "list")]
+    pub json: bool,
 }
 
 #[derive(Debug, clap::Args)]

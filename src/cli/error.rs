@@ -89,6 +89,9 @@ impl From<AppError> for CliError {
             AppError::NoSession => {
                 Self::new(Kind::Error, error).hint("`co sessions --all` lists those of every folder")
             }
+            AppError::Refused { .. } => {
+                Self::new(Kind::Error, error).hint("nothing was sent; `co hooks list` shows the hooks")
+            }
             AppError::Broken { .. } => Self::new(Kind::Error, error),
         }
     }

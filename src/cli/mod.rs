@@ -12,6 +12,7 @@ mod config;
 mod console;
 mod day;
 mod error;
+mod hooks;
 mod input;
 mod keys;
 mod models;
@@ -24,6 +25,7 @@ mod setup;
 mod signals;
 mod status;
 mod table;
+mod trust;
 mod usage;
 
 #[cfg(test)]
@@ -112,6 +114,8 @@ async fn dispatch(args: Args, console: &mut Console) -> Result<(), CliError> {
         }
         Some(Sub::Approvals(what)) => approvals::run(what, &world, flags, console).await,
         Some(Sub::Rules(what)) => rules::run(what, &world, flags, console).await,
+        Some(Sub::Hooks(what)) => hooks::run(what, &world, flags, at, console).await,
+        Some(Sub::Trust(what)) => trust::run(what, &world, flags, at, console).await,
         Some(Sub::Status) => status::run(&world, flags, console).await,
         Some(Sub::Sessions(what)) => sessions::run(&what, &world, flags, console).await,
         Some(Sub::Audit(what)) => audit::run(what, &world, flags, console).await,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use tokio::sync::mpsc;
 
 use super::args::Output;
 use super::console::Console;
@@ -13,7 +14,7 @@ use crate::agent::driver::TurnResult;
 use crate::agent::port::Frontend;
 use crate::app::headless::{self, Went, Work};
 use crate::app::{
-    App, AppError, Models, Opening, Origin, Pace, World, advice, images, left_behind, load_settings,
+    App, AppError, Models, Opening, Origin, Pace, World, advice_at_start, images, left_behind, load_settings,
 };
 use crate::approval::Decider;
 use crate::config::Loaded;
@@ -111,7 +112,7 @@ async fn turn(
     console: &mut Console,
 ) -> Result<Told, CliError> {
     let loaded = load_settings(&world, flags)?;
-    for warning in advice(&loaded) {
+    for warning in advice_at_start(&loaded) {
         console.note(&format!("co: {warning}"));
     }
     let stop = Stop::on_signals()?;
@@ -133,6 +134,11 @@ async fn turn(
     for line in left_behind(&session).await {
         console.note(&format!("co: {line}"));
     }
+    if let Some(text) = app.untrusted_notice(session.history().workspace()).await {
+        console.note(&format!("co: {text}"));
+    }
+    let mut words = app.hook_words();
+    say_words(&mut words, console);
     let json = JsonFrontend::default();
     let text = PrintFrontend::new(Box::new(tokio::io::stdout()), Box::new(tokio::io::stderr()), detail);
     let frontend: &dyn Frontend = match output {
@@ -145,9 +151,11 @@ async fn turn(
         console.note(&format!("co: {line}"));
     }
     let went = tokio::select! {
-        went = headless::run(&mut session, &env, work, frontend, stop.token.clone()) => went?,
+        went = headless::run(&mut session, &env, work, frontend, stop.token.clone()) => went,
         never = app.keep_rules(&folder) => match never {},
     };
+    say_words(&mut words, console);
+    let went = went?;
     if output == Output::Json {
         let told = match &went {
             Went::Ended(TurnResult { end, text, .. }) => json.outcome(session.id(), end, text.clone()),
@@ -157,6 +165,13 @@ async fn turn(
         console.json(&told)?;
     }
     outcome(&session, went, stop.caught(), console).await
+}
+
+/// What hooks had to say so far.
+fn say_words(words: &mut Option<mpsc::Receiver<String>>, console: &mut Console) {
+    while let Some(Ok(word)) = words.as_mut().map(mpsc::Receiver::try_recv) {
+        console.note(&format!("co: {word}"));
+    }
 }
 
 /// Who answers. Nobody waits for a frame here, so a server on this machine is looked for at once.

@@ -21,6 +21,7 @@ mod resume;
 mod rules;
 mod status;
 mod tools;
+mod trust;
 mod yolo;
 
 #[cfg(test)]
@@ -73,6 +74,7 @@ impl Commands {
                 status::COMMAND,
                 cost::COMMAND,
                 tools::COMMAND,
+                trust::COMMAND,
                 history::COMMAND,
                 model::COMMAND,
                 login::COMMAND,

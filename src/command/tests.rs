@@ -105,6 +105,7 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::SwitchModel(name) => format!("switch to {name}"),
         CommandEffect::PickModel(text) => format!("Plain models: {text}"),
         CommandEffect::PickService => "pick a service".to_owned(),
+        CommandEffect::Trust => "trust".to_owned(),
         CommandEffect::PickSession { query } => format!("pick a session like {query:?}"),
         CommandEffect::Quit => "quit".to_owned(),
     }
@@ -134,6 +135,13 @@ fn commands_decide() {
         (&idle, "/resume", "pick a session like \"\""),
         (&running, "/sessions dana", "pick a session like \"dana\""),
         (&idle, "/model anthropic/x ", "switch to anthropic/x"),
+        (&idle, "/trust", "trust"),
+        (
+            &idle,
+            "/trust /tmp",
+            "Warning trust: `/trust` trusts the folder of this session. `co trust FOLDER` trusts another one, `co trust \
+             --revoke` takes trust back. Nothing was changed.",
+        ),
         (&idle, "/login", "pick a service"),
         (&idle, "/status", "Plain status: - folder: ``/tmp/a`b``"),
         (&idle, "/tools", "Plain tools: - `list_dir` (low risk, only looks): Lists a folder."),
@@ -190,6 +198,7 @@ fn commands_name_what_there_is() {
         "status",
         "cost",
         "tools",
+        "trust",
         "history",
         "model",
         "login",

@@ -93,6 +93,8 @@ pub enum CommandEffect {
     PickModel(String),
     /// Let the person set up a service.
     PickService,
+    /// Trust the session's folder.
+    Trust,
     /// Let the person pick another session; `query` is what to look for first.
     PickSession {
         query: String,

@@ -164,14 +164,8 @@ impl<'a> Loading<'a> {
                     });
                 }
                 (ProjectTrust::WhenTrusted, FolderTrust::Untrusted) if has_effect => {
-                    let user_file = self.user_file_in_words();
                     let folder = self.sources.workspace.clone();
-                    self.warnings.push(ConfigWarning::NotTrusted {
-                        source_of,
-                        key: entry.key,
-                        folder,
-                        user_file,
-                    });
+                    self.warnings.push(ConfigWarning::NotTrusted { source_of, key: entry.key, folder });
                 }
                 (ProjectTrust::Always | ProjectTrust::WhenTrusted | ProjectTrust::Never, _) => {
                     self.assign(&mut layer, entry.row, entry.key, entry.raw, source_of);

@@ -105,11 +105,10 @@ pub enum ConfigWarning {
     #[error("{source_of}: `{key}` has no effect: {instead}")]
     Replaced { source_of: Source, key: String, instead: &'static str },
     #[error(
-        "{source_of}: `{key}` is ignored, because this folder is not trusted; to trust it, add \"{}\" to \
-         `trusted_folders` in {user_file}",
+        "{source_of}: `{key}` is ignored, because you do not trust this folder; `co trust {}` does",
         shown(folder)
     )]
-    NotTrusted { source_of: Source, key: String, folder: PathBuf, user_file: String },
+    NotTrusted { source_of: Source, key: String, folder: PathBuf },
     #[error(
         "{source_of}: `{key}` is ignored, because a project's file may not set it; set it in {user_file}"
     )]

@@ -308,8 +308,7 @@ fn bad_syntax_names_line_and_column() {
 #[test]
 fn what_has_no_effect_is_warned_about() {
     const P: &str = "/ws/.co/config.toml";
-    let trust_me = "is ignored, because this folder is not trusted; to trust it, add \"/ws\" to `trusted_folders` in \
-                    /home/u/.config/co/config.toml";
+    let trust_me = "is ignored, because you do not trust this folder; `co trust /ws` does";
     let yolo = "has no effect: nothing stored approves by itself; type /yolo in a session, it ends with it";
     let cases = [
         (sources(), String::new()),

@@ -2,7 +2,19 @@
 //!
 //! A hook may stop a call, ask for it, allow it, put it off or rewrite its arguments; what it says is one voice among
 //! those that the policy weighs, and never passes a deny. The trait and its values only; the one that runs a program
-//! is beside this file (layer 5). Called by the driver and by whoever opens and closes sessions.
+//! is beside this file (layer 5): `file` reads definitions, `trust` knows which may run, `command` runs them by
+//! `process` and takes `answer`s, `told` is what the person hears. Called by the driver and by whoever opens and closes
+//! sessions.
+
+pub mod answer;
+pub mod command;
+pub mod file;
+pub mod process;
+pub mod told;
+pub mod trust;
+
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 
@@ -56,6 +68,18 @@ impl HookEvent {
             Self::PreCompact => "PreCompact",
             Self::Stop => "Stop",
             Self::SessionEnd => "SessionEnd",
+        }
+    }
+
+    /// Whether it is about one call, and so about one tool.
+    pub fn is_about_a_call(self) -> bool {
+        match self {
+            Self::PreToolUse | Self::PostToolUse | Self::PostToolUseFailure => true,
+            Self::SessionStart
+            | Self::UserPromptSubmit
+            | Self::PreCompact
+            | Self::Stop
+            | Self::SessionEnd => false,
         }
     }
 }

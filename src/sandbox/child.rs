@@ -4,10 +4,11 @@
 //! hold. The kernel sends the parent-death signal when the *thread* that forked ends, not the process: here it cannot
 //! end before its child. And a process id stays taken until it is reaped: here that happens only after the last
 //! signal to the group was sent, so no signal can hit a stranger that got the same number.
-//! This file holds the only `unsafe` of the program. Called by the subprocess sandbox.
+//! This file holds the only `unsafe` of the program. Called by the subprocess sandbox, and for hooks.
 
-use std::io::{self, PipeReader};
+use std::io::{self, PipeReader, PipeWriter};
 use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 
@@ -20,13 +21,30 @@ use super::{Command, Exit};
 /// The shell that reads the command; part of every system we run on.
 const SHELL: &str = "/bin/sh";
 
-/// A started child.
-pub struct Started {
+/// A started child, and our ends of its pipes.
+pub struct Started<P> {
     pub group: Group,
-    /// How the shell itself ended; its group may live on.
+    /// How the program itself ended; its group may live on.
     pub exit: oneshot::Receiver<io::Result<Exit>>,
-    /// stdout and stderr, in the order they were written.
+    pub pipes: P,
+}
+
+/// A program that is spoken with.
+pub struct Program {
+    /// The file, or its name in the `PATH` of `env`.
+    pub file: PathBuf,
+    pub args: Vec<String>,
+    /// Absolute.
+    pub cwd: PathBuf,
+    /// The child's whole environment.
+    pub env: Vec<(String, String)>,
+}
+
+/// Our ends of its three pipes.
+pub struct Talk {
+    pub input: PipeWriter,
     pub output: PipeReader,
+    pub errors: PipeReader,
 }
 
 /// The process group of a child. Dropping it kills what is left of the group, and lets the child be reaped.
@@ -58,17 +76,31 @@ impl Drop for Group {
     }
 }
 
-/// Starts `command`. Errs when its folder is gone, or the system refuses a thread, a pipe or a process. Cancel-safe:
-/// a child that is started after the caller went away is killed.
-pub async fn start(command: Command) -> io::Result<Started> {
+/// Starts `command`; the pipe has stdout and stderr, in the order they were written. Errs when its folder is gone, or
+/// the system refuses a thread, a pipe or a process. Cancel-safe: a child that is started after the caller went away is
+/// killed.
+pub async fn start(command: Command) -> io::Result<Started<PipeReader>> {
+    begin(move || shell(&command)).await
+}
+
+/// As [`start`], for a program that reads its stdin and whose stdout and stderr are told apart.
+pub async fn talk(program: Program) -> io::Result<Started<Talk>> {
+    begin(move || spoken_with(&program)).await
+}
+
+type Forked<P> = io::Result<(std::process::Child, P)>;
+
+async fn begin<P: Send + 'static>(
+    fork: impl FnOnce() -> Forked<P> + Send + 'static,
+) -> io::Result<Started<P>> {
     let (started, starting) = oneshot::channel();
-    thread::Builder::new().name("co-child".to_owned()).spawn(move || supervise(&command, started))?;
+    thread::Builder::new().name("co-child".to_owned()).spawn(move || supervise(fork, started))?;
     starting.await.unwrap_or_else(|_| Err(io::Error::other("the thread that starts commands ended early")))
 }
 
 /// The life of one child, on its own thread.
-fn supervise(command: &Command, started: oneshot::Sender<io::Result<Started>>) {
-    let (mut child, output) = match fork(command) {
+fn supervise<P>(fork: impl FnOnce() -> Forked<P>, started: oneshot::Sender<io::Result<Started<P>>>) {
+    let (mut child, pipes) = match fork() {
         Ok(forked) => forked,
         Err(error) => {
             let _ = started.send(Err(error));
@@ -79,7 +111,7 @@ fn supervise(command: &Command, started: oneshot::Sender<io::Result<Started>>) {
     let (ended, exit) = oneshot::channel();
     let (release, released) = oneshot::channel();
     // Nobody there to take it: the group comes back, and its drop kills the child.
-    drop(started.send(Ok(Started { group: Group { id, _release: release }, exit, output })));
+    drop(started.send(Ok(Started { group: Group { id, _release: release }, exit, pipes })));
     let _ = ended.send(wait_without_reaping(id));
     let _ = released.blocking_recv();
     let _ = child.wait();
@@ -98,12 +130,8 @@ fn wait_without_reaping(id: Pid) -> io::Result<Exit> {
     }
 }
 
-fn fork(command: &Command) -> io::Result<(std::process::Child, PipeReader)> {
-    if !command.cwd.is_dir() {
-        let message =
-            format!("the folder {} is gone; restore it or start in another one", command.cwd.display());
-        return Err(io::Error::new(io::ErrorKind::NotFound, message));
-    }
+fn shell(command: &Command) -> Forked<PipeReader> {
+    is_there(&command.cwd)?;
     let (output, writer) = io::pipe()?;
     let mut shell = std::process::Command::new(SHELL);
     shell
@@ -120,14 +148,38 @@ fn fork(command: &Command) -> io::Result<(std::process::Child, PipeReader)> {
     Ok((shell.spawn()?, output))
 }
 
+fn spoken_with(program: &Program) -> Forked<Talk> {
+    is_there(&program.cwd)?;
+    let ((stdin, input), (output, stdout), (errors, stderr)) = (io::pipe()?, io::pipe()?, io::pipe()?);
+    let mut command = std::process::Command::new(&program.file);
+    command
+        .args(&program.args)
+        .current_dir(&program.cwd)
+        .env_clear()
+        .envs(program.env.iter().map(|(name, value)| (name, value)))
+        .stdin(stdin)
+        .stdout(stdout)
+        .stderr(stderr);
+    detach(&mut command);
+    Ok((command.spawn()?, Talk { input, output, errors }))
+}
+
+fn is_there(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let message = format!("the folder {} is gone; restore it or start in another one", folder.display());
+    Err(io::Error::new(io::ErrorKind::NotFound, message))
+}
+
 /// Lets the child begin a session: no controlling terminal, a process group of its own, and death with its parent.
 #[expect(unsafe_code, reason = "a new session can only be begun in the child, between fork and exec")]
-fn detach(shell: &mut std::process::Command) {
+fn detach(command: &mut std::process::Command) {
     let parent = rustix::process::getpid();
     // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes three system calls
     // and compares two numbers; it takes no lock and allocates nothing (an `io::Error` of an errno is plain data).
     unsafe {
-        shell.pre_exec(move || {
+        command.pre_exec(move || {
             rustix::process::setsid()?;
             die_with(parent)
         });

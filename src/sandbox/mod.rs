@@ -5,7 +5,7 @@
 
 pub mod subprocess;
 
-mod child;
+pub(crate) mod child;
 
 pub mod env;
 

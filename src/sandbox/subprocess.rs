@@ -113,8 +113,8 @@ async fn drive(command: Command, cancel: CancellationToken, events: Events) {
 
 type Opened = (Group, oneshot::Receiver<io::Result<Exit>>, Pump);
 
-fn open(started: Started, events: &Events) -> io::Result<Opened> {
-    let output = pipe::Receiver::from_owned_fd(started.output.into())?;
+fn open(started: Started<std::io::PipeReader>, events: &Events) -> io::Result<Opened> {
+    let output = pipe::Receiver::from_owned_fd(started.pipes.into())?;
     Ok((started.group, started.exit, Pump { output, events: events.clone() }))
 }
 

@@ -8,6 +8,7 @@
 mod detached;
 mod due;
 mod env;
+mod hooks;
 mod looking;
 mod run;
 mod tools;
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::detached::{can_settle_late, run_detached};
 pub use self::due::until_due;
 pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TurnResult};
+pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
 use super::port::Frontend;
 use super::{calls, turn};
 use crate::history::{Durability, Limit, Record, TurnEnd};

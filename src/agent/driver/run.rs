@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::due::Due;
+use super::hooks::{self, Compacting, HooksSaid, LastWord};
 use super::looking::Looking;
 use super::tools::{Happened, Running};
 use super::{ActiveModel, AgentEnv, TurnResult, detached};
@@ -23,10 +24,10 @@ use crate::agent::caps::{CapQuestion, Estimate, Figures};
 use crate::agent::context;
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt;
-use crate::agent::turn::{Asked, Audience, Effect, Input, Patience, Setup, Turn, Whom};
+use crate::agent::turn::{Asked, Audience, Effect, Input, Patience, Setup, StopHooks, Turn, Whom};
 use crate::approval::{Approval, Policy, Provenance, Remember, RequestId};
 use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd, Used};
-use crate::hook::HookEvent;
+use crate::hook::{HookEvent, HookVerdict};
 use crate::message::{Message, NoteKind};
 use crate::provider::{ErrorClass, ProviderError, StreamEvent, ToolChoice};
 use crate::session::Session;
@@ -45,7 +46,10 @@ pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) 
         env.registry.specs().map(|spec| (spec.name.clone(), spec.clone())).collect();
     let hooked: BTreeSet<_> = specs
         .keys()
-        .filter(|name| env.hooks.iter().any(|hook| hook.wants(HookEvent::PreToolUse, Some(name))))
+        .filter(|name| {
+            let about_calls = HookEvent::ALL.into_iter().filter(|event| event.is_about_a_call());
+            about_calls.into_iter().any(|event| env.hooks.iter().any(|hook| hook.wants(event, Some(name))))
+        })
         .cloned()
         .collect();
     Setup {
@@ -70,6 +74,10 @@ pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) 
             None => Patience::Usual,
         },
         audience: if frontend.can_approve() { Audience::Present } else { Audience::Absent },
+        stop_hooks: match hooks::any_hook_wants(&env.hooks, HookEvent::Stop) {
+            true => StopHooks::Present,
+            false => StopHooks::Absent,
+        },
         seed: session.history().len(),
     }
 }
@@ -85,6 +93,7 @@ pub(super) struct Driver<'a> {
     turn: Turn,
     stream: Option<ModelStream>,
     looking: Looking,
+    last_word: LastWord,
     running: Running,
     wakeups: Wakeups,
     policy: watch::Receiver<Policy>,
@@ -112,6 +121,15 @@ enum Watching {
     Closed,
 }
 
+/// Who says that the conversation is too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Overfull {
+    /// We think so.
+    Estimated,
+    /// The provider does.
+    Refused,
+}
+
 /// What woke the loop.
 enum Woken {
     Input(Input),
@@ -120,6 +138,8 @@ enum Woken {
     /// The time of a request is over.
     Due,
     Policy(Policy),
+    /// Hooks, of the turn's last word.
+    Hooks(HooksSaid),
     Progress(crate::tool::Progress),
     /// Nothing more is here at this moment.
     Quiet,
@@ -144,6 +164,7 @@ impl<'a> Driver<'a> {
             turn,
             stream: None,
             looking: Looking::default(),
+            last_word: LastWord::default(),
             running: Running::new(),
             wakeups,
             policy: env.policy.clone(),
@@ -205,6 +226,7 @@ impl<'a> Driver<'a> {
                     Some(end) => Some(end),
                     None => self.settle_covered().await?,
                 },
+                Woken::Hooks(said) => self.on_last_word(said).await?,
                 Woken::Progress(progress) => {
                     self.show(Event::ToolProgress { progress }).await;
                     None
@@ -259,6 +281,7 @@ impl<'a> Driver<'a> {
             },
             input = self.looking.answered() => Woken::Input(input),
             () = self.due.reached(&*self.env.clock) => Woken::Due,
+            said = self.last_word.said() => Woken::Hooks(said),
             () = elapsed(&mut self.backoff) => {
                 self.backoff = None;
                 Woken::Input(Input::BackoffElapsed)
@@ -321,6 +344,7 @@ impl<'a> Driver<'a> {
                 }
                 Effect::Plan { call, round } => self.looking.plan(call, round, self.env, self.session),
                 Effect::Hook { call, round } => self.looking.hook(call, round, self.env, self.session),
+                Effect::HookStop => self.last_word.ask(self.env, self.session, self.text.clone()),
                 Effect::StartTool { call } => self.running.start(call, self.env, self.session),
                 Effect::CancelTools => {
                     self.looking.drop_all();
@@ -328,7 +352,7 @@ impl<'a> Driver<'a> {
                 }
                 Effect::Wait(wait) => self.backoff = Some(timer(wait)),
                 Effect::Compact => {
-                    let dropped = self.compact().await?;
+                    let dropped = self.compact(Overfull::Refused).await?;
                     let effects = self.turn.handle(Input::Compacted { dropped });
                     return Box::pin(self.carry_out(effects)).await;
                 }
@@ -466,7 +490,7 @@ impl<'a> Driver<'a> {
     async fn fit_window(&mut self, model: &ActiveModel) -> Result<(), StoreError> {
         let Some(room) = self.room(model) else { return Ok(()) };
         while context::estimated_tokens(self.session.history()) > room {
-            let dropped = self.compact().await?;
+            let dropped = self.compact(Overfull::Estimated).await?;
             if dropped == 0 {
                 break;
             }
@@ -485,14 +509,32 @@ impl<'a> Driver<'a> {
         context::room(window, model.max_output_tokens, &system, &tools)
     }
 
-    async fn compact(&mut self) -> Result<usize, StoreError> {
+    /// Leaves older messages out, and says how many. Hooks may be against it where the model might still take them.
+    async fn compact(&mut self, why: Overfull) -> Result<usize, StoreError> {
         match context::trim(self.session.history()) {
             Some((record, dropped)) => {
+                let (env, heard) = (self.env, &mut self.heard);
+                let said = hooks::before_compaction(env, self.session, self.frontend, dropped, heard).await;
+                match (said, why) {
+                    (Compacting::Denied, Overfull::Estimated) => return Ok(0),
+                    (Compacting::Denied, Overfull::Refused) | (Compacting::Allowed, _) => {}
+                }
                 self.session.commit(&[record], Durability::Written).await?;
                 Ok(dropped)
             }
             None => Ok(0),
         }
+    }
+
+    /// Words beside a verdict are for the next prompt.
+    async fn on_last_word(&mut self, said: HooksSaid) -> Result<Option<TurnEnd>, StoreError> {
+        let note = |text| Record::Noted { kind: NoteKind::Hook, text };
+        let notes: Vec<Record> = said.notes.into_iter().map(note).collect();
+        if !notes.is_empty() {
+            self.session.commit(&notes, Durability::Written).await?;
+        }
+        let verdict = said.denied.map_or(HookVerdict::Pass, |reason| HookVerdict::Deny { reason });
+        self.feed(Input::StopHooked { verdict }).await
     }
 
     async fn on_op(&mut self, op: Op) -> Result<Option<TurnEnd>, StoreError> {

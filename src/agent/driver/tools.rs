@@ -13,10 +13,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::AgentEnv;
+use super::hooks::After;
 use crate::agent::turn::Input;
 use crate::message::{CallId, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust};
 use crate::session::Session;
-use crate::tool::{Progress, SideEffect, Tool, ToolContext, ToolError, ToolOutput};
+use crate::tool::{Progress, Resource, SideEffect, Tool, ToolContext, ToolError, ToolOutput, Version};
 
 /// A cancelled tool that has not returned by then is dropped.
 const GRACE: Duration = Duration::from_millis(700);
@@ -25,7 +26,7 @@ const PROGRESS_QUEUE: usize = 64;
 
 /// What runs.
 pub(super) struct Running {
-    tasks: JoinSet<Ended>,
+    tasks: JoinSet<Returned>,
     calls: HashMap<Id, Started>,
     cancel: CancellationToken,
     progress_in: mpsc::Sender<Progress>,
@@ -40,8 +41,11 @@ struct Started {
     abort: AbortHandle,
 }
 
+/// What the model reads of a run, and what the run saw.
+type Returned = (ToolReturn, Vec<(Resource, Version)>);
+
 /// How one run ended, before it is a return.
-pub(super) enum Ended {
+enum Ended {
     Output(Result<ToolOutput, ToolError>),
     TimedOut(Duration),
 }
@@ -64,7 +68,8 @@ impl Running {
         let started = (call.id.clone(), call.name.0.clone(), tool.spec().side_effect);
         let context = context(&call.id, env, session, self.cancel.clone(), self.progress_in.clone());
         let span = tracing::info_span!("execute_tool", gen_ai.tool.name = %call.name);
-        let task = self.tasks.spawn(run_tool(tool, call, context).instrument(span));
+        let after = After::new(env, session);
+        let task = self.tasks.spawn(run_tool(tool, call, context, after).instrument(span));
         let (call, name, side_effect) = started;
         self.calls.insert(task.id(), Started { call, name, side_effect, abort: task });
     }
@@ -114,7 +119,7 @@ impl Running {
                 self.deadline = None;
             }
             return Happened::Ended(match joined {
-                Ok((_, ended)) => done(&started, ended, was_cancelled),
+                Ok((_, (returned, seen))) => Input::ToolDone { returned, seen },
                 Err(error) => broken(&started, &error),
             });
         }
@@ -145,21 +150,21 @@ pub(super) fn context(
     }
 }
 
-pub(super) async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext) -> Ended {
+/// The run itself, then the hooks that look at what came of it.
+async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext, after: After) -> Returned {
     let limit = tool.spec().timeout;
-    match tokio::time::timeout(limit, tool.run(&call.args, &context)).await {
+    let ended = match tokio::time::timeout(limit, tool.run(&call.args, &context)).await {
         Ok(result) => Ended::Output(result),
         Err(_) => Ended::TimedOut(limit),
-    }
+    };
+    let was_cancelled = context.cancel.is_cancelled();
+    let (mut returned, seen) = returned(&call.id, tool.spec().side_effect, ended, was_cancelled);
+    after.look(call, &mut returned, &context.cancel).await;
+    (returned, seen)
 }
 
 /// The return of a run that ended by itself.
-pub(super) fn returned(
-    call: &CallId,
-    side_effect: SideEffect,
-    ended: Ended,
-    was_cancelled: bool,
-) -> (ToolReturn, Vec<(crate::tool::Resource, crate::tool::Version)>) {
+fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled: bool) -> Returned {
     match ended {
         Ended::Output(Ok(output)) => {
             let ToolOutput { content, source, trust, seen } = output;
@@ -185,11 +190,6 @@ pub(super) fn returned(
             (ToolReturn::program(call.clone(), status, text), Vec::new())
         }
     }
-}
-
-fn done(started: &Started, ended: Ended, was_cancelled: bool) -> Input {
-    let (returned, seen) = returned(&started.call, started.side_effect, ended, was_cancelled);
-    Input::ToolDone { returned, seen }
 }
 
 /// It was dropped because it ignored its cancel, or it panicked.

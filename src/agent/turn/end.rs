@@ -35,6 +35,11 @@ impl Turn {
                 self.stopping = how;
                 self.end(end, out);
             }
+            // All is said: nothing is half-done.
+            Phase::Completing => {
+                self.stopping = how;
+                self.end(TurnEnd::Completed, out);
+            }
             Phase::Working => self.stop_working(how, out),
             Phase::Ended => {}
         }

@@ -11,6 +11,7 @@ mod failure;
 mod reply;
 mod request;
 mod spend;
+mod stop;
 #[cfg(test)]
 mod walk;
 
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+pub use self::stop::StopHooks;
 use super::assemble::Assembler;
 use super::budget::Budget;
 use super::calls::{Calls, Covered, Rules};
@@ -46,6 +48,10 @@ pub enum Input {
     Hooked {
         call: CallId,
         round: u32,
+        verdict: HookVerdict,
+    },
+    /// What hooks say of the last word, as [`Effect::HookStop`] asked.
+    StopHooked {
         verdict: HookVerdict,
     },
     /// A person decided, and the record of it is in the store.
@@ -113,6 +119,8 @@ pub enum Effect {
         call: ToolCall,
         round: u32,
     },
+    /// Ask hooks whether the turn may end with what was said last.
+    HookStop,
     StartTool {
         call: ToolCall,
     },
@@ -143,6 +151,7 @@ pub struct Setup {
     pub retries: u32,
     pub audience: Audience,
     pub patience: Patience,
+    pub stop_hooks: StopHooks,
     /// For the jitter of waits.
     pub seed: u64,
 }
@@ -239,6 +248,8 @@ enum Phase {
     Capped(Box<spend::Capped>),
     /// The reply is committed, its calls are on their way.
     Working,
+    /// The last word is committed, and hooks look at it.
+    Completing,
     Ended,
 }
 
@@ -248,6 +259,8 @@ enum Next {
     Request,
     Wait(Duration),
     Compact(Overflow),
+    /// The end of a turn that went well.
+    Complete,
     End(TurnEnd),
 }
 
@@ -389,6 +402,7 @@ impl Turn {
                 self.calls.hooked(&call, round, verdict, &self.setup.rules, &mut out);
                 self.go_on(&mut out);
             }
+            Input::StopHooked { verdict } => self.on_stop_hooked(verdict, &mut out),
             Input::Decided { request, approval, by } => self.on_decided(&request, &approval, &by, &mut out),
             Input::Expired { request } => {
                 self.calls.expired(&request, &mut out);

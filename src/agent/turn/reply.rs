@@ -107,7 +107,7 @@ impl Turn {
             | StopKind::ToolUse
             | StopKind::StopSequence
             | StopKind::Interrupted
-            | StopKind::Other => Next::End(TurnEnd::Completed),
+            | StopKind::Other => Next::Complete,
         };
         // Calls of a refusal came early and are dropped; what runs of them must end first.
         self.drain(end, out);

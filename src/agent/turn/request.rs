@@ -114,6 +114,7 @@ impl Turn {
                 self.phase = Phase::Compacting(overflow);
                 out.push(Effect::Compact);
             }
+            Next::Complete => self.complete(out),
             Next::End(end) => self.end(end, out),
         }
     }
@@ -129,7 +130,12 @@ impl Turn {
                 }
             }
             Phase::Working => self.work(out),
-            Phase::BackingOff | Phase::Compacting(_) | Phase::Weighing | Phase::Capped(_) | Phase::Ended => {}
+            Phase::BackingOff
+            | Phase::Compacting(_)
+            | Phase::Weighing
+            | Phase::Capped(_)
+            | Phase::Completing
+            | Phase::Ended => {}
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Asked, Audience, Effect, Input, Patience, Setup, Turn, Whom};
+use super::{Asked, Audience, Effect, Input, Patience, Setup, StopHooks, Turn, Whom};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapAnswer, Caps, Estimate, Figures};
 use crate::agent::port::Event;
@@ -80,6 +80,9 @@ struct Walk {
     weighs: bool,
     /// The cap that the person is asked about.
     capped: Option<Cap>,
+    /// Hooks look at the last word; of this turn, so often.
+    stops: bool,
+    stopped: u32,
     ends: usize,
     said: BTreeSet<CallId>,
     approved: BTreeSet<CallId>,
@@ -153,6 +156,7 @@ fn setup(dice: &mut Dice, policy: Policy, grants: Grants) -> Setup {
         retries: 2,
         audience: if dice.one_in(4) { Audience::Absent } else { Audience::Present },
         patience: if dice.one_in(4) { Patience::Short } else { Patience::Usual },
+        stop_hooks: if dice.one_in(3) { StopHooks::Present } else { StopHooks::Absent },
         seed: 7,
     }
 }
@@ -265,6 +269,8 @@ impl Walk {
             fell_back: false,
             weighs: false,
             capped: None,
+            stops: false,
+            stopped: 0,
             ends: 0,
             said: BTreeSet::new(),
             approved: BTreeSet::new(),
@@ -296,6 +302,7 @@ impl Walk {
                     self.ask(who);
                     assert!(self.running.is_empty(), "a request while a call runs");
                     assert!(self.stream.is_none(), "two requests at once");
+                    assert!(!self.stops, "a request while hooks look at the last word");
                     assert!(!self.weighs && self.capped.is_none(), "a request that nobody let go");
                     assert!(self.history.open_calls().is_empty(), "a request with an unanswered call");
                     self.settle_late();
@@ -317,6 +324,11 @@ impl Walk {
                     let error = ProviderError::new(class, "");
                     assert_ne!(error.fallback(), Fallback::Never, "{class:?} is no reason to fall back");
                     self.fell_back = true;
+                }
+                Effect::HookStop => {
+                    self.stopped += 1;
+                    assert_eq!(self.stopped, 1, "hooks look at the last word twice in a turn");
+                    self.stops = true;
                 }
                 Effect::Weigh { .. } => self.weighs = true,
                 Effect::KeepCaps(_) => {}
@@ -423,7 +435,7 @@ impl Walk {
             assert_eq!(*end, reached, "at a cap a turn ends there");
         }
         // The last thing that can be looked up may be an end.
-        self.weighs = false;
+        (self.weighs, self.stops) = (false, false);
         assert!(self.running.is_empty(), "the turn ends while a call runs");
         if *end == TurnEnd::Deferred {
             assert!(!self.waiting.is_empty(), "deferred, and nothing waits");
@@ -454,7 +466,7 @@ impl Walk {
         self.now += Duration::from_millis(self.dice.roll(400) as u64);
         self.turn.tell_time(self.now);
         let mut can = Vec::new();
-        let choices: [(bool, Choice); 10] = [
+        let choices: [(bool, Choice); 11] = [
             (self.stream.is_some(), Self::stream_event),
             (!self.plans.is_empty(), Self::planned),
             (!self.hooks.is_empty(), Self::hooked),
@@ -465,6 +477,7 @@ impl Walk {
             (self.compacts, Self::compacted),
             (self.weighs, Self::weighed),
             (self.capped.is_some(), Self::cap_answered),
+            (self.stops, Self::stop_hooked),
         ];
         for (possible, choice) in choices {
             if possible {
@@ -506,6 +519,12 @@ impl Walk {
             _ => HookVerdict::Pass,
         };
         Input::Hooked { call: call.id, round, verdict }
+    }
+
+    fn stop_hooked(&mut self) -> Input {
+        self.stops = false;
+        let deny = HookVerdict::Deny { reason: "go on".to_owned() };
+        Input::StopHooked { verdict: self.dice.pick(&[deny, HookVerdict::Pass]).clone() }
     }
 
     fn tool_done(&mut self) -> Input {
@@ -670,6 +689,7 @@ impl Walk {
         self.waits = false;
         self.compacts = false;
         self.weighs = false;
+        (self.stops, self.stopped) = (false, 0);
         self.capped = None;
         self.ends = 0;
         (self.asked, self.fell_back) = (None, false);

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::files::Files;
 use super::shell::{Shell, ShellEvent};
+use super::submit::Pending;
 use super::{named, view};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::login::Entered;
@@ -43,6 +44,7 @@ pub(super) struct Desk {
     /// The session's folder, which need not be the one `co` was started in.
     pub(super) folder: PathBuf,
     files: Files,
+    pub(super) pending: Pending,
     /// Why this process only looks at the session.
     pub(super) read_only: Option<String>,
     commands: Commands,
@@ -89,7 +91,7 @@ pub(super) enum Heard {
 
 impl Desk {
     pub(super) fn new(app: Arc<App>, updates: Updates, asks: mpsc::Receiver<Ask>) -> Self {
-        let model = app.models.choices();
+        let (model, hook_words) = (app.models.choices(), app.hook_words());
         Self {
             app,
             updates,
@@ -100,6 +102,7 @@ impl Desk {
             session: SessionId(String::new()),
             folder: PathBuf::new(),
             files: Files::default(),
+            pending: Pending::new(hook_words),
             read_only: None,
             commands: Commands::builtin(),
             told: Activity::Running,
@@ -117,6 +120,8 @@ impl Desk {
         self.folder = folder;
         self.read_only = None;
         self.draft = None;
+        // What hooks looked at was of the session before.
+        drop(self.pending.abandon());
         self.told = Activity::Running;
         self.spent.lock().unwrap_or_else(PoisonError::into_inner).last_input = None;
     }
@@ -136,6 +141,14 @@ impl Desk {
     pub(super) async fn tell_busy(&mut self) {
         self.told = Activity::Running;
         self.tell(Notice::TurnBegan).await;
+    }
+
+    /// Tells the face that something is under way, where it takes that nothing runs.
+    pub(super) async fn tell_at_work(&mut self) {
+        match self.told {
+            Activity::Idle => self.tell_busy().await,
+            Activity::Running => {}
+        }
     }
 
     pub(super) async fn show(&self, event: Event) {
@@ -236,10 +249,10 @@ impl Desk {
     }
 
     /// A prompt with the images that it names. One that cannot be sent goes back to where it was written.
-    async fn prompt(&self, prompt: Prompt) -> Heard {
+    async fn prompt(&mut self, prompt: Prompt) -> Heard {
         let text = prompt.text.clone();
         match images::parts(prompt, &self.folder, &self.app.world, &self.app.models).await {
-            Ok(parts) => Heard::Prompt(parts),
+            Ok(parts) => self.submit(parts).await,
             Err(error) => {
                 self.tell(Notice::Refused { text, reason: error.to_string() }).await;
                 Heard::Answered
@@ -283,6 +296,7 @@ impl Desk {
                 self.tell(Notice::PickModel { models: view.models, text }).await;
             }
             CommandEffect::PickService => self.offer_services().await,
+            CommandEffect::Trust => self.trust().await,
             CommandEffect::PickSession { query } => {
                 self.sessions().await;
                 self.tell(Notice::PickSession { query }).await;
@@ -436,7 +450,7 @@ impl Desk {
     /// Gives the running turn the notes that the person's own commands left; those it cannot take wait.
     pub(super) fn hand_notes(&mut self, words: &mpsc::Sender<Op>) {
         self.notes.retain(|note| {
-            let Record::Noted { text, .. } = note else { return true };
+            let Record::Noted { kind: NoteKind::CommandOutput, text } = note else { return true };
             words.try_send(Op::Noted { text: text.clone() }).is_err()
         });
     }

@@ -3,8 +3,9 @@
 //! It holds the session for as long as the face is open, starts turns, and carries out what slash commands want. The
 //! face gets updates and knows nothing of sessions; nothing here draws. [`interactive`] is the whole life of one.
 //!
-//! `desk` is what answers at any time, `lists` and `files` what it lists, `rules` what it says of rules, `turn` what happens while a turn runs, `guest`
-//! a session that another process owns, `shell` the person's own commands.
+//! `desk` is what answers at any time, `lists` and `files` what it lists, `rules` what it says of rules, `turn` what
+//! happens while a turn runs, `guest` a session that another process owns, `shell` the person's own commands, `submit`
+//! what hooks look at, `trust` the folder's trust.
 
 mod desk;
 mod files;
@@ -14,6 +15,8 @@ mod lists;
 mod login;
 mod rules;
 mod shell;
+pub(super) mod submit;
+mod trust;
 mod turn;
 mod view;
 
@@ -22,7 +25,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use self::desk::{Desk, Heard, Known};
-use super::{App, AppError, ModelChoice, Opened, Opening, World, advice, left_behind};
+use super::{App, AppError, ModelChoice, Opened, Opening, World, advice_at_start, left_behind};
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op, Settled};
 use crate::approval::{Approval, Decider, RequestId, Standing};
@@ -50,14 +53,14 @@ pub struct Interactive {
 pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     let Interactive { world, loaded, models, opening, asks, face: updates } = run;
     let lines = async {
-        let mut warnings = advice(&loaded);
+        let mut warnings = advice_at_start(&loaded);
         warnings
             .extend(models.fallback_trouble().map(|trouble| format!("{}.", trouble.trim_end_matches('.'))));
         let app = Arc::new(App::open(world, loaded, models).await?);
         let mut desk = Desk::new(app, updates.clone(), asks);
         live(&mut desk, opening, warnings).await
     };
-    let lines = lines.await;
+    let lines = Box::pin(lines).await;
     let goodbye = lines.as_ref().cloned().unwrap_or_default();
     // The face may be gone; then nobody wants the lines.
     let _ = updates.notice(Notice::Goodbye { lines: goodbye }).await;
@@ -149,27 +152,30 @@ impl<'a> Conductor<'a> {
     /// Until the face closes or another session is wanted.
     async fn run(mut self, start: Start) -> Result<Left, AppError> {
         self.greet().await;
+        self.desk.session_started(&self.session, &self.env);
         self.session.consume_decisions().await?;
         if start == Start::GoesOn
             && self.session.history().running().is_some()
             && let Going::Closing = self.turn(Work::Resume).await?
         {
-            return self.close().await.map(Left::Closed);
+            return self.close("quit").await.map(Left::Closed);
         }
         self.desk.discover();
         loop {
             let going = match self.ready() {
                 Some(work) => self.turn(work).await?,
                 None => {
-                    self.desk.tell_idle().await;
+                    if !self.desk.pending.has_prompt() {
+                        self.desk.tell_idle().await;
+                    }
                     self.idle().await?
                 }
             };
             match going {
                 Going::On => {}
-                Going::Closing => return self.close().await.map(Left::Closed),
+                Going::Closing => return self.close("quit").await.map(Left::Closed),
                 Going::To(next) => {
-                    self.close().await?;
+                    self.close("switched").await?;
                     return Ok(Left::For(next));
                 }
             }
@@ -204,6 +210,7 @@ impl<'a> Conductor<'a> {
             self.desk.say(Say::warning("left behind", text)).await;
         }
         self.desk.waiting().await;
+        self.desk.tell_of_folder().await;
         if self.session.history().turns() == 0 {
             self.desk.recent().await;
         }
@@ -249,6 +256,10 @@ impl<'a> Conductor<'a> {
                 self.keep_notes().await?;
                 Ok(Going::On)
             }
+            looked = self.desk.pending.next() => {
+                let heard = self.desk.looked(looked).await;
+                self.act(heard).await
+            }
             choice = desk::changed(&mut self.desk.model) => {
                 self.desk.model_is(&choice).await;
                 self.desk.offer().await;
@@ -290,7 +301,8 @@ impl<'a> Conductor<'a> {
             Op::TakeBack { parts } => self.take_back(&parts).await?,
             Op::Draft { text } => self.draft(text).await?,
             Op::Noted { text } => self.note(text).await?,
-            Op::Interrupt | Op::Defer | Op::RetryNow | Op::Cap { .. } => {}
+            Op::Interrupt => self.desk.pending.stop(),
+            Op::Defer | Op::RetryNow | Op::Cap { .. } => {}
             Op::Close => return Ok(Going::Closing),
         }
         Ok(Going::On)
@@ -324,6 +336,9 @@ impl<'a> Conductor<'a> {
     }
 
     async fn take_back(&mut self, parts: &[UserPart]) -> Result<(), AppError> {
+        if self.desk.pending.take_back(&images::words(parts)) {
+            return Ok(());
+        }
         let mut prompts = self.session.history().queued().to_vec();
         let Some(at) = prompts.iter().rposition(|queued| images::words(queued) == images::words(parts))
         else {
@@ -389,10 +404,24 @@ impl<'a> Conductor<'a> {
         Ok(self.session.commit(&notes, Durability::Written).await?)
     }
 
+    /// Prompts that hooks still look at stay in the composer, before what is written there.
+    fn keep_unsent(&mut self) {
+        let mut texts = self.desk.pending.abandon();
+        if texts.is_empty() {
+            return;
+        }
+        let draft = self.desk.draft.take().unwrap_or_else(|| self.session.history().draft().to_owned());
+        texts.push(draft);
+        texts.retain(|text| !text.is_empty());
+        self.desk.draft = Some(texts.join("\n\n"));
+    }
+
     /// The end: the person's command is stopped, what is left is stored.
-    async fn close(mut self) -> Result<Vec<String>, AppError> {
+    async fn close(mut self, reason: &'static str) -> Result<Vec<String>, AppError> {
         self.desk.stop_shell().await;
         self.keep_notes().await?;
+        self.keep_unsent();
+        submit::session_ended(&self.session, &self.env, reason).await;
         if let Some(text) = self.desk.draft.take() {
             self.draft(text).await?;
         }

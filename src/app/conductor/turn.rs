@@ -15,6 +15,7 @@ use crate::command::Say;
 use crate::frontend::channel::ChannelFrontend;
 use crate::frontend::link::Ask;
 use crate::history::{Limit, TurnEnd};
+use crate::message::images;
 use crate::store::StoreError;
 
 /// Words of the person that a turn has not heard yet; it hears each within an event.
@@ -25,6 +26,8 @@ impl Conductor<'_> {
     pub(super) async fn turn(&mut self, work: Work) -> Result<Going, AppError> {
         self.keep_notes().await?;
         self.desk.refresh_rules().await;
+        let app = std::sync::Arc::clone(&self.desk.app);
+        app.refresh(&mut self.env).await;
         if let Work::Prompt(prompt) = &work {
             self.desk.name_found_server().await;
             self.desk.header_with(self.session.history(), prompt).await;
@@ -55,6 +58,11 @@ impl Conductor<'_> {
                             cancel.cancel();
                             break closed(&mut turn).await?;
                         }
+                    }
+                    looked = self.desk.pending.next() => {
+                        let heard = self.desk.looked(looked).await;
+                        // What hooks let pass is no word to close on.
+                        let _on = self.desk.pass_on(heard, &words).await;
                     }
                     event = self.desk.shell.next() => {
                         self.desk.on_shell(event).await;
@@ -161,7 +169,15 @@ impl Desk {
                 return Going::On;
             }
             Heard::Close | Heard::Op(Op::Close) => return Going::Closing,
-            Heard::Op(op) => op,
+            Heard::Op(Op::TakeBack { parts }) if self.pending.take_back(&images::words(&parts)) => {
+                return Going::On;
+            }
+            Heard::Op(op) => {
+                if op == Op::Interrupt {
+                    self.pending.stop();
+                }
+                op
+            }
         };
         if words.try_send(op).is_err() {
             let text = "The turn is busy and did not hear that; say it again in a moment.";

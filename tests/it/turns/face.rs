@@ -223,6 +223,9 @@ fn ask(request: &Request) -> String {
     if !request.after.is_empty() {
         line.push_str(&format!(" [after {}]", request.after.join(", ")));
     }
+    for taint in &request.taint {
+        line.push_str(&format!(" [▲ {}]", taint.arg));
+    }
     if request.expires.is_some() {
         line.push_str(" [expires]");
     }

@@ -1,0 +1,196 @@
+//! Hooks at moments that are no call to decide: after a call, before messages are left out, at a turn's last word,
+//! when a prompt is entered, when a session begins and ends.
+//!
+//! They run in the order of their files. What they do is bounded by their own time limits; an interrupt drops them. Calls
+//! are looked at in `looking`. Called by the loop, by what runs tools, and by the owners of sessions.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use super::AgentEnv;
+use crate::agent::port::{Frontend, Op};
+use crate::hook::{Hook, HookEvent, HookInput, HookSubject, HookVerdict};
+use crate::message::{NoteKind, ReturnPart, ReturnStatus, ToolCall, ToolReturn, UserPart, images};
+use crate::session::Session;
+
+/// What hooks made of a moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HooksSaid {
+    /// Why one of them is against it.
+    pub denied: Option<String>,
+    /// Words for the model.
+    pub notes: Vec<String>,
+}
+
+/// What became of a prompt that hooks looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Submitted {
+    /// It can be sent; what hooks had to say goes before it.
+    Sent(Vec<UserPart>),
+    Refused {
+        reason: String,
+    },
+}
+
+/// Whether any hook wants to know of this event.
+pub fn any_hook_wants(hooks: &[Arc<dyn Hook>], event: HookEvent) -> bool {
+    hooks.iter().any(|hook| hook.wants(event, None))
+}
+
+/// Lets hooks look at something that is no call to decide; those after the first that is against it are not asked.
+/// Cancel-safe: dropped, it ends what runs.
+pub async fn hooks_say(hooks: &[Arc<dyn Hook>], input: &HookInput) -> HooksSaid {
+    let event = input.subject.event();
+    let mut said = HooksSaid::default();
+    for hook in hooks.iter().filter(|hook| hook.wants(event, None)) {
+        match hook.fire(input).await {
+            HookVerdict::Deny { reason } => {
+                said.denied = Some(reason);
+                break;
+            }
+            HookVerdict::Note { text } => said.notes.push(text),
+            HookVerdict::Pass
+            | HookVerdict::Allow { .. }
+            | HookVerdict::Ask { .. }
+            | HookVerdict::Defer { .. }
+            | HookVerdict::Rewrite { .. } => {}
+        }
+    }
+    said
+}
+
+/// Lets hooks look at a prompt that the person entered. Cancel-safe as [`hooks_say`].
+pub async fn submit(
+    hooks: &[Arc<dyn Hook>],
+    session: String,
+    workspace: PathBuf,
+    prompt: Vec<UserPart>,
+) -> Submitted {
+    let subject = HookSubject::UserPromptSubmit { prompt: images::words(&prompt) };
+    let said = hooks_say(hooks, &HookInput { session, workspace, subject }).await;
+    if let Some(reason) = said.denied {
+        return Submitted::Refused { reason };
+    }
+    let note = |text| UserPart::Note { kind: NoteKind::Hook, text };
+    Submitted::Sent(said.notes.into_iter().map(note).chain(prompt).collect())
+}
+
+/// The hooks that look at what came of calls.
+pub(super) struct After {
+    hooks: Vec<Arc<dyn Hook>>,
+    session: String,
+    workspace: PathBuf,
+}
+
+impl After {
+    pub(super) fn new(env: &AgentEnv, session: &Session) -> Self {
+        let workspace = session.history().workspace().to_owned();
+        Self { hooks: env.hooks.clone(), session: session.id().to_string(), workspace }
+    }
+
+    /// Puts what they say behind the return, where the model reads it. All are asked.
+    pub(super) async fn look(self, call: ToolCall, returned: &mut ToolReturn, cancel: &CancellationToken) {
+        let event = match returned.status {
+            ReturnStatus::Ok => HookEvent::PostToolUse,
+            ReturnStatus::Failed | ReturnStatus::Unknown => HookEvent::PostToolUseFailure,
+            // It did not come to an end of its own.
+            ReturnStatus::Denied | ReturnStatus::Undecided | ReturnStatus::Interrupted => return,
+        };
+        let wants = |hook: &&Arc<dyn Hook>| hook.wants(event, Some(&call.name));
+        let hooks: Vec<_> = self.hooks.iter().filter(wants).cloned().collect();
+        if hooks.is_empty() {
+            return;
+        }
+        let of = returned.clone();
+        let subject = match event {
+            HookEvent::PostToolUse => HookSubject::PostToolUse { call, returned: of },
+            HookEvent::PostToolUseFailure
+            | HookEvent::SessionStart
+            | HookEvent::UserPromptSubmit
+            | HookEvent::PreToolUse
+            | HookEvent::PreCompact
+            | HookEvent::Stop
+            | HookEvent::SessionEnd => HookSubject::PostToolUseFailure { call, returned: of },
+        };
+        let input = HookInput { session: self.session, workspace: self.workspace, subject };
+        for hook in hooks {
+            let verdict = tokio::select! {
+                biased;
+                // The call has ended; nothing is lost but the hooks' words.
+                () = cancel.cancelled() => return,
+                verdict = hook.fire(&input) => verdict,
+            };
+            if let HookVerdict::Deny { reason: words } | HookVerdict::Note { text: words } = verdict {
+                returned.content.push(ReturnPart::Text { text: format!("[hook: {words}]") });
+            }
+        }
+    }
+}
+
+/// Whether older messages may be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compacting {
+    Allowed,
+    Denied,
+}
+
+/// Asks before `messages` of them are left out. What the person says meanwhile is heard and kept; who interrupts does
+/// not wait for hooks.
+pub(super) async fn before_compaction(
+    env: &AgentEnv,
+    session: &Session,
+    frontend: &dyn Frontend,
+    messages: usize,
+    heard: &mut VecDeque<Op>,
+) -> Compacting {
+    if !any_hook_wants(&env.hooks, HookEvent::PreCompact) {
+        return Compacting::Allowed;
+    }
+    let input = about(session, HookSubject::PreCompact { messages });
+    let saying = hooks_say(&env.hooks, &input);
+    tokio::pin!(saying);
+    loop {
+        tokio::select! {
+            biased;
+            said = &mut saying => {
+                return if said.denied.is_some() { Compacting::Denied } else { Compacting::Allowed };
+            }
+            op = frontend.next_op() => {
+                let stops = op == Op::Interrupt || op == Op::Close;
+                heard.push_back(op);
+                if stops {
+                    return Compacting::Allowed;
+                }
+            }
+        }
+    }
+}
+
+/// Hooks that look at a turn's last word, beside the loop.
+#[derive(Default)]
+pub(super) struct LastWord(Option<BoxFuture<'static, HooksSaid>>);
+
+impl LastWord {
+    pub(super) fn ask(&mut self, env: &AgentEnv, session: &Session, answer: String) {
+        let (hooks, input) = (env.hooks.clone(), about(session, HookSubject::Stop { answer }));
+        self.0 = Some(Box::pin(async move { hooks_say(&hooks, &input).await }));
+    }
+
+    /// What they say. Cancel-safe; never resolves where nobody was asked.
+    pub(super) async fn said(&mut self) -> HooksSaid {
+        let Some(saying) = &mut self.0 else { return pending().await };
+        let said = saying.as_mut().await;
+        self.0 = None;
+        said
+    }
+}
+
+fn about(session: &Session, subject: HookSubject) -> HookInput {
+    let workspace = session.history().workspace().to_owned();
+    HookInput { session: session.id().to_string(), workspace, subject }
+}

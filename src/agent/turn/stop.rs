@@ -1,0 +1,49 @@
+//! The last word of a turn, which hooks may not leave at that.
+
+use super::{Effect, Phase, Turn};
+use crate::agent::budget::Allowance;
+use crate::history::TurnEnd;
+use crate::hook::HookVerdict;
+use crate::message::{Message, NoteKind};
+
+/// Whether hooks look at the last word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopHooks {
+    Absent,
+    /// Once a turn.
+    Present,
+}
+
+impl Turn {
+    /// The model has nothing more to do: the turn ends well, once hooks have nothing against it.
+    pub(super) fn complete(&mut self, out: &mut Vec<Effect>) {
+        match std::mem::replace(&mut self.setup.stop_hooks, StopHooks::Absent) {
+            StopHooks::Absent => self.end(TurnEnd::Completed, out),
+            StopHooks::Present => {
+                self.phase = Phase::Completing;
+                out.push(Effect::HookStop);
+            }
+        }
+    }
+
+    /// A hook that is against it makes the model go on, where the budget has a request left.
+    pub(super) fn on_stop_hooked(&mut self, verdict: HookVerdict, out: &mut Vec<Effect>) {
+        let Phase::Completing = self.phase else { return };
+        match (verdict, self.budget.allowance()) {
+            (HookVerdict::Deny { reason }, Allowance::Free | Allowance::Last) => {
+                self.say(Message::note(NoteKind::Hook, reason), out);
+                self.request(out);
+            }
+            (HookVerdict::Deny { .. }, Allowance::Spent(_))
+            | (
+                HookVerdict::Pass
+                | HookVerdict::Allow { .. }
+                | HookVerdict::Ask { .. }
+                | HookVerdict::Defer { .. }
+                | HookVerdict::Rewrite { .. }
+                | HookVerdict::Note { .. },
+                _,
+            ) => self.end(TurnEnd::Completed, out),
+        }
+    }
+}

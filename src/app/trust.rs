@@ -1,0 +1,287 @@
+//! Folders that the person trusts: their settings, rules and hooks count.
+//!
+//! Trust is written into the person's own settings file and nowhere else. What a folder would bring is shown before, and
+//! told once by itself. Called by `co trust`, by `/trust`, and by [`App`].
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+
+use toml_edit::{Array, DocumentMut, Item, Value};
+
+use super::hooks::{PROJECT_HOOKS, defined, read};
+use super::login::WriteError;
+use super::{App, World, load_settings};
+use crate::approval::rules::{RuleSet, RuleSource};
+use crate::approval::{FolderTrust, WorkspaceKind};
+use crate::command::code;
+use crate::config::{self, ConfigWarning, user_file};
+use crate::hook::file::HookScope;
+use crate::stdx::fs::{Fingerprinter, create_private_dir, write_atomic, write_private};
+use crate::store::{AuditNote, StoreError};
+
+/// Where a project keeps what is its own.
+const PROJECT: &str = ".co";
+
+/// Its settings and rules.
+const PROJECT_SETTINGS: &str = ".co/config.toml";
+const PROJECT_RULES: &str = ".co/rules.toml";
+
+/// The setting that holds the trusted folders.
+const SETTING: &str = "trusted_folders";
+
+/// The folders that the person was told of, in the data folder.
+const TOLD: &str = "told_folders.json";
+
+/// Folders that are remembered as told.
+const MOST_TOLD: usize = 1_000;
+
+/// Why a folder is not trusted, or still is.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    #[error("{} is no folder that can be opened: {why}", path.display())]
+    NoFolder { path: PathBuf, why: String },
+    #[error(
+        "{} holds everything else, and trusting it would trust all of that; name the folder of a project",
+        path.display()
+    )]
+    TooMuch { path: PathBuf },
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("something went wrong inside co: {detail}")]
+    Broken { detail: String },
+}
+
+/// What is done to the list of trusted folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    Trust,
+    Revoke,
+}
+
+/// What a folder has of its own that counts only where it is trusted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Belongings {
+    /// Keys of settings.
+    pub settings: Vec<String>,
+    pub rules: usize,
+    /// Each with its name, events and command.
+    pub hooks: Vec<(String, String, String)>,
+    /// Files of it that cannot be read as they should.
+    pub problems: Vec<String>,
+    /// Stands for the content of all its files.
+    pub content: String,
+}
+
+impl Belongings {
+    /// Of a folder. Blocking.
+    pub fn of(folder: &Path, world: &World) -> Self {
+        let mut found = Self::default();
+        let mut content = Fingerprinter::default();
+        for file in [PROJECT_SETTINGS, PROJECT_RULES, PROJECT_HOOKS] {
+            match read(&folder.join(file)) {
+                Ok(text) => content.update(text.unwrap_or_default().as_bytes()),
+                Err(error) => found.problems.push(format!("{file}: {error}")),
+            }
+            content.update(b"\0");
+        }
+        found.content = content.finish();
+        let there = World { workspace: folder.to_owned(), ..world.clone() };
+        // What is wrong with the settings is told as such, wherever they are used.
+        if let Ok(loaded) = load_settings(&there, vec![(SETTING.to_owned(), String::new())]) {
+            found.settings = loaded.warnings.iter().filter_map(untrusted_key).collect();
+        }
+        found.rules(folder);
+        match defined(&folder.join(PROJECT_HOOKS), HookScope::Project) {
+            Ok(hooks) => {
+                found.hooks.extend(hooks.iter().map(|hook| {
+                    let events: Vec<_> = hook.events.iter().map(|event| event.word()).collect();
+                    (hook.name.clone(), events.join(", "), hook.command.to_string())
+                }));
+            }
+            Err(problems) => found.problems.extend(problems.iter().map(ToString::to_string)),
+        }
+        found
+    }
+
+    fn rules(&mut self, folder: &Path) {
+        let path = folder.join(PROJECT_RULES);
+        let Ok(Some(text)) = read(&path) else { return };
+        match RuleSet::parse(&text, &RuleSource::Project { path, line: 1 }) {
+            Ok(rules) => self.rules = rules.len(),
+            Err(problems) => self.problems.extend(problems.iter().map(ToString::to_string)),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.settings.is_empty() && self.rules == 0 && self.hooks.is_empty() && self.problems.is_empty()
+    }
+
+    /// What they are, in a few words of Markdown.
+    pub fn in_words(&self) -> String {
+        let mut parts = Vec::new();
+        if !self.settings.is_empty() {
+            let keys: Vec<_> = self.settings.iter().map(|key| code(key)).collect();
+            parts.push(format!("settings ({})", keys.join(", ")));
+        }
+        match self.rules {
+            0 => {}
+            1 => parts.push("1 rule".to_owned()),
+            many => parts.push(format!("{many} rules")),
+        }
+        if !self.hooks.is_empty() {
+            let names: Vec<_> = self.hooks.iter().map(|(name, _, _)| code(name)).collect();
+            parts.push(format!("hooks ({})", names.join(", ")));
+        }
+        if !self.problems.is_empty() {
+            parts.push("files that cannot be read".to_owned());
+        }
+        match parts.split_last() {
+            None => "nothing".to_owned(),
+            Some((last, [])) => last.clone(),
+            Some((last, before)) => format!("{} and {last}", before.join(", ")),
+        }
+    }
+}
+
+fn untrusted_key(warning: &ConfigWarning) -> Option<String> {
+    match warning {
+        ConfigWarning::NotTrusted { key, .. } => Some(key.clone()),
+        ConfigWarning::Later { .. }
+        | ConfigWarning::Replaced { .. }
+        | ConfigWarning::NotForProjects { .. }
+        | ConfigWarning::BadEntry { .. }
+        | ConfigWarning::UnknownEnvironment { .. } => None,
+    }
+}
+
+/// The folder as it is trusted: absolute, without links. Errs for one that would bring everything with it.
+pub fn trustable(folder: &Path, world: &World) -> Result<PathBuf, TrustError> {
+    let path = world.workspace.join(folder);
+    let path = path.canonicalize().map_err(|error| TrustError::NoFolder { path, why: error.to_string() })?;
+    if !path.is_dir() {
+        return Err(TrustError::NoFolder { path, why: "it is a file".to_owned() });
+    }
+    match world.kind_of(&path) {
+        WorkspaceKind::Project => Ok(path),
+        WorkspaceKind::HomeOrRoot => Err(TrustError::TooMuch { path }),
+    }
+}
+
+/// Changes the list in the person's settings file; says where, and leaves everything else as it was written. Blocking.
+pub fn write_trust(world: &World, folder: &Path, change: Change) -> Result<PathBuf, WriteError> {
+    let path = user_file(&world.env).ok_or(WriteError::NoFile)?;
+    let io = |error: io::Error| WriteError::Io { path: path.clone(), reason: error.to_string() };
+    let damaged = || WriteError::Damaged { path: path.clone() };
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(io(error)),
+    };
+    let mut document: DocumentMut = text.parse().map_err(|_| damaged())?;
+    let list = document.entry(SETTING).or_insert_with(|| Item::Value(Value::Array(Array::new())));
+    let list = list.as_array_mut().ok_or_else(damaged)?;
+    let home = world.env.get("HOME").map(PathBuf::from);
+    let is_it = |value: &Value| {
+        let named = value.as_str().map(|text| match (text.strip_prefix("~/"), &home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (Some(_), None) | (None, _) => PathBuf::from(text),
+        });
+        named.is_some_and(|named| named == folder || named.canonicalize().is_ok_and(|named| named == folder))
+    };
+    match change {
+        Change::Trust if list.iter().any(is_it) => return Ok(path),
+        Change::Trust => list.push(folder.display().to_string()),
+        Change::Revoke => list.retain(|value| !is_it(value)),
+    }
+    if list.is_empty() {
+        document.remove(SETTING);
+    }
+    if let Some(folder) = path.parent() {
+        create_private_dir(folder).map_err(io)?;
+    }
+    write_atomic(&path, document.to_string().as_bytes()).map_err(io)?;
+    Ok(path)
+}
+
+/// The folders of these settings that a folder lies in.
+pub fn trusting<'a>(folders: &'a [PathBuf], folder: &Path) -> Option<&'a PathBuf> {
+    folders.iter().find(|trusted| folder.starts_with(trusted))
+}
+
+impl App {
+    /// Whether the person trusts a folder, now.
+    pub fn trust_of(&self, folder: &Path) -> FolderTrust {
+        let trusted = self.trusted_folders.lock().unwrap_or_else(PoisonError::into_inner);
+        match trusting(&trusted, folder) {
+            Some(_) => FolderTrust::Trusted,
+            None => FolderTrust::Untrusted,
+        }
+    }
+
+    /// Trusts a folder, for good and at once; says in which file that is written.
+    pub async fn trust_folder(&self, folder: &Path) -> Result<PathBuf, TrustError> {
+        let (world, folder) = (self.world.clone(), folder.to_owned());
+        let task = tokio::task::spawn_blocking(move || {
+            let folder = trustable(&folder, &world)?;
+            let file = write_trust(&world, &folder, Change::Trust)?;
+            Ok::<_, TrustError>((folder, file))
+        });
+        let (folder, file) =
+            task.await.map_err(|error| TrustError::Broken { detail: error.to_string() })??;
+        self.trusted_folders.lock().unwrap_or_else(PoisonError::into_inner).push(folder.clone());
+        self.store.note(AuditNote::FolderTrusted { folder }).await?;
+        Ok(file)
+    }
+
+    /// What the person should hear of a folder that is not trusted: what of it does not count, and how it would. Once
+    /// for each content.
+    pub async fn untrusted_notice(&self, folder: &Path) -> Option<String> {
+        if self.trust_of(folder) == FolderTrust::Trusted || !folder.join(PROJECT).is_dir() {
+            return None;
+        }
+        let (world, folder) = (self.world.clone(), folder.to_owned());
+        let told = self.settings.data_dir.join(TOLD);
+        let notice = tokio::task::spawn_blocking(move || {
+            let found = Belongings::of(&folder, &world);
+            let news = !found.is_empty() && is_new(&told, &folder, &found.content);
+            let words = found.in_words();
+            news.then(|| {
+                format!(
+                    "This folder has {words} of its own, which do not count, because you do not trust it. Look at \
+                     `.co` first; `/trust` or `co trust` lets them count. This is not said again until they change."
+                )
+            })
+        });
+        notice.await.ok().flatten()
+    }
+}
+
+/// Whether this content of a folder was not told before; it is from now on. A list that cannot be kept is none.
+fn is_new(list: &Path, folder: &Path, content: &str) -> bool {
+    let text = read(list).ok().flatten().unwrap_or_default();
+    let mut told: BTreeMap<String, String> = serde_json::from_str(&text).unwrap_or_default();
+    let folder = folder.display().to_string();
+    if told.get(&folder).is_some_and(|known| known == content) {
+        return false;
+    }
+    if told.len() >= MOST_TOLD {
+        told.clear();
+    }
+    told.insert(folder, content.to_owned());
+    if let Ok(text) = serde_json::to_vec(&told)
+        && let Err(error) = write_private(list, &text)
+    {
+        tracing::warn!("what was told of folders is not remembered: {error}");
+    }
+    true
+}
+
+/// Whether the settings of a folder, read anew, make it trusted.
+pub fn is_in_effect(world: &World, folder: &Path, flags: Vec<(String, String)>) -> bool {
+    let there = World { workspace: folder.to_owned(), ..world.clone() };
+    load_settings(&there, flags).is_ok_and(|loaded| loaded.trust == config::FolderTrust::Trusted)
+}

@@ -1,0 +1,316 @@
+//! `co hooks`: which hooks there are, which of them may run, and how one runs.
+//!
+//! Trusting writes the contents that were shown, so that nothing else than what the person saw is trusted. Without a
+//! person at the terminal it needs `--yes`.
+
+mod trial;
+
+use serde_json::{Value, json};
+
+use super::args::{Hooks, HooksWhat, Picked};
+use super::console::Console;
+use super::error::{CliError, Kind};
+use super::input::Terminals;
+use super::secret;
+use super::table::table;
+use crate::app::{FoundHook, FoundHooks, HookFiles, World, load_settings, open_store};
+use crate::approval::FolderTrust;
+use crate::config::{self, Loaded};
+use crate::hook::file::{HookCommand, HookDef, HookScope};
+use crate::hook::told::Teller;
+use crate::hook::trust::{HookState, program};
+use crate::sandbox::env::child_env;
+use crate::stdx::text::sanitize_line;
+use crate::store::{AuditNote, Store};
+
+/// Digits of a content that are shown in words.
+const SHORT: usize = 12;
+
+/// What the commands work with.
+struct Desk<'a> {
+    world: &'a World,
+    files: HookFiles,
+    trust: FolderTrust,
+}
+
+pub(super) async fn run(
+    what: Hooks,
+    world: &World,
+    flags: Vec<(String, String)>,
+    at: Terminals,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let loaded = load_settings(world, flags)?;
+    let desk = Desk::new(world, &loaded);
+    match what.what.unwrap_or(HooksWhat::List { json: what.json }) {
+        HooksWhat::List { json } => desk.list(json, console),
+        HooksWhat::Trust { picked, yes } => {
+            let store = open_store(world, &loaded.settings).await?;
+            let asking = if yes { Asking::Nobody } else { Asking::Person(at) };
+            desk.trust(&picked, asking, &store, console).await
+        }
+        HooksWhat::Untrust { picked } => desk.untrust(&picked, console),
+        HooksWhat::Test(wanted) => trial::run(&desk, wanted, console).await,
+    }
+}
+
+/// Whether the person is asked once more.
+#[derive(Clone, Copy)]
+pub(super) enum Asking {
+    Person(Terminals),
+    /// They said `--yes`.
+    Nobody,
+}
+
+impl Asking {
+    /// Whether it may be done.
+    pub fn consents(self, question: &str) -> Result<Consent, CliError> {
+        match self {
+            Self::Nobody => Ok(Consent::Given),
+            Self::Person(at) if at.interactive() => match secret::line(question)?.as_deref() {
+                Some("y" | "Y" | "yes") => Ok(Consent::Given),
+                Some(_) | None => Ok(Consent::Withheld),
+            },
+            Self::Person(_) => {
+                let error = CliError::message(
+                    Kind::Usage,
+                    "nobody is at the terminal to say yes, so nothing was changed",
+                );
+                Err(error.hint("with `--yes` it is done without asking"))
+            }
+        }
+    }
+}
+
+/// What the person said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Consent {
+    Given,
+    Withheld,
+}
+
+impl<'a> Desk<'a> {
+    fn new(world: &'a World, loaded: &Loaded) -> Self {
+        // Its words are for those who run hooks; here everything is shown anyway.
+        let (teller, _nobody_listens) = Teller::new();
+        let env = child_env(&world.env, &loaded.settings.shell.env);
+        let files = HookFiles::new(world, &loaded.settings, env, teller.into());
+        let trust = match loaded.trust {
+            config::FolderTrust::Trusted => FolderTrust::Trusted,
+            config::FolderTrust::Untrusted => FolderTrust::Untrusted,
+        };
+        Self { world, files, trust }
+    }
+
+    /// All hooks, those of a folder that is not trusted included.
+    fn all(&self) -> FoundHooks {
+        self.files.find(&self.world.workspace, FolderTrust::Trusted)
+    }
+
+    fn counts(&self, def: &HookDef) -> Counts {
+        match (def.scope, self.trust) {
+            (HookScope::Project, FolderTrust::Untrusted) => Counts::FolderNotTrusted,
+            (HookScope::Project, FolderTrust::Trusted) | (HookScope::User, _) => Counts::Yes,
+        }
+    }
+
+    fn list(&self, json: bool, console: &mut Console) -> Result<(), CliError> {
+        let FoundHooks { hooks, problems, .. } = self.all();
+        if json {
+            console.json(&hooks.iter().map(|hook| self.as_json(hook)).collect::<Vec<_>>())?;
+        } else if hooks.is_empty() && problems.is_empty() {
+            let user = self.files.user().map(|path| path.display().to_string());
+            let user = user.unwrap_or_else(|| "your own hooks.toml".to_owned());
+            console.out(&format!(
+                "There are no hooks. They are written in {user}, or in .co/hooks.toml of a trusted folder.\n"
+            ))?;
+        } else if !hooks.is_empty() {
+            let rows: Vec<[String; 5]> = hooks.iter().map(|hook| self.in_words(hook)).collect();
+            console.out(&table(["NAME", "EVENT", "TOOL", "STATE", "COMMAND"], &rows))?;
+        }
+        broken(&problems)
+    }
+
+    fn in_words(&self, FoundHook { def, state }: &FoundHook) -> [String; 5] {
+        let tools = if !def.events.iter().any(|event| event.is_about_a_call()) {
+            String::new()
+        } else if def.tools.is_empty() {
+            "all".to_owned()
+        } else {
+            def.tools.join(", ")
+        };
+        [def.name.clone(), events(def), tools, self.state(def, state), def.command.to_string()]
+    }
+
+    fn state(&self, def: &HookDef, state: &HookState) -> String {
+        match (self.counts(def), state) {
+            (Counts::FolderNotTrusted, _) => "folder not trusted".to_owned(),
+            (Counts::Yes, HookState::Trusted { .. }) => "trusted".to_owned(),
+            (Counts::Yes, HookState::New { .. }) => "new".to_owned(),
+            (Counts::Yes, HookState::Changed { .. }) => "changed".to_owned(),
+            (Counts::Yes, HookState::Broken(broken)) => format!("broken: {broken}"),
+        }
+    }
+
+    fn as_json(&self, FoundHook { def, state }: &FoundHook) -> Value {
+        let (word, why) = match (self.counts(def), state) {
+            (Counts::FolderNotTrusted, _) => ("folder_not_trusted", None),
+            (Counts::Yes, HookState::Trusted { .. }) => ("trusted", None),
+            (Counts::Yes, HookState::New { .. }) => ("new", None),
+            (Counts::Yes, HookState::Changed { .. }) => ("changed", None),
+            (Counts::Yes, HookState::Broken(broken)) => ("broken", Some(broken.to_string())),
+        };
+        json!({
+            "name": def.name,
+            "events": def.events.iter().map(|event| event.word()).collect::<Vec<_>>(),
+            "tools": def.tools,
+            "command": def.command.to_string(),
+            "timeout": def.timeout.as_secs(),
+            "file": def.file.display().to_string(),
+            "line": def.line,
+            "state": word,
+            "why": why,
+            "hash": hash(state),
+        })
+    }
+
+    async fn trust(
+        &self,
+        picked: &Picked,
+        asking: Asking,
+        store: &Store,
+        console: &mut Console,
+    ) -> Result<(), CliError> {
+        let mut found = self.all();
+        broken(&found.problems)?;
+        let mut wanted = Vec::new();
+        for hook in self.picked(&found.hooks, picked)? {
+            let FoundHook { def, state } = hook;
+            if self.counts(def) == Counts::FolderNotTrusted {
+                let error = CliError::message(
+                    Kind::Error,
+                    format!("hook {} is of this folder, which you do not trust", def.name),
+                );
+                return Err(error.hint("`co trust` trusts the folder first"));
+            }
+            match state {
+                HookState::New { hash } | HookState::Changed { hash } => {
+                    wanted.push((def.clone(), hash.clone()));
+                }
+                HookState::Trusted { .. } => console.out(&format!("{} is trusted already.\n", def.name))?,
+                HookState::Broken(broken) => {
+                    let message =
+                        format!("hook {} cannot run: {}", def.name, sanitize_line(&broken.to_string()));
+                    return Err(CliError::message(Kind::Error, message));
+                }
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        for (def, hash) in &wanted {
+            console.out(&self.shown(def, hash))?;
+        }
+        let question = if wanted.len() == 1 { "Trust this hook? y/N " } else { "Trust these hooks? y/N " };
+        if asking.consents(question)? == Consent::Withheld {
+            return console.out("Nothing was changed.\n");
+        }
+        for (def, hash) in &wanted {
+            found.trusted.add(def, hash);
+        }
+        found.trusted.write(self.files.trusted())?;
+        for (def, hash) in wanted {
+            let name = def.name.clone();
+            store.note(AuditNote::HookTrusted { name, hash }).await?;
+            console.out(&format!("{} is trusted, and runs from the next turn on.\n", def.name))?;
+        }
+        Ok(())
+    }
+
+    /// What is trusted, line by line.
+    fn shown(&self, def: &HookDef, hash: &str) -> String {
+        let mut rows = vec![("event", events(def))];
+        if !def.tools.is_empty() {
+            rows.push(("tool", def.tools.join(", ")));
+        }
+        rows.push(("command", def.command.to_string()));
+        match &def.command {
+            HookCommand::Program { program: named, .. } if named.contains('/') => {
+                let at = self.files.whereabouts(&self.world.workspace);
+                rows.push(("runs", program(def, &at).display().to_string()));
+            }
+            HookCommand::Program { .. } | HookCommand::Shell { .. } => {}
+        }
+        rows.push(("timeout", format!("{} s", def.timeout.as_secs())));
+        rows.push(("file", format!("{}:{}", def.file.display(), def.line)));
+        rows.push(("content", hash.get(..SHORT).unwrap_or(hash).to_owned()));
+        let rows = rows.iter().map(|(name, value)| format!("  {name:8} {}\n", sanitize_line(value)));
+        std::iter::once(format!("{}\n", def.name)).chain(rows).collect()
+    }
+
+    fn untrust(&self, picked: &Picked, console: &mut Console) -> Result<(), CliError> {
+        let mut found = self.all();
+        broken(&found.problems)?;
+        let wanted: Vec<HookDef> =
+            self.picked(&found.hooks, picked)?.into_iter().map(|hook| hook.def.clone()).collect();
+        let mut lines = String::new();
+        for def in &wanted {
+            let what = if found.trusted.remove(def) { "is not trusted any more" } else { "was not trusted" };
+            lines.push_str(&format!("{} {what}.\n", def.name));
+        }
+        found.trusted.write(self.files.trusted())?;
+        console.out(&lines)
+    }
+
+    /// The hooks of these names; errs for a name that there is not.
+    fn picked<'b>(&self, hooks: &'b [FoundHook], picked: &Picked) -> Result<Vec<&'b FoundHook>, CliError> {
+        if picked.all {
+            return Ok(hooks.iter().filter(|hook| self.counts(&hook.def) == Counts::Yes).collect());
+        }
+        let mut found = Vec::new();
+        for name in &picked.names {
+            let of_name: Vec<_> = hooks.iter().filter(|hook| hook.def.name == *name).collect();
+            if of_name.is_empty() {
+                return Err(unknown(name, hooks));
+            }
+            found.extend(of_name);
+        }
+        Ok(found)
+    }
+}
+
+/// Whether a hook's file counts here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    Yes,
+    FolderNotTrusted,
+}
+
+fn unknown(name: &str, hooks: &[FoundHook]) -> CliError {
+    let names: Vec<&str> = hooks.iter().map(|hook| hook.def.name.as_str()).collect();
+    let error = CliError::message(Kind::Error, format!("there is no hook {}", sanitize_line(name)));
+    match names.as_slice() {
+        [] => error.hint("there are none at all"),
+        names => error.hint(format!("there are {}", names.join(", "))),
+    }
+}
+
+/// What is wrong with files, as the end of a command.
+fn broken(problems: &[String]) -> Result<(), CliError> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let error = CliError::message(Kind::Error, problems.join("\n"));
+    Err(error.hint("until that is repaired, no hook of that file runs and every call asks"))
+}
+
+fn events(def: &HookDef) -> String {
+    def.events.iter().map(|event| event.word()).collect::<Vec<_>>().join(", ")
+}
+
+fn hash(state: &HookState) -> Option<&str> {
+    match state {
+        HookState::Trusted { hash } | HookState::New { hash } | HookState::Changed { hash } => Some(hash),
+        HookState::Broken(_) => None,
+    }
+}

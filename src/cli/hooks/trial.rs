@@ -1,0 +1,181 @@
+//! `co hooks test`: runs hooks on a made-up moment, and shows all that they said.
+
+use serde_json::{Value, json};
+
+use super::super::args::HookTest;
+use super::super::console::Console;
+use super::super::error::{CliError, Kind};
+use super::{Counts, Desk, broken, unknown};
+use crate::app::FoundHook;
+use crate::hook::command::{Tried, told};
+use crate::hook::file::HookDef;
+use crate::hook::trust::HookState;
+use crate::hook::{Hook as _, HookEvent, HookInput, HookSubject, HookVerdict};
+use crate::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
+use crate::sandbox::Exit;
+use crate::stdx::text::sanitize_line;
+
+/// The tool of a made-up call.
+const TOOL: &str = "shell";
+
+pub(super) async fn run(desk: &Desk<'_>, wanted: HookTest, console: &mut Console) -> Result<(), CliError> {
+    let found = desk.all();
+    broken(&found.problems)?;
+    let args = arguments(wanted.args.as_deref())?;
+    let tool = ToolName::new(wanted.tool.as_deref().unwrap_or(TOOL));
+    let named = HookEvent::ALL.into_iter().find(|event| event.word() == wanted.what);
+    let hooks: Vec<(&FoundHook, HookEvent)> = match named {
+        Some(event) => {
+            let of_event = found.hooks.iter().filter(|hook| hook.def.events.contains(&event));
+            of_event.map(|hook| (hook, event)).collect()
+        }
+        None => {
+            let of_name = found.hooks.iter().filter(|hook| hook.def.name == wanted.what);
+            of_name.filter_map(|hook| Some((hook, *hook.def.events.first()?))).collect()
+        }
+    };
+    if hooks.is_empty() {
+        return match named {
+            Some(event) => console.out(&format!("No hook wants to know of {}.\n", event.word())),
+            None => Err(unknown(&wanted.what, &found.hooks)),
+        };
+    }
+    let mut rows = Vec::new();
+    for (FoundHook { def, state }, event) in hooks {
+        let hash = may_run(desk, def, state)?;
+        let hook = desk.files.command(def.clone(), hash, &desk.world.workspace);
+        let call = ToolCall {
+            id: CallId("test/1.1.0".to_owned()),
+            wire_id: "test".to_owned(),
+            name: tool.clone(),
+            args: args.clone(),
+        };
+        let input = sample(event, call, desk);
+        if !hook.wants(event, Some(&tool)) {
+            console.out(&format!(
+                "{} does not look at calls of {}.\n",
+                def.name,
+                sanitize_line(tool.as_str())
+            ))?;
+            continue;
+        }
+        let tried = hook.try_out(&input).await;
+        if wanted.json {
+            rows.push(as_json(def, &input, &tried));
+        } else {
+            console.out(&in_words(def, event, &tried))?;
+        }
+    }
+    if wanted.json { console.json(&rows) } else { Ok(()) }
+}
+
+/// The content that is trusted: nothing else runs, here neither.
+fn may_run(desk: &Desk<'_>, def: &HookDef, state: &HookState) -> Result<String, CliError> {
+    let name = &def.name;
+    let failed =
+        |what: &str| CliError::message(Kind::Error, format!("hook {name} {what}, so it does not run"));
+    match (desk.counts(def), state) {
+        (Counts::FolderNotTrusted, _) => {
+            Err(failed("is of this folder, which you do not trust").hint("`co trust` trusts the folder"))
+        }
+        (Counts::Yes, HookState::Trusted { hash }) => Ok(hash.clone()),
+        (Counts::Yes, HookState::New { .. }) => {
+            Err(failed("is new").hint(format!("`co hooks trust {name}` trusts it")))
+        }
+        (Counts::Yes, HookState::Changed { .. }) => {
+            Err(failed("is changed").hint(format!("`co hooks trust {name}` trusts what it is now")))
+        }
+        (Counts::Yes, HookState::Broken(broken)) => {
+            Err(failed(&format!("cannot run: {}", sanitize_line(&broken.to_string()))))
+        }
+    }
+}
+
+fn arguments(text: Option<&str>) -> Result<Value, CliError> {
+    let Some(text) = text else { return Ok(json!({"command": "echo hello"})) };
+    let wrong = |why: String| {
+        let error = CliError::message(Kind::Usage, format!("`--args` is no JSON object: {why}"));
+        error.hint("e.g. --args '{\"command\": \"ls\"}'")
+    };
+    match serde_json::from_str(text) {
+        Ok(args @ Value::Object(_)) => Ok(args),
+        Ok(_) => Err(wrong("it is another kind of value".to_owned())),
+        Err(error) => Err(wrong(error.to_string())),
+    }
+}
+
+/// A moment of this event that might have been.
+fn sample(event: HookEvent, call: ToolCall, desk: &Desk<'_>) -> HookInput {
+    let returned = |status, text: &str| ToolReturn::program(call.id.clone(), status, text);
+    let subject = match event {
+        HookEvent::SessionStart => HookSubject::SessionStart { source: "new" },
+        HookEvent::UserPromptSubmit => HookSubject::UserPromptSubmit { prompt: "hello".to_owned() },
+        HookEvent::PreToolUse => HookSubject::PreToolUse { call },
+        HookEvent::PostToolUse => {
+            let returned = returned(ReturnStatus::Ok, "hello");
+            HookSubject::PostToolUse { call, returned }
+        }
+        HookEvent::PostToolUseFailure => {
+            let returned = returned(ReturnStatus::Failed, "exit code 1");
+            HookSubject::PostToolUseFailure { call, returned }
+        }
+        HookEvent::PreCompact => HookSubject::PreCompact { messages: 10 },
+        HookEvent::Stop => HookSubject::Stop { answer: "Done.".to_owned() },
+        HookEvent::SessionEnd => HookSubject::SessionEnd { reason: "quit" },
+    };
+    HookInput { session: "test".to_owned(), workspace: desk.world.workspace.clone(), subject }
+}
+
+fn in_words(def: &HookDef, event: HookEvent, tried: &Tried) -> String {
+    let (word, more) = said(tried);
+    let mut rows = vec![("verdict", word.to_owned())];
+    if let Some(more) = more {
+        rows.push((if tried.verdict.is_ok() { "says" } else { "because" }, more));
+    }
+    rows.push(("exit", exit(tried)));
+    let errors = String::from_utf8_lossy(&tried.ran.errors.bytes).into_owned();
+    rows.push(("took", format!("{} ms", tried.ran.took.as_millis())));
+    let head = format!("{} at {}\n", def.name, event.word());
+    let rows = rows.iter().map(|(name, value)| format!("  {name:8} {}\n", sanitize_line(value)));
+    let errors = errors.lines().map(|line| format!("  stderr   {}\n", sanitize_line(line)));
+    std::iter::once(head).chain(rows).chain(errors).collect()
+}
+
+fn as_json(def: &HookDef, input: &HookInput, tried: &Tried) -> Value {
+    let (word, more) = said(tried);
+    json!({
+        "name": def.name,
+        "event": input.subject.event().word(),
+        "input": told(input),
+        "verdict": word,
+        "says": more,
+        "exit": exit(tried),
+        "stdout": String::from_utf8_lossy(&tried.ran.output.bytes),
+        "stderr": String::from_utf8_lossy(&tried.ran.errors.bytes),
+        "took_ms": u64::try_from(tried.ran.took.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+/// The verdict's word, and what goes with it.
+fn said(tried: &Tried) -> (&'static str, Option<String>) {
+    match &tried.verdict {
+        Err(trouble) => ("no opinion", Some(format!("it {trouble}"))),
+        Ok(HookVerdict::Pass) => ("pass", None),
+        Ok(HookVerdict::Allow { reason }) => ("allow", Some(reason.clone())),
+        Ok(HookVerdict::Ask { reason }) => ("ask", Some(reason.clone())),
+        Ok(HookVerdict::Defer { reason }) => ("defer", Some(reason.clone())),
+        Ok(HookVerdict::Deny { reason }) => ("deny", Some(reason.clone())),
+        Ok(HookVerdict::Rewrite { args }) => ("rewrite", Some(args.to_string())),
+        Ok(HookVerdict::Note { text }) => ("note", Some(text.clone())),
+    }
+}
+
+fn exit(tried: &Tried) -> String {
+    match &tried.ran.exit {
+        Err(_) => "not started".to_owned(),
+        Ok(Exit::Code(code)) => code.to_string(),
+        Ok(Exit::Signal(signal)) => format!("signal {signal}"),
+        Ok(Exit::TimedOut) => "stopped at its timeout".to_owned(),
+        Ok(Exit::Cancelled) => "stopped".to_owned(),
+    }
+}

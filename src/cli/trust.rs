@@ -1,0 +1,126 @@
+//! `co trust`: folders whose own settings, rules and hooks count.
+//!
+//! What a folder brings is shown before it is trusted. The list is a setting of the person's own file.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::args::Trust;
+use super::console::Console;
+use super::error::{CliError, Kind};
+use super::hooks::{Asking, Consent};
+use super::input::Terminals;
+use crate::app::trust::{Belongings, Change, TrustError, is_in_effect, trustable, trusting, write_trust};
+use crate::app::{World, load_settings, open_store};
+use crate::config::Loaded;
+use crate::store::AuditNote;
+
+pub(super) async fn run(
+    what: Trust,
+    world: &World,
+    flags: Vec<(String, String)>,
+    at: Terminals,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    let loaded = load_settings(world, flags.clone())?;
+    let folder = what.folder.as_deref().unwrap_or(Path::new("."));
+    if what.list {
+        return list(&loaded, what.json, console);
+    }
+    if what.revoke {
+        return revoke(folder, world, &loaded, flags, console);
+    }
+    let folder = trustable(folder, world)?;
+    if let Some(by) = trusting(&loaded.settings.trusted_folders, &folder) {
+        return console.out(&format!("{} is trusted already, by {}.\n", folder.display(), by.display()));
+    }
+    console.out(&brings(&folder, world))?;
+    let asking = if what.yes { Asking::Nobody } else { Asking::Person(at) };
+    if asking.consents("Trust this folder, with all inside it? y/N ")? == Consent::Withheld {
+        return console.out("Nothing was changed.\n");
+    }
+    let store = open_store(world, &loaded.settings).await?;
+    let file = write_trust(world, &folder, Change::Trust).map_err(TrustError::from)?;
+    store.note(AuditNote::FolderTrusted { folder: folder.clone() }).await?;
+    console.out(&format!("{} is trusted; {} says so.\n", folder.display(), file.display()))?;
+    if !is_in_effect(world, &folder, flags) {
+        console.note("co: CO_TRUSTED_FOLDERS or a flag goes before that file, so it is not in effect here");
+    }
+    Ok(())
+}
+
+fn list(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliError> {
+    let folders = &loaded.settings.trusted_folders;
+    if json {
+        return console.json(&json!(folders));
+    }
+    if folders.is_empty() {
+        return console.out("No folder is trusted.\n");
+    }
+    folders.iter().try_for_each(|folder| console.out(&format!("{}\n", folder.display())))
+}
+
+/// What would count, line by line.
+fn brings(folder: &Path, world: &World) -> String {
+    let found = Belongings::of(folder, world);
+    let mut text = format!("{}\n", folder.display());
+    let mut line =
+        |words: String| text.push_str(&format!("  {}\n", crate::stdx::text::sanitize_line(&words)));
+    if found.is_empty() {
+        line("has no settings, rules or hooks of its own yet".to_owned());
+    }
+    for key in &found.settings {
+        line(format!("setting  {key}"));
+    }
+    match found.rules {
+        0 => {}
+        many => line(format!("rules    {many}; `co rules list` shows them")),
+    }
+    for (name, events, command) in &found.hooks {
+        line(format!(
+            "hook     {name} at {events}: {command} (runs once `co hooks trust {name}` was said too)"
+        ));
+    }
+    for problem in &found.problems {
+        line(format!("problem  {problem}"));
+    }
+    text
+}
+
+fn revoke(
+    folder: &Path,
+    world: &World,
+    loaded: &Loaded,
+    flags: Vec<(String, String)>,
+    console: &mut Console,
+) -> Result<(), CliError> {
+    // A folder that is gone can be taken from the list too.
+    let path: PathBuf = world.workspace.join(folder);
+    let path = path.canonicalize().unwrap_or(path);
+    if trusting(&loaded.settings.trusted_folders, &path).is_none() {
+        return console.out(&format!("{} was not trusted.\n", path.display()));
+    }
+    write_trust(world, &path, Change::Revoke).map_err(TrustError::from)?;
+    if is_in_effect(world, &path, flags.clone()) {
+        let now = load_settings(world, flags)?;
+        let by = trusting(&now.settings.trusted_folders, &path).map(|by| by.display().to_string());
+        let message = format!("{} is still trusted, by {}", path.display(), by.unwrap_or_default());
+        let error = CliError::message(Kind::Error, message);
+        return Err(error.hint("take that one back: co trust --revoke FOLDER, or change CO_TRUSTED_FOLDERS"));
+    }
+    console.out(&format!(
+        "{} is not trusted any more. A co that runs there keeps to it until it ends.\n",
+        path.display()
+    ))
+}
+
+impl From<TrustError> for CliError {
+    fn from(error: TrustError) -> Self {
+        match error {
+            TrustError::Store(error) => error.into(),
+            TrustError::NoFolder { .. } | TrustError::TooMuch { .. } => Self::new(Kind::Usage, error),
+            TrustError::Write(_) | TrustError::Broken { .. } => Self::new(Kind::Error, error),
+        }
+    }
+}

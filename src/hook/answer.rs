@@ -1,0 +1,170 @@
+//! What a hook's run means: exit code and output in, a verdict out. Pure.
+//!
+//! Exit 0 is read as a decision, exit 2 blocks, and everything else is no opinion, with a word for the person. Words of
+//! a hook are made harmless and short here, before anybody sees them. Called by `command`.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::process::{MOST_OUTPUT, Ran};
+use super::{HookEvent, HookVerdict};
+use crate::sandbox::Exit;
+use crate::stdx::text::{sanitize, sanitize_line};
+
+/// The exit code that blocks.
+const BLOCKS: i32 = 2;
+
+/// Characters of a reason.
+const LONGEST_REASON: usize = 1_000;
+
+/// Characters of a note.
+const LONGEST_NOTE: usize = 8_000;
+
+/// Characters of stderr that a trouble tells.
+const LONGEST_WORDS: usize = 200;
+
+/// Why a hook has no opinion although it ran, or should have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    #[error("cannot be started: {why}")]
+    NotStarted { why: String },
+    #[error("took longer than {seconds} s and was stopped")]
+    TooSlow { seconds: u64 },
+    #[error("ended with exit code {code}{}", behind(said))]
+    Code { code: i32, said: String },
+    #[error("was ended by signal {signal}{}", behind(said))]
+    Signal { signal: i32, said: String },
+    #[error("printed more than {} kB", MOST_OUTPUT / 1024)]
+    TooMuch,
+    #[error("printed no decision: {why}")]
+    Garbage { why: String },
+    #[error("said {word}, which means nothing at {}", event.word())]
+    NotHere { word: &'static str, event: HookEvent },
+}
+
+fn behind(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(" and said: {said}") }
+}
+
+/// The object on stdout. Fields that nobody knows are for later versions.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Answer {
+    decision: Word,
+    reason: Option<String>,
+    input: Option<Value>,
+    note: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Word {
+    #[default]
+    Pass,
+    Allow,
+    Ask,
+    Defer,
+    Deny,
+    Rewrite,
+}
+
+impl Word {
+    fn as_written(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Defer => "defer",
+            Self::Deny => "deny",
+            Self::Rewrite => "rewrite",
+        }
+    }
+}
+
+/// What the hook of this name says by how it ran.
+pub fn verdict(name: &str, event: HookEvent, seconds: u64, ran: &Ran) -> Result<HookVerdict, Trouble> {
+    let said = || line(&String::from_utf8_lossy(&ran.errors.bytes), LONGEST_WORDS);
+    match &ran.exit {
+        Err(error) => Err(Trouble::NotStarted { why: line(&error.to_string(), LONGEST_WORDS) }),
+        Ok(Exit::TimedOut) => Err(Trouble::TooSlow { seconds }),
+        Ok(Exit::Signal(signal)) => Err(Trouble::Signal { signal: *signal, said: said() }),
+        Ok(Exit::Code(0)) if ran.output.dropped > 0 => Err(Trouble::TooMuch),
+        Ok(Exit::Code(0)) => decided(name, event, &ran.output.bytes),
+        Ok(Exit::Code(BLOCKS)) => {
+            let reason = line(&String::from_utf8_lossy(&ran.errors.bytes), LONGEST_REASON);
+            blocked(name, event, &reason)
+        }
+        Ok(Exit::Code(code)) => Err(Trouble::Code { code: *code, said: said() }),
+        // Only a sandbox says this of its commands.
+        Ok(Exit::Cancelled) => Ok(HookVerdict::Pass),
+    }
+}
+
+fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, Trouble> {
+    let text = std::str::from_utf8(output)
+        .map_err(|_| Trouble::Garbage { why: "its output is no UTF-8 text".to_owned() })?;
+    if text.trim().is_empty() {
+        return Ok(HookVerdict::Pass);
+    }
+    let answer: Answer = serde_json::from_str(text)
+        .map_err(|error| Trouble::Garbage { why: line(&error.to_string(), LONGEST_WORDS) })?;
+    let Answer { decision, reason, input, note } = answer;
+    let reason = line(&reason.unwrap_or_default(), LONGEST_REASON);
+    match decision {
+        Word::Pass => Ok(noted(event, note)),
+        Word::Deny => blocked(name, event, &reason),
+        // Where nothing is decided there is nothing against it.
+        Word::Allow if event != HookEvent::PreToolUse => Ok(noted(event, note)),
+        Word::Ask | Word::Defer | Word::Rewrite if event != HookEvent::PreToolUse => {
+            Err(Trouble::NotHere { word: decision.as_written(), event })
+        }
+        Word::Allow => Ok(HookVerdict::Allow { reason: named(name, &reason) }),
+        Word::Ask => Ok(HookVerdict::Ask { reason: named(name, &reason) }),
+        Word::Defer => Ok(HookVerdict::Defer { reason: named(name, &reason) }),
+        Word::Rewrite => match input {
+            Some(args @ Value::Object(_)) => Ok(HookVerdict::Rewrite { args }),
+            Some(_) | None => {
+                Err(Trouble::Garbage { why: "`rewrite` needs an object as `input`".to_owned() })
+            }
+        },
+    }
+}
+
+fn blocked(name: &str, event: HookEvent, reason: &str) -> Result<HookVerdict, Trouble> {
+    match event {
+        // Nothing can be stopped there.
+        HookEvent::SessionStart | HookEvent::SessionEnd => Err(Trouble::NotHere { word: "deny", event }),
+        HookEvent::UserPromptSubmit
+        | HookEvent::PreToolUse
+        | HookEvent::PostToolUse
+        | HookEvent::PostToolUseFailure
+        | HookEvent::PreCompact
+        | HookEvent::Stop => Ok(HookVerdict::Deny { reason: named(name, reason) }),
+    }
+}
+
+/// A call that is only planned has no place for words.
+fn noted(event: HookEvent, note: Option<String>) -> HookVerdict {
+    let note = note.map(|note| short(sanitize(note.trim()).into_owned(), LONGEST_NOTE));
+    match note.filter(|note| !note.is_empty() && event != HookEvent::PreToolUse) {
+        Some(text) => HookVerdict::Note { text },
+        None => HookVerdict::Pass,
+    }
+}
+
+fn named(name: &str, reason: &str) -> String {
+    if reason.is_empty() { format!("{name} gave no reason") } else { format!("{name}: {reason}") }
+}
+
+/// One harmless line of a text, of so many characters at most.
+fn line(text: &str, most: usize) -> String {
+    short(sanitize_line(text.trim()).into_owned(), most)
+}
+
+fn short(mut text: String, most: usize) -> String {
+    if let Some((at, _)) = text.char_indices().nth(most) {
+        text.truncate(at);
+        text.push('…');
+    }
+    text
+}

@@ -1,0 +1,270 @@
+//! The hook that runs a program: a JSON object on its stdin, a decision on its stdout.
+//!
+//! Before each run its content is looked at again, so that a script which was changed meanwhile does not run. The child
+//! has the environment of commands, in which there are no keys, and three words on what this is about. Called through
+//! the [`Hook`] trait, and by `co hooks test`.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use serde_json::{Value, json};
+
+use super::answer::{Trouble, verdict};
+use super::file::{HookCommand, HookDef};
+use super::process::{Ran, run};
+use super::told::Teller;
+use super::trust::{Broken, Whereabouts, content, program};
+use super::{Hook, HookEvent, HookInput, HookSubject, HookVerdict};
+use crate::message::{ReturnStatus, ToolCall, ToolName, ToolReturn};
+use crate::sandbox::child::Program;
+use crate::stdx::text::sanitize_line;
+
+/// See the module's words.
+pub struct CommandHook {
+    def: HookDef,
+    wants: Wants,
+    at: Whereabouts,
+    /// The content that is trusted.
+    hash: String,
+    /// The environment of child processes.
+    env: Vec<(String, String)>,
+    teller: Arc<Teller>,
+}
+
+/// How a run went, and what it says.
+pub struct Tried {
+    pub ran: Ran,
+    pub verdict: Result<HookVerdict, Trouble>,
+}
+
+impl CommandHook {
+    /// A hook whose content `hash` is trusted.
+    pub fn new(
+        def: HookDef,
+        hash: String,
+        at: Whereabouts,
+        env: Vec<(String, String)>,
+        teller: Arc<Teller>,
+    ) -> Self {
+        let wants = Wants::of(&def);
+        Self { def, wants, at, hash, env, teller }
+    }
+
+    /// Runs it, whatever it may have become.
+    pub async fn try_out(&self, input: &HookInput) -> Tried {
+        let event = input.subject.event();
+        let (file, args) = match &self.def.command {
+            HookCommand::Program { args, .. } => (program(&self.def, &self.at), args.clone()),
+            HookCommand::Shell { line } => {
+                (program(&self.def, &self.at), vec!["-c".to_owned(), line.clone()])
+            }
+        };
+        let mut env = self.env.clone();
+        env.extend([
+            ("CO_HOOK_EVENT".to_owned(), event.word().to_owned()),
+            ("CO_SESSION".to_owned(), input.session.clone()),
+            ("CO_WORKSPACE".to_owned(), input.workspace.display().to_string()),
+        ]);
+        let program = Program { file, args, cwd: input.workspace.clone(), env };
+        let told = told(input).to_string();
+        let ran = run(program, told.as_bytes(), self.def.timeout).await;
+        let verdict = verdict(&self.def.name, event, self.def.timeout.as_secs(), &ran);
+        Tried { ran, verdict }
+    }
+
+    async fn decided(&self, input: &HookInput) -> HookVerdict {
+        if let Some(why) = self.unfit().await {
+            why.tell(&self.def, &self.teller);
+            return match input.subject.event() {
+                // Nobody watches the call now.
+                HookEvent::PreToolUse => HookVerdict::Ask { reason: why.reason(&self.def) },
+                HookEvent::SessionStart
+                | HookEvent::UserPromptSubmit
+                | HookEvent::PostToolUse
+                | HookEvent::PostToolUseFailure
+                | HookEvent::PreCompact
+                | HookEvent::Stop
+                | HookEvent::SessionEnd => HookVerdict::Pass,
+            };
+        }
+        match self.try_out(input).await.verdict {
+            Ok(verdict) => verdict,
+            Err(trouble) => {
+                let key = format!("{} {:?}", self.hash, std::mem::discriminant(&trouble));
+                let text = format!("hook {} {trouble}; it has no say in this", self.def.name);
+                self.teller.tell(key, text);
+                HookVerdict::Pass
+            }
+        }
+    }
+
+    /// Why it may not run any more.
+    async fn unfit(&self) -> Option<Unfit> {
+        let (def, at) = (self.def.clone(), self.at.clone());
+        let looking = tokio::task::spawn_blocking(move || content(&def, &at));
+        // The task fails only by the end of the runtime.
+        match looking.await.ok()? {
+            Ok(hash) if hash == self.hash => None,
+            Ok(hash) => Some(Unfit::Changed { hash }),
+            Err(broken) => Some(Unfit::Broken(broken)),
+        }
+    }
+}
+
+impl Hook for CommandHook {
+    fn name(&self) -> &str {
+        &self.def.name
+    }
+
+    fn wants(&self, event: HookEvent, tool: Option<&ToolName>) -> bool {
+        self.wants.include(event, tool)
+    }
+
+    fn fire<'a>(&'a self, input: &'a HookInput) -> BoxFuture<'a, HookVerdict> {
+        Box::pin(self.decided(input))
+    }
+}
+
+/// What a hook wants to know of.
+struct Wants {
+    events: Vec<HookEvent>,
+    /// `None` = every tool.
+    tools: Option<GlobSet>,
+}
+
+impl Wants {
+    fn of(def: &HookDef) -> Self {
+        let mut set = GlobSetBuilder::new();
+        // They were checked as the definition was read.
+        for glob in def.tools.iter().filter_map(|pattern| Glob::new(pattern).ok()) {
+            set.add(glob);
+        }
+        let tools = (!def.tools.is_empty()).then(|| set.build().unwrap_or_default());
+        Self { events: def.events.clone(), tools }
+    }
+
+    fn include(&self, event: HookEvent, tool: Option<&ToolName>) -> bool {
+        let tool = tool.filter(|_| event.is_about_a_call());
+        let named = match (&self.tools, tool) {
+            (Some(tools), Some(tool)) => tools.is_match(tool.as_str()),
+            (None, _) | (_, None) => true,
+        };
+        named && self.events.contains(&event)
+    }
+}
+
+/// Why a hook that was trusted does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unfit {
+    /// It has another content now.
+    Changed {
+        hash: String,
+    },
+    Broken(Broken),
+}
+
+impl Unfit {
+    /// Tells the person, once.
+    pub fn tell(&self, def: &HookDef, teller: &Teller) {
+        let name = &def.name;
+        let (key, text) = match self {
+            Self::Changed { hash } => {
+                let text = format!("hook {name} is changed and does not run: `co hooks trust {name}`");
+                (format!("{hash} changed"), text)
+            }
+            Self::Broken(broken) => {
+                let text = format!("hook {name} cannot run: {}", sanitize_line(&broken.to_string()));
+                (text.clone(), text)
+            }
+        };
+        teller.tell(key, text);
+    }
+
+    /// Why a call asks that it should have looked at.
+    fn reason(&self, def: &HookDef) -> String {
+        let name = &def.name;
+        match self {
+            Self::Changed { .. } => {
+                format!("hook {name} is changed since you trusted it and did not look at this")
+            }
+            Self::Broken(broken) => {
+                format!("hook {name} cannot run: {}", sanitize_line(&broken.to_string()))
+            }
+        }
+    }
+}
+
+/// Stands where hooks cannot be run that should: calls which they would have seen ask.
+pub struct Missing {
+    name: String,
+    because: String,
+    wants: Wants,
+}
+
+impl Missing {
+    /// In place of all hooks of a file that cannot be read; the reason names the file.
+    pub fn file(because: &str) -> Self {
+        let wants = Wants { events: vec![HookEvent::PreToolUse], tools: None };
+        Self { name: "hooks.toml".to_owned(), because: sanitize_line(because).into_owned(), wants }
+    }
+
+    /// In place of a hook that was trusted.
+    pub fn hook(def: &HookDef, why: &Unfit) -> Self {
+        Self { name: def.name.clone(), because: why.reason(def), wants: Wants::of(def) }
+    }
+}
+
+impl Hook for Missing {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn wants(&self, event: HookEvent, tool: Option<&ToolName>) -> bool {
+        event == HookEvent::PreToolUse && self.wants.include(event, tool)
+    }
+
+    fn fire<'a>(&'a self, _input: &'a HookInput) -> BoxFuture<'a, HookVerdict> {
+        Box::pin(async { HookVerdict::Ask { reason: self.because.clone() } })
+    }
+}
+
+/// The object that a hook reads.
+pub fn told(input: &HookInput) -> Value {
+    let mut told = json!({
+        "event": input.subject.event().word(),
+        "session": input.session,
+        "workspace": input.workspace.display().to_string(),
+    });
+    match &input.subject {
+        HookSubject::SessionStart { source } => told["source"] = json!(source),
+        HookSubject::UserPromptSubmit { prompt } => told["prompt"] = json!(prompt),
+        HookSubject::PreToolUse { call } => tell_call(&mut told, call),
+        HookSubject::PostToolUse { call, returned } | HookSubject::PostToolUseFailure { call, returned } => {
+            tell_call(&mut told, call);
+            told["tool_response"] = json!({"status": status(returned), "text": returned.text()});
+        }
+        HookSubject::PreCompact { messages } => told["messages"] = json!(messages),
+        HookSubject::Stop { answer } => told["answer"] = json!(answer),
+        HookSubject::SessionEnd { reason } => told["reason"] = json!(reason),
+    }
+    told
+}
+
+fn tell_call(told: &mut Value, call: &ToolCall) {
+    told["tool"] = json!(call.name.as_str());
+    told["call"] = json!(call.id.0);
+    // Arguments that were no object fail to plan; a hook can count on one.
+    told["tool_input"] = if call.args.is_object() { call.args.clone() } else { json!({}) };
+}
+
+fn status(returned: &ToolReturn) -> &'static str {
+    match returned.status {
+        ReturnStatus::Ok => "ok",
+        ReturnStatus::Failed => "failed",
+        ReturnStatus::Denied => "denied",
+        ReturnStatus::Undecided => "undecided",
+        ReturnStatus::Interrupted => "interrupted",
+        ReturnStatus::Unknown => "unknown",
+    }
+}

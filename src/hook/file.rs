@@ -1,0 +1,322 @@
+//! A file of hooks: its text in, definitions with their lines out. Pure.
+//!
+//! All that is wrong is told at once, each with its line. It runs nothing and looks at no file beside its text. Called
+//! by `app`, which reads the files.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use toml_edit::{Document, Item, Key, Table, Value};
+
+use super::HookEvent;
+use crate::stdx::text::{nearest, sanitize_line, truncate};
+
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookScope {
+    User,
+    Project,
+}
+
+/// One hook as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookDef {
+    /// As it was given, else after its program; unique in its file.
+    pub name: String,
+    /// In the order of [`HookEvent::ALL`], each once.
+    pub events: Vec<HookEvent>,
+    /// Globs; empty = every tool.
+    pub tools: Vec<String>,
+    pub command: HookCommand,
+    pub timeout: Duration,
+    pub scope: HookScope,
+    pub file: PathBuf,
+    pub line: usize,
+}
+
+/// What is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookCommand {
+    /// A program and its arguments.
+    Program { program: String, args: Vec<String> },
+    /// A line for `sh -c`.
+    Shell { line: String },
+}
+
+impl std::fmt::Display for HookCommand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Program { program, args } => {
+                f.write_str(program)?;
+                args.iter().try_for_each(|arg| match arg.contains(char::is_whitespace) || arg.is_empty() {
+                    true => write!(f, " {arg:?}"),
+                    false => write!(f, " {arg}"),
+                })
+            }
+            Self::Shell { line } => f.write_str(line),
+        }
+    }
+}
+
+/// Something wrong with a file of hooks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}:{line}: {what}", sanitize_line(&path.display().to_string()))]
+pub struct HookProblem {
+    pub path: PathBuf,
+    pub line: usize,
+    pub what: String,
+}
+
+/// Hooks of one file; more are a mistake.
+const MOST_HOOKS: usize = 100;
+
+/// Characters of a name.
+const LONGEST_NAME: usize = 64;
+
+/// Seconds that a hook may take where its file names none, and at most.
+const USUAL_TIMEOUT: u64 = 10;
+const LONGEST_TIMEOUT: u64 = 600;
+
+const KEYS: [&str; 5] = ["name", "event", "tool", "command", "timeout"];
+
+/// The hooks of a text, in its order. Errs with everything that is wrong.
+pub fn parse(text: &str, path: &Path, scope: HookScope) -> Result<Vec<HookDef>, Vec<HookProblem>> {
+    let mut reading = Reading { text, path, problems: Vec::new() };
+    let document = match Document::parse(text) {
+        Ok(document) => document,
+        Err(error) => {
+            let what = format!("this is not valid TOML: {}", sanitize_line(error.message()));
+            reading.problem(error.span().map_or(0, |span| span.start), what);
+            return Err(reading.problems);
+        }
+    };
+    let mut hooks: Vec<HookDef> = Vec::new();
+    for (key, item) in document.as_table() {
+        let at = position(document.as_table().key(key));
+        match item.as_array_of_tables() {
+            Some(tables) if key == "hook" => {
+                for table in tables {
+                    hooks.extend(reading.hook(table, scope));
+                }
+            }
+            Some(_) | None if key == "hook" => {
+                reading.problem(at, "`hook` is written as a section [[hook]] for each hook".to_owned());
+            }
+            Some(_) | None => {
+                let what = format!("`{}` means nothing here; hooks are sections [[hook]]", shown(key));
+                reading.problem(at, what);
+            }
+        }
+    }
+    if hooks.len() > MOST_HOOKS {
+        reading.problem(0, format!("these are {} hooks; at most {MOST_HOOKS} can be run", hooks.len()));
+    }
+    reading.name(&mut hooks);
+    if reading.problems.is_empty() { Ok(hooks) } else { Err(reading.problems) }
+}
+
+struct Reading<'a> {
+    text: &'a str,
+    path: &'a Path,
+    problems: Vec<HookProblem>,
+}
+
+impl Reading<'_> {
+    fn problem(&mut self, at: usize, what: String) {
+        let line = self.line(at);
+        self.problems.push(HookProblem { path: self.path.to_owned(), line, what });
+    }
+
+    /// The line of a byte, from 1.
+    fn line(&self, at: usize) -> usize {
+        let at = self.text.floor_char_boundary(at);
+        self.text.split_at(at).0.matches('\n').count() + 1
+    }
+
+    /// One section; `None` where something is wrong with it, which is told.
+    fn hook(&mut self, table: &Table, scope: HookScope) -> Option<HookDef> {
+        let before = self.problems.len();
+        let at = table.span().map_or(0, |span| span.start);
+        for (key, _) in table {
+            if !KEYS.contains(&key) {
+                let guess = nearest(key, KEYS).map(|name| format!(" (did you mean `{name}`?)"));
+                let what = format!("`{}` is no part of a hook{}", shown(key), guess.unwrap_or_default());
+                self.problem(position(table.key(key)), what);
+            }
+        }
+        let name = table.get("name").and_then(|item| self.given_name(item, position(table.key("name"))));
+        let events = self.events(table, at);
+        let tools = self.tools(table, &events);
+        let command = self.command(table, at);
+        let timeout = self.timeout(table);
+        (self.problems.len() == before).then_some(HookDef {
+            name: name.unwrap_or_default(),
+            events,
+            tools,
+            command: command?,
+            timeout,
+            scope,
+            file: self.path.to_owned(),
+            line: self.line(at),
+        })
+    }
+
+    fn given_name(&mut self, item: &Item, at: usize) -> Option<String> {
+        let good = |name: &&str| {
+            let fits = (1..=LONGEST_NAME).contains(&name.chars().count());
+            fits && name.chars().all(is_of_a_name)
+                && !HookEvent::ALL.iter().any(|event| event.word() == *name)
+        };
+        match item.as_str().filter(good) {
+            Some(name) => Some(name.to_owned()),
+            None => {
+                let what = format!(
+                    "`name` must be at most {LONGEST_NAME} letters, digits, `-`, `_` and `.`, and not the name of an event"
+                );
+                self.problem(at, what);
+                None
+            }
+        }
+    }
+
+    fn events(&mut self, table: &Table, at: usize) -> Vec<HookEvent> {
+        let Some(item) = table.get("event") else {
+            self.problem(
+                at,
+                format!("a hook needs `event`: one of {}, or a list of them", events_in_words()),
+            );
+            return Vec::new();
+        };
+        let at = position(table.key("event"));
+        let mut found = BTreeSet::new();
+        for word in self.texts(item, "event", at) {
+            match HookEvent::ALL.into_iter().find(|event| event.word() == word) {
+                Some(event) => {
+                    found.insert(event);
+                }
+                None => {
+                    let guess = nearest(&word, HookEvent::ALL.map(HookEvent::word));
+                    let guess = guess.map(|word| format!("; did you mean `{word}`?")).unwrap_or_default();
+                    self.problem(at, format!("there is no event `{}`{guess}", shown(&word)));
+                }
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    fn tools(&mut self, table: &Table, events: &[HookEvent]) -> Vec<String> {
+        let Some(item) = table.get("tool") else { return Vec::new() };
+        let at = position(table.key("tool"));
+        if !events.is_empty() && !events.iter().any(|event| event.is_about_a_call()) {
+            let what = "`tool` goes with PreToolUse, PostToolUse and PostToolUseFailure only".to_owned();
+            self.problem(at, what);
+        }
+        let tools = self.texts(item, "tool", at);
+        for glob in &tools {
+            if let Err(error) = globset::Glob::new(glob) {
+                let what = format!("`{}` is no pattern: {}", shown(glob), sanitize_line(&error.to_string()));
+                self.problem(at, what);
+            }
+        }
+        tools
+    }
+
+    fn command(&mut self, table: &Table, at: usize) -> Option<HookCommand> {
+        let Some(item) = table.get("command") else {
+            let what = "a hook needs `command`: [\"program\", \"argument\"], or a text for `sh -c`";
+            self.problem(at, what.to_owned());
+            return None;
+        };
+        let at = position(table.key("command"));
+        if let Some(line) = item.as_str() {
+            if line.trim().is_empty() || line.contains('\0') {
+                self.problem(at, "`command` is empty, or holds a zero byte".to_owned());
+                return None;
+            }
+            return Some(HookCommand::Shell { line: line.to_owned() });
+        }
+        let mut words = self.texts(item, "command", at).into_iter();
+        let program = words.next()?;
+        if program.trim().is_empty()
+            || program.contains('\0')
+            || words.as_slice().iter().any(|word| word.contains('\0'))
+        {
+            self.problem(at, "`command` names no program, or holds a zero byte".to_owned());
+            return None;
+        }
+        Some(HookCommand::Program { program, args: words.collect() })
+    }
+
+    fn timeout(&mut self, table: &Table) -> Duration {
+        let Some(item) = table.get("timeout") else { return Duration::from_secs(USUAL_TIMEOUT) };
+        let seconds = item.as_integer().and_then(|seconds| u64::try_from(seconds).ok());
+        match seconds.filter(|seconds| (1..=LONGEST_TIMEOUT).contains(seconds)) {
+            Some(seconds) => Duration::from_secs(seconds),
+            None => {
+                let what = format!("`timeout` must be a whole number of seconds from 1 to {LONGEST_TIMEOUT}");
+                self.problem(position(table.key("timeout")), what);
+                Duration::from_secs(USUAL_TIMEOUT)
+            }
+        }
+    }
+
+    /// A text, or a list of at least one.
+    fn texts(&mut self, item: &Item, key: &str, at: usize) -> Vec<String> {
+        let texts: Option<Vec<String>> = match item.as_array() {
+            Some(array) => array.iter().map(|one| one.as_str().map(str::to_owned)).collect(),
+            None => item.as_value().and_then(Value::as_str).map(|text| vec![text.to_owned()]),
+        };
+        match texts.filter(|texts| !texts.is_empty()) {
+            Some(texts) => texts,
+            None => {
+                self.problem(at, format!("`{key}` must be a text or a list of texts"));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Names those that have none; two of one name are a problem.
+    fn name(&mut self, hooks: &mut [HookDef]) {
+        let mut taken = BTreeSet::new();
+        for hook in hooks.iter().filter(|hook| !hook.name.is_empty()) {
+            if !taken.insert(hook.name.clone()) {
+                let what = format!("another hook of this file is named `{}` too", hook.name);
+                self.problems.push(HookProblem { path: self.path.to_owned(), line: hook.line, what });
+            }
+        }
+        for hook in hooks.iter_mut().filter(|hook| hook.name.is_empty()) {
+            let stem = after_program(&hook.command);
+            let names = std::iter::once(stem.clone()).chain((2..).map(|number| format!("{stem}-{number}")));
+            hook.name = names.into_iter().find(|name| taken.insert(name.clone())).unwrap_or(stem);
+        }
+    }
+}
+
+fn is_of_a_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// A name made of the program's.
+fn after_program(command: &HookCommand) -> String {
+    let program = match command {
+        HookCommand::Program { program, .. } => program.as_str(),
+        HookCommand::Shell { line } => line.split_whitespace().next().unwrap_or_default(),
+    };
+    let stem = Path::new(program).file_stem().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+    let name: String = stem.chars().filter(|c| is_of_a_name(*c)).take(LONGEST_NAME - 4).collect();
+    let is_free = !name.is_empty() && HookEvent::ALL.iter().all(|event| event.word() != name);
+    if is_free { name } else { "hook".to_owned() }
+}
+
+fn events_in_words() -> String {
+    HookEvent::ALL.map(HookEvent::word).join(", ")
+}
+
+fn shown(text: &str) -> String {
+    truncate(&sanitize_line(text), 60)
+}
+
+fn position(key: Option<&Key>) -> usize {
+    key.and_then(Key::span).map_or(0, |span| span.start)
+}

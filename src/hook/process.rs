@@ -1,0 +1,106 @@
+//! One run of a hook's program: words in, bounded words out, over in time whatever the program does.
+//!
+//! It never keeps more than it was told to, never waits for a program that does not read or for one in the background
+//! that holds a pipe open, and leaves nothing of the program's group behind: not at its end, not at the limit, not when
+//! it is dropped. It knows nothing of what the words mean. Called by `command`.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::time::timeout;
+
+use crate::sandbox::Exit;
+use crate::sandbox::child::{Program, Started, Talk, talk};
+
+/// Bytes of stdout that a decision may have.
+pub const MOST_OUTPUT: usize = 64 * 1024;
+
+/// Bytes of stderr that are kept.
+const MOST_ERRORS: usize = 4 * 1024;
+
+/// How long the rest of the output is read after the program ended.
+const DRAIN: Duration = Duration::from_millis(100);
+
+/// Bytes read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// How a run went.
+#[derive(Debug)]
+pub struct Ran {
+    /// Errs where it could not be started.
+    pub exit: io::Result<Exit>,
+    pub output: Kept,
+    pub errors: Kept,
+    pub took: Duration,
+}
+
+/// The beginning of what was printed.
+#[derive(Debug)]
+pub struct Kept {
+    pub bytes: Vec<u8>,
+    pub dropped: usize,
+    most: usize,
+}
+
+impl Kept {
+    pub(super) fn at_most(most: usize) -> Self {
+        Self { bytes: Vec::new(), dropped: 0, most }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let room = (self.most - self.bytes.len()).min(bytes.len());
+        let (kept, dropped) = bytes.split_at(room);
+        self.bytes.extend_from_slice(kept);
+        self.dropped = self.dropped.saturating_add(dropped.len());
+    }
+}
+
+/// Runs `program` with `input` on its stdin, for `limit` at most. Dropped, it kills the program's group.
+pub async fn run(program: Program, input: &[u8], limit: Duration) -> Ran {
+    let begun = Instant::now();
+    let (mut output, mut errors) = (Kept::at_most(MOST_OUTPUT), Kept::at_most(MOST_ERRORS));
+    let ended = timeout(limit, spoken(program, input, &mut output, &mut errors)).await;
+    let exit = ended.unwrap_or(Ok(Exit::TimedOut));
+    Ran { exit, output, errors, took: begun.elapsed() }
+}
+
+async fn spoken(program: Program, input: &[u8], output: &mut Kept, errors: &mut Kept) -> io::Result<Exit> {
+    let Started { group, mut exit, pipes } = talk(program).await?;
+    let Talk { input: stdin, output: stdout, errors: stderr } = pipes;
+    let mut stdin = Sender::from_owned_fd(stdin.into())?;
+    let (stdout, stderr) = (Receiver::from_owned_fd(stdout.into())?, Receiver::from_owned_fd(stderr.into())?);
+    let feeding = async move {
+        // A program that ends without having read is none the worse for it.
+        let _ = stdin.write_all(input).await;
+    };
+    let talking = async { tokio::join!(feeding, read(stdout, output), read(stderr, errors)) };
+    tokio::pin!(talking);
+    let mut pipes = Pipes::Open;
+    let status = loop {
+        tokio::select! {
+            status = &mut exit => break status,
+            _ = &mut talking, if pipes == Pipes::Open => pipes = Pipes::Closed,
+        }
+    };
+    if pipes == Pipes::Open {
+        let _ = timeout(DRAIN, talking).await;
+    }
+    drop(group);
+    status.unwrap_or_else(|_| Err(io::Error::other("nobody can say how it ended")))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pipes {
+    Open,
+    Closed,
+}
+
+/// Reads to the end; what is too much is read and forgotten, so that the program never waits for us.
+async fn read(mut pipe: Receiver, kept: &mut Kept) {
+    let mut chunk = vec![0; CHUNK];
+    while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
+        kept.push(chunk.get(..count).unwrap_or_default());
+    }
+}

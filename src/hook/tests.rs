@@ -1,0 +1,499 @@
+//! Files of hooks, what runs mean, and programs that behave badly: these run for real, with short limits.
+
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::answer::verdict;
+use super::command::{CommandHook, Missing, Unfit, told};
+use super::file::{HookDef, HookScope, parse};
+use super::process::{Kept, MOST_OUTPUT, Ran};
+use super::told::Teller;
+use super::trust::{Broken, HookState, TrustedHooks, Whereabouts, content};
+use super::*;
+use crate::message::{CallId, ReturnStatus};
+use crate::sandbox::Exit;
+
+fn in_short(def: &HookDef) -> String {
+    let events: Vec<_> = def.events.iter().map(|event| event.word()).collect();
+    let (tools, seconds) = (def.tools.join(","), def.timeout.as_secs());
+    format!("{}:{} {} [{tools}] {} {seconds}s", def.line, def.name, events.join(","), def.command)
+}
+
+#[test]
+fn files_are_read_whole_or_their_problems_told() {
+    let names = "SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, PostToolUseFailure, PreCompact, Stop, SessionEnd";
+    let no_name = "`name` must be at most 64 letters, digits, `-`, `_` and `.`, and not the name of an event";
+    let cases: Vec<(&str, String)> = vec![
+        ("", String::new()),
+        ("# nothing\n", String::new()),
+        (
+            "[[hook]]\nname = 'no-prod'\nevent = 'PreToolUse'\ntool = 'shell'\ncommand = ['./check.sh', '--fast']\ntimeout = 5",
+            "1:no-prod PreToolUse [shell] ./check.sh --fast 5s".to_owned(),
+        ),
+        (
+            "\n[[hook]]\nevent = ['Stop', 'PreToolUse', 'Stop']\ncommand = 'echo hi; exit 2'\n[[hook]]\nevent = 'Stop'\ncommand = ['/x/echo', 'a b', '']",
+            "2:echo PreToolUse,Stop [] echo hi; exit 2 10s\n5:echo-2 Stop [] /x/echo \"a b\" \"\" 10s".to_owned(),
+        ),
+        (
+            "[[hook]]\nevent = 'PostToolUse'\ntool = ['write_*', 'edit_file']\ncommand = ['!!!']",
+            "1:hook PostToolUse [write_*,edit_file] !!! 10s".to_owned(),
+        ),
+        ("[[hook]]\nname = 'a'\nname = 'b'", "/h:3: this is not valid TOML: duplicate key".to_owned()),
+        ("[[hook]", "/h:1: this is not valid TOML: unclosed array table, expected `]`".to_owned()),
+        ("hook = 5", "/h:1: `hook` is written as a section [[hook]] for each hook".to_owned()),
+        ("[hook]\nname = 'a'", "/h:1: `hook` is written as a section [[hook]] for each hook".to_owned()),
+        ("\nhooks = 5", "/h:2: `hooks` means nothing here; hooks are sections [[hook]]".to_owned()),
+        (
+            "[[hook]]",
+            format!(
+                "/h:1: a hook needs `event`: one of {names}, or a list of them\n/h:1: a hook needs `command`: [\"program\", \"argument\"], or a text for `sh -c`"
+            ),
+        ),
+        (
+            "[[hook]]\nevent = 'PreToolUs'\ncommand = []\ntimeout = 601\nmatcher = 'x'\nevnt = 1",
+            "/h:5: `matcher` is no part of a hook\n/h:6: `evnt` is no part of a hook (did you mean `event`?)\n\
+             /h:2: there is no event `PreToolUs`; did you mean `PreToolUse`?\n/h:3: `command` must be a text or a list of texts\n\
+             /h:4: `timeout` must be a whole number of seconds from 1 to 600"
+                .to_owned(),
+        ),
+        (
+            "[[hook]]\nevent = [5]\ncommand = ' '\ntimeout = 'x'",
+            "/h:2: `event` must be a text or a list of texts\n/h:3: `command` is empty, or holds a zero byte\n\
+             /h:4: `timeout` must be a whole number of seconds from 1 to 600"
+                .to_owned(),
+        ),
+        (
+            "[[hook]]\nevent = 'Stop'\ntool = 'shell'\ncommand = 'x'\nname = 'a b'",
+            format!("/h:5: {no_name}\n/h:3: `tool` goes with PreToolUse, PostToolUse and PostToolUseFailure only"),
+        ),
+        ("[[hook]]\nevent = 'Stop'\ncommand = 'x'\nname = 'Stop'", format!("/h:4: {no_name}")),
+        (
+            "[[hook]]\nevent = 'PreToolUse'\ntool = 'a['\ncommand = ['', 'x']",
+            "/h:3: `a[` is no pattern: error parsing glob 'a[': unclosed character class; missing ']'\n\
+             /h:4: `command` names no program, or holds a zero byte"
+                .to_owned(),
+        ),
+        (
+            "[[hook]]\nname='a'\nevent='Stop'\ncommand='x'\n[[hook]]\nname='a'\nevent='Stop'\ncommand='x'",
+            "/h:5: another hook of this file is named `a` too".to_owned(),
+        ),
+    ];
+    for (text, expected) in cases {
+        let shown = match parse(text, Path::new("/h"), HookScope::User) {
+            Ok(hooks) => hooks.iter().map(in_short).collect::<Vec<_>>(),
+            Err(problems) => problems.iter().map(ToString::to_string).collect(),
+        };
+        assert_eq!(shown.join("\n"), expected, "{text}");
+    }
+    let many = "[[hook]]\nevent='Stop'\ncommand='x'\n".repeat(101);
+    let problems = parse(&many, Path::new("/h"), HookScope::User).unwrap_err();
+    assert_eq!(problems[0].to_string(), "/h:1: these are 101 hooks; at most 100 can be run");
+}
+
+fn ran(exit: io::Result<Exit>, output: &[u8], errors: &[u8]) -> Ran {
+    let mut kept = (Kept::at_most(MOST_OUTPUT), Kept::at_most(4096));
+    kept.0.push(output);
+    kept.1.push(errors);
+    Ran { exit, output: kept.0, errors: kept.1, took: Duration::ZERO }
+}
+
+fn said(verdict: Result<HookVerdict, super::answer::Trouble>) -> String {
+    match verdict {
+        Ok(HookVerdict::Pass) => "pass".to_owned(),
+        Ok(HookVerdict::Allow { reason }) => format!("allow {reason}"),
+        Ok(HookVerdict::Ask { reason }) => format!("ask {reason}"),
+        Ok(HookVerdict::Defer { reason }) => format!("defer {reason}"),
+        Ok(HookVerdict::Deny { reason }) => format!("deny {reason}"),
+        Ok(HookVerdict::Rewrite { args }) => format!("rewrite {args}"),
+        Ok(HookVerdict::Note { text }) => format!("note {text}"),
+        Err(trouble) => format!("it {trouble}"),
+    }
+}
+
+#[test]
+fn what_a_run_says() {
+    use HookEvent::{PostToolUse, PreCompact, PreToolUse, SessionEnd, SessionStart, Stop, UserPromptSubmit};
+    let cases: &[(HookEvent, i32, &str, &str, &str)] = &[
+        (PreToolUse, 0, "", "", "pass"),
+        (PreToolUse, 0, " \n", "chatter", "pass"),
+        (PreToolUse, 0, "{}", "", "pass"),
+        (PreToolUse, 0, r#"{"decision":"pass"}"#, "", "pass"),
+        (PreToolUse, 0, r#"{"decision":"allow","reason":"fine","later":1}"#, "", "allow h: fine"),
+        (PreToolUse, 0, r#"{"decision":"ask"}"#, "", "ask h gave no reason"),
+        (PreToolUse, 0, r#"{"decision":"deny","reason":"no\u001b[2J\nway"}"#, "", "deny h: no␛[2J␊way"),
+        (PreToolUse, 0, r#"{"decision":"defer","reason":"later"}"#, "", "defer h: later"),
+        (PreToolUse, 0, r#"{"decision":"rewrite","input":{"a":1}}"#, "", r#"rewrite {"a":1}"#),
+        (
+            PreToolUse,
+            0,
+            r#"{"decision":"rewrite"}"#,
+            "",
+            "it printed no decision: `rewrite` needs an object as `input`",
+        ),
+        (
+            PreToolUse,
+            0,
+            r#"{"decision":"rewrite","input":[1]}"#,
+            "",
+            "it printed no decision: `rewrite` needs an object as `input`",
+        ),
+        (PreToolUse, 0, r#"{"note":"nobody hears it"}"#, "", "pass"),
+        (PreToolUse, 0, "ok", "", "it printed no decision: expected value at line 1 column 1"),
+        (
+            PreToolUse,
+            0,
+            r#"{"decision":"maybe"}"#,
+            "",
+            "it printed no decision: unknown variant `maybe`, expected one of `pass`, `allow`, `ask`, `defer`, `deny`, `rewrite` at line 1 column 19",
+        ),
+        (
+            PreToolUse,
+            0,
+            r#"{"decision":"deny"} x"#,
+            "",
+            "it printed no decision: trailing characters at line 1 column 21",
+        ),
+        (PreToolUse, 0, "\u{ff}", "", "it printed no decision: expected value at line 1 column 1"),
+        (PreToolUse, 2, "", "not in prod\n", "deny h: not in prod"),
+        (PreToolUse, 2, r#"{"decision":"allow"}"#, "", "deny h gave no reason"),
+        (PreToolUse, 1, r#"{"decision":"deny"}"#, "oops", "it ended with exit code 1 and said: oops"),
+        (PreToolUse, 127, "", "", "it ended with exit code 127"),
+        (PostToolUse, 0, r#"{"note":" two\nlines\u202e "}"#, "", "note two\nlines<U+202E>"),
+        (PostToolUse, 0, r#"{"decision":"allow","note":"x"}"#, "", "note x"),
+        (PostToolUse, 0, r#"{"decision":"ask"}"#, "", "it said ask, which means nothing at PostToolUse"),
+        (PostToolUse, 2, "", "look again", "deny h: look again"),
+        (UserPromptSubmit, 0, r#"{"decision":"deny","reason":"a secret"}"#, "", "deny h: a secret"),
+        (
+            UserPromptSubmit,
+            0,
+            r#"{"decision":"rewrite","input":{}}"#,
+            "",
+            "it said rewrite, which means nothing at UserPromptSubmit",
+        ),
+        (PreCompact, 2, "", "", "deny h gave no reason"),
+        (Stop, 2, "", "run the tests", "deny h: run the tests"),
+        (Stop, 0, r#"{"decision":"defer"}"#, "", "it said defer, which means nothing at Stop"),
+        (SessionStart, 0, r#"{"note":"be brief"}"#, "", "note be brief"),
+        (SessionStart, 2, "", "", "it said deny, which means nothing at SessionStart"),
+        (SessionEnd, 0, r#"{"decision":"deny"}"#, "", "it said deny, which means nothing at SessionEnd"),
+    ];
+    for (event, code, output, errors, expected) in cases {
+        let ran = ran(Ok(Exit::Code(*code)), output.as_bytes(), errors.as_bytes());
+        assert_eq!(said(verdict("h", *event, 5, &ran)), *expected, "{event:?} {code} {output}");
+    }
+    let large = vec![b' '; MOST_OUTPUT + 1];
+    let others: [(io::Result<Exit>, &[u8], &str); 6] = [
+        (Err(io::Error::other("no such file")), b"", "it cannot be started: no such file"),
+        (Ok(Exit::TimedOut), b"{}", "it took longer than 5 s and was stopped"),
+        (Ok(Exit::Signal(9)), b"", "it was ended by signal 9"),
+        (Ok(Exit::Code(0)), b"\xff", "it printed no decision: its output is no UTF-8 text"),
+        (Ok(Exit::Code(0)), &large, "it printed more than 64 kB"),
+        (Ok(Exit::Code(2)), &large, "deny h gave no reason"),
+    ];
+    for (exit, output, expected) in others {
+        assert_eq!(said(verdict("h", PreToolUse, 5, &ran(exit, output, b""))), expected);
+    }
+    let long = format!(r#"{{"decision":"deny","reason":"{}"}}"#, "é".repeat(5_000));
+    let short = said(verdict("h", PreToolUse, 5, &ran(Ok(Exit::Code(0)), long.as_bytes(), b"")));
+    assert_eq!(short, format!("deny h: {}…", "é".repeat(1_000)));
+}
+
+/// A workspace with one hook that runs a script.
+struct Scene {
+    dir: TempDir,
+}
+
+impl Scene {
+    fn new(script: &str) -> Self {
+        let scene = Self { dir: tempfile::tempdir().unwrap() };
+        scene.write(script);
+        scene
+    }
+
+    fn write(&self, script: &str) {
+        let path = self.dir.path().join("hook.sh");
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn at(&self) -> Whereabouts {
+        Whereabouts { workspace: self.dir.path().to_owned(), home: Some(PathBuf::from("/home/u")) }
+    }
+
+    fn def(&self, rest: &str) -> HookDef {
+        let text = format!("[[hook]]\nname = 'h'\ncommand = ['./hook.sh', 'x']\n{rest}");
+        let path = self.dir.path().join(".co/hooks.toml");
+        parse(&text, &path, HookScope::Project).unwrap().remove(0)
+    }
+
+    /// The hook as it is now, trusted.
+    fn hook(&self, rest: &str) -> (CommandHook, tokio::sync::mpsc::Receiver<String>) {
+        let def = self.def(rest);
+        let hash = content(&def, &self.at()).unwrap();
+        let (teller, words) = Teller::new();
+        let env = vec![
+            ("PATH".to_owned(), std::env::var("PATH").unwrap()),
+            ("HOOK_DIR".to_owned(), self.dir.path().display().to_string()),
+        ];
+        (CommandHook::new(def, hash, self.at(), env, Arc::new(teller)), words)
+    }
+
+    fn input(&self) -> HookInput {
+        HookInput {
+            session: "s".to_owned(),
+            workspace: self.dir.path().to_owned(),
+            subject: HookSubject::PreToolUse { call: call(json!({"command": "ls"})) },
+        }
+    }
+}
+
+fn call(args: Value) -> ToolCall {
+    ToolCall { id: CallId("s/1.1.0".to_owned()), wire_id: "w".to_owned(), name: ToolName::new("shell"), args }
+}
+
+const PRE: &str = "event = 'PreToolUse'\ntimeout = 1";
+
+/// Longer than any loaded machine needs, shorter than what the scripts would take.
+const HANG: Duration = Duration::from_secs(20);
+
+#[tokio::test]
+async fn programs_that_behave_badly_have_no_say_and_hold_nothing_up() {
+    let slow = "took longer than 1 s and was stopped";
+    let cases: &[(&str, &str)] = &[
+        (r#"printf '{"decision":"deny","reason":"%s"}' "$1""#, "deny h: x"),
+        (r#"cat >/dev/null; echo "$CO_HOOK_EVENT $CO_SESSION" >&2; exit 2"#, "deny h: PreToolUse s"),
+        (r#"[ "$PWD" = "$CO_WORKSPACE" ] && [ -z "$SECRET_KEY" ] && exit 2"#, "deny h gave no reason"),
+        (
+            r#"grep -q '"tool_input":{"command":"ls"}' || exit 1; grep -q x /dev/null; exit 2"#,
+            "deny h gave no reason",
+        ),
+        ("sleep 1000", slow),
+        ("trap '' TERM HUP INT; while :; do sleep 1000; done", slow),
+        ("yes", slow),
+        ("echo garbage", "printed no decision: expected value at line 1 column 1"),
+        (r"printf '\377\376'", "printed no decision: its output is no UTF-8 text"),
+        ("head -c 100000000 /dev/zero", "printed more than 64 kB"),
+        ("head -c 100000000 /dev/zero; echo no >&2; exit 2", "deny h: no"),
+        ("head -c 100000000 /dev/zero >&2; exit 0", "pass"),
+        ("exec 0<&-; exit 0", "pass"),
+        ("exit 1", "ended with exit code 1"),
+        ("kill -9 $$", "was ended by signal 9"),
+        ("sleep 1000 & exit 0", "pass"),
+        ("sleep 1000 & echo '{}'; exec 1>&- 2>&-; exit 2", "deny h gave no reason"),
+        ("setsid sleep 3 & exit 2", "deny h gave no reason"),
+        ("exec 1>&- 2>&-; sleep 1000", slow),
+    ];
+    for (script, expected) in cases {
+        let scene = Scene::new(script);
+        let (hook, mut words) = scene.hook(PRE);
+        let begun = Instant::now();
+        let verdict = tokio::time::timeout(HANG, hook.fire(&scene.input())).await.expect("it hangs");
+        let told = words.try_recv().ok();
+        let shown = match &told {
+            None => said(Ok(verdict)),
+            Some(text) => {
+                assert_eq!(verdict, HookVerdict::Pass, "{script}");
+                text.strip_prefix("hook h ")
+                    .unwrap()
+                    .strip_suffix("; it has no say in this")
+                    .unwrap()
+                    .to_owned()
+            }
+        };
+        assert_eq!(shown, *expected, "{script}");
+        assert!(begun.elapsed() < HANG, "{script}");
+        // The same trouble is told once.
+        if told.is_some() && *expected != slow {
+            assert_eq!(hook.fire(&scene.input()).await, HookVerdict::Pass);
+            assert!(words.try_recv().is_err(), "{script}: told twice");
+        }
+    }
+}
+
+/// A prompt far larger than a pipe, at a program that does not read it.
+#[tokio::test]
+async fn words_that_nobody_reads_hold_nothing_up() {
+    let scene = Scene::new("exit 2");
+    let (hook, _words) = scene.hook("event = 'UserPromptSubmit'");
+    let subject = HookSubject::UserPromptSubmit { prompt: "x".repeat(10_000_000) };
+    let input = HookInput { subject, ..scene.input() };
+    let verdict = tokio::time::timeout(HANG, hook.fire(&input)).await.expect("it hangs");
+    assert_eq!(said(Ok(verdict)), "deny h gave no reason");
+}
+
+/// Dropped half-way and stopped at the limit, nothing of the group lives on: a life line ends with the last process.
+#[tokio::test]
+async fn nothing_of_a_hook_outlives_it() {
+    let scene = Scene::new(r#"exec 3>"$HOOK_DIR/life"; echo up > "$HOOK_DIR/up"; sleep 1000 & sleep 1000"#);
+    for name in ["life", "up"] {
+        let path = scene.dir.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    }
+    let open = |name: &str| {
+        let path = scene.dir.path().join(name);
+        tokio::task::spawn_blocking(move || std::fs::read(path).unwrap().len())
+    };
+    for limit in [1, 600] {
+        let (hook, _words) = scene.hook(&format!("event = 'PreToolUse'\ntimeout = {limit}"));
+        let (life, up) = (open("life"), open("up"));
+        let input = scene.input();
+        let run = tokio::spawn(async move { hook.fire(&input).await });
+        assert_eq!(tokio::time::timeout(HANG, up).await.expect("it does not start").unwrap(), 3);
+        if limit == 600 {
+            run.abort();
+        }
+        assert_eq!(tokio::time::timeout(HANG, life).await.expect("something lives on").unwrap(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_changed_script_is_not_run() {
+    let scene = Scene::new(r#"echo ran >> "$HOOK_DIR/log"; exit 2"#);
+    let (hook, mut words) = scene.hook(PRE);
+    let log = || std::fs::read_to_string(scene.dir.path().join("log")).unwrap_or_default();
+    assert_eq!(said(Ok(hook.fire(&scene.input()).await)), "deny h gave no reason");
+    scene.write(r#"echo other >> "$HOOK_DIR/log"; exit 0"#);
+    for _ in 0..2 {
+        let verdict = said(Ok(hook.fire(&scene.input()).await));
+        assert_eq!(verdict, "ask hook h is changed since you trusted it and did not look at this");
+    }
+    assert_eq!(log(), "ran\n");
+    assert_eq!(words.try_recv().unwrap(), "hook h is changed and does not run: `co hooks trust h`");
+    assert!(words.try_recv().is_err(), "told twice");
+    // What decides nothing passes.
+    let end = HookInput { subject: HookSubject::SessionEnd { reason: "quit" }, ..scene.input() };
+    assert_eq!(hook.fire(&end).await, HookVerdict::Pass);
+}
+
+fn state(state: &HookState) -> String {
+    match state {
+        HookState::Trusted { .. } => "trusted".to_owned(),
+        HookState::New { .. } => "new".to_owned(),
+        HookState::Changed { .. } => "changed".to_owned(),
+        HookState::Broken(broken) => format!("broken: {broken}"),
+    }
+}
+
+/// Every part of a definition, and every file that its command names, is part of what is trusted.
+#[test]
+fn trust_is_bound_to_the_content() {
+    let scene = Scene::new("exit 0");
+    let folder = scene.dir.path();
+    std::fs::write(folder.join("x"), "an argument that is a file").unwrap();
+    std::fs::write(folder.join("check.py"), "1").unwrap();
+    let list = folder.join("data/trusted.json");
+    let def = scene.def(PRE);
+    let mut trusted = TrustedHooks::read(&list).unwrap();
+    assert_eq!(state(&trusted.state(&def, &scene.at())), "new");
+    trusted.add(&def, &content(&def, &scene.at()).unwrap());
+    trusted.write(&list).unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&list), mode(list.parent().unwrap())), (0o600, 0o700));
+    let trusted = TrustedHooks::read(&list).unwrap();
+    let now = |def: &HookDef| state(&trusted.state(def, &scene.at()));
+    assert_eq!(now(&def), "trusted");
+    for changed in [
+        "event = 'PreToolUse'\ntimeout = 2",
+        "event = ['PreToolUse', 'Stop']\ntimeout = 1",
+        "event = 'PreToolUse'\ntool = 'shell'\ntimeout = 1",
+    ] {
+        assert_eq!(now(&scene.def(changed)), "changed", "{changed}");
+    }
+    let shell = |line: &str| {
+        let text = format!("[[hook]]\nname = 'h'\nevent = 'PreToolUse'\ntimeout = 1\ncommand = '{line}'");
+        parse(&text, &def.file, HookScope::Project).unwrap().remove(0)
+    };
+    assert_eq!(now(&shell("./hook.sh x")), "changed");
+    let elsewhere = HookDef { file: PathBuf::from("/other/.co/hooks.toml"), ..def.clone() };
+    assert_eq!(now(&elsewhere), "new");
+    let contents = |def: &HookDef| content(def, &scene.at()).unwrap();
+    for (line, file) in [("python3 check.py", "check.py"), ("cd . && X=1 \"./check.py\" | cat", "check.py")] {
+        let before = contents(&shell(line));
+        std::fs::write(folder.join(file), line).unwrap();
+        assert_ne!(contents(&shell(line)), before, "{line}");
+    }
+    std::fs::write(folder.join("x"), "another").unwrap();
+    assert_eq!(now(&def), "changed");
+    std::fs::write(folder.join("x"), "an argument that is a file").unwrap();
+    assert_eq!(now(&def), "trusted");
+    std::fs::set_permissions(folder.join("hook.sh"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    let shown = folder.display();
+    assert_eq!(now(&def), format!("broken: {shown}/./hook.sh is not executable; `chmod +x` makes it so"));
+    std::fs::remove_file(folder.join("hook.sh")).unwrap();
+    assert_eq!(now(&def), format!("broken: there is no program {shown}/./hook.sh"));
+    std::fs::write(&list, "{").unwrap();
+    let error = TrustedHooks::read(&list).unwrap_err();
+    assert!(
+        error.contains("trusted.json cannot be read: EOF") && error.ends_with("; move it away"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_missing_asks() {
+    let (tool, other) = (ToolName::new("shell"), ToolName::new("list_dir"));
+    let file = Missing::file("/h/hooks.toml:1: bad\u{1b}");
+    let changed = Unfit::Changed { hash: "1".to_owned() };
+    let of_shell = Missing::hook(&Scene::new("").def("event = 'PreToolUse'\ntool = 'sh*'"), &changed);
+    let gone = Unfit::Broken(Broken::NoProgram { path: "/x".into() });
+    let of_stop = Missing::hook(&Scene::new("").def("event = 'Stop'"), &gone);
+    for (hook, event, tool, wanted) in [
+        (&file, HookEvent::PreToolUse, Some(&other), true),
+        (&file, HookEvent::Stop, None, false),
+        (&of_shell, HookEvent::PreToolUse, Some(&tool), true),
+        (&of_shell, HookEvent::PreToolUse, Some(&other), false),
+        (&of_stop, HookEvent::Stop, None, false),
+        (&of_stop, HookEvent::PreToolUse, Some(&tool), false),
+    ] {
+        assert_eq!(hook.wants(event, tool), wanted, "{} {event:?}", hook.name());
+    }
+    let scene = Scene::new("");
+    assert_eq!(said(Ok(file.fire(&scene.input()).await)), "ask /h/hooks.toml:1: bad␛");
+    let of_shell = said(Ok(of_shell.fire(&scene.input()).await));
+    assert_eq!(of_shell, "ask hook h is changed since you trusted it and did not look at this");
+}
+
+#[test]
+fn what_a_hook_is_told() {
+    let of = |subject| told(&HookInput { session: "s".to_owned(), workspace: "/w".into(), subject });
+    let returned = ToolReturn::program(CallId("s/1.1.0".to_owned()), ReturnStatus::Failed, "exit 1");
+    let all = |event: &str, rest: Value| {
+        let mut told = json!({"event": event, "session": "s", "workspace": "/w"});
+        told.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        told
+    };
+    let args = json!({"command": "ls"});
+    for (subject, expected) in [
+        (HookSubject::SessionStart { source: "new" }, all("SessionStart", json!({"source": "new"}))),
+        (
+            HookSubject::UserPromptSubmit { prompt: "p".to_owned() },
+            all("UserPromptSubmit", json!({"prompt": "p"})),
+        ),
+        (
+            HookSubject::PreToolUse { call: call(args.clone()) },
+            all("PreToolUse", json!({"tool": "shell", "call": "s/1.1.0", "tool_input": args})),
+        ),
+        (
+            HookSubject::PreToolUse { call: call(json!("{cut")) },
+            all("PreToolUse", json!({"tool": "shell", "call": "s/1.1.0", "tool_input": {}})),
+        ),
+        (
+            HookSubject::PostToolUseFailure { call: call(args.clone()), returned },
+            all(
+                "PostToolUseFailure",
+                json!({"tool": "shell", "call": "s/1.1.0", "tool_input": args, "tool_response": {"status": "failed", "text": "exit 1"}}),
+            ),
+        ),
+        (HookSubject::PreCompact { messages: 3 }, all("PreCompact", json!({"messages": 3}))),
+        (HookSubject::Stop { answer: "a".to_owned() }, all("Stop", json!({"answer": "a"}))),
+        (HookSubject::SessionEnd { reason: "quit" }, all("SessionEnd", json!({"reason": "quit"}))),
+    ] {
+        assert_eq!(of(subject), expected);
+    }
+}

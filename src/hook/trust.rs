@@ -1,0 +1,238 @@
+//! Which hooks the person trusts: by the content of their definition and of every file that their command names.
+//!
+//! A changed script is another content, and not trusted until the person says so again. What is named by a bare name and
+//! found in `PATH` belongs to the system and is not looked into. Blocking. Called by `command` before each run, and by
+//! `app`.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::file::{HookCommand, HookDef, HookScope};
+use crate::stdx::fs::{create_private_dir, write_private};
+
+/// Bytes of the largest file that a hook's command may name.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// Bytes of the largest list of trusted hooks.
+const LARGEST_LIST: u64 = 4 * 1024 * 1024;
+
+/// Stands in front of what is hashed; another way to hash gets another one.
+const FORM: &[u8] = b"co hook 1\n";
+
+/// Where words of commands point to.
+#[derive(Debug, Clone)]
+pub struct Whereabouts {
+    /// The session's folder, in which hooks run.
+    pub workspace: PathBuf,
+    pub home: Option<PathBuf>,
+}
+
+/// Why a hook cannot run at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    #[error("there is no program {}", path.display())]
+    NoProgram { path: PathBuf },
+    #[error("{} is not executable; `chmod +x` makes it so", path.display())]
+    NotExecutable { path: PathBuf },
+    #[error("{} cannot be read: {why}", path.display())]
+    Unreadable { path: PathBuf, why: String },
+    #[error("{} is larger than {} MiB", path.display(), LARGEST / 1024 / 1024)]
+    TooLarge { path: PathBuf },
+}
+
+/// The file to run: a path is meant from the project's folder, or from the folder of the person's own file.
+pub fn program(def: &HookDef, at: &Whereabouts) -> PathBuf {
+    match &def.command {
+        HookCommand::Shell { .. } => PathBuf::from("/bin/sh"),
+        HookCommand::Program { program, .. } if !program.contains('/') => PathBuf::from(program),
+        HookCommand::Program { program, .. } => {
+            let base = match def.scope {
+                HookScope::Project => at.workspace.as_path(),
+                HookScope::User => def.file.parent().unwrap_or(Path::new("/")),
+            };
+            base.join(expanded(program, at))
+        }
+    }
+}
+
+/// The content of a hook, as 64 hexadecimal digits: equal ones mean equal definitions and equal files.
+pub fn content(def: &HookDef, at: &Whereabouts) -> Result<String, Broken> {
+    let mut hash = Sha256::new();
+    hash.update(FORM);
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(def.file.as_os_str().as_encoded_bytes());
+    part(def.name.as_bytes());
+    def.events.iter().for_each(|event| part(event.word().as_bytes()));
+    part(b"tools");
+    def.tools.iter().for_each(|tool| part(tool.as_bytes()));
+    match &def.command {
+        HookCommand::Program { program, args } => {
+            part(b"program");
+            part(program.as_bytes());
+            args.iter().for_each(|arg| part(arg.as_bytes()));
+        }
+        HookCommand::Shell { line } => {
+            part(b"shell");
+            part(line.as_bytes());
+        }
+    }
+    part(b"timeout");
+    part(&def.timeout.as_secs().to_le_bytes());
+    for path in files(def, at)? {
+        part(path.as_os_str().as_encoded_bytes());
+        part(&bytes_of(&path)?);
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The files that the command names: the program, where it is a path, and every other word that is a file.
+fn files(def: &HookDef, at: &Whereabouts) -> Result<Vec<PathBuf>, Broken> {
+    let mut files = Vec::new();
+    let words: Vec<&str> = match &def.command {
+        HookCommand::Program { program, args } => {
+            if program.contains('/') {
+                let path = self::program(def, at);
+                is_program(&path)?;
+                files.push(path);
+            }
+            args.iter().map(String::as_str).collect()
+        }
+        HookCommand::Shell { line } => {
+            let apart = |c: char| c.is_whitespace() || ";|&<>(){}'\"`=".contains(c);
+            line.split(apart).filter(|word| !word.is_empty()).collect()
+        }
+    };
+    let paths = words.into_iter().map(|word| at.workspace.join(expanded(word, at)));
+    files.extend(paths.filter(|path| path.is_file() && !is_of_the_system(path)));
+    Ok(files)
+}
+
+/// Programs that are named by their whole path in a line for the shell change with the system, not with the hook.
+fn is_of_the_system(path: &Path) -> bool {
+    ["/bin", "/usr/bin", "/usr/local/bin"].iter().any(|folder| path.parent() == Some(Path::new(folder)))
+}
+
+fn is_program(path: &Path) -> Result<(), Broken> {
+    let path = path.to_owned();
+    match fs::metadata(&path) {
+        Ok(metadata) if !metadata.is_file() => Err(Broken::NoProgram { path }),
+        Ok(metadata) if metadata.permissions().mode() & 0o111 == 0 => Err(Broken::NotExecutable { path }),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Broken::NoProgram { path }),
+        Err(error) => Err(Broken::Unreadable { path, why: error.to_string() }),
+    }
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, Broken> {
+    let unreadable = |error: io::Error| Broken::Unreadable { path: path.to_owned(), why: error.to_string() };
+    let mut bytes = Vec::new();
+    File::open(path).map_err(unreadable)?.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > LARGEST { Err(Broken::TooLarge { path: path.to_owned() }) } else { Ok(bytes) }
+}
+
+fn expanded(word: &str, at: &Whereabouts) -> PathBuf {
+    match (word.strip_prefix("~/"), &at.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        (Some(_), None) | (None, _) => PathBuf::from(word),
+    }
+}
+
+/// How it stands with a hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookState {
+    Trusted {
+        hash: String,
+    },
+    New {
+        hash: String,
+    },
+    /// Another content of this name was trusted.
+    Changed {
+        hash: String,
+    },
+    Broken(Broken),
+}
+
+/// The contents that the person trusted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustedHooks {
+    hooks: Vec<TrustedHook>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct TrustedHook {
+    file: PathBuf,
+    name: String,
+    hash: String,
+}
+
+impl TrustedHooks {
+    /// What the list holds; nothing where there is none. Errs, in words, where it cannot be read.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let failed = |why: String| format!("{} cannot be read: {why}; move it away", path.display());
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(failed(error.to_string())),
+        };
+        let mut text = String::new();
+        file.take(LARGEST_LIST).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
+        serde_json::from_str(&text).map_err(|error| failed(error.to_string()))
+    }
+
+    /// Writes the list; only the owner can read it.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        if let Some(folder) = path.parent() {
+            create_private_dir(folder)?;
+        }
+        write_private(path, &serde_json::to_vec_pretty(self)?)
+    }
+
+    pub fn state(&self, def: &HookDef, at: &Whereabouts) -> HookState {
+        let hash = match content(def, at) {
+            Ok(hash) => hash,
+            Err(broken) => return HookState::Broken(broken),
+        };
+        let mut same = self.hooks.iter().filter(|known| known.is(def)).peekable();
+        if same.peek().is_none() {
+            HookState::New { hash }
+        } else if same.any(|known| known.hash == hash) {
+            HookState::Trusted { hash }
+        } else {
+            HookState::Changed { hash }
+        }
+    }
+
+    /// Whether any content of this hook was trusted.
+    pub fn knows(&self, def: &HookDef) -> bool {
+        self.hooks.iter().any(|known| known.is(def))
+    }
+
+    pub fn add(&mut self, def: &HookDef, hash: &str) {
+        let hook = TrustedHook { file: def.file.clone(), name: def.name.clone(), hash: hash.to_owned() };
+        if !self.hooks.contains(&hook) {
+            self.hooks.push(hook);
+        }
+    }
+
+    /// Forgets every content of this hook; says whether there was one.
+    pub fn remove(&mut self, def: &HookDef) -> bool {
+        let before = self.hooks.len();
+        self.hooks.retain(|known| !known.is(def));
+        self.hooks.len() < before
+    }
+}
+
+impl TrustedHook {
+    fn is(&self, def: &HookDef) -> bool {
+        self.file == def.file && self.name == def.name
+    }
+}
