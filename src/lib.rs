@@ -38,7 +38,7 @@
 //! - [`hook`]: programs of the person's own that look at what happens: the seam; definitions (`file.rs`), which of them
 //!   may run (`trust.rs`), running one (`command.rs`, `process.rs`, `answer.rs`), what the person hears of it (`told.rs`).
 //! - [`approval`]: the policy (`policy.rs`), standing grants (`grants.rs`), rules (`rules/`), whose words arguments
-//!   carry (`provenance.rs`), requests and approvals.
+//!   carry (`provenance.rs`, `provenance/`), requests and approvals.
 //! - [`provider`]: the seam, its one table of failures (`error.rs`) and what is known of a model (`profile.rs`). Codecs are pure
 //!   (`anthropic/`, `gemini/`, `ollama/`, `openai_chat/`, `openai_responses/`; what they share is in `decoder.rs`,
 //!   `classify.rs`, `classify/`, `retry_headers.rs`, `retry_words.rs`, `wire_text.rs`); one HTTP shell (`http.rs`, `http/`) makes any

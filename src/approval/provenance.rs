@@ -137,16 +137,23 @@ fn long(grams: &Grams, args: &[span::Piece<'_>], voices: &[Voice<'_>]) -> Vec<Sp
 
 /// The addresses of the arguments, by their form.
 struct Wanted {
-    places: HashMap<String, (Heard, Vec<(usize, usize, usize)>)>,
+    places: HashMap<String, Standing>,
+}
+
+/// Where an address stands in the arguments, and who said it.
+struct Standing {
+    heard: Heard,
+    /// Which argument, and its bytes there.
+    at: Vec<(usize, usize, usize)>,
 }
 
 impl Wanted {
     fn of<'a>(args: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut places: HashMap<String, (Heard, Vec<(usize, usize, usize)>)> = HashMap::new();
+        let mut places: HashMap<String, Standing> = HashMap::new();
         for (arg, text) in args.into_iter().enumerate() {
             addresses(text, |one| {
-                let place = (arg, one.start, one.end);
-                places.entry(one.form).or_insert_with(|| (Heard::Nowhere, Vec::new())).1.push(place);
+                let new = || Standing { heard: Heard::Nowhere, at: Vec::new() };
+                places.entry(one.form).or_insert_with(new).at.push((arg, one.start, one.end));
             });
         }
         Self { places }
@@ -158,10 +165,11 @@ impl Wanted {
         }
         addresses(voice.text, |one| {
             let a_path = one.shape == Shape::InPath && voice.side == Side::Files;
-            if let Some((heard @ Heard::Nowhere, _)) = self.places.get_mut(&one.form)
+            if let Some(standing) = self.places.get_mut(&one.form)
+                && standing.heard == Heard::Nowhere
                 && !a_path
             {
-                *heard = by;
+                standing.heard = by;
             }
         });
     }
@@ -170,14 +178,9 @@ impl Wanted {
 /// With the addresses that lie in none of the spans.
 fn with_addresses(mut spans: Vec<Span>, wanted: &Wanted) -> Vec<Span> {
     let mut more = Vec::new();
-    for (heard, places) in wanted.places.values() {
-        if let Heard::By(voice) = heard {
-            more.extend(places.iter().map(|(arg, start, end)| Span {
-                arg: *arg,
-                start: *start,
-                end: *end,
-                voice: *voice,
-            }));
+    for standing in wanted.places.values() {
+        if let Heard::By(voice) = standing.heard {
+            more.extend(standing.at.iter().map(|&(arg, start, end)| Span { arg, start, end, voice }));
         }
     }
     spans.extend(more);

@@ -128,8 +128,12 @@ impl Desk<'_> {
         for problem in &problems {
             console.out(&format!("{}\n", sanitize_line(&problem.to_string())))?;
         }
-        let wrong = several(problems.len(), "mistake");
-        Err(CliError::message(Kind::Error, format!("{wrong} in the rules; until then everything asks")))
+        let error =
+            CliError::message(Kind::Error, format!("{} in the rules", several(problems.len(), "mistake")));
+        Err(match file {
+            Some(_) => error,
+            None => error.hint("until that is repaired the last good rules hold and everything asks"),
+        })
     }
 
     fn read(&self, path: &Path) -> Result<Vec<Rule>, Vec<RuleProblem>> {

@@ -106,7 +106,7 @@ impl History {
             Record::Partial { attempt, text } => self.partial(*attempt, text),
             Record::Asked { call, request } => self.asked(call, request),
             Record::Decided { call, approval, by, .. } => self.decided(call, approval, by),
-            Record::Judged { .. } => {}
+            Record::Judged { judgement, .. } => self.grants.count(&judgement.by),
             Record::Expired { call, .. } => self.know(call, Known::Expired),
             Record::ToolStarted { call } => self.know(call, Known::MayHaveRun),
             Record::ToolFinished { returned } => self.finished(returned),

@@ -31,7 +31,7 @@ pub enum DecideOutcome {
 }
 
 /// What the session's records do not hold yet: decisions, and that nobody decided in time. An index has the same words.
-const UNTAKEN: &str = "session = ?1 AND (state IN ('approved', 'edited', 'replaced', 'denied') OR (state = 'later' AND later_noted = 0)
+pub(super) const UNTAKEN: &str = "session = ?1 AND (state IN ('approved', 'edited', 'replaced', 'denied') OR (state = 'later' AND later_noted = 0)
         OR (state = 'expired' AND expiry_noted = 0))";
 
 impl Store {

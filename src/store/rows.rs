@@ -31,7 +31,8 @@ pub struct RequestRow {
 }
 
 /// All of it is in an index, in this order; nothing is sorted but the sessions.
-const UNDECIDED: &str = "SELECT id, session, risk, tool, summary, tainted, state, detached, created, expires
+pub(super) const UNDECIDED: &str =
+    "SELECT id, session, risk, tool, summary, tainted, state, detached, created, expires
     FROM approvals INDEXED BY approvals_inbox
     WHERE state IN ('waiting', 'later') ORDER BY session, created, seq";
 

@@ -264,3 +264,34 @@ fn the_kind_column_is_the_records_own_tag() {
         assert_eq!(tag["record"], row.kind);
     }
 }
+
+/// With ten thousand requests that wait, none of these may look at them all, or at more than an index.
+#[tokio::test]
+async fn what_is_asked_often_is_in_an_index() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(options(dir.path())).await.unwrap();
+    let untaken = format!("SELECT 1 FROM approvals WHERE {}", decide::UNTAKEN.replace("?1", "'s'"));
+    let waiting =
+        "SELECT count(*) FROM approvals a WHERE a.session = 's' AND a.state IN ('waiting', 'later')";
+    let due = "SELECT 1 FROM approvals WHERE state IN ('waiting', 'later') AND expires <= 5";
+    let queue =
+        "SELECT request FROM approvals WHERE state IN ('waiting', 'later') ORDER BY created, seq LIMIT 9";
+    for (query, expected) in [
+        (rows::UNDECIDED, "SCAN approvals USING COVERING INDEX approvals_inbox"),
+        (&untaken, "SEARCH approvals USING INDEX approvals_untaken (session=?)"),
+        (waiting, "SEARCH a USING COVERING INDEX approvals_inbox (session=?)"),
+        (due, "SEARCH approvals USING INDEX approvals_due (expires<?)"),
+        (queue, "SCAN approvals USING INDEX approvals_undecided"),
+    ] {
+        let explain = format!("EXPLAIN QUERY PLAN {query}");
+        let plan: Vec<String> = store
+            .read(move |reader| {
+                let mut select = reader.connection.prepare(&explain).sql()?;
+                let rows = select.query_map([], |row| row.get(3)).sql()?;
+                rows.collect::<rusqlite::Result<_>>().sql()
+            })
+            .await
+            .unwrap();
+        assert_eq!(plan, [expected], "{query}");
+    }
+}

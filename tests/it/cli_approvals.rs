@@ -1,5 +1,7 @@
 //! Approvals from the command line: a turn that stops, a decision in another process, the turn that goes on.
 
+use serde_json::json;
+
 use crate::co::{Co, Service, Wire};
 
 const WRITES: &str = "reply\n  text I write it.\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\ntwo\\n\"} | id=w1\nreply\n  text Done.";
@@ -69,7 +71,18 @@ fn a_denial_tells_the_model_why() {
 fn undecided_it_waits_on_and_a_prompt_leaves_it_in_the_inbox() {
     let (co, service) = stopped(WRITES, Wire::Chat);
     let ran = co.run(&["resume", "--output", "json"]);
-    assert_eq!((ran.code, &ran.json()["end"]), (Some(4), &"deferred".into()));
+    let told = ran.json();
+    assert_eq!((ran.code, &told["end"]), (Some(4), &"deferred".into()));
+    let waits = &told["waiting"][0];
+    for (name, expected) in [
+        ("tool", json!("write_file")),
+        ("risk", json!("medium")),
+        ("summary", json!("write 2 lines to a.txt (new file)")),
+        ("tainted", json!(false)),
+    ] {
+        assert_eq!(waits[name], expected, "{name}");
+    }
+    assert!(waits["id"].is_string() && waits["expires"].is_null(), "{waits}");
     assert_eq!(co.waiting().len(), 1);
     let ran = co.run(&["-c", "-p", "something else"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Done.\n"));

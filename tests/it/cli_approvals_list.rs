@@ -145,8 +145,8 @@ fn show_tells_all_that_is_known() {
         "  path: b.txt",
         "approved instead",
         "  path: n.txt",
-        "      3 -   \"path\": \"b.txt\"",
-        "      3 +   \"path\": \"n.txt\"",
+        "      2 -   \"path\": \"b.txt\",",
+        "      2 +   \"path\": \"n.txt\",",
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{line:?} is missing in\n{shown}");
     }

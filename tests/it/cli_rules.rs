@@ -36,7 +36,7 @@ fn a_rule_lets_a_call_run_and_a_mistake_makes_it_ask_again() {
     let service = Service::new(&format!("{}\n{}", writes("notes/a.md"), "reply\n  text Done."));
     let co = Co::new().with(&service, Wire::Anthropic).file(FILE, MINE);
     std::fs::create_dir(co.workspace().join("notes")).unwrap();
-    co.run(&["-p", "write"]).check(0, "Done.\n", "✓ write_file: created notes/a.md: 1 line, 4 bytes\n");
+    co.run(&["-p", "write"]).check(0, "Done.\n", "✓ write_file: write 1 line to notes/a.md (new file)\n");
     assert_eq!(co.read("notes/a.md").as_deref(), Some("one\n"));
 
     let service = Service::new(&writes("notes/b.md"));
@@ -121,13 +121,13 @@ fn rules_are_listed_checked_and_revoked() {
     let co = co.file("work/bad.toml", "[[rule]]\neffect = \"deny\"\ntoool = \"x\"\nx = \"\u{1b}[31m\"\n");
     co.run(&["rules", "check", "bad.toml"]).check(
         1,
-        "[HOME]/work/bad.toml:4: this is not TOML: invalid basic string; repair the line\n",
-        "co: error: 1 mistake in the rules; until then everything asks\n",
+        "[HOME]/work/bad.toml:4: this is not TOML: invalid basic string, expected non-double-quote visible characters, `\\`; repair the line\n",
+        "co: error: 1 mistake in the rules\n",
     );
     co.run(&["rules", "check", "none.toml"]).check(
         1,
         "[HOME]/work/none.toml: it cannot be read (No such file or directory (os error 2))\n",
-        "co: error: 1 mistake in the rules; until then everything asks\n",
+        "co: error: 1 mistake in the rules\n",
     );
 }
 
@@ -215,7 +215,7 @@ fn what_cannot_be_explained_or_tested_says_what_to_do() {
     co.run(&["rules", "explain", "nothing"]).check(
         1,
         "",
-        &format!("co: error: there is no request that begins with `nothing`\n{how}"),
+        &format!("co: error: no request begins with `nothing`; `co approvals` lists them\n{how}"),
     );
     co.run(&["rules", "explain", "write_fil", "{}"]).check(
         2,

@@ -1,6 +1,7 @@
 //! What the tests of the store share: a data folder, requests, records in short.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use co::approval::{Approval, Decider, Request, RequestId};
 use co::history::{Limits, Record, TurnEnd};
@@ -8,8 +9,10 @@ use co::message::{
     AssistantMessage, AssistantPart, CallId, Message, PartKind, ReturnStatus, StopKind, StopReason, ToolCall,
     ToolName, ToolReturn,
 };
+use co::stdx::clock::{Clock, ManualClock};
 use co::store::{Store, StoreOptions};
 use co::tool::{Access, CallPlan, Preview, Risk, Undo};
+use jiff::Timestamp;
 use serde_json::json;
 
 /// A data folder and a folder for wake-ups that vanish with the value; in memory where the machine has such a place,
@@ -31,6 +34,12 @@ impl World {
 
     pub fn options(&self) -> StoreOptions {
         StoreOptions::new(self.path("data"), self.path("run"))
+    }
+
+    /// One whose clock is this one.
+    pub async fn store_at(&self, clock: &Arc<ManualClock>) -> Store {
+        let clock = Arc::clone(clock) as Arc<dyn Clock>;
+        Store::open(StoreOptions { clock, ..self.options() }).await.unwrap()
     }
 
     /// One more process's view of the same database.
@@ -87,6 +96,11 @@ pub fn turn_with(prompt: &str, calls: &[&str]) -> Vec<Record> {
 
 pub fn asked(call_id: &str, id: &str) -> Record {
     Record::Asked { call: call(call_id), request: request(call_id, id) }
+}
+
+/// Asked, with an end to the time for an answer.
+pub fn asked_until(call_id: &str, id: &str, expires: Timestamp) -> Record {
+    Record::Asked { call: call(call_id), request: Request { expires: Some(expires), ..request(call_id, id) } }
 }
 
 pub fn decided(call: &str, id: &str, approval: Approval) -> Record {

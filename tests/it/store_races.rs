@@ -1,15 +1,21 @@
-//! Two connections on one file: every interleaving of asking, deciding, consuming and running, with a kill between any
-//! two steps. The first answer wins, and what was approved runs exactly once.
+//! Two connections on one file: every interleaving of asking, deciding, editing, consuming, expiring and running, with a
+//! kill between any two steps. The first answer wins, and what was approved runs exactly once.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
 
 use co::approval::{Approval, Decider, RequestId};
 use co::history::{Durability, History, Known, Record};
-use co::message::ReturnStatus;
+use co::message::{ReturnStatus, ToolName};
 use co::session::Session;
+use co::stdx::clock::{Clock as _, ManualClock};
 use co::store::{DecideOutcome, RequestFilter, RequestState, Store, StoredRequest};
 
-use crate::store_common::{World, asked, deny, finished, started, turn_with};
+use crate::store_common::{World, asked, asked_until, deny, finished, started, turn_with};
+
+/// How long there is to decide, where it ends.
+const TIME: Duration = Duration::from_secs(3_600);
 
 /// What the session's owner does, one step at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +31,17 @@ enum Own {
     Interrupt,
     /// A new prompt came first: the call goes on without its turn.
     Detach,
+    /// Asks with an end to the time for an answer.
+    AskShortly,
+}
+
+/// What happens to both of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Age {
+    /// The time for an answer is over, and nobody has noticed.
+    Pass,
+    /// The other process notices.
+    Sweep,
 }
 
 /// A decision from the owner's process (`Tui`) or another one (`Cli`), about the newest request it can see.
@@ -33,6 +50,8 @@ enum Say {
     Yes,
     No,
     Later,
+    /// Yes to other arguments.
+    Edit,
 }
 
 impl Say {
@@ -41,6 +60,7 @@ impl Say {
             Self::Yes => Approval::yes(),
             Self::No => deny("no"),
             Self::Later => Approval::Later,
+            Self::Edit => Approval::to(ToolName::new("write_file"), serde_json::json!({ "path": "edited" })),
         }
     }
 }
@@ -50,17 +70,19 @@ enum Step {
     Own(Own),
     Tui(Say),
     Cli(Say),
+    Age(Age),
     Kill,
 }
 
 /// Both processes and the world outside, which survives every kill.
 struct Scene {
     world: World,
+    clock: Arc<ManualClock>,
     here: Store,
     there: Store,
     session: Option<Session>,
-    /// Times the call's side effect happened.
-    runs: u32,
+    /// The answers by which the call's side effect happened, each time it did.
+    runs: Vec<Approval>,
     /// Decisions that were told to count.
     recorded: Vec<(RequestId, Approval)>,
     /// What losers were told won.
@@ -70,8 +92,10 @@ struct Scene {
 impl Scene {
     async fn new() -> Self {
         let world = World::new();
-        let (here, there) = (world.store().await, world.store().await);
-        Self { world, here, there, session: None, runs: 0, recorded: Vec::new(), told: Vec::new() }
+        let clock = Arc::new(ManualClock::at("2026-03-01T12:00:00Z".parse().unwrap()));
+        let (here, there) = (world.store_at(&clock).await, world.store_at(&clock).await);
+        let (runs, recorded, told) = (Vec::new(), Vec::new(), Vec::new());
+        Self { world, clock, here, there, session: None, runs, recorded, told }
     }
 
     /// A fresh session in the same database: a scene is expensive, a session is not.
@@ -79,7 +103,7 @@ impl Scene {
         self.session = None;
         let mut session = Session::create(&self.here, std::path::Path::new("/w")).await.unwrap();
         session.commit(&turn_with("go", &["a"]), Durability::Written).await.unwrap();
-        (self.runs, self.recorded, self.told) = (0, Vec::new(), Vec::new());
+        (self.runs, self.recorded, self.told) = (Vec::new(), Vec::new(), Vec::new());
         self.session = Some(session);
     }
 
@@ -108,8 +132,19 @@ impl Scene {
             Step::Own(own) => self.own(own).await,
             Step::Tui(say) => self.decide(self.here.clone(), say, Decider::Tui).await,
             Step::Cli(say) => self.decide(self.there.clone(), say, Decider::Cli).await,
+            Step::Age(Age::Pass) => self.clock.advance(TIME * 2),
+            Step::Age(Age::Sweep) => drop(self.there.expire_due().await.unwrap()),
             Step::Kill => self.kill().await,
         }
+    }
+
+    /// Whether the time of the call's request is over.
+    fn is_over(&mut self) -> bool {
+        let now = self.clock.now();
+        let history = self.session().history();
+        let open = history.open_calls().iter().find_map(|open| open.request.clone());
+        let request = open.or_else(|| history.detached().first().map(|one| one.request.clone()));
+        request.and_then(|request| request.expires).is_some_and(|expires| expires <= now)
     }
 
     async fn own(&mut self, own: Own) {
@@ -119,6 +154,12 @@ impl Scene {
             Own::Ask => {
                 if self.known() == Some(Known::NotStarted) {
                     self.commit(asked("a", &format!("{unique}-1")), Durability::Written).await;
+                }
+            }
+            Own::AskShortly => {
+                if self.known() == Some(Known::NotStarted) {
+                    let expires = self.clock.now() + TIME;
+                    self.commit(asked_until("a", &format!("{unique}-1"), expires), Durability::Written).await;
                 }
             }
             Own::AskAgain => match self.known() {
@@ -136,9 +177,13 @@ impl Scene {
             },
             Own::Consume => drop(self.session().consume_decisions().await.unwrap()),
             Own::Act => match self.known() {
-                Some(Known::Decided(Approval::Approve { .. })) => {
+                Some(Known::Decided(Approval::Approve { .. })) if self.is_over() => {
+                    // Taken up too late: asked again, and nobody has all the time in the world.
+                    self.commit(asked("a", &format!("{unique}-2")), Durability::Written).await;
+                }
+                Some(Known::Decided(approval @ Approval::Approve { .. })) => {
                     self.commit(started("a"), Durability::Synced).await;
-                    self.runs += 1;
+                    self.runs.push(approval);
                 }
                 Some(Known::Decided(Approval::Deny { .. })) => {
                     self.commit(finished("a", ReturnStatus::Denied), Durability::Written).await;
@@ -185,7 +230,7 @@ impl Scene {
     async fn kill(&mut self) {
         let id = self.session().id().clone();
         self.session = None;
-        self.here = self.world.store().await;
+        self.here = self.world.store_at(&self.clock).await;
         self.session = Some(Session::open(&self.here, &id).await.unwrap());
         if self.known() == Some(Known::MayHaveRun) {
             self.commit(finished("a", ReturnStatus::Unknown), Durability::Written).await;
@@ -226,6 +271,8 @@ impl Scene {
             let decision =
                 row.decision.as_ref().map(|(approval, _)| approval).filter(|one| **one != Approval::Later);
             assert_eq!(decision, won.first(), "{what}");
+            let in_time = row.request.expires.zip(row.decided_at).is_none_or(|(expires, at)| at < expires);
+            assert!(in_time, "{what}: it was decided after its time");
         }
     }
 
@@ -236,8 +283,10 @@ impl Scene {
         let approved = rows.last().is_some_and(|row| {
             row.state == RequestState::Consumed && matches!(row.decision, Some((Approval::Approve { .. }, _)))
         });
-        assert_eq!(starts, usize::try_from(self.runs).unwrap(), "{what}");
+        assert_eq!(starts, self.runs.len(), "{what}");
         assert!(starts <= 1, "{what}: it ran twice");
+        let decision = rows.last().and_then(|row| row.decision.as_ref()).map(|(approval, _)| approval);
+        assert!(self.runs.iter().all(|run| Some(run) == decision), "{what}: it ran otherwise than decided");
         let interrupted = records.iter().any(|record| {
             matches!(record, Record::ToolFinished { returned } if returned.status == ReturnStatus::Interrupted)
         });
@@ -257,9 +306,13 @@ impl Scene {
             taken.len(),
             "{what}: a decision was taken twice"
         );
-        for row in rows.iter().filter(|row| row.state == RequestState::Withdrawn) {
-            assert!(!taken.contains(&row.id()), "{what}: a withdrawn request was taken up");
+        for row in rows {
+            let ended = matches!(row.state, RequestState::Withdrawn | RequestState::Expired);
+            assert!(!(ended && taken.contains(&row.id())), "{what}: a request that had ended was taken up");
         }
+        let told = records.iter().filter(|record| matches!(record, Record::Expired { .. })).count();
+        let over = rows.iter().filter(|row| row.state == RequestState::Expired).count();
+        assert!(told <= over, "{what}: an expiry was told twice, or of what did not expire");
     }
 }
 
@@ -283,10 +336,16 @@ fn interleavings(lanes: &[Vec<Step>]) -> Vec<Vec<Step>> {
 
 /// Plays every interleaving of the owner's steps with both deciders, without a kill and with one at every place.
 async fn check(own: &[Own], tui: &[Say], cli: &[Say]) -> usize {
+    check_ageing(own, tui, cli, &[]).await
+}
+
+/// As [`check`], while time passes.
+async fn check_ageing(own: &[Own], tui: &[Say], cli: &[Say], ages: &[Age]) -> usize {
     let lanes = [
         own.iter().map(|&own| Step::Own(own)).collect(),
         tui.iter().map(|&say| Step::Tui(say)).collect(),
         cli.iter().map(|&say| Step::Cli(say)).collect(),
+        ages.iter().map(|&age| Step::Age(age)).collect(),
     ];
     let mut scene = Scene::new().await;
     let mut played = 0;
@@ -347,6 +406,26 @@ async fn asking_again_voids_the_answer_before() {
     use Say::{No, Yes};
     let own = [Own::Ask, Own::Consume, Own::AskAgain, Own::Consume, Own::Act];
     assert_eq!(check(&own, &[Yes], &[No]).await, 42 * 9);
+}
+
+#[tokio::test]
+async fn an_edit_races_a_no() {
+    use Say::{Edit, No, Yes};
+    assert_eq!(check(&RUN[..3], &[Edit], &[No]).await, 20 * 7);
+    assert_eq!(check(&RUN[..3], &[Edit], &[Yes]).await, 20 * 7);
+}
+
+#[tokio::test]
+async fn time_passes_between_any_two_steps() {
+    use Say::{Edit, Later, No, Yes};
+    let own = [Own::AskShortly, Own::Consume, Own::Act];
+    assert_eq!(check_ageing(&own, &[Yes], &[No], &[Age::Pass]).await, 120 * 8);
+    let noticed = [Age::Pass, Age::Sweep];
+    assert_eq!(check_ageing(&own, &[Edit], &[], &noticed).await, 60 * 8);
+    let own = [Own::AskShortly, Own::Detach, Own::Consume];
+    assert_eq!(check_ageing(&own, &[Yes], &[], &noticed).await, 60 * 8);
+    let own = [Own::AskShortly, Own::Interrupt, Own::Consume];
+    assert_eq!(check_ageing(&own, &[Later], &[], &noticed).await, 60 * 8);
 }
 
 /// Many processes at the very same moment, each with an own opinion.

@@ -163,7 +163,7 @@ impl Desk {
     /// Answers one ask, or says what it needs the owner for.
     pub(super) async fn hear(&mut self, ask: Ask, known: Known<'_>) -> Heard {
         if matches!(ask, Ask::Line { .. } | Ask::Prompt(_) | Ask::Op(Op::Decide { .. })) {
-            self.refresh_rules().await;
+            Box::pin(self.refresh_rules()).await;
         }
         match ask {
             Ask::Line { text } => self.line(&text, known).await,
@@ -217,14 +217,14 @@ impl Desk {
                 Heard::Answered
             }
             Ask::DraftRule { request } => {
-                self.draft_rule(request).await;
+                Box::pin(self.draft_rule(request)).await;
                 Heard::Answered
             }
             Ask::CheckRule { text } => {
-                self.check_rule(text).await;
+                Box::pin(self.check_rule(text)).await;
                 Heard::Answered
             }
-            Ask::SaveRule { request, text, scope } => self.save_rule(request, text, scope).await,
+            Ask::SaveRule { request, text, scope } => Box::pin(self.save_rule(request, text, scope)).await,
             Ask::StopShell => {
                 self.shell.stop();
                 Heard::Answered

@@ -43,8 +43,7 @@ impl Conductor<'_> {
         let mut going = Going::On;
         let (app, folder) = (Arc::clone(&self.desk.app), self.desk.folder.clone());
         let end = {
-            let keeping = app.keep_rules(&folder);
-            tokio::pin!(keeping);
+            let mut keeping = Box::pin(app.keep_rules(&folder));
             let turn = drive(&mut self.session, &self.env, &frontend, work, cancel.clone());
             tokio::pin!(turn);
             loop {

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::spelling::{Spelled, letters};
+use super::spelling::{Spelled, each_letter, letters};
 
 /// Letters and digits that texts must share at a stretch before they are looked at. Shorter ones are shared by chance,
 /// and almost every span that counts has more.
@@ -128,11 +128,11 @@ impl Grams {
             return;
         }
         let mut roll = Roll::new();
-        for one in letters(text) {
-            if let Some(hash) = roll.push(one.c) {
+        each_letter(text, |c| {
+            if let Some(hash) = roll.push(c) {
                 self.mark(hash, &roll, by);
             }
-        }
+        });
     }
 
     fn mark(&mut self, hash: u64, roll: &Roll, by: Heard) {

@@ -21,6 +21,47 @@ pub(super) fn letters(text: &str) -> impl Iterator<Item = Spelled> {
     spelled(text).filter(|one| one.c.is_alphanumeric())
 }
 
+/// Gives each of a text's letters and digits. Every word of a conversation passes here for every call, so what has one
+/// byte and no second meaning takes no detour.
+pub(super) fn each_letter(text: &str, mut give: impl FnMut(char)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        match PLAIN[usize::from(*byte)] {
+            0 => {
+                let mut slow = Spelling { text, at, from: at, folded: None };
+                let first = slow.next();
+                let rest = slow.folded.take().into_iter().flatten();
+                at = slow.at.max(at + 1);
+                let all = first.into_iter().map(|one| one.c).chain(rest);
+                all.filter(|c| c.is_alphanumeric()).for_each(&mut give);
+            }
+            plain => {
+                if plain.is_ascii_alphanumeric() {
+                    give(char::from(plain));
+                }
+                at += 1;
+            }
+        }
+    }
+}
+
+/// What a byte means by itself, in small letters; 0 where more has to be looked at.
+const PLAIN: [u8; 256] = plain();
+
+const fn plain() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 1_u8;
+    while byte < 0x80 {
+        table[byte as usize] = match byte {
+            b'%' | b'&' | b'\\' => 0,
+            _ => byte.to_ascii_lowercase(),
+        };
+        byte += 1;
+    }
+    table
+}
+
 pub(super) struct Spelling<'a> {
     text: &'a str,
     at: usize,
@@ -37,6 +78,20 @@ impl Iterator for Spelling<'_> {
     type Item = Spelled;
 
     fn next(&mut self) -> Option<Spelled> {
+        let start = self.at;
+        if self.folded.is_none()
+            && let Some(byte) = self.text.as_bytes().get(start)
+            && PLAIN[usize::from(*byte)] != 0
+        {
+            self.at += 1;
+            return Some(Spelled { c: char::from(PLAIN[usize::from(*byte)]), start, end: self.at });
+        }
+        self.slowly()
+    }
+}
+
+impl Spelling<'_> {
+    fn slowly(&mut self) -> Option<Spelled> {
         if let Some(c) = self.folded.as_mut().and_then(Iterator::next) {
             return Some(Spelled { c, start: self.from, end: self.at });
         }

@@ -322,6 +322,11 @@ proptest! {
 
     #[test]
     fn any_text_is_read(text in any::<String>(), arg in any::<String>(), odd in "[%&\\\\u#x;:/@.a0-9Fn ]{0,60}") {
+        for text in [&text, &arg, &odd] {
+            let mut fast = String::new();
+            super::spelling::each_letter(text, |c| fast.push(c));
+            prop_assert_eq!(fast, super::spelling::letters(text).map(|one| one.c).collect::<String>());
+        }
         let all = provenance(&[(By::Server, &format!("{text}{odd}")), (By::Person, &odd)]);
         for taint in all.taints(&json!({ "a": arg, "b": format!("{odd}{text}") }), Reach::Beyond) {
             prop_assert!(taint.words.chars().count() <= 201);

@@ -96,7 +96,7 @@ impl Place<'_> {
             Value::Object(fields) if !fields.is_empty() => self.object(key, value, lines),
             Value::Null | Value::Object(_) => lines.push(format!("{key} = {{ empty = true }}\n")),
             Value::Array(elements) if elements.is_empty() => {
-                lines.push(format!("{key} = {{ empty = true }}\n"))
+                lines.push(format!("{key} = {{ empty = true }}\n"));
             }
             Value::Array(elements) => {
                 let scalars: Option<Vec<&Value>> =

@@ -1,17 +1,18 @@
 //! Rules out of TOML: every mistake is told with its line and what to do, and none is passed over.
 //!
-//! Pure. A text with one mistake gives no rules at all: what was meant to be denied must not be lost in silence.
+//! Pure; `args.rs` reads what is asked of arguments. A text with one mistake gives no rules at all: what was meant to be denied must not be lost in silence.
+
+mod args;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use serde_json::{Number, Value};
-use toml_edit::{Document, Item, Table, TableLike, TomlError};
+use serde_json::Value;
+use toml_edit::{Document, Item, Table, TomlError};
 
-use super::pattern::{Glob, Regex};
-use super::predicate::{ArgTest, Predicate, Wanted};
+use super::pattern::Glob;
 use super::{Rule, RuleEffect, RuleProblem, RuleSource};
 use crate::stdx::fs::fingerprint;
 use crate::stdx::paths::normalize;
@@ -219,164 +220,6 @@ impl Reading<'_> {
         None
     }
 
-    fn args(&mut self, table: &dyn TableLike, path: &mut Vec<String>, out: &mut Vec<ArgTest>) {
-        for (key, item) in table.iter() {
-            let depth = path.len();
-            path.extend(key.split('.').map(str::to_owned));
-            match item.as_table_like() {
-                None => {
-                    if let Some(value) = self.scalar(item) {
-                        out.push(ArgTest { path: path.clone(), predicate: Predicate::OneOf(vec![value]) });
-                    }
-                }
-                Some(inner) if inner.is_empty() => {
-                    self.problem_at(
-                        item,
-                        format!("`{}` asks nothing; add a predicate such as `glob`", shown(key)),
-                    );
-                }
-                Some(inner) if inner.iter().all(|(name, _)| PREDICATES.contains(&name)) => {
-                    self.predicates(inner, path, out);
-                }
-                // Either a predicate that there is not, or an argument inside an argument.
-                Some(inner) => match inner.iter().find(|(name, _)| !PREDICATES.contains(name)) {
-                    Some((name, _))
-                        if item.is_inline_table()
-                            || inner.iter().any(|(name, _)| PREDICATES.contains(&name)) =>
-                    {
-                        self.problem_at(item, unknown(name, PREDICATES, "a predicate is"));
-                    }
-                    Some(_) | None => self.args(inner, path, out),
-                },
-            }
-            path.truncate(depth);
-        }
-    }
-
-    fn predicates(&mut self, table: &dyn TableLike, path: &[String], out: &mut Vec<ArgTest>) {
-        let mut bounds = (None, None);
-        for (name, item) in table.iter() {
-            let predicate = match name {
-                "one_of" => self.one_of(item),
-                "glob" => {
-                    self.text_of(item).and_then(|text| self.made(item, Glob::new(&text)).map(Predicate::Glob))
-                }
-                "regex" => self
-                    .text_of(item)
-                    .and_then(|text| self.made(item, Regex::new(&text)).map(Predicate::Regex)),
-                "host" => self.text_of(item).and_then(|text| {
-                    self.made(item, Glob::new(&text.to_ascii_lowercase())).map(Predicate::Host)
-                }),
-                "inside" => self.inside(item),
-                "words" => self.words(item),
-                "empty" => self.empty(item),
-                _ => {
-                    let number = item.as_float().or_else(|| item.as_integer().map(lossy));
-                    if number.is_none_or(f64::is_nan) {
-                        self.problem_at(item, format!("`{name}` is a number"));
-                    }
-                    if name == "min" {
-                        bounds.0 = number
-                    } else {
-                        bounds.1 = number
-                    }
-                    None
-                }
-            };
-            out.extend(predicate.map(|predicate| ArgTest { path: path.to_vec(), predicate }));
-        }
-        if let (min, max) = bounds
-            && (min.is_some() || max.is_some())
-        {
-            out.push(ArgTest { path: path.to_vec(), predicate: Predicate::Bounds { min, max } });
-        }
-    }
-
-    fn one_of(&mut self, item: &Item) -> Option<Predicate> {
-        let values = item.as_array().filter(|array| !array.is_empty());
-        let Some(array) = values else {
-            self.problem_at(item, "`one_of` is a list of texts or numbers: `{ one_of = [\"a\", \"b\"] }`");
-            return None;
-        };
-        let values: Option<Vec<Value>> =
-            array.iter().map(|value| self.scalar(&Item::Value(value.clone()))).collect();
-        values.map(Predicate::OneOf)
-    }
-
-    fn inside(&mut self, item: &Item) -> Option<Predicate> {
-        let text = self.text_of(item)?;
-        let path = self.at_home(&text).filter(|path| !path.as_os_str().is_empty());
-        if path.is_none() {
-            self.problem_at(
-                item,
-                "`inside` is a folder: relative to the session's folder, absolute, or with `~/`",
-            );
-        }
-        path.map(|path| Predicate::Inside(normalize(&path)))
-    }
-
-    /// One list of words, or a list of such lists.
-    fn words(&mut self, item: &Item) -> Option<Predicate> {
-        const HOW: &str =
-            "`words` is a list of a command's first words: `{ words = [\"git\", \"status|log\"] }`";
-        let Some(array) = item.as_array().filter(|array| !array.is_empty()) else {
-            self.problem_at(item, HOW);
-            return None;
-        };
-        let lists: Vec<Vec<Option<&str>>> = if array.iter().all(toml_edit::Value::is_array) {
-            array
-                .iter()
-                .filter_map(toml_edit::Value::as_array)
-                .map(|list| list.iter().map(toml_edit::Value::as_str).collect())
-                .collect()
-        } else {
-            vec![array.iter().map(toml_edit::Value::as_str).collect()]
-        };
-        let mut choices = Vec::new();
-        for list in lists {
-            let mut choice = Vec::new();
-            for word in &list {
-                let Some(word) = word.filter(|word| !word.is_empty()) else {
-                    self.problem_at(item, HOW);
-                    return None;
-                };
-                let globs =
-                    word.split('|').map(|one| self.made(item, Glob::new(one))).collect::<Option<Vec<_>>>()?;
-                choice.push(globs);
-            }
-            if choice.is_empty() {
-                self.problem_at(item, HOW);
-                return None;
-            }
-            choices.push(choice);
-        }
-        Some(Predicate::Words(choices))
-    }
-
-    fn empty(&mut self, item: &Item) -> Option<Predicate> {
-        let wanted = item.as_bool();
-        if wanted.is_none() {
-            self.problem_at(item, "`empty` is true or false");
-        }
-        wanted.map(|wanted| Predicate::Empty(if wanted { Wanted::Yes } else { Wanted::No }))
-    }
-
-    fn scalar(&mut self, item: &Item) -> Option<Value> {
-        let value = item
-            .as_str()
-            .map(Value::from)
-            .or_else(|| item.as_bool().map(Value::from))
-            .or_else(|| item.as_integer().map(Value::from))
-            .or_else(|| Number::from_f64(item.as_float()?).map(Value::Number));
-        if value.is_none() {
-            self.problem_at(
-                item,
-                "it is a text, a number, true or false; of several values write `{ one_of = […] }`",
-            );
-        }
-        value
-    }
-
     fn examples(&mut self, rule: &Rule, table: &Table) {
         for (key, wanted) in [("match", true), ("no_match", false)] {
             let Some(item) = table.get(key) else { continue };
@@ -508,9 +351,4 @@ fn shown(name: &str) -> String {
 
 fn quoted(example: &str) -> String {
     format!("`{}`", shown(example))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a bound beyond 2^53 need not be exact")]
-fn lossy(number: i64) -> f64 {
-    number as f64
 }

@@ -30,21 +30,7 @@ pub(super) async fn run(desk: &mut Desk<'_>, id: &str, note: Option<String>) -> 
             .hint("or change arguments with `co approvals yes ID --set field=value`"));
     };
     let one = desk.store.find_request(id).await?;
-    match one.state {
-        RequestState::Waiting | RequestState::Later => {}
-        RequestState::Approved
-        | RequestState::Edited
-        | RequestState::Replaced
-        | RequestState::Denied
-        | RequestState::Consumed
-        | RequestState::Withdrawn
-        | RequestState::Superseded
-        | RequestState::Expired => {
-            let was = words::state(&one, super::around::Came::Nothing);
-            let message = format!("request {} is not open any more: {}", one.id(), sanitize_line(&was));
-            return Err(CliError::message(Kind::Error, message));
-        }
-    }
+    check_open(&one)?;
     let mut draft = Draft::of(&one)?;
     let Some(args) = draft.written(desk, &editor, &one).await? else {
         return desk.console.out(&format!("Nothing changed; request {} still waits.\n", one.id()));
@@ -59,9 +45,28 @@ pub(super) async fn run(desk: &mut Desk<'_>, id: &str, note: Option<String>) -> 
     if lost { told.map_err(|error| error.hint(draft.kept())) } else { told }
 }
 
+/// Errs where nobody can decide it any more, before anybody writes anything.
+fn check_open(one: &StoredRequest) -> Result<(), CliError> {
+    match one.state {
+        RequestState::Waiting | RequestState::Later => Ok(()),
+        RequestState::Approved
+        | RequestState::Edited
+        | RequestState::Replaced
+        | RequestState::Denied
+        | RequestState::Consumed
+        | RequestState::Withdrawn
+        | RequestState::Superseded
+        | RequestState::Expired => {
+            let was = words::state(one, super::around::Came::Nothing);
+            let message = format!("request {} is not open any more: {}", one.id(), sanitize_line(&was));
+            Err(CliError::message(Kind::Error, message))
+        }
+    }
+}
+
 fn editor(desk: &Desk<'_>) -> Option<String> {
-    let named = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| desk.world.env.get(name));
-    named.cloned().find(|words| !words.trim().is_empty())
+    let mut named = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| desk.world.env.get(name));
+    named.find(|words| !words.trim().is_empty()).cloned()
 }
 
 /// The file that is edited; it goes with the value unless it is kept.

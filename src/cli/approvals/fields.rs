@@ -27,7 +27,7 @@ pub(super) fn changed(
             let set = sanitize_line(set);
             return Err(format!("`--set {set}` has no value; write it as `--set field=value`"));
         };
-        whole = Change { tool, schema, name: name.trim(), text }.made(whole)?;
+        whole = Change { tool, schema, name: name.trim(), text }.made(&whole)?;
     }
     fits(tool, schema, &whole).map(|()| whole)
 }
@@ -55,31 +55,34 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    fn made(&self, whole: Value) -> Result<Value, String> {
+    fn made(&self, whole: &Value) -> Result<Value, String> {
         let steps: Vec<&str> = self.name.split('.').collect();
         if steps.len() > DEEPEST || steps.iter().any(|step| step.is_empty()) {
             return Err(format!("`--set {}=…` names no field; {}", self.shown(), self.known(self.schema)));
         }
-        let kinds = self.place(&steps, &whole)?;
+        let kinds = self.place(&steps, whole)?;
         let is_text = whole.pointer(&pointer(&steps)).is_none_or(Value::is_string);
-        let read = serde_json::from_str::<Value>(self.text).ok();
         let text = Value::String(self.text.to_owned());
         let mut tries = vec![text];
-        tries.extend(read);
+        tries.extend(serde_json::from_str::<Value>(self.text).ok());
         if !is_text {
             tries.reverse();
         }
+        let takes_text = kinds.iter().any(|kind| kind == "string");
         let mut wrong = None;
         for value in tries {
+            // What is wrong with the value that comes nearer to what is wanted is the better help.
+            let counts = value.is_string() == takes_text;
             let tried = put(whole.clone(), &steps, value).ok_or_else(|| self.nowhere())?;
             match self.fault(&steps, &tried) {
                 None => return Ok(tried),
+                Some(fault) if counts => wrong = Some(fault),
                 Some(fault) => wrong = wrong.or(Some(fault)),
             }
         }
-        let wanted = wrong.unwrap_or_default();
+        let wanted = sanitize_line(&wrong.unwrap_or_default()).into_owned();
         let given = one_line_summary(self.text, SHOWN);
-        Err(format!("`{}` {wanted}, not `{given}`{}", self.shown(), how(&kinds, self.name)))
+        Err(format!("`{}`{wanted}, not `{given}`{}", self.shown(), how(&kinds, self.name)))
     }
 
     /// Walks the schema to the field; gives the kinds of value it takes.
@@ -112,7 +115,10 @@ impl Change<'_> {
             })
             .collect();
         let found = faults(self.schema?, tried);
-        found.into_iter().find(|fault| fault.path.starts_with(&path)).map(|fault| fault.wanted)
+        let fault = found.into_iter().find(|fault| fault.path.starts_with(&path))?;
+        let below: Vec<&str> = fault.path.iter().skip(path.len()).map(String::as_str).collect();
+        let comma = if below.is_empty() { "" } else { ", " };
+        Some(format!("{comma}{} {}", below.join(", "), fault.wanted))
     }
 
     fn shown(&self) -> String {
@@ -165,7 +171,7 @@ fn how(kinds: &[String], name: &str) -> String {
 }
 
 /// The forms a schema leaves open.
-fn forms<'a>(schema: &'a Value) -> impl Iterator<Item = &'a Value> {
+fn forms(schema: &Value) -> impl Iterator<Item = &Value> {
     ["anyOf", "oneOf", "allOf"]
         .into_iter()
         .filter_map(|key| schema.get(key).and_then(Value::as_array))
@@ -297,7 +303,7 @@ mod tests {
 
     #[test]
     fn errors_say_the_field_what_it_wants_and_how() {
-        let fields = "its fields: any, count, loud, map, size, tags, to, when";
+        let fields = "its fields: to, count, loud, tags, when, size, any, map";
         let asked = json!({ "to": "a", "tags": ["x"] });
         let cases: &[(&str, String)] = &[
             ("to", "`--set to` has no value; write it as `--set field=value`".to_owned()),
@@ -317,7 +323,10 @@ mod tests {
             ("count=0", "`count` must be at least 1, not `0`; e.g. --set count=3".to_owned()),
             ("loud=yes", "`loud` must be true or false, not `yes`; e.g. --set loud=true".to_owned()),
             ("tags=x", r#"`tags` must be a list, not `x`; e.g. --set tags='["a", "b"]'"#.to_owned()),
-            ("tags=[1]", r#"`tags` must be text, not `[1]`; e.g. --set tags='["a", "b"]'"#.to_owned()),
+            (
+                "tags=[1]",
+                r#"`tags`, item 1 must be text, not `[1]`; e.g. --set tags='["a", "b"]'"#.to_owned(),
+            ),
             (
                 "tags.7=x",
                 "the arguments have no place `tags.7`; `co approvals edit ID` opens them whole".to_owned(),

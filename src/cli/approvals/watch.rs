@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
+use tokio::net::unix::pipe::Sender;
 
 use super::around::{Calls, Came};
 use super::{Desk, Format, listed, words};
@@ -55,13 +55,13 @@ async fn sleep(wait: Option<Duration>) {
 /// Resolves once nobody reads standard output any more; never where that cannot be told.
 async fn unread() {
     if let Ok(out) = std::io::stdout().as_fd().try_clone_to_owned()
-        && let Ok(watched) = AsyncFd::register_with_interest(out, Interest::ERROR)
+        && let Ok(watched) = Sender::from_owned_fd_unchecked(out)
         && watched.ready(Interest::ERROR).await.is_ok()
     {
         return;
     }
     // A file, or no file at all: writing to it tells.
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 struct Watch<'a> {

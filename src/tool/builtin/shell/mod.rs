@@ -2,7 +2,7 @@
 //!
 //! It shows output as it comes, hands the model a bounded part of it, and says how the command ended: an exit code
 //! other than 0, a signal or the timeout make a failed return that holds the output. Processes that left the command's
-//! group are named. It decides nothing: what it finds in the command only raises the risk that others weigh.
+//! group are named. It decides nothing: what it finds in the command only changes the risk that others weigh.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,18 +17,18 @@ use super::BuiltinOptions;
 use super::args;
 use super::output::{Capture, Spill, untrusted, without_torn_end};
 use super::work::{misuse, terminal};
+use crate::bash::{self, Class};
 use crate::message::{Source, ToolName};
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::{Command, ExecEvent, Exit, Fate, Sandbox, Survivor};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tool::{
-    Access, CallPlan, Category, PlanContext, Preview, Progress, Risk, SideEffect, Tool, ToolContext,
+    Access, CallPlan, Category, Effect, Origin, PlanContext, Preview, Progress, Risk, SideEffect, Tool, ToolContext,
     ToolError, ToolOutput, ToolSpec, Undo,
 };
 
+mod loose;
 mod risk;
-
-mod words;
 
 /// Between a command's own timeout and the one that others may set on the call: its output must get through.
 const MARGIN: Duration = Duration::from_secs(10);
@@ -69,7 +69,7 @@ impl Shell {
             category: Category::Shell,
             risk: Risk::Medium,
             side_effect: SideEffect::External,
-            origin: crate::tool::Origin::Builtin,
+            origin: Origin::Builtin,
             output_limit: options.output_limit,
             timeout: options.shell_max_timeout + MARGIN,
         };
@@ -106,20 +106,25 @@ impl Tool for Shell {
     ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
         Box::pin(async move {
             let (args, _) = self.parse(args)?;
-            let found = risk::assess(&args.command, &cx.workspace);
             let command = one_line_summary(&args.command, SUMMARY_WIDTH);
+            let found = risk::assess(&args.command, &cx.workspace);
+            // The table of dangers knows nothing of what only looks, unless it is about what it looks at.
+            let looks = found.reasons.is_empty() && bash::classify(&args.command) == Class::LooksOnly;
+            let (risk, effect) =
+                if looks { (Risk::Low, Effect::LooksOnly) } else { (found.risk, Effect::OfTool) };
             let summary = match found.reasons.as_slice() {
+                [] if looks => format!("run {command} (only looks)"),
                 [] => format!("run {command}"),
                 reasons => format!("run {command} ({})", reasons.join(", ")),
             };
             Ok(CallPlan {
                 summary,
                 preview: Preview::Text { text: args.command },
-                risk: found.risk,
+                risk,
                 access: Access::Anything,
                 basis: Vec::new(),
                 undo: Undo::None,
-                effect: crate::tool::Effect::OfTool,
+                effect,
                 question: None,
             })
         })

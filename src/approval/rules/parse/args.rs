@@ -1,0 +1,174 @@
+//! What a rule asks of arguments: the keys below `args`, each with a plain value or a table of predicates.
+
+use serde_json::{Number, Value};
+use toml_edit::{Item, TableLike};
+
+use super::{PREDICATES, Reading, shown, unknown};
+use crate::approval::rules::pattern::{Glob, Regex};
+use crate::approval::rules::predicate::{ArgTest, Predicate, Wanted};
+use crate::stdx::paths::normalize;
+
+impl Reading<'_> {
+    pub(super) fn args(&mut self, table: &dyn TableLike, path: &mut Vec<String>, out: &mut Vec<ArgTest>) {
+        for (key, item) in table.iter() {
+            let depth = path.len();
+            path.extend(key.split('.').map(str::to_owned));
+            match item.as_table_like() {
+                None => {
+                    if let Some(value) = self.scalar(item) {
+                        out.push(ArgTest { path: path.clone(), predicate: Predicate::OneOf(vec![value]) });
+                    }
+                }
+                Some(inner) if inner.is_empty() => {
+                    self.problem_at(
+                        item,
+                        format!("`{}` asks nothing; add a predicate such as `glob`", shown(key)),
+                    );
+                }
+                Some(inner) if inner.iter().all(|(name, _)| PREDICATES.contains(&name)) => {
+                    self.predicates(inner, path, out);
+                }
+                // Either a predicate that there is not, or an argument inside an argument.
+                Some(inner) => match inner.iter().find(|(name, _)| !PREDICATES.contains(name)) {
+                    Some((name, _))
+                        if item.is_inline_table()
+                            || inner.iter().any(|(name, _)| PREDICATES.contains(&name)) =>
+                    {
+                        self.problem_at(item, unknown(name, PREDICATES, "a predicate is"));
+                    }
+                    Some(_) | None => self.args(inner, path, out),
+                },
+            }
+            path.truncate(depth);
+        }
+    }
+
+    fn predicates(&mut self, table: &dyn TableLike, path: &[String], out: &mut Vec<ArgTest>) {
+        let mut bounds = (None, None);
+        for (name, item) in table.iter() {
+            let predicate = match name {
+                "one_of" => self.one_of(item),
+                "glob" => {
+                    self.text_of(item).and_then(|text| self.made(item, Glob::new(&text)).map(Predicate::Glob))
+                }
+                "regex" => self
+                    .text_of(item)
+                    .and_then(|text| self.made(item, Regex::new(&text)).map(Predicate::Regex)),
+                "host" => self.text_of(item).and_then(|text| {
+                    self.made(item, Glob::new(&text.to_ascii_lowercase())).map(Predicate::Host)
+                }),
+                "inside" => self.inside(item),
+                "words" => self.words(item),
+                "empty" => self.empty(item),
+                _ => {
+                    let number = item.as_float().or_else(|| item.as_integer().map(lossy));
+                    if number.is_none_or(f64::is_nan) {
+                        self.problem_at(item, format!("`{name}` is a number"));
+                    }
+                    if name == "min" {
+                        bounds.0 = number;
+                    } else {
+                        bounds.1 = number;
+                    }
+                    None
+                }
+            };
+            out.extend(predicate.map(|predicate| ArgTest { path: path.to_vec(), predicate }));
+        }
+        if let (min, max) = bounds
+            && (min.is_some() || max.is_some())
+        {
+            out.push(ArgTest { path: path.to_vec(), predicate: Predicate::Bounds { min, max } });
+        }
+    }
+
+    fn one_of(&mut self, item: &Item) -> Option<Predicate> {
+        let values = item.as_array().filter(|array| !array.is_empty());
+        let Some(array) = values else {
+            self.problem_at(item, "`one_of` is a list of texts or numbers: `{ one_of = [\"a\", \"b\"] }`");
+            return None;
+        };
+        let values: Option<Vec<Value>> =
+            array.iter().map(|value| self.scalar(&Item::Value(value.clone()))).collect();
+        values.map(Predicate::OneOf)
+    }
+
+    fn inside(&mut self, item: &Item) -> Option<Predicate> {
+        let text = self.text_of(item)?;
+        let path = self.at_home(&text).filter(|path| !path.as_os_str().is_empty());
+        if path.is_none() {
+            self.problem_at(
+                item,
+                "`inside` is a folder: relative to the session's folder, absolute, or with `~/`",
+            );
+        }
+        path.map(|path| Predicate::Inside(normalize(&path)))
+    }
+
+    /// One list of words, or a list of such lists.
+    fn words(&mut self, item: &Item) -> Option<Predicate> {
+        const HOW: &str =
+            "`words` is a list of a command's first words: `{ words = [\"git\", \"status|log\"] }`";
+        let Some(array) = item.as_array().filter(|array| !array.is_empty()) else {
+            self.problem_at(item, HOW);
+            return None;
+        };
+        let lists: Vec<Vec<Option<&str>>> = if array.iter().all(toml_edit::Value::is_array) {
+            array
+                .iter()
+                .filter_map(toml_edit::Value::as_array)
+                .map(|list| list.iter().map(toml_edit::Value::as_str).collect())
+                .collect()
+        } else {
+            vec![array.iter().map(toml_edit::Value::as_str).collect()]
+        };
+        let mut choices = Vec::new();
+        for list in lists {
+            let mut choice = Vec::new();
+            for word in &list {
+                let Some(word) = word.filter(|word| !word.is_empty()) else {
+                    self.problem_at(item, HOW);
+                    return None;
+                };
+                let globs =
+                    word.split('|').map(|one| self.made(item, Glob::new(one))).collect::<Option<Vec<_>>>()?;
+                choice.push(globs);
+            }
+            if choice.is_empty() {
+                self.problem_at(item, HOW);
+                return None;
+            }
+            choices.push(choice);
+        }
+        Some(Predicate::Words(choices))
+    }
+
+    fn empty(&mut self, item: &Item) -> Option<Predicate> {
+        let wanted = item.as_bool();
+        if wanted.is_none() {
+            self.problem_at(item, "`empty` is true or false");
+        }
+        wanted.map(|wanted| Predicate::Empty(if wanted { Wanted::Yes } else { Wanted::No }))
+    }
+
+    fn scalar(&mut self, item: &Item) -> Option<Value> {
+        let value = item
+            .as_str()
+            .map(Value::from)
+            .or_else(|| item.as_bool().map(Value::from))
+            .or_else(|| item.as_integer().map(Value::from))
+            .or_else(|| Number::from_f64(item.as_float()?).map(Value::Number));
+        if value.is_none() {
+            self.problem_at(
+                item,
+                "it is a text, a number, true or false; of several values write `{ one_of = […] }`",
+            );
+        }
+        value
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a bound beyond 2^53 need not be exact")]
+fn lossy(number: i64) -> f64 {
+    number as f64
+}

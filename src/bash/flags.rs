@@ -1,0 +1,175 @@
+//! The words behind a program, told apart into flags, their values and operands.
+//!
+//! A program's flags are a list of what is allowed: `-a` and `--all` take no value, `-n:` and `--lines:`
+//! take one, `-f@` and `--file@` take one that names a file, `--color?` takes one behind `=` or none, `-#` is a number.
+//! Short flags may stand together, values may follow at once. Abbreviated long flags are not known.
+
+use super::lexer::{Open, Word};
+
+/// One word behind a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arg {
+    pub text: String,
+    /// It stands for names of files, as many as match.
+    pub pattern: bool,
+}
+
+impl Arg {
+    /// The argument that a word is; `None` for one that is only known when it runs.
+    pub fn of(word: &Word) -> Option<Self> {
+        let pattern = match word.open {
+            None => false,
+            Some(Open::Pattern) => true,
+            Some(Open::Variable | Open::Substitution | Open::Tilde | Open::Brace) => return None,
+        };
+        Some(Self { text: word.text.clone(), pattern })
+    }
+}
+
+/// Arguments of which every flag is allowed.
+#[derive(Debug, Default)]
+pub struct Parsed<'a> {
+    pub flags: Vec<Flag<'a>>,
+    pub operands: Vec<&'a Arg>,
+    /// Where the operands begin.
+    pub first_operand: Option<usize>,
+}
+
+#[derive(Debug)]
+pub struct Flag<'a> {
+    pub name: &'a str,
+    pub value: Option<&'a str>,
+    /// The value names a file.
+    pub names_file: bool,
+    /// The value is a word of its own.
+    pub apart: bool,
+}
+
+impl Parsed<'_> {
+    pub fn has(&self, name: &str) -> bool {
+        self.flags.iter().any(|flag| flag.name == name)
+    }
+}
+
+/// A flag that is not allowed, as it is called.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Refused(pub String);
+
+/// Where flags end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// They may stand behind operands.
+    Mixed,
+    /// The first operand ends them: what follows belongs to another program.
+    First,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    Text,
+    File,
+    MaybeText,
+}
+
+/// Tells arguments apart.
+pub fn parse<'a>(allowed: &[&'static str], args: &'a [Arg], order: Order) -> Result<Parsed<'a>, Refused> {
+    let mut parsed = Parsed::default();
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        let text = arg.text.as_str();
+        at += 1;
+        if text == "--" {
+            parsed.first_operand.get_or_insert(at);
+            parsed.operands.extend(args.get(at..).unwrap_or_default());
+            break;
+        }
+        if !text.starts_with('-') || text == "-" {
+            parsed.first_operand.get_or_insert(at - 1);
+            parsed.operands.push(arg);
+            if order == Order::First {
+                parsed.operands.extend(args.get(at..).unwrap_or_default());
+                break;
+            }
+            continue;
+        }
+        if arg.pattern {
+            return Err(Refused(text.to_owned()));
+        }
+        let taken = if text.starts_with("--") {
+            long(allowed, text, args.get(at), &mut parsed)?
+        } else {
+            short(allowed, text, args.get(at), &mut parsed)?
+        };
+        at += taken;
+    }
+    Ok(parsed)
+}
+
+/// What a flag takes; `None` where it is not allowed.
+fn find(allowed: &[&'static str], name: &str) -> Option<(&'static str, Takes)> {
+    allowed.iter().find_map(|one| {
+        let (known, takes) = match one.chars().next_back()? {
+            ':' => (one.strip_suffix(':')?, Takes::Text),
+            '@' => (one.strip_suffix('@')?, Takes::File),
+            '?' => (one.strip_suffix('?')?, Takes::MaybeText),
+            _ => (*one, Takes::Nothing),
+        };
+        (known == name).then_some((known, takes))
+    })
+}
+
+/// Reads `--flag`; how many of the next words belong to it.
+fn long<'a>(
+    allowed: &[&'static str],
+    text: &'a str,
+    next: Option<&'a Arg>,
+    parsed: &mut Parsed<'a>,
+) -> Result<usize, Refused> {
+    let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+    let refused = || Refused(name.to_owned());
+    let (name, takes) = find(allowed, name).ok_or_else(refused)?;
+    let (value, taken) = match (takes, inline) {
+        (Takes::Nothing, None) | (Takes::MaybeText, None) => (None, 0),
+        (Takes::Nothing, Some(_)) => return Err(refused()),
+        (Takes::Text | Takes::File | Takes::MaybeText, Some(value)) => (Some(value), 0),
+        (Takes::Text | Takes::File, None) => (Some(following(next).ok_or_else(refused)?), 1),
+    };
+    parsed.flags.push(Flag { name, value, names_file: takes == Takes::File, apart: taken > 0 });
+    Ok(taken)
+}
+
+/// Reads `-abc`; how many of the next words belong to it.
+fn short<'a>(
+    allowed: &[&'static str],
+    text: &'a str,
+    next: Option<&'a Arg>,
+    parsed: &mut Parsed<'a>,
+) -> Result<usize, Refused> {
+    let digits = text.get(1..).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+    if digits && let Some((name, _)) = find(allowed, "-#") {
+        parsed.flags.push(Flag { name, value: text.get(1..), names_file: false, apart: false });
+        return Ok(0);
+    }
+    for (at, letter) in text.char_indices().skip(1) {
+        let refused = || Refused(format!("-{letter}"));
+        let (name, takes) = find(allowed, &format!("-{letter}")).ok_or_else(refused)?;
+        let rest = text.get(at + letter.len_utf8()..).filter(|rest| !rest.is_empty());
+        let (value, taken) = match (takes, rest) {
+            (Takes::Nothing, _) => {
+                parsed.flags.push(Flag { name, value: None, names_file: false, apart: false });
+                continue;
+            }
+            (Takes::MaybeText, rest) => (rest, 0),
+            (Takes::Text | Takes::File, Some(rest)) => (Some(rest), 0),
+            (Takes::Text | Takes::File, None) => (Some(following(next).ok_or_else(refused)?), 1),
+        };
+        parsed.flags.push(Flag { name, value, names_file: takes == Takes::File, apart: taken > 0 });
+        return Ok(taken);
+    }
+    Ok(0)
+}
+
+fn following<'a>(next: Option<&'a Arg>) -> Option<&'a str> {
+    next.filter(|arg| !arg.pattern).map(|arg| arg.text.as_str())
+}

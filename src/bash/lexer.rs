@@ -1,0 +1,497 @@
+//! The strict second reader: the part of the shell's language that every shell reads alike.
+//!
+//! It knows words, quotes, substitutions, redirections, pipes, lists, groups, `if`, `while` and `for`, and gives up on
+//! everything else: here-documents, functions, `case`, arithmetic, `$'…'`. It checks no syntax; the grammar does.
+
+use std::ops::Range;
+
+/// How deep substitutions and groups are followed.
+const MAX_DEPTH: usize = 24;
+
+/// Why a word is not fixed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Open {
+    /// `*`, `?`, `[`: names of files, as many as match.
+    Pattern,
+    Variable,
+    Substitution,
+    Tilde,
+    Brace,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    pub span: Range<usize>,
+    /// Without quotes; of a word that is not fixed, the parts that are.
+    pub text: String,
+    pub open: Option<Open>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirect {
+    /// With its descriptor: `2>`.
+    pub operator: String,
+    pub target: Word,
+}
+
+impl Redirect {
+    /// Whether it opens its target for writing: `2>&1` only doubles a descriptor.
+    pub fn writes(&self) -> bool {
+        let doubles = self.operator.ends_with('&') && self.target.text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+        self.operator.contains('>') && !doubles
+    }
+}
+
+/// One simple command; without words where assignments or redirections stand alone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Simple {
+    pub assigns: Vec<Word>,
+    pub words: Vec<Word>,
+    pub redirects: Vec<Redirect>,
+    /// Whether it reads what another command prints.
+    pub piped: bool,
+    /// Where the simple command begins that feeds it, if it is one.
+    pub fed_by: Option<usize>,
+}
+
+impl Simple {
+    /// Where its first word, assignment or redirection's target begins.
+    pub fn start(&self) -> Option<usize> {
+        let words = self.assigns.iter().chain(&self.words).chain(self.redirects.iter().map(|one| &one.target));
+        words.map(|word| word.span.start).min()
+    }
+}
+
+/// The simple commands of a script, inner ones included; `None` beyond what this reader knows.
+pub fn commands(script: &str) -> Option<Vec<Simple>> {
+    let mut lexer = Lexer { script, at: 0, found: Vec::new(), groups: vec![false], depth: 0, backtick: false };
+    lexer.list(End::Script)?;
+    Some(lexer.found)
+}
+
+/// What ends a list of commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Script,
+    Parenthesis,
+    Backtick,
+}
+
+/// What may come next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    Command,
+    Argument,
+    /// Behind `)`, `}`, `fi` or `done`.
+    Closed,
+}
+
+struct Lexer<'a> {
+    script: &'a str,
+    at: usize,
+    found: Vec<Simple>,
+    /// Of each open group, whether it reads what another command prints.
+    groups: Vec<bool>,
+    depth: usize,
+    /// Whether a backtick would end what is being read.
+    backtick: bool,
+}
+
+/// A list of commands while it is read.
+struct List {
+    simple: Simple,
+    position: Position,
+    parentheses: usize,
+    /// How many groups were open before it.
+    outside: usize,
+    /// What a pipe just before feeds in.
+    pipe: Option<Option<usize>>,
+}
+
+impl<'a> Lexer<'a> {
+    fn rest(&self) -> &'a str {
+        self.script.get(self.at..).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn eat(&mut self, text: &str) -> bool {
+        let found = self.rest().starts_with(text);
+        if found {
+            self.at += text.len();
+        }
+        found
+    }
+
+    /// Reads to the end of the list and over what ends it.
+    fn list(&mut self, end: End) -> Option<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return None;
+        }
+        let outside = self.groups.len();
+        let mut list = List {
+            simple: Simple::default(),
+            position: Position::Command,
+            parentheses: 0,
+            outside,
+            pipe: None,
+        };
+        loop {
+            self.blanks()?;
+            match self.peek() {
+                None => {
+                    self.finish(&mut list);
+                    return (end == End::Script).then(|| self.depth -= 1);
+                }
+                Some('`') if end == End::Backtick => {
+                    self.at += 1;
+                    break;
+                }
+                Some(')') if end == End::Parenthesis && list.parentheses == 0 => {
+                    self.at += 1;
+                    break;
+                }
+                Some('\n' | ';' | '&' | '|' | '(' | ')') => self.operator(&mut list)?,
+                Some('<' | '>') if !self.rest().starts_with("<(") && !self.rest().starts_with(">(") => {
+                    self.redirect(&mut list, self.at)?;
+                }
+                Some(_) => self.token(&mut list)?,
+            }
+        }
+        self.finish(&mut list);
+        self.groups.truncate(outside);
+        self.depth -= 1;
+        Some(())
+    }
+
+    /// Skips blanks, comments and continued lines.
+    fn blanks(&mut self) -> Option<()> {
+        loop {
+            let before = self.script.get(..self.at).and_then(|text| text.chars().next_back());
+            match self.peek() {
+                Some(' ' | '\t') => self.at += 1,
+                Some('#') if before.is_none_or(|c| " \t\n;|&(".contains(c)) => {
+                    self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+                }
+                // Elsewhere it would join what stands on both sides.
+                Some('\\') if self.rest().starts_with("\\\n") => match before {
+                    Some(' ' | '\t') => self.at += 2,
+                    Some(_) | None => return None,
+                },
+                Some(_) | None => return Some(()),
+            }
+        }
+    }
+
+    fn finish(&mut self, list: &mut List) -> Option<usize> {
+        let simple = std::mem::take(&mut list.simple);
+        let start = simple.start();
+        if start.is_some() {
+            self.found.push(simple);
+        }
+        start
+    }
+
+    fn operator(&mut self, list: &mut List) -> Option<()> {
+        for unknown in ["&>", "|&", ";;", ";&", "(("] {
+            if self.rest().starts_with(unknown) {
+                return None;
+            }
+        }
+        if self.eat("(") {
+            // Behind a word it would make a function.
+            return (list.position == Position::Command && list.simple == Simple::default())
+                .then(|| {
+                    list.parentheses += 1;
+                    self.open(list);
+                })
+                .filter(|()| list.parentheses <= MAX_DEPTH);
+        }
+        if list.position == Position::Command && list.simple.start().is_none() && self.eat("\n") {
+            return Some(());
+        }
+        let closed = list.position == Position::Closed;
+        let start = self.finish(list);
+        let pipes = !self.rest().starts_with("||") && self.rest().starts_with('|');
+        if self.eat(")") {
+            list.parentheses = list.parentheses.checked_sub(1)?;
+            return self.close(list);
+        }
+        if !self.eat("&&") && !self.eat("||") {
+            self.at += 1;
+        }
+        list.position = Position::Command;
+        list.pipe = pipes.then_some(if closed { None } else { start });
+        Some(())
+    }
+
+    fn open(&mut self, list: &mut List) {
+        let fed = list.pipe.take().is_some() || self.groups.last() == Some(&true);
+        self.groups.push(fed);
+        list.position = Position::Command;
+    }
+
+    fn close(&mut self, list: &mut List) -> Option<()> {
+        list.position = Position::Closed;
+        self.groups.pop()?;
+        (self.groups.len() >= list.outside).then_some(())
+    }
+
+    /// A word with what it means where it stands: a keyword, an assignment, an argument, a descriptor.
+    fn token(&mut self, list: &mut List) -> Option<()> {
+        let start = self.at;
+        let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
+        if digits > 0 && self.rest().as_bytes().get(digits).is_some_and(|b| b"<>".contains(b)) {
+            self.at += digits;
+            return self.redirect(list, start);
+        }
+        if list.position == Position::Command && list.simple == Simple::default() {
+            self.start_command(list);
+        }
+        self.groups.push(list.simple.piped);
+        let word = self.word()?;
+        self.groups.pop();
+        let written = self.script.get(word.span.clone())?;
+        if list.position == Position::Command {
+            let first = list.simple.start().is_none();
+            // Behind an assignment or a redirection it would be a program of that name.
+            if self.keyword(written, list)? {
+                return first.then_some(());
+            }
+        }
+        match list.position {
+            Position::Closed => return None,
+            Position::Command if is_assignment(written) => list.simple.assigns.push(word),
+            Position::Command | Position::Argument => {
+                list.simple.words.push(word);
+                list.position = Position::Argument;
+            }
+        }
+        Some(())
+    }
+
+    fn start_command(&self, list: &mut List) {
+        list.simple.piped = list.pipe.is_some() || self.groups.last() == Some(&true);
+        list.simple.fed_by = list.pipe.flatten();
+    }
+
+    /// Whether a word is a keyword; `None` for one that this reader does not know.
+    fn keyword(&mut self, word: &str, list: &mut List) -> Option<bool> {
+        match word {
+            "!" | "then" | "else" | "elif" | "do" => list.simple = Simple::default(),
+            "{" | "if" | "while" | "until" => {
+                list.simple = Simple::default();
+                self.open(list);
+            }
+            "}" | "fi" | "done" => {
+                list.simple = Simple::default();
+                self.close(list)?;
+            }
+            "for" => {
+                list.simple = Simple::default();
+                self.open(list);
+                self.blanks()?;
+                self.word()?;
+                self.for_words()?;
+            }
+            "case" | "esac" | "select" | "function" | "coproc" | "in" | "[[" | "]]" => return None,
+            _ => return Some(false),
+        }
+        Some(true)
+    }
+
+    /// `in` and the words of a `for`, if they are there.
+    fn for_words(&mut self) -> Option<()> {
+        loop {
+            self.blanks()?;
+            match self.peek()? {
+                ';' | '\n' => return Some(()),
+                '&' | '|' | '(' | ')' | '<' | '>' => return None,
+                _ => drop(self.word()?),
+            }
+        }
+    }
+
+    fn redirect(&mut self, list: &mut List, start: usize) -> Option<()> {
+        let known = [">>", ">|", ">&", "<&", ">", "<"].iter().any(|operator| self.eat(operator));
+        if !known || self.rest().starts_with(['<', '>', '(', '&', '|']) {
+            return None;
+        }
+        let operator = self.script.get(start..self.at)?.to_owned();
+        if list.position == Position::Command && list.simple == Simple::default() {
+            self.start_command(list);
+        }
+        self.blanks()?;
+        if self.peek().is_none_or(|c| "\n;&|()<>`".contains(c)) {
+            return None;
+        }
+        let target = self.word()?;
+        list.simple.redirects.push(Redirect { operator, target });
+        Some(())
+    }
+
+    fn word(&mut self) -> Option<Word> {
+        let mut word = Word { span: self.at..self.at, text: String::new(), open: None };
+        while let Some(c) = self.peek() {
+            match c {
+                ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' => break,
+                '<' | '>' if word.span.start == self.at && self.rest().get(1..2) == Some("(") => {
+                    self.at += 2;
+                    word.open(Open::Substitution);
+                    self.list(End::Parenthesis)?;
+                }
+                '<' | '>' => break,
+                '\'' => {
+                    let (inside, _) = self.rest().get(1..)?.split_once('\'')?;
+                    word.text.push_str(inside);
+                    self.at += inside.len() + 2;
+                }
+                '"' => self.quoted(&mut word)?,
+                '`' if self.backtick => break,
+                '$' | '`' => self.expansion(&mut word, c)?,
+                '\\' => {
+                    let escaped = self.rest().chars().nth(1).filter(|c| c.is_ascii() && *c != '\n')?;
+                    word.text.push(escaped);
+                    self.at += 2;
+                }
+                // What a byte of it means to a shell depends on the locale.
+                _ if !c.is_ascii() => return None,
+                _ => self.plain(&mut word, c),
+            }
+        }
+        word.span.end = self.at;
+        let written = self.script.get(word.span.clone())?;
+        let braces = written.contains(['{', '}']) && word.text.contains(['{', '}']) && written != "{}";
+        if braces && !["{", "}"].contains(&written) && has_bare_brace(written) {
+            word.open(Open::Brace);
+        }
+        (!written.is_empty()).then_some(word)
+    }
+
+    fn plain(&mut self, word: &mut Word, c: char) {
+        let starts = word.span.start == self.at;
+        match c {
+            '*' | '?' => word.open(Open::Pattern),
+            '[' if !(starts && self.stands_alone()) => word.open(Open::Pattern),
+            '~' if starts || word.text.ends_with(['=', ':']) => word.open(Open::Tilde),
+            _ => {}
+        }
+        word.text.push(c);
+        self.at += 1;
+    }
+
+    /// Whether the character here is a word of its own: `[`, the program.
+    fn stands_alone(&self) -> bool {
+        self.rest().get(1..2).is_none_or(|next| " \t\n;&|()<>".contains(next))
+    }
+
+    fn quoted(&mut self, word: &mut Word) -> Option<()> {
+        self.at += 1;
+        loop {
+            match self.peek()? {
+                '"' => {
+                    self.at += 1;
+                    return Some(());
+                }
+                '\\' => {
+                    let escaped = self.rest().chars().nth(1)?;
+                    match escaped {
+                        '$' | '`' | '"' | '\\' => word.text.push(escaped),
+                        '\n' => return None,
+                        _ => word.text.extend(['\\', escaped]),
+                    }
+                    self.at += 1 + escaped.len_utf8();
+                }
+                c @ ('$' | '`') => self.expansion(word, c)?,
+                c => {
+                    word.text.push(c);
+                    self.at += c.len_utf8();
+                }
+            }
+        }
+    }
+
+    /// `$x`, `${x}`, `$(…)`, backticks, or a `$` that stands for itself.
+    fn expansion(&mut self, word: &mut Word, c: char) -> Option<()> {
+        self.at += 1;
+        if c == '`' {
+            let (inside, _) = self.rest().split_once('`')?;
+            // Escapes are read twice in there, and quotes by rules of their own.
+            if inside.contains(['\\', '"', '\'', '#']) {
+                return None;
+            }
+            word.open(Open::Substitution);
+            self.backtick = true;
+            self.list(End::Backtick)?;
+            self.backtick = false;
+            return Some(());
+        }
+        match self.peek() {
+            Some('(') if !self.rest().starts_with("((") => {
+                self.at += 1;
+                word.open(Open::Substitution);
+                self.list(End::Parenthesis)
+            }
+            Some('(' | '[' | '\'' | '"') => None,
+            Some('{') => {
+                let (name, _) = self.rest().get(1..)?.split_once('}')?;
+                word.open(Open::Variable);
+                self.at += name.len() + 2;
+                is_name(name).then_some(())
+            }
+            Some(c) if c.is_ascii_alphabetic() || c == '_' => {
+                word.open(Open::Variable);
+                self.at += self.rest().bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+                Some(())
+            }
+            Some(c) if c.is_ascii_digit() || "@*#?$!-".contains(c) => {
+                word.open(Open::Variable);
+                self.at += 1;
+                Some(())
+            }
+            Some(c) if !c.is_ascii() => None,
+            Some(_) | None => {
+                word.text.push('$');
+                Some(())
+            }
+        }
+    }
+}
+
+impl Word {
+    /// Remembers why it is not fixed. A pattern says least: its text is known.
+    fn open(&mut self, why: Open) {
+        if self.open.is_none_or(|open| open == Open::Pattern) {
+            self.open = Some(why);
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Whether a word that begins a command assigns.
+pub fn is_assignment(written: &str) -> bool {
+    written.split_once('=').is_some_and(|(name, _)| is_name(name))
+}
+
+/// Whether a brace stands outside of quotes.
+fn has_bare_brace(written: &str) -> bool {
+    let (mut quote, mut escaped) = (None, false);
+    for c in written.chars() {
+        match (quote, c) {
+            _ if escaped => escaped = false,
+            (None | Some('"'), '\\') => escaped = true,
+            (None, '{' | '}') => return true,
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            (Some(_) | None, _) => {}
+        }
+    }
+    false
+}

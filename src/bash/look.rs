@@ -1,0 +1,280 @@
+//! Whether a script only looks: every command of it is in the table, with words that the table allows.
+
+use super::flags::{Arg, Order, Parsed, parse};
+use super::lexer::{Open, Redirect, Simple, Word};
+use super::programs::{Operands, Program, program};
+use super::reading::read;
+use super::special::{FOUND, is_inside, names_inside};
+use super::wrap::{Manner, SHELLS, wrapper};
+use super::{MAX_NESTING, notes};
+
+/// Variables that change how something is said, and nothing else.
+const HARMLESS: &[&str] = &[
+    "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "TZ", "NO_COLOR",
+    "CLICOLOR", "COLUMNS", "LINES",
+];
+
+/// Flags between `git` and its subcommand that change nothing.
+const BEFORE: &[&str] = &["--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"];
+
+/// The most commands that are judged: more than a person would look through.
+const MAX_COMMANDS: usize = 100;
+
+/// What is allowed around a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Where the session works.
+    Here,
+    /// In a folder that the script goes to, whose settings nobody looked at.
+    Elsewhere,
+}
+
+/// Errs with the reason why a script is not known to only look.
+pub fn script(script: &str) -> Result<(), String> {
+    script_in(script, Place::Here, 0)
+}
+
+fn script_in(script: &str, mut place: Place, depth: usize) -> Result<(), String> {
+    if depth > MAX_NESTING {
+        return Err("it is nested too deeply".to_owned());
+    }
+    let reading = read(script)?;
+    if let Some(beyond) = reading.beyond {
+        return Err(beyond.to_owned());
+    }
+    if reading.commands.is_empty() {
+        return Err("it holds no command".to_owned());
+    }
+    if reading.commands.len() > MAX_COMMANDS {
+        return Err("it holds too many commands to be sure".to_owned());
+    }
+    for simple in &reading.commands {
+        let feeder = reading.commands.iter().find(|other| simple.fed_by.is_some() && other.start() == simple.fed_by);
+        judge(simple, feeder, place, depth)?;
+        if simple.words.first().is_some_and(|word| word.text == "cd") {
+            place = Place::Elsewhere;
+        }
+    }
+    Ok(())
+}
+
+fn judge(simple: &Simple, feeder: Option<&Simple>, place: Place, depth: usize) -> Result<(), String> {
+    simple.assigns.iter().try_for_each(|word| assigns(&fixed(word)?.text))?;
+    simple.redirects.iter().try_for_each(redirect)?;
+    let args = simple.words.iter().map(fixed).collect::<Result<Vec<Arg>, String>>()?;
+    let judge = Judge { feeder, place, depth };
+    judge.command(&args)
+}
+
+fn fixed(word: &Word) -> Result<Arg, String> {
+    let why = match word.open {
+        None | Some(Open::Pattern) => None,
+        Some(Open::Variable) => Some("a variable's value is only known when it runs"),
+        Some(Open::Substitution) => Some("what a command prints is only known when it runs"),
+        Some(Open::Tilde) => Some("`~` is outside of the folder"),
+        Some(Open::Brace) => Some("shells read `{…}` differently"),
+    };
+    Arg::of(word).ok_or_else(|| why.unwrap_or("a word is only known when it runs").to_owned())
+}
+
+fn assigns(text: &str) -> Result<(), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    let plain = value.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-+@/".contains(&b)) && !value.starts_with('/');
+    if HARMLESS.contains(&name) && plain {
+        return Ok(());
+    }
+    Err(format!("`{name}=` may change what the command does"))
+}
+
+fn redirect(redirect: &Redirect) -> Result<(), String> {
+    let target = fixed(&redirect.target)?;
+    let text = target.text.as_str();
+    let operator = redirect.operator.trim_start_matches(|c: char| c.is_ascii_digit());
+    match operator {
+        "<" if target.pattern => Err(format!("which file `{text}` is, is only known when it runs")),
+        "<" => is_inside(&target),
+        ">&" if ["1", "2"].contains(&text) => Ok(()),
+        ">" | ">>" if text == "/dev/null" => Ok(()),
+        _ if redirect.writes() => Err(format!("it writes to `{text}`")),
+        _ => Err(format!("`{}{text}` is not known to only look", redirect.operator)),
+    }
+}
+
+struct Judge<'a> {
+    /// The command whose output this one reads, if it is a simple one.
+    feeder: Option<&'a Simple>,
+    place: Place,
+    depth: usize,
+}
+
+impl Judge<'_> {
+    fn command(&self, args: &[Arg]) -> Result<(), String> {
+        let Some((name, rest)) = args.split_first() else {
+            return Err("a redirection or an assignment alone is not known to only look".to_owned());
+        };
+        let deeper = Self { feeder: self.feeder, place: self.place, depth: self.depth + 1 };
+        if self.depth > MAX_NESTING {
+            return Err("it is nested too deeply".to_owned());
+        }
+        match name.text.as_str() {
+            _ if name.pattern => Err("which program runs is only known when it runs".to_owned()),
+            "git" => self.git(rest),
+            "command" if rest.first().is_some_and(|arg| ["-v", "-V"].contains(&arg.text.as_str())) => Ok(()),
+            "find" => deeper.find(rest),
+            shell if SHELLS.contains(&shell) && rest.first().is_some_and(|arg| arg.text == "-c") => match rest {
+                [_, text] if !text.pattern => script_in(&text.text, self.place, self.depth + 1),
+                _ => Err(notes::unknown(shell)),
+            },
+            text => match wrapper(text) {
+                Some(_) => deeper.wrapped(text, args),
+                None => listed(text, rest),
+            },
+        }
+    }
+
+    fn wrapped(&self, name: &str, args: &[Arg]) -> Result<(), String> {
+        let Some(wrapper) = wrapper(name).filter(|wrapper| wrapper.manner != Manner::More) else {
+            return Err(notes::unknown(name));
+        };
+        let unknown = || notes::unknown(name);
+        if args.iter().any(|arg| arg.pattern && wrapper.manner == Manner::Feeds) {
+            return Err(unknown());
+        }
+        let words: Vec<Option<String>> = args.iter().map(|arg| Some(arg.text.clone())).collect();
+        let start = wrapper.program(&words).ok_or_else(unknown)?;
+        let (own, inner) = args.split_at(start);
+        // Where a shell goes by another name would not be noticed.
+        let goes = inner.first().is_none_or(|arg| arg.text == "cd");
+        if goes || own.iter().any(|arg| arg.pattern) {
+            return Err(unknown());
+        }
+        let sets = own.iter().skip(1).filter(|arg| arg.text.contains('=') && !arg.text.starts_with('-'));
+        sets.map(|arg| arg.text.as_str()).try_for_each(assigns)?;
+        match wrapper.manner {
+            Manner::Transparent | Manner::Sets => self.command(inner),
+            Manner::Feeds => self.fed(own, inner),
+            Manner::More => Err(unknown()),
+        }
+    }
+
+    /// `xargs`: words come from what it reads. Names that `find` prints lie in its folders, if a NUL ends each.
+    fn fed(&self, own: &[Arg], inner: &[Arg]) -> Result<(), String> {
+        const UNSURE: &str = "what `xargs` gives to a program is only known when it runs";
+        let is = |word: &Word, text: &str| word.text == text && word.open.is_none();
+        let nul = own.iter().any(|arg| ["-0", "--null"].contains(&arg.text.as_str()));
+        let from_find = self.feeder.is_some_and(|feeder| {
+            let words = &feeder.words;
+            let named = words.get(1).is_some_and(|word| !word.text.starts_with('-') && word.open.is_none());
+            let only = |word: &Word| ["-print", "-printf", "-ls", "-exec", "-o", "-or", ","].contains(&word.text.as_str());
+            words.first().is_some_and(|word| is(word, "find"))
+                && named
+                && words.last().is_some_and(|word| is(word, "-print0"))
+                && !words.iter().any(only)
+                && feeder.redirects.iter().all(|one| one.operator == "2>")
+        });
+        let only_own = own.iter().skip(1).all(|arg| ["-0", "--null", "-r", "--no-run-if-empty"].contains(&arg.text.as_str()));
+        let prints = ["echo", "basename", "dirname"].contains(&inner[0].text.as_str());
+        if prints && inner.len() == 1 {
+            return Ok(());
+        }
+        if !(nul && only_own && from_find) {
+            return Err(UNSURE.to_owned());
+        }
+        let mut filled = inner.to_vec();
+        // More than one, because a program may write to its second.
+        filled.extend([FOUND; 3].map(|text| Arg { text: text.to_owned(), pattern: false }));
+        self.command(&filled)
+    }
+
+    /// `find`, and what its `-exec` runs on the names that it finds.
+    fn find(&self, args: &[Arg]) -> Result<(), String> {
+        let mut own = Vec::new();
+        let mut at = 0;
+        while let Some(arg) = args.get(at) {
+            at += 1;
+            if arg.text != "-exec" {
+                own.push(arg.clone());
+                continue;
+            }
+            let rest = args.get(at..).unwrap_or_default();
+            let ends = |end: &usize| rest[*end].text == ";" || (rest[*end].text == "+" && *end > 0 && rest[*end - 1].text == "{}");
+            let end = (0..rest.len()).find(ends).ok_or("`find -exec` has no end")?;
+            let named = |arg: &Arg| Arg { text: arg.text.replace("{}", FOUND), pattern: arg.pattern };
+            if rest[..end].iter().any(|arg| arg.text != "{}" && arg.text.contains("{}")) {
+                return Err("what `find -exec` runs is only known when it runs".to_owned());
+            }
+            let mut inner: Vec<Arg> = rest[..end].iter().map(named).collect();
+            if rest[end].text == "+" {
+                inner.extend([FOUND; 2].map(|text| Arg { text: text.to_owned(), pattern: false }));
+            }
+            self.command(&inner)?;
+            at += end + 1;
+        }
+        listed("find", &own)
+    }
+
+    fn git(&self, args: &[Arg]) -> Result<(), String> {
+        if self.place == Place::Elsewhere {
+            return Err("`git` elsewhere does what the settings there say".to_owned());
+        }
+        let rest = args.iter().position(|arg| !BEFORE.contains(&arg.text.as_str())).map_or(&[][..], |at| &args[at..]);
+        let text = |at: usize| rest.get(at).filter(|arg| !arg.pattern).map(|arg| arg.text.as_str());
+        let Some(first) = text(0) else { return Err(notes::unknown("git")) };
+        let first = if first.starts_with('-') { first.split('=').next().unwrap_or(first) } else { first };
+        let two = text(1).map(|second| format!("git {first} {second}"));
+        if let Some(name) = two.filter(|name| program(name).is_some()) {
+            return listed(&name, rest.get(2..).unwrap_or_default());
+        }
+        listed(&format!("git {first}"), rest.get(1..).unwrap_or_default())
+    }
+}
+
+/// Judges a program by its row.
+fn listed(name: &str, args: &[Arg]) -> Result<(), String> {
+    let Some(Program { flags, operands }) = program(name) else { return Err(notes::unknown(name)) };
+    if let Operands::Own(check) = operands {
+        return check(args);
+    }
+    let parsed = parse(&flags, args, Order::Mixed).map_err(|refused| notes::refused(name, &refused.0))?;
+    for flag in &parsed.flags {
+        // Where another version of the program takes no value here, the next word is an operand.
+        if let Some(value) = flag.value.filter(|_| flag.names_file || flag.apart) {
+            names_inside(value)?;
+            let number = value.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+            if value.starts_with('-') && !number {
+                return Err(notes::refused(name, flag.name));
+            }
+        }
+    }
+    allowed(name, &operands, &parsed)
+}
+
+fn allowed(name: &str, operands: &Operands, parsed: &Parsed<'_>) -> Result<(), String> {
+    let given = &parsed.operands;
+    let too_many = |most: usize| given.get(most).map_or(Ok(()), |arg| Err(notes::operands(name, &arg.text)));
+    let paths = |from: usize| given.iter().skip(from).try_for_each(|arg| is_inside(arg));
+    let has = |names: &[&str]| names.iter().any(|flag| parsed.has(flag));
+    match operands {
+        Operands::None => too_many(0),
+        Operands::NoneWith(flags) if has(flags) => too_many(0),
+        Operands::NoneWith(_) => Err(notes::unknown(name)),
+        Operands::Texts => Ok(()),
+        Operands::Paths => paths(0),
+        Operands::AtMost(most) => {
+            too_many(*most)?;
+            match given.iter().find(|arg| arg.pattern) {
+                Some(arg) => Err(notes::operands(name, &arg.text)),
+                None => paths(0),
+            }
+        }
+        Operands::TextThenPaths(flags) if has(flags) => paths(0),
+        Operands::TextThenPaths(_) => match given.first() {
+            Some(arg) if arg.pattern => Err(format!("`{}` is only known when it runs; put it in quotes", arg.text)),
+            Some(_) | None => paths(1),
+        },
+        Operands::TextsWith(flags) if has(flags) => Ok(()),
+        Operands::TextsWith(_) => too_many(0),
+        Operands::Check(check) => check(parsed),
+        Operands::Own(check) => check(&[]),
+    }
+}

@@ -1,0 +1,65 @@
+//! Both readings of a script, compared: it is understood where they find the same words in the same commands.
+
+use super::lexer::{self, Simple, Word};
+use super::tree::{self, Grammar, Places};
+use crate::stdx::text::sanitize;
+
+/// The longest script that is read, in bytes: what a person would still look through.
+pub const MAX_BYTES: usize = 4 * 1024;
+
+/// A script that is understood.
+#[derive(Debug)]
+pub struct Reading {
+    /// In the order in which they are written.
+    pub commands: Vec<Simple>,
+    /// The first thing in it that does more than plain commands do, in words.
+    pub beyond: Option<&'static str>,
+}
+
+/// Reads a script; the reason where it is not understood.
+pub fn read(script: &str) -> Result<Reading, &'static str> {
+    if script.len() > MAX_BYTES {
+        return Err("it is too long to be sure");
+    }
+    if script.contains('\u{FFFD}') || script.chars().any(|c| c.is_whitespace() && !" \t\n".contains(c)) {
+        return Err("it holds characters that can't be told from others");
+    }
+    if sanitize(script) != script {
+        return Err("it holds characters that can't be seen");
+    }
+    if script.contains("<<") {
+        return Err("it holds a here-document");
+    }
+    let Grammar { commands: mut places, beyond } = tree::read(script)?;
+    let mut commands = lexer::commands(script).ok_or("it holds what shells read differently")?;
+    places.sort_by_key(start);
+    commands.sort_by_key(Simple::start);
+    if commands.len() != places.len() || !commands.iter().zip(&mut places).all(|(simple, places)| agree(simple, places)) {
+        return Err("it can be read in two ways");
+    }
+    Ok(Reading { commands, beyond })
+}
+
+fn start(places: &Places) -> Option<usize> {
+    let all = places.assigns.iter().chain(&places.words).chain(&places.targets);
+    all.map(|range| range.start).min()
+}
+
+fn agree(simple: &Simple, places: &mut Places) -> bool {
+    let words = || simple.words.iter().map(|word| word.span.clone());
+    // The grammar lists words behind redirections last.
+    places.words.sort_by_key(|range| range.start);
+    let same_words = if places.test {
+        let ends = |word: Option<&Word>, bracket: &str| word.is_some_and(|word| word.text == bracket);
+        let whole = words().next().zip(words().last()).map(|(first, last)| first.start..last.end);
+        places.words.len() == 1
+            && whole.as_ref() == places.words.first()
+            && ends(simple.words.first(), "[")
+            && ends(simple.words.last(), "]")
+    } else {
+        words().eq(places.words.iter().cloned())
+    };
+    same_words
+        && simple.assigns.iter().map(|word| word.span.clone()).eq(places.assigns.iter().cloned())
+        && simple.redirects.iter().map(|one| one.target.span.clone()).eq(places.targets.iter().cloned())
+}

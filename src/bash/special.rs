@@ -1,0 +1,234 @@
+//! Programs whose words have a meaning of their own, and what words may name.
+
+use super::flags::{Arg, Parsed};
+
+/// Parts of paths that hold secrets, as a whole name.
+const SECRET_NAMES: &[&str] = &[
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf",
+    ".git-credentials", ".htpasswd", ".vault-token", "credentials", "credentials.json", "secrets", "shadow", ".password-store",
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".boto", ".s3cfg", "keyring", ".bash_history", ".zsh_history",
+];
+
+/// Beginnings and ends of names that hold secrets.
+const SECRET_STARTS: &[&str] = &[".env", "id_rsa", "id_ed25519", "secrets.", "credentials."];
+const SECRET_ENDS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".env"];
+
+/// Names that look like secrets and are templates for them.
+const TEMPLATES: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist"];
+
+/// Stands for a name that another program finds: it lies in the folder, and nothing else is known of it.
+pub const FOUND: &str = "./…";
+
+/// Whether an argument names files of the workspace that are no secrets, by its text alone.
+pub fn is_inside(arg: &Arg) -> Result<(), String> {
+    let text = arg.text.as_str();
+    if arg.pattern {
+        is_safe_pattern(text)?;
+    }
+    names_inside(text)
+}
+
+/// The same of a text.
+pub fn names_inside(text: &str) -> Result<(), String> {
+    if text == "/dev/null" {
+        return Ok(());
+    }
+    let outside = || Err(format!("`{text}` may be outside of the folder"));
+    let parts = || text.split(['/', ':', '=']);
+    // `:/word` is a commit.
+    let absolute = text.starts_with('/') || text.split(':').skip(1).any(|part| part.starts_with('/'));
+    if (absolute && !text.starts_with(":/")) || parts().any(|part| part == "..") {
+        return outside();
+    }
+    let secret = parts().any(is_secret) || text.ends_with(".git/config");
+    if secret { Err(format!("`{text}` may hold secrets")) } else { Ok(()) }
+}
+
+fn is_secret(part: &str) -> bool {
+    let part = part.to_lowercase();
+    let part = part.as_str();
+    !TEMPLATES.contains(&part)
+        && (SECRET_NAMES.contains(&part)
+            || SECRET_STARTS.iter().any(|start| part.starts_with(start))
+            || SECRET_ENDS.iter().any(|end| part.ends_with(end)))
+        && !part.ends_with(".pub")
+}
+
+/// A pattern whose matches cannot be flags, other folders or hidden files.
+fn is_safe_pattern(text: &str) -> Result<(), String> {
+    let opens = |part: &str| part.contains(['*', '?', '[']);
+    let first = text.split('/').next().unwrap_or_default();
+    let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') || first == ".";
+    let hidden = text.split('/').any(|part| part.starts_with('.') && opens(part));
+    if begins && !hidden && !text.contains('[') {
+        Ok(())
+    } else {
+        Err(format!("`{text}` may match names that are flags or hidden; write `./{text}`"))
+    }
+}
+
+/// Prints or ignores all its words.
+pub fn anything(_: &[Arg]) -> Result<(), String> {
+    Ok(())
+}
+
+/// Goes to a folder below; back or home, what is named afterwards lies elsewhere.
+pub fn cd(args: &[Arg]) -> Result<(), String> {
+    match args {
+        [one] if !one.text.starts_with('-') && !one.pattern && !one.text.split('/').any(|part| part == ".git") => {
+            is_inside(one)
+        }
+        _ => Err("where `cd` goes is only known when it runs".to_owned()),
+    }
+}
+
+pub fn exit(args: &[Arg]) -> Result<(), String> {
+    let number = |arg: &Arg| !arg.text.is_empty() && arg.text.bytes().all(|b| b.is_ascii_digit());
+    if args.len() <= 1 && args.iter().all(number) { Ok(()) } else { Err("`exit` takes a number".to_owned()) }
+}
+
+/// A format of plain conversions: `%n` and flags such as `-v` set variables.
+pub fn printf(args: &[Arg]) -> Result<(), String> {
+    let format = match args {
+        [dashes, format, ..] if dashes.text == "--" => format,
+        [format, ..] => format,
+        [] => return Ok(()),
+    };
+    let conversions = format.text.replace("%%", "");
+    let kinds = conversions.split('%').skip(1);
+    let plain = |kind: &str| {
+        let kind = kind.trim_start_matches(|c: char| c.is_ascii_digit() || "-+ #.*'".contains(c));
+        kind.starts_with(['s', 'd', 'i', 'u', 'x', 'X', 'o', 'c', 'b', 'q', 'f', 'e', 'g'])
+    };
+    if format.pattern || format.text.starts_with('-') || !kinds.map(plain).all(|plain| plain) {
+        return Err("`printf` can set variables with such a format".to_owned());
+    }
+    Ok(())
+}
+
+/// `[` with its `]`.
+pub fn bracket(args: &[Arg]) -> Result<(), String> {
+    match args.split_last() {
+        Some((last, args)) if last.text == "]" => test(args),
+        Some(_) | None => Err("`[` has no `]`".to_owned()),
+    }
+}
+
+/// Comparisons; `-v` and subscripts can run commands in some shells.
+pub fn test(args: &[Arg]) -> Result<(), String> {
+    const OPERATORS: &[&str] = &[
+        "-e", "-f", "-d", "-r", "-w", "-x", "-s", "-L", "-h", "-n", "-z", "-a", "-o", "-b", "-c", "-p", "-S", "-eq", "-ne",
+        "-gt", "-lt", "-ge", "-le", "-nt", "-ot", "-ef",
+    ];
+    for arg in args {
+        let flag = arg.text.starts_with('-') && !arg.text.bytes().skip(1).all(|b| b.is_ascii_digit());
+        if arg.pattern || arg.text.contains(['[', '$', '`']) || (flag && !OPERATORS.contains(&arg.text.as_str())) {
+            return Err(format!("`test` with `{}` is not known to only look", arg.text));
+        }
+        is_inside(arg)?;
+    }
+    Ok(())
+}
+
+/// Shows a time: an operand that is no format would set it.
+pub fn date(parsed: &Parsed<'_>) -> Result<(), String> {
+    match parsed.operands.as_slice() {
+        [] => Ok(()),
+        [one] if one.text.starts_with('+') && !one.pattern => Ok(()),
+        _ => Err("`date` with such a word sets the clock".to_owned()),
+    }
+}
+
+/// Prints or leaves out lines by their numbers.
+pub fn sed(parsed: &Parsed<'_>) -> Result<(), String> {
+    let given = parsed.flags.iter().filter(|flag| ["-e", "--expression"].contains(&flag.name));
+    let mut scripts: Vec<&str> = given.filter_map(|flag| flag.value).collect();
+    let mut files = parsed.operands.as_slice();
+    if scripts.is_empty() {
+        let Some((script, rest)) = files.split_first().filter(|(script, _)| !script.pattern) else {
+            return Err("`sed` has no script".to_owned());
+        };
+        scripts.push(script.text.as_str());
+        files = rest;
+    }
+    if let Some(other) = scripts.iter().find(|script| !script.split(';').all(prints_lines)) {
+        return Err(format!("`sed` with `{other}` is not known to only look; only line numbers and p, d, q, = are"));
+    }
+    files.iter().try_for_each(|arg| is_inside(arg))
+}
+
+/// `5p`, `1,$p`, `10q`, `3,+4p`, `$=`.
+fn prints_lines(command: &str) -> bool {
+    let command = command.trim();
+    let Some(addresses) = command.strip_suffix(['p', 'd', 'q', '=']) else { return false };
+    let address = |text: &str| text == "$" || (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()));
+    let addresses = addresses.strip_suffix('!').unwrap_or(addresses);
+    match addresses.split_once(',') {
+        Some((first, last)) => address(first) && address(last.strip_prefix(['+', '~']).unwrap_or(last)),
+        None => addresses.is_empty() || address(addresses),
+    }
+}
+
+/// A filter that reads neither the environment nor modules.
+pub fn jq(parsed: &Parsed<'_>) -> Result<(), String> {
+    let Some((filter, files)) = parsed.operands.split_first() else { return Ok(()) };
+    let reads = |word: &str| filter.text.to_lowercase().contains(word);
+    let unsure = filter.pattern || filter.text == FOUND;
+    if unsure || ["env", "import", "include", "modulemeta", "get_search_list", "$__"].into_iter().any(reads) {
+        return Err("the filter of `jq` may read variables or other files".to_owned());
+    }
+    files.iter().try_for_each(|arg| is_inside(arg))
+}
+
+/// `git log` and its kin: `%G?` and its kin run the program that checks signatures.
+pub fn log(parsed: &Parsed<'_>) -> Result<(), String> {
+    if parsed.flags.iter().any(|flag| flag.value.is_some_and(|value| value.contains("%G"))) {
+        return Err("`%G` runs the program that checks signatures".to_owned());
+    }
+    parsed.operands.iter().try_for_each(|arg| is_inside(arg))
+}
+
+/// `git reflog` only shows.
+pub fn reflog(parsed: &Parsed<'_>) -> Result<(), String> {
+    match parsed.operands.first() {
+        Some(first) if first.text != "show" => Err(format!("`git reflog {}` changes history", first.text)),
+        Some(_) | None => log(parsed),
+    }
+}
+
+/// `find` without actions but printing; what `-exec` runs is judged by who calls this.
+pub fn find(args: &[Arg]) -> Result<(), String> {
+    const ALONE: &[&str] = &[
+        "-print", "-print0", "-ls", "-prune", "-quit", "-empty", "-depth", "-d", "-xdev", "-mount", "-not", "!", "-a", "-and",
+        "-o", "-or", "(", ")", ",", "-true", "-false", "-executable", "-readable", "-writable", "-nouser", "-nogroup",
+        "-daystart", "-noleaf",
+    ];
+    const WITH_TEXT: &[&str] = &[
+        "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size",
+        "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-maxdepth", "-mindepth", "-perm", "-user", "-group",
+        "-links", "-inum", "-printf", "-uid", "-gid", "-lname", "-ilname", "-fstype", "-used",
+    ];
+    const WITH_FILE: &[&str] = &["-newer", "-anewer", "-cnewer", "-samefile"];
+    let begins = |arg: &Arg| arg.text.starts_with('-') || ["(", "!", ")", ","].contains(&arg.text.as_str());
+    let starts = args.iter().take_while(|arg| !begins(arg));
+    starts.clone().try_for_each(is_inside)?;
+    let mut rest = args.iter().skip(starts.count());
+    while let Some(arg) = rest.next() {
+        let name = arg.text.as_str();
+        if arg.pattern {
+            return Err(format!("`{name}` may match names that are flags or hidden"));
+        } else if ["-P", "-E"].contains(&name) || ALONE.contains(&name) {
+            continue;
+        } else if WITH_TEXT.contains(&name) {
+            rest.next().filter(|arg| !arg.pattern).ok_or_else(|| format!("`find {name}` lacks its text"))?;
+        } else if WITH_FILE.contains(&name) {
+            is_inside(rest.next().ok_or_else(|| format!("`find {name}` lacks its file"))?)?;
+        } else if begins(arg) {
+            return Err(super::notes::refused("find", name));
+        } else {
+            // A folder behind an option: `find -P src`.
+            is_inside(arg)?;
+        }
+    }
+    Ok(())
+}

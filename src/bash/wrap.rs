@@ -1,0 +1,197 @@
+//! Programs that run other programs: where in their words the other one is.
+
+use std::ops::Range;
+
+use super::flags::{Arg, Order, parse};
+
+/// What a program runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inner {
+    /// The program and arguments at these words.
+    Words(Range<usize>),
+    /// A script.
+    Script(String),
+}
+
+/// How a wrapper's own words go.
+pub struct Wrapper {
+    pub name: &'static str,
+    /// Its flags, as `flags.rs` reads them.
+    pub flags: &'static str,
+    /// How many words of its own come before the program.
+    own: usize,
+    /// What it does besides running the program.
+    pub manner: Manner,
+}
+
+/// What a wrapper does besides running a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// Nothing that counts.
+    Transparent,
+    /// It sets variables.
+    Sets,
+    /// It gives the program words that are only known when it runs.
+    Feeds,
+    /// It does more.
+    More,
+}
+
+const fn row(name: &'static str, flags: &'static str, own: usize, manner: Manner) -> Wrapper {
+    Wrapper { name, flags, own, manner }
+}
+
+/// Only where the inner program is found for sure; any other flag and nothing is known.
+const WRAPPERS: &[Wrapper] = &[
+    row("env", "-i --ignore-environment -u: --unset:", 0, Manner::Sets),
+    row("timeout", "-s: --signal: -k: --kill-after: --preserve-status --foreground -v --verbose", 1, Manner::Transparent),
+    row("nice", "-n: --adjustment: -#", 0, Manner::Transparent),
+    row("nohup", "", 0, Manner::Transparent),
+    row("time", "-p -v", 0, Manner::Transparent),
+    row("command", "-p", 0, Manner::Transparent),
+    row("builtin", "", 0, Manner::Transparent),
+    row(
+        "xargs",
+        "-0 --null -n: --max-args: -L: -P: --max-procs: -r --no-run-if-empty -t --verbose -I: -i? -d: --delimiter: -s: -x -a@ --arg-file@",
+        0,
+        Manner::Feeds,
+    ),
+    row("stdbuf", "-i: -o: -e:", 0, Manner::More),
+    row("ionice", "-c: -n: -t", 0, Manner::More),
+    row("chrt", "-b -f -i -o -r", 1, Manner::More),
+    row("setsid", "-c -f -w", 0, Manner::More),
+    row("exec", "-c -l -a:", 0, Manner::More),
+    row("busybox", "", 0, Manner::More),
+    row("toybox", "", 0, Manner::More),
+    row("sudo", "-n -E -H -S -k -b -i -s -u: --user: -g: --group: -p: -C:", 0, Manner::More),
+    row("doas", "-n -s -u: -C:", 0, Manner::More),
+    row("run0", "-u: --user:", 0, Manner::More),
+    row("pkexec", "-u: --user:", 0, Manner::More),
+    row("chronic", "-v -e", 0, Manner::More),
+    row("unbuffer", "-p", 0, Manner::More),
+    row("strace", "-f -e: -o: -p: -s:", 0, Manner::More),
+];
+
+/// Shells that run the script behind `-c`.
+pub const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh"];
+const SHELL_FLAGS: &str = "-c -e -u -x -l -i -f -n -v -s -o: -O: --login --norc --noprofile --posix";
+
+/// Programs that run what they are given in ways of their own, so that nothing is known of it.
+const OPAQUE: &[&str] = &["parallel", "watch", "script", "su", "ssh", "alias", "expect", "flock", "entr"];
+
+/// The row of a wrapper.
+pub fn wrapper(name: &str) -> Option<&'static Wrapper> {
+    WRAPPERS.iter().find(|row| row.name == name)
+}
+
+/// A program's name without its folder.
+pub fn base(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// What the program of these words runs: nothing for most. `None` where it runs something and nobody can say what.
+pub fn inner(words: &[Option<String>]) -> Option<Vec<Inner>> {
+    let Some(Some(name)) = words.first() else { return Some(Vec::new()) };
+    let name = base(name);
+    if OPAQUE.contains(&name) {
+        return None;
+    }
+    if let Some(wrapper) = wrapper(name) {
+        let looked_up = name == "command" && words.iter().flatten().any(|word| ["-v", "-V"].contains(&word.as_str()));
+        return if looked_up { Some(Vec::new()) } else { wrapper.inner(words) };
+    }
+    match name {
+        "find" => found(words),
+        "fd" | "fdfind" => fd(words),
+        "eval" => joined(words.get(1..)?),
+        "trap" => joined(words.get(1..2).unwrap_or_default()),
+        _ if SHELLS.contains(&name) => shell(words),
+        _ => Some(Vec::new()),
+    }
+}
+
+impl Wrapper {
+    fn inner(&self, words: &[Option<String>]) -> Option<Vec<Inner>> {
+        let start = self.program(words)?;
+        Some(if start < words.len() { vec![Inner::Words(start..words.len())] } else { Vec::new() })
+    }
+
+    /// Where the wrapped program's name is; behind the last word where there is none.
+    pub fn program(&self, words: &[Option<String>]) -> Option<usize> {
+        let args = fixed_head(words.get(1..)?);
+        let allowed: Vec<&'static str> = self.flags.split_ascii_whitespace().collect();
+        let parsed = parse(&allowed, &args, Order::First).ok()?;
+        let mut at = 1 + parsed.first_operand.unwrap_or(args.len());
+        at += self.own;
+        let assigns = |word: &Option<String>| word.as_deref().is_some_and(|word| word.contains('='));
+        let sets = self.manner == Manner::Sets || ["sudo", "doas", "time"].contains(&self.name);
+        while sets && words.get(at).is_some_and(assigns) {
+            at += 1;
+        }
+        // A word that is not known could be a flag and move the program.
+        (at <= args.len() || args.len() + 1 == words.len()).then_some(at.min(words.len()))
+    }
+}
+
+/// The words up to the first that is only known when it runs.
+fn fixed_head(words: &[Option<String>]) -> Vec<Arg> {
+    let fixed = words.iter().map_while(Option::as_ref);
+    fixed.map(|text| Arg { text: text.clone(), pattern: false }).collect()
+}
+
+/// One script of all words, as `eval` makes it.
+fn joined(words: &[Option<String>]) -> Option<Vec<Inner>> {
+    let words = words.iter().cloned().collect::<Option<Vec<String>>>()?;
+    Some(vec![Inner::Script(words.join(" "))])
+}
+
+fn shell(words: &[Option<String>]) -> Option<Vec<Inner>> {
+    let args = fixed_head(words.get(1..)?);
+    let allowed: Vec<&'static str> = SHELL_FLAGS.split_ascii_whitespace().collect();
+    let parsed = parse(&allowed, &args, Order::First).ok()?;
+    // `+x` takes a flag back, and others may follow.
+    if parsed.operands.first().is_some_and(|arg| arg.text.starts_with('+')) {
+        return None;
+    }
+    if !parsed.has("-c") {
+        // It runs a file or what it reads; of a word that is not known nobody can say.
+        return (args.len() + 1 == words.len() || parsed.first_operand.is_some()).then(Vec::new);
+    }
+    // Behind `-c` flags may follow still.
+    let script = parsed.operands.first()?;
+    Some(vec![Inner::Script(script.text.clone())])
+}
+
+/// The programs that `find` runs: from `-exec` to `;` or `+`.
+fn found(words: &[Option<String>]) -> Option<Vec<Inner>> {
+    const RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
+    // A word that is not known could be one of these.
+    let words = words.iter().map(Option::as_deref).collect::<Option<Vec<&str>>>()?;
+    let mut inner = Vec::new();
+    let mut at = 1;
+    while let Some(word) = words.get(at) {
+        at += 1;
+        if !RUNS.contains(word) {
+            continue;
+        }
+        let ends = |end: usize| words[end] == ";" || (words[end] == "+" && words[end - 1] == "{}");
+        let end = (at..words.len()).find(|end| ends(*end))?;
+        inner.push(Inner::Words(at..end));
+        at = end;
+    }
+    Some(inner)
+}
+
+/// The program that `fd` runs: all behind `-x`.
+fn fd(words: &[Option<String>]) -> Option<Vec<Inner>> {
+    const RUNS: [&str; 4] = ["-x", "--exec", "-X", "--exec-batch"];
+    // A word that is not known could be one of these, and so could a part of one.
+    let words = words.iter().map(Option::as_deref).collect::<Option<Vec<&str>>>()?;
+    if let Some(at) = words.iter().position(|word| RUNS.contains(word)) {
+        return Some(vec![Inner::Words(at + 1..words.len())]);
+    }
+    let hides = |word: &&str| {
+        word.starts_with("--exec") || (word.starts_with('-') && !word.starts_with("--") && word.contains(['x', 'X']))
+    };
+    (!words.iter().any(hides)).then(Vec::new)
+}
