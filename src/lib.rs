@@ -51,7 +51,7 @@
 //!   (`records.rs`, `encode.rs`, `num.rs`, `redact.rs`), the list of sessions (`index.rs`), requests and their
 //!   decisions (`requests.rs`, `inbox.rs`, `rows.rs`, `decide.rs`), the audit (`audit.rs`), what requests used (`usage.rs`), wake-ups between processes
 //!   (`wake.rs`), `error.rs`.
-//! - [`session`]: one owner of one history, by a lock that death frees (`lock.rs`).
+//! - [`session`]: one owner of one history, by a lock that death frees (`lock.rs`); who holds which (`holders.rs`).
 //! - [`agent`]: one user turn. `turn/` is the machine, `calls/` its calls and their schedule,
 //!   `assemble.rs` one reply, `budget.rs`, `caps.rs` (tokens and money), `context.rs` (what is left out), `prompt.rs`, `port.rs` (what a
 //!   front end is), and `driver/`, the one place that awaits.
@@ -60,10 +60,10 @@
 //! - [`frontend`]: print (`print.rs`, `rows.rs`), JSON (`json.rs`), the recorder (`recording.rs`), image files
 //!   of a prompt (`images.rs`, `images/`), the link
 //!   between an interactive face and its session (`link.rs`, `channel.rs`), and the plain face over that link:
-//!   `plain/`, a pure state (`state.rs`, `cap.rs`, `events.rs`, `notices.rs`, `answers.rs`, `approvals.rs`, `sessions.rs`, `words.rs`, `page.rs`) and its
+//!   `plain/`, a pure state (`state.rs`, `cap.rs`, `events.rs`, `notices.rs`, `answers.rs`, `approvals.rs`, `inbox.rs`, `sessions.rs`, `words.rs`, `page.rs`) and its
 //!   loop (`run.rs`).
 //! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `cap.rs`, `hunks.rs`, `batch.rs`, `form/`, `transcript.rs`,
-//!   `transcript/`, `selection.rs`, `find.rs`, `help.rs`, `composer/`, `completion.rs`, `completion/`, `pick.rs`, `login.rs`,
+//!   `transcript/`, `selection.rs`, `find.rs`, `help.rs`, `composer/`, `completion.rs`, `completion/`, `pick.rs`, `inbox.rs`, `inbox/`, `login.rs`,
 //!   `fuzzy.rs`), update (`msg.rs`, `key.rs`, `keys/` with the one table of keys, `update/`), view (`line.rs`, `line/`,
 //!   `link.rs`, `copied.rs`, `theme.rs`, `cells/`, `markdown/`, `view/`, `exit.rs`), and a thin shell
 //!   (`shell.rs`, `shell/`). Only the shell knows crossterm.

@@ -18,7 +18,7 @@ use super::world::World;
 use crate::agent::caps::Caps;
 use crate::agent::driver::{AgentEnv, FallbackModel};
 use crate::approval::{Decider, Mode, Place, Policy, Standing};
-use crate::config::{self, CapSettings, ConfigError, ConfigWarning, Loaded, Settings};
+use crate::config::{self, CapSettings, ConfigError, ConfigWarning, Loaded, ModeName, Settings};
 use crate::history::{Cap, Limits, SessionId};
 use crate::hook::told::Teller;
 use crate::message::{ToolName, Usd};
@@ -123,7 +123,7 @@ impl App {
         let hooks = HookFiles::new(&world, &settings, child_env.clone(), Arc::new(teller));
         let hook_words = Mutex::new(Some(words));
         let trusted_folders = Mutex::new(settings.trusted_folders.clone());
-        let policy = watch::Sender::new(Policy::default());
+        let policy = watch::Sender::new(Policy { mode: mode_of(&settings), ..Policy::default() });
         let rules = Arc::new(RuleBook::new(&world, &settings));
         let caps = watch::Sender::new(caps(&settings.cap));
         Ok(Self {
@@ -146,24 +146,45 @@ impl App {
     /// What turns of a session are run with; `decider` is written down for answers given here. Its place is the
     /// session's own folder, which need not be the one `co` was started in.
     pub fn agent_env(&self, session: &Session, decider: Decider) -> AgentEnv {
+        // What was raised for the session before is over.
+        self.caps.send_modify(|caps| *caps = std::mem::take(caps).for_next_session());
+        self.env(session, decider, (self.policy.subscribe(), self.caps.clone()))
+    }
+
+    /// The same for a session that goes on beside the one at hand, with nobody watching: what was loosened or raised
+    /// for that one does not count, and what this one asks for waits.
+    pub fn env_beside(&self, session: &Session, decider: Decider) -> AgentEnv {
+        let now = self.policy();
+        let mode = match now.mode {
+            Mode::Ask | Mode::Auto => Mode::Ask,
+            Mode::Plan | Mode::DryRun | Mode::DeferAll => now.mode,
+        };
+        let policy = watch::Sender::new(Policy { mode, standing: Standing::Asking, ..now });
+        self.env(session, decider, (policy.subscribe(), watch::Sender::new(caps(&self.settings.cap))))
+    }
+
+    fn env(
+        &self,
+        session: &Session,
+        decider: Decider,
+        (policy, caps): (watch::Receiver<Policy>, watch::Sender<Caps>),
+    ) -> AgentEnv {
         let folder = session.history().workspace().to_owned();
         let trust = self.trust_of(&folder);
         let hooks = self.hooks.load(&folder, trust);
         let place = Place { kind: self.world.kind_of(&folder), folder, trust };
-        // What was raised for the session before is over.
-        self.caps.send_modify(|caps| *caps = std::mem::take(caps).for_next_session());
         AgentEnv {
             registry: self.registry.clone(),
             hooks,
             model: self.models.active(),
             // What is wrong with it was said when the program started.
             fallback: self.models.fallback().map(FallbackModel::new),
-            policy: self.policy.subscribe(),
+            policy,
             isolation: self.sandbox.isolation(),
             place,
             expiry: None,
             limits: Limits { requests: self.settings.max_requests.map(u32::from), tokens: None },
-            caps: self.caps.clone(),
+            caps,
             context_tokens: self.settings.context_tokens,
             http_retries: self.settings.http_retries,
             tool_retries: self.settings.tool_retries,
@@ -232,6 +253,17 @@ fn registry(settings: &Settings, sandbox: &Arc<dyn Sandbox>, child_env: &[(Strin
 pub fn schema_of(tool: &ToolName, settings: &Settings) -> Option<Value> {
     let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess);
     registry(settings, &sandbox, &[]).get(tool).map(|tool| tool.spec().parameters.clone())
+}
+
+/// The mode that is set.
+fn mode_of(settings: &Settings) -> Mode {
+    match settings.mode {
+        ModeName::Ask => Mode::Ask,
+        ModeName::Auto => Mode::Auto,
+        ModeName::Plan => Mode::Plan,
+        ModeName::DryRun => Mode::DryRun,
+        ModeName::DeferAll => Mode::DeferAll,
+    }
 }
 
 /// The caps that are set.

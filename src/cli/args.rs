@@ -35,6 +35,9 @@ pub(super) struct Shared {
     /// Talk in lines of text, for screen readers, dumb terminals and logs, instead of the full screen
     #[arg(long, global = true)]
     plain: bool,
+    /// What asks: ask, auto, plan, dry-run or defer-all
+    #[arg(long, global = true, value_name = "MODE")]
+    mode: Option<String>,
     /// Any setting, e.g. `--set max_requests=10`; `co config` lists them
     #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -457,7 +460,7 @@ impl Shared {
     /// The settings of the flags, as pairs of name and text.
     pub fn flags(self) -> Result<Vec<(String, String)>, CliError> {
         let mut flags = Vec::new();
-        let named = [("--model", self.model), ("--theme", self.theme)];
+        let named = [("--model", self.model), ("--theme", self.theme), ("--mode", self.mode)];
         flags.extend(named.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))));
         if self.verbose {
             flags.push(("--verbose".to_owned(), "true".to_owned()));

@@ -15,6 +15,7 @@ mod help;
 mod history;
 mod keys;
 mod login;
+mod mode;
 mod model;
 mod quit;
 mod resume;
@@ -28,6 +29,7 @@ mod yolo;
 mod tests;
 
 pub use self::dispatch::{Entry, Privacy, dispatch};
+pub use self::mode::about as about_mode;
 pub use self::view::{
     Activity, CommandEffect, CommandView, CostPart, ModelLine, RuleLine, Say, Tone, Totals,
 };
@@ -77,6 +79,7 @@ impl Commands {
                 trust::COMMAND,
                 history::COMMAND,
                 model::COMMAND,
+                mode::COMMAND,
                 login::COMMAND,
                 yolo::COMMAND,
                 approvals::COMMAND,

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::approval::{Request, RequestId, Standing};
+use crate::approval::{Mode, Request, RequestId, Standing};
 use crate::message::Usd;
 use crate::message::{CallId, ToolName, Usage};
 use crate::store::{Total, UsedModel};
@@ -38,6 +38,7 @@ fn request() -> Request {
 fn view() -> CommandView {
     CommandView {
         cost: Vec::new(),
+        mode: Mode::Ask,
         standing: Standing::Asking,
         read_only: None,
         activity: Activity::Idle,

@@ -1,6 +1,6 @@
 //! What commands may know, and what they may want: plain values between `command` and `app`.
 
-use crate::approval::{Request, Standing};
+use crate::approval::{Mode, Request, Standing};
 use crate::message::Usage;
 use crate::store::{Total, UsedModel};
 use crate::tool::ToolSpec;
@@ -8,6 +8,7 @@ use crate::tool::ToolSpec;
 /// The state of the session and of the program, as it is when a command is typed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandView {
+    pub mode: Mode,
     pub standing: Standing,
     /// Why nothing can be sent here: another process has the session. Says who.
     pub read_only: Option<String>,
@@ -85,6 +86,8 @@ pub enum CommandEffect {
     Clear,
     /// Change who answers for the person, then say so.
     Stand(Standing, Say),
+    /// Change what is asked for, then say so.
+    SetMode(Mode, Say),
     /// Show the keys of the face, those with these words if there are any.
     ShowKeys(String),
     /// Switch to this model at once.

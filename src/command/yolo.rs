@@ -6,7 +6,7 @@ use crate::approval::Standing;
 pub(super) const COMMAND: Command = Command {
     name: "yolo",
     usage: "[on|off]",
-    about: "approve what is neither a command nor HIGH nor denied by itself, until you type it again or leave",
+    about: "approve what asks by itself, LOW to HIGH, until you type it again or leave",
     decide,
 };
 
@@ -21,8 +21,9 @@ fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
     };
     match wanted {
         Standing::Yolo => {
-            let text = "Calls now run without asking. Never covered while commands run unsandboxed: \
-                        `shell` and what is HIGH; and never what a rule denies. It ends when you leave this session and is not stored; `/yolo` again turns it off.";
+            let text = "Calls now run without asking: LOW, MEDIUM and HIGH. Never covered: what a rule denies, what a \
+                        rule asks for, arguments with words of others (▲), and commands that no sandbox shuts in. It \
+                        ends when you leave this session and is not stored; `/yolo` again turns it off.";
             CommandEffect::Stand(Standing::Yolo, Say::warning("yolo is on", text))
         }
         Standing::Asking => {

@@ -89,6 +89,12 @@ pub fn user_file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
     Some(xdg(env, "XDG_CONFIG_HOME", ".config")?.join("co/config.toml"))
 }
 
+/// The value, where no project's file may set it.
+fn refused(row: &SettingRow, raw: &Raw) -> Option<&'static str> {
+    let Raw::Text(text) = raw else { return None };
+    row.refused.iter().copied().find(|value| value.eq_ignore_ascii_case(text.trim()))
+}
+
 /// What one layer sets, by the key of the row.
 type Layer = BTreeMap<&'static str, (Value, Source)>;
 
@@ -166,6 +172,17 @@ impl<'a> Loading<'a> {
                 (ProjectTrust::WhenTrusted, FolderTrust::Untrusted) if has_effect => {
                     let folder = self.sources.workspace.clone();
                     self.warnings.push(ConfigWarning::NotTrusted { source_of, key: entry.key, folder });
+                }
+                _ if refused(entry.row, &entry.raw).is_some() => {
+                    let value = refused(entry.row, &entry.raw).unwrap_or_default();
+                    let user_file = self.user_file_in_words();
+                    let (key, value) = (entry.key, value.to_owned());
+                    self.warnings.push(ConfigWarning::ValueNotForProjects {
+                        source_of,
+                        key,
+                        value,
+                        user_file,
+                    });
                 }
                 (ProjectTrust::Always | ProjectTrust::WhenTrusted | ProjectTrust::Never, _) => {
                     self.assign(&mut layer, entry.row, entry.key, entry.raw, source_of);

@@ -33,7 +33,8 @@ pub use providers::{ProviderEntry, ProviderSettings};
 pub use read::read_sources;
 pub use settings::{Field, Kind, LaterChoice, ProjectTrust, SETTINGS, SettingRow, Status};
 pub use typed::{
-    CapSettings, Endpoint, Key, Notify, Secret, Settings, ShellSettings, ThemeChoice, Thinking, WireName,
+    CapSettings, Endpoint, Key, ModeName, Notify, Secret, Settings, ShellSettings, ThemeChoice, Thinking,
+    WireName,
 };
 pub use value::{RecordEntry, TableEntry, Value, checked_url};
 

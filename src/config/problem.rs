@@ -113,6 +113,11 @@ pub enum ConfigWarning {
         "{source_of}: `{key}` is ignored, because a project's file may not set it; set it in {user_file}"
     )]
     NotForProjects { source_of: Source, key: String, user_file: String },
+    #[error(
+        "{source_of}: `{key}` stays as it is, because a project's file may not set it to `{value}`; set it in \
+         {user_file}, or type it in a session"
+    )]
+    ValueNotForProjects { source_of: Source, key: String, value: String, user_file: String },
     #[error("{source_of}: `{key}` is {wrong}; it has no effect")]
     BadEntry { source_of: Source, key: String, wrong: Box<Wrong> },
     #[error("environment {name} is not a setting; did you mean `{nearest}`?")]

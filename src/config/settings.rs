@@ -5,7 +5,7 @@
 
 use super::models::{self, MODEL_FIELDS};
 use super::providers;
-use super::typed::{Notify, Settings, ThemeChoice, Thinking};
+use super::typed::{ModeName, Notify, Settings, ThemeChoice, Thinking};
 use super::value::Value;
 
 /// One setting.
@@ -24,6 +24,8 @@ pub struct SettingRow {
     /// What it does, in one line without a full stop. Where the default is "unset" it says what then happens.
     pub doc: &'static str,
     pub project: ProjectTrust,
+    /// Values that no project's file may set, trusted or not.
+    pub refused: &'static [&'static str],
     pub status: Status,
 }
 
@@ -176,6 +178,12 @@ impl SettingRow {
         self.project = project;
         self
     }
+
+    /// Values that only the person may choose.
+    const fn refused(mut self, refused: &'static [&'static str]) -> Self {
+        self.refused = refused;
+        self
+    }
 }
 
 type Env = &'static [&'static str];
@@ -197,6 +205,7 @@ const fn built(
         default: "",
         doc,
         project: ProjectTrust::WhenTrusted,
+        refused: &[],
         status: Status::Built(set),
     }
 }
@@ -212,6 +221,7 @@ const fn later(key: &'static str, env: Env, kind: Kind, with: &'static str, doc:
         default: "",
         doc,
         project: ProjectTrust::WhenTrusted,
+        refused: &[],
         status: Status::Later { with, meanwhile: "" },
     }
 }
@@ -365,6 +375,10 @@ pub static SETTINGS: &[SettingRow] = &[
         "Talk in lines of text, for screen readers and logs, instead of the full screen",
         |s, v| s.plain = v.bool()).default("false").flag("--plain").project(ProjectTrust::Never),
     // --- the turn
+    built("mode", &["CO_MODE"], choice(ModeName::NAMES),
+        "What asks: `ask` what changes something; `auto` all but edits of the workspace; `plan` nothing, it only looks; `dry-run` shows and does nothing; `defer-all` everything. No project's file may set `auto`",
+        |s, v| s.mode = v.choice(ModeName::named))
+        .default("ask").flag("--mode").refused(&["auto"]),
     built("max_requests", &["CO_MAX_REQUESTS", "CO_CLI_MAX_REQUEST_LIMIT"], int(0, 100_000),
         "Most model requests in one turn; 0: no limit",
         |s, v| s.max_requests = std::num::NonZeroU32::new(v.integer()))

@@ -57,6 +57,8 @@ pub struct Settings {
     pub ascii: bool,
     /// Whether a conversation is lines of text in place of the full screen.
     pub plain: bool,
+    /// What is asked for when the program starts.
+    pub mode: ModeName,
     /// Model requests in one turn. `None`: no limit.
     pub max_requests: Option<NonZeroU32>,
     pub cap: CapSettings,
@@ -234,6 +236,19 @@ choice! {
 }
 
 choice! {
+    /// What is asked for.
+    ModeName {
+        Ask = "ask",
+        /// Files of the workspace are edited without asking.
+        Auto = "auto",
+        /// Look only.
+        Plan = "plan",
+        DryRun = "dry-run",
+        DeferAll = "defer-all",
+    }
+}
+
+choice! {
     /// How the person is called while looking elsewhere.
     Notify {
         /// In the way the terminal is known to understand, else by its bell.
@@ -295,6 +310,7 @@ impl Settings {
             reduced_motion: false,
             ascii: false,
             plain: false,
+            mode: ModeName::Ask,
             max_requests: None,
             cap: CapSettings::default(),
             http_retries: 0,

@@ -170,6 +170,11 @@ pub enum Notice {
     Waiting {
         requests: Vec<Request>,
     },
+    /// So many requests wait beside those of [`Notice::Waiting`], nearly all of them in other sessions; what waits
+    /// anywhere may be another than before.
+    Elsewhere {
+        count: usize,
+    },
     /// What waits in all sessions, the sessions in the order of their oldest request; replaces what was told before.
     Inbox {
         lines: Vec<InboxLine>,
@@ -311,6 +316,8 @@ pub enum Holder {
     Here,
     /// Another process, which goes on by itself once all is decided.
     Another,
+    /// It goes on in this process, beside the session at hand.
+    Beside,
     /// Nobody: it goes on when it is resumed.
     Nobody,
 }

@@ -97,7 +97,8 @@ fn write_owner(file: &mut File, now: Timestamp) -> io::Result<()> {
     file.write_all(format!("{} {now}\n", std::process::id()).as_bytes())
 }
 
-fn read_owner(file: &mut File) -> Option<Owner> {
+/// The words of a lock's file, where they can be read.
+pub(super) fn read_owner(file: &mut File) -> Option<Owner> {
     let mut words = String::new();
     file.take(100).read_to_string(&mut words).ok()?;
     let (pid, since) = words.trim_end().split_once(' ')?;

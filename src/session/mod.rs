@@ -4,6 +4,7 @@
 //! Others read the same session from the store with [`Session::read`]. It runs nothing and decides nothing. Called by
 //! the driver, which owns it while a turn runs, and by the composition root.
 
+mod holders;
 mod lock;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use self::lock::{LockError, SessionLock};
 use crate::history::{Durability, History, Record, SessionId};
 use crate::store::{Listed, Store, StoreError};
 
+pub use self::holders::holders;
 pub use self::lock::Owner;
 
 /// The folder of the locks, in the data folder.

@@ -77,6 +77,25 @@ fn groups(connection: &Connection) -> Result<Vec<Vec<RequestRow>>, StoreError> {
     Ok(groups)
 }
 
+impl Store {
+    /// Requests that a person can decide now, of all sessions but this one.
+    pub async fn waiting_elsewhere(&self, session: &SessionId) -> Result<usize, StoreError> {
+        let session = session.clone();
+        self.read(move |reader| {
+            let select =
+                "SELECT count(*) FROM approvals WHERE state IN ('waiting', 'later') AND session <> ?1";
+            reader
+                .connection
+                .prepare_cached(select)
+                .sql()?
+                .query_row([&session.0], |row| row.get(0))
+                .sql()
+                .map(Num::count)
+        })
+        .await
+    }
+}
+
 fn listed(
     row: &Row<'_>,
     session: String,

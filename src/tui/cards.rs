@@ -111,7 +111,7 @@ pub enum Stage {
 }
 
 impl Card {
-    fn new(request: Request) -> Self {
+    pub fn new(request: Request) -> Self {
         Self {
             hunks: Hunks::of(&request),
             form: None,

@@ -16,6 +16,7 @@ pub mod form;
 mod fuzzy;
 pub mod help;
 pub mod hunks;
+mod inbox;
 pub mod line;
 pub mod link;
 pub mod login;

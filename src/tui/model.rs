@@ -12,6 +12,7 @@ use super::completion::Completion;
 use super::composer::Composer;
 use super::find::Find;
 use super::help::Help;
+use super::inbox::Inbox;
 use super::keys::{Action, Context, Keymap};
 use super::login::Login;
 use super::markdown::Languages;
@@ -70,6 +71,8 @@ pub struct Model {
     /// What the person was called for since the window lost the focus.
     pub called: Vec<Alert>,
     pub header: Option<Header>,
+    /// Requests that wait and are none of the cards, nearly all of them in other sessions.
+    pub elsewhere: usize,
     pub transcript: Transcript,
     pub cards: Cards,
     /// The question of a turn that waits at a cap.
@@ -157,6 +160,8 @@ pub enum Overlay {
     Pick(Box<Pick>),
     /// A service that is being set up.
     Login(Box<Login>),
+    /// What waits in all sessions.
+    Inbox(Box<Inbox>),
     /// The list of keys.
     Help(Help),
 }
@@ -299,6 +304,7 @@ impl Model {
             window: Window::Focused,
             called: Vec::new(),
             header: None,
+            elsewhere: 0,
             transcript: Transcript::default(),
             cards: Cards::default(),
             cap: None,
@@ -328,6 +334,11 @@ impl Model {
             last_answer: None,
             goodbye: Vec::new(),
         }
+    }
+
+    /// Everything that waits for the person, in all sessions: what the badge says.
+    pub fn waiting(&self) -> usize {
+        self.cards.count() + self.elsewhere
     }
 
     pub fn is_too_small(&self) -> bool {

@@ -280,6 +280,8 @@ pub struct Glyphs {
     /// Before the block that has the keys.
     pub here: &'static str,
     pub dot: &'static str,
+    /// Words that are not the person's.
+    pub taint: &'static str,
 }
 
 impl Glyphs {
@@ -311,6 +313,7 @@ impl Glyphs {
         left: "←",
         here: "▌",
         dot: "·",
+        taint: "▲",
     };
 
     pub const ASCII: Self = Self {
@@ -341,6 +344,7 @@ impl Glyphs {
         left: "<",
         here: ">",
         dot: "-",
+        taint: "^",
     };
 }
 

@@ -153,7 +153,7 @@ impl Face {
     }
 }
 
-async fn elsewhere(co: &Co) -> Store {
+pub async fn elsewhere(co: &Co) -> Store {
     let world = world(co);
     let loaded = load_settings(&world, Vec::new()).unwrap();
     open_store(&world, &loaded.settings).await.unwrap()

@@ -105,7 +105,7 @@ fn cards_lists_and_forms_name_this_persons_keys() {
 fn the_filter_is_written_and_taken_back() {
     let filter = |keys: &str| match Screen::open(80, 24).keys(keys).model.overlay {
         Overlay::Help(help) => Some(help.filter),
-        Overlay::None | Overlay::Pick(_) | Overlay::Login(_) => None,
+        Overlay::None | Overlay::Pick(_) | Overlay::Login(_) | Overlay::Inbox(_) => None,
     };
     for (keys, expected) in [
         ("?", Some("")),

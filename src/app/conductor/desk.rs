@@ -9,21 +9,23 @@ use futures::future::BoxFuture;
 use tokio::sync::{mpsc, watch};
 
 use super::files::Files;
+use super::inbox::Beside;
 use super::shell::{Shell, ShellEvent};
 use super::submit::Pending;
 use super::{named, view};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::login::Entered;
 use crate::app::{App, ModelChoice, Origin, images};
+use crate::approval::{Mode, Standing};
 use crate::command::{Activity, Command, CommandEffect, Commands, Entry, Privacy, Say, code, dispatch};
 use crate::frontend::channel::{ChannelFrontend, Updates};
 use crate::frontend::images::Prompt;
 use crate::frontend::json::sum;
-use crate::frontend::link::{Ask, CommandLine, Notice, Update};
+use crate::frontend::link::{Ask, CommandLine, Header, Notice, Update};
 use crate::history::{History, Record, SessionId};
 use crate::message::{NoteKind, Usage, UserPart};
 use crate::session::Session;
-use crate::store::{DecideOutcome, InputScope, RequestFilter};
+use crate::store::{AuditNote, DecideOutcome, InputScope, RequestFilter};
 
 /// Requests that are told to a face at once.
 const WAITING_SHOWN: usize = 100;
@@ -45,6 +47,12 @@ pub(super) struct Desk {
     pub(super) folder: PathBuf,
     files: Files,
     pub(super) pending: Pending,
+    /// What goes on beside the session at hand.
+    pub(super) beside: Beside,
+    /// Requests of this session beyond those that the face was told.
+    pub(super) untold: usize,
+    /// The header as the face knows it.
+    shown: Option<Header>,
     /// Why this process only looks at the session.
     pub(super) read_only: Option<String>,
     commands: Commands,
@@ -93,6 +101,9 @@ impl Desk {
     pub(super) fn new(app: Arc<App>, updates: Updates, asks: mpsc::Receiver<Ask>) -> Self {
         let (model, hook_words) = (app.models.choices(), app.hook_words());
         Self {
+            beside: Beside::new(&app.store),
+            untold: 0,
+            shown: None,
             app,
             updates,
             asks,
@@ -119,6 +130,7 @@ impl Desk {
         self.session = session;
         self.folder = folder;
         self.read_only = None;
+        self.shown = None;
         self.draft = None;
         // What hooks looked at was of the session before.
         drop(self.pending.abandon());
@@ -209,11 +221,23 @@ impl Desk {
                 Heard::Answered
             }
             Ask::SetMode { mode } => {
-                self.app.set_mode(mode);
+                self.set_mode(mode).await;
                 Heard::Answered
             }
-            // Answered by the parts of the owner that know requests and rules of all sessions.
-            Ask::Inbox | Ask::Request { .. } | Ask::DecideAll { .. } | Ask::ResumeNow { .. } => {
+            Ask::Inbox => {
+                self.inbox().await;
+                Heard::Answered
+            }
+            Ask::Request { request } => {
+                self.request(&request).await;
+                Heard::Answered
+            }
+            Ask::DecideAll { requests, approval } => {
+                self.decide_all(requests, approval);
+                Heard::Answered
+            }
+            Ask::ResumeNow { session } => {
+                self.resume_beside(session).await;
                 Heard::Answered
             }
             Ask::DraftRule { request } => {
@@ -229,7 +253,10 @@ impl Desk {
                 self.shell.stop();
                 Heard::Answered
             }
-            Ask::Close => Heard::Close,
+            Ask::Close => {
+                self.beside.stop();
+                Heard::Close
+            }
         }
     }
 
@@ -287,7 +314,11 @@ impl Desk {
             CommandEffect::Say(say) => self.say(say).await,
             CommandEffect::Clear => return Heard::Clear,
             CommandEffect::Stand(standing, say) => {
-                self.app.stand(standing);
+                self.stand(standing).await;
+                self.say(say).await;
+            }
+            CommandEffect::SetMode(mode, say) => {
+                self.set_mode(mode).await;
                 self.say(say).await;
             }
             CommandEffect::ShowKeys(filter) => self.tell(Notice::Keys { filter }).await,
@@ -304,6 +335,36 @@ impl Desk {
             CommandEffect::Quit => return Heard::Close,
         }
         Heard::Answered
+    }
+
+    /// What is asked for from now on, in the turn that runs too.
+    async fn set_mode(&mut self, mode: Mode) {
+        if self.app.policy().mode != mode {
+            self.app.set_mode(mode);
+            self.note_stance(format!("mode {}", mode.word())).await;
+        }
+        self.header_again().await;
+    }
+
+    /// Whether calls run without asking, from now on.
+    pub(super) async fn stand(&mut self, standing: Standing) {
+        if self.app.standing() == standing {
+            return;
+        }
+        self.app.stand(standing);
+        let words = match standing {
+            Standing::Yolo => "yolo on",
+            Standing::Asking => "yolo off",
+        };
+        self.note_stance(words.to_owned()).await;
+        self.header_again().await;
+    }
+
+    /// Keeps in the audit what the person chose.
+    async fn note_stance(&self, text: String) {
+        if let Err(error) = self.app.store.note(AuditNote::Stance { text }).await {
+            self.say(Say::error("audit", format!("{error}."))).await;
+        }
     }
 
     async fn switch(&mut self, name: &str) {
@@ -380,30 +441,54 @@ impl Desk {
     }
 
     /// Tells the face what waits in this session.
-    pub(super) async fn waiting(&self) {
+    pub(super) async fn waiting(&mut self) {
         let filter = RequestFilter::UndecidedOf(self.session.clone());
         match self.app.store.requests(filter, WAITING_SHOWN).await {
             Ok(stored) => {
-                let requests = stored.into_iter().map(|one| one.request).collect();
+                let requests: Vec<_> = stored.into_iter().map(|one| one.request).collect();
+                self.untold = self.untold_of(requests.len()).await;
                 self.tell(Notice::Waiting { requests }).await;
             }
             Err(error) => self.say(Say::error("approvals", format!("{error}."))).await,
         }
+        self.elsewhere().await;
+    }
+
+    async fn untold_of(&self, told: usize) -> usize {
+        if told < WAITING_SHOWN {
+            return 0;
+        }
+        let store = &self.app.store;
+        let everywhere = store.waiting_count().await.unwrap_or_default();
+        let elsewhere = store.waiting_elsewhere(&self.session).await.unwrap_or_default();
+        everywhere.saturating_sub(elsewhere + told)
     }
 
     /// Tells the face the facts of its header.
-    pub(super) async fn header(&self, history: &History) {
+    pub(super) async fn header(&mut self, history: &History) {
         let header = view::header(self, history, self.spent().last_input).await;
+        self.tell_header(header).await;
+    }
+
+    async fn tell_header(&mut self, header: Header) {
+        self.shown = Some(header.clone());
         self.tell(Notice::Header(header)).await;
     }
 
+    /// The header as it was, but for what can change while a turn has the session.
+    async fn header_again(&mut self) {
+        let Some(header) = self.shown.take() else { return };
+        let policy = self.app.policy();
+        self.tell_header(Header { mode: policy.mode, standing: policy.standing, ..header }).await;
+    }
+
     /// As [`Desk::header`], while the first prompt, which names the session, is on its way.
-    pub(super) async fn header_with(&self, history: &History, prompt: &[UserPart]) {
+    pub(super) async fn header_with(&mut self, history: &History, prompt: &[UserPart]) {
         let mut header = view::header(self, history, self.spent().last_input).await;
         if header.title == view::NEW_SESSION {
             header.title = view::named_by(prompt).unwrap_or(header.title);
         }
-        self.tell(Notice::Header(header)).await;
+        self.tell_header(header).await;
     }
 
     fn spent(&self) -> Spent {

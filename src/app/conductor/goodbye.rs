@@ -10,13 +10,17 @@ use crate::session::Session;
 use crate::stdx::clock::day_start;
 use crate::store::RequestFilter;
 
-/// What was saved and how to go on; nothing for a session in which nothing happened.
+/// What was saved and how to go on; of a session in which nothing happened only what waits in others.
 pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, AppError> {
     let history = session.history();
-    if history.turns() == 0 {
-        return Ok(Vec::new());
-    }
     let waiting = app.store.waiting_count().await?;
+    if history.turns() == 0 {
+        return Ok(match waiting {
+            0 => Vec::new(),
+            1 => vec!["co: 1 approval waiting · co approvals".to_owned()],
+            many => vec![format!("co: {many} approvals waiting · co approvals")],
+        });
+    }
     let here = app.store.requests(RequestFilter::UndecidedOf(session.id().clone()), waiting).await?.len();
     let mut saved = format!("co: session \"{}\" saved", title(history));
     match here {

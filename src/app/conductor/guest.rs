@@ -65,6 +65,7 @@ pub(super) async fn run(desk: &mut Desk, history: History, holder: String) -> Re
                 show(desk, &history).await;
             }
             event = desk.shell.next() => desk.on_shell(event).await,
+            happened = desk.beside.next() => desk.on_beside(happened).await,
         }
     };
     desk.stop_shell().await;
@@ -73,7 +74,7 @@ pub(super) async fn run(desk: &mut Desk, history: History, holder: String) -> Re
     Ok(left)
 }
 
-async fn show(desk: &Desk, history: &History) {
+async fn show(desk: &mut Desk, history: &History) {
     desk.header(history).await;
     desk.tell(Notice::Transcript { messages: history.messages().cloned().collect() }).await;
     desk.waiting().await;

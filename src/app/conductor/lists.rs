@@ -109,6 +109,11 @@ impl Desk {
         if *session == self.session {
             return None;
         }
+        if self.beside.has(session) {
+            let text = "It goes on beside this session; it can be opened once it rests.";
+            self.say(Say::warning("resume", text)).await;
+            return None;
+        }
         match Opening::Resume(session.0.clone()).open(&self.app, Decider::Tui).await {
             Ok(opened) => Some(opened),
             Err(error) => {

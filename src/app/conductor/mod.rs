@@ -4,13 +4,14 @@
 //! face gets updates and knows nothing of sessions; nothing here draws. [`interactive`] is the whole life of one.
 //!
 //! `desk` is what answers at any time, `lists` and `files` what it lists, `rules` what it says of rules, `turn` what
-//! happens while a turn runs, `guest` a session that another process owns, `shell` the person's own commands, `submit`
-//! what hooks look at, `trust` the folder's trust.
+//! happens while a turn runs, `guest` a session that another process owns, `inbox` what waits in all sessions, `shell` the
+//! person's own commands, `submit` what hooks look at, `trust` the folder's trust.
 
 mod desk;
 mod files;
 mod goodbye;
 mod guest;
+mod inbox;
 mod lists;
 mod login;
 mod rules;
@@ -88,12 +89,15 @@ async fn live(desk: &mut Desk, opening: Opening, warnings: Vec<String>) -> Resul
             Opened::Guest { history, holder, .. } => guest::run(desk, *history, holder).await?,
         };
         match left {
-            Left::Closed(lines) => return Ok(lines),
+            Left::Closed(lines) => {
+                desk.beside.ended().await;
+                return Ok(lines);
+            }
             Left::For(next) => opened = *next,
         }
         start = Start::Rests;
         // What was allowed was allowed for the session that is left.
-        desk.app.stand(Standing::Asking);
+        desk.stand(Standing::Asking).await;
         desk.tell(Notice::Entered).await;
     }
 }
@@ -259,6 +263,10 @@ impl<'a> Conductor<'a> {
             looked = self.desk.pending.next() => {
                 let heard = self.desk.looked(looked).await;
                 self.act(heard).await
+            }
+            happened = self.desk.beside.next() => {
+                self.desk.on_beside(happened).await;
+                Ok(Going::On)
             }
             choice = desk::changed(&mut self.desk.model) => {
                 self.desk.model_is(&choice).await;

@@ -68,6 +68,7 @@ impl Conductor<'_> {
                         self.desk.hand_notes(&words);
                     }
                     never = &mut keeping => match never {},
+                    happened = self.desk.beside.next() => self.desk.on_beside(happened).await,
                 }
             }
         };

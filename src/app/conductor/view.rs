@@ -32,6 +32,7 @@ pub(super) async fn of(desk: &Desk, history: &History, activity: Activity, usage
     status.push(("tools".to_owned(), app.registry.specs().count().to_string()));
     let rules = app.policy().rules;
     CommandView {
+        mode: app.policy().mode,
         standing: app.standing(),
         read_only: desk.read_only.clone(),
         activity,

@@ -5,14 +5,14 @@
 
 use serde_json::Value;
 
-use super::approvals::{MOST_HASTY, Open, PAGE, Stage, State};
+use super::approvals::{MOST_HASTY, Open, Origin, PAGE, Stage, State};
 use super::page::At;
 use super::state::{Activity, Awaiting, Echo, Plain, Source};
 use super::words;
 use crate::agent::port::Op;
 use crate::approval::{Approval, Remember};
 use crate::command::{Entry, dispatch};
-use crate::frontend::link::Ask;
+use crate::frontend::link::{Ask, Header};
 use crate::stdx::text::one_line_summary;
 
 const CHOICES: &str = "1 yes  2 no  3 edit  4 later  5 details. Choice: ";
@@ -31,7 +31,7 @@ const CUT: &str = "A terminal gives no longer line than 4095 bytes, so the end o
 const LONGEST_EDIT: usize = 3_000;
 
 /// What this face understands itself, for `/help`.
-const OWN_COMMANDS: &str = "/decide: go through the approvals that wait\n/stop: stop what runs, as Ctrl+C does\n/retry: \
+const OWN_COMMANDS: &str = "/decide: go through the approvals that wait\n/inbox: list what waits in all sessions; /decide NUMBER asks about one of them\n/stop: stop what runs, as Ctrl+C does\n/retry: \
                             do not wait before the next try\n/open NUMBER: go on in a session that /resume \
                             listed\nA line that ends in \\ goes on in the next one.";
 
@@ -143,6 +143,14 @@ impl Plain {
             self.open_session(args);
             return true;
         }
+        if command == "/decide" && !args.trim().is_empty() {
+            self.decide_listed(args);
+            return true;
+        }
+        if command == "/inbox" {
+            self.want_inbox(args);
+            return true;
+        }
         match text.trim_end() {
             "/decide" => {
                 if self.approvals.bring_back() == 0 && !self.approvals.asks() {
@@ -169,10 +177,17 @@ impl Plain {
     pub(super) fn ask(&mut self) {
         let of = self.approvals.round();
         let Some(entry) = self.approvals.next() else { return };
-        let (request, number) = (entry.request.clone(), entry.number);
+        let (request, number, origin) = (entry.request.clone(), entry.number, entry.origin.clone());
+        let header = self.header.clone().map(|header| match &origin {
+            Origin::Own => header,
+            Origin::Elsewhere { folder, .. } => Header { workspace: folder.clone(), ..header },
+        });
         let mut rows = words::body(&request);
         let body = rows.len();
-        rows.extend(words::facts(&request, self.header.as_ref()));
+        rows.extend(words::facts(&request, header.as_ref()));
+        if let Origin::Elsewhere { title, .. } = &origin {
+            self.page.line(&format!("Of another session, {title}:"));
+        }
         self.page.line(&words::question(&request, number, of));
         let seen = if body <= PAGE {
             self.page.block(&rows[..body].join("\n"), "    ");
@@ -350,6 +365,11 @@ impl Plain {
         let Some(open) = self.approvals.open.take() else { return };
         self.page.line(&format!("Approval {}: {}.", open.number, words::decision(&approval)));
         let id = open.request.id;
+        if self.approvals.get(&id).is_some_and(|entry| entry.origin != Origin::Own) {
+            self.approvals.remove(&id);
+            self.awaiting = Awaiting::Answer;
+            return self.send(Ask::DecideAll { requests: vec![id], approval });
+        }
         match approval {
             Approval::Later => {
                 self.approvals.mark(&id, State::Aside);

@@ -3,6 +3,8 @@
 //! Plain data: it prints nothing and decides nothing. A request is never lost: one that is put off stays here, counted,
 //! until it is settled.
 
+use std::path::PathBuf;
+
 use crate::approval::{Approval, Request, RequestId};
 
 /// Lines that may come too soon before the question is given up.
@@ -29,6 +31,18 @@ pub(super) struct Entry {
     /// In its round, from 1.
     pub(super) number: usize,
     pub(super) state: State,
+    pub(super) origin: Origin,
+}
+
+/// Whose request it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Origin {
+    Own,
+    /// Of another session: asked about once, and not kept when it is put off.
+    Elsewhere {
+        title: String,
+        folder: PathBuf,
+    },
 }
 
 /// How far a request has been dealt with here.
@@ -112,14 +126,30 @@ impl Approvals {
 
     /// A request came, or came back, and is to be asked.
     pub(super) fn add(&mut self, request: Request) {
+        self.add_from(request, Origin::Own);
+    }
+
+    pub(super) fn add_from(&mut self, request: Request, origin: Origin) {
         self.list.retain(|entry| entry.request.id != request.id);
         self.round += 1;
-        self.list.push(Entry { request, number: self.round, state: State::New });
+        self.list.push(Entry { request, number: self.round, state: State::New, origin });
+    }
+
+    /// One that was put off is asked again.
+    pub(super) fn bring_back_one(&mut self, id: &RequestId) {
+        if let Some(entry) = self.list.iter_mut().find(|entry| entry.request.id == *id)
+            && entry.state == State::Aside
+        {
+            self.round += 1;
+            (entry.state, entry.number) = (State::New, self.round);
+        }
     }
 
     /// Exactly these wait; gives the numbers of those that do not any more. New ones wait until they are asked for.
     pub(super) fn replace(&mut self, requests: Vec<Request>) -> Vec<usize> {
-        let gone = |entry: &Entry| !requests.iter().any(|request| request.id == entry.request.id);
+        let gone = |entry: &Entry| {
+            entry.origin == Origin::Own && !requests.iter().any(|request| request.id == entry.request.id)
+        };
         let asked = |entry: &&Entry| gone(entry) && entry.state == State::New;
         let numbers = self.list.iter().filter(asked).map(|entry| entry.number).collect();
         self.list.retain(|entry| !gone(entry));
@@ -128,7 +158,7 @@ impl Approvals {
         }
         for request in requests {
             if self.get(&request.id).is_none() {
-                self.list.push(Entry { request, number: 0, state: State::Aside });
+                self.list.push(Entry { request, number: 0, state: State::Aside, origin: Origin::Own });
             }
         }
         numbers
@@ -149,6 +179,7 @@ impl Approvals {
 
     pub(super) fn put_all_off(&mut self) {
         self.open = None;
+        self.list.retain(|entry| entry.origin == Origin::Own);
         for entry in &mut self.list {
             entry.state = State::Aside;
         }

@@ -12,6 +12,7 @@ mod answers;
 mod approvals;
 mod cap;
 mod events;
+mod inbox;
 mod input;
 mod notices;
 mod page;

@@ -26,11 +26,12 @@ impl Plain {
             | Notice::Earlier { .. }
             | Notice::Known { .. }
             | Notice::Files { .. }
-            | Notice::Inbox { .. }
-            | Notice::Request { .. }
             | Notice::RuleDraft { .. }
             | Notice::RuleChecked { .. }
             | Notice::Preview { .. } => {}
+            Notice::Elsewhere { count } => self.elsewhere(count),
+            Notice::Inbox { lines } => self.inbox(lines),
+            Notice::Request { request } => self.listed_request(request),
             Notice::Sessions { sessions } => self.sessions = sessions,
             Notice::PickService { why: LoginWhy::Asked, .. } => {
                 self.answered();
@@ -116,6 +117,7 @@ impl Plain {
             self.page.line(&format!("co, {provider} {model}, {isolation}, in {folder}."));
             self.page.line("Type a prompt, or /help for commands. Ctrl+C stops what runs, Ctrl+D leaves.");
         }
+        self.tell_mode(&header);
         self.header = Some(header);
     }
 

@@ -11,7 +11,7 @@ use super::page::{At, Page};
 use super::words;
 use crate::agent::port::{Event, Op};
 use crate::command::{Entry, dispatch};
-use crate::frontend::link::{Ask, Header, SessionLine, Update};
+use crate::frontend::link::{Ask, Header, InboxLine, SessionLine, Update};
 use crate::message::CallId;
 
 /// How long Ctrl+C remembers that it was pressed.
@@ -157,6 +157,12 @@ pub struct Plain {
     /// Other sessions, as the owner told them last, and as they were printed last.
     pub(super) sessions: Vec<SessionLine>,
     pub(super) listed: Vec<SessionLine>,
+    /// Requests of all sessions, as they were printed last; what the next list is narrowed to.
+    pub(super) listed_requests: Vec<InboxLine>,
+    pub(super) inbox_words: String,
+    /// Requests that wait in other sessions, and how many of them were told.
+    pub(super) elsewhere: usize,
+    pub(super) told_elsewhere: usize,
 }
 
 impl Plain {
@@ -189,6 +195,10 @@ impl Plain {
             told_waiting: 0,
             sessions: Vec::new(),
             listed: Vec::new(),
+            listed_requests: Vec::new(),
+            inbox_words: String::new(),
+            elsewhere: 0,
+            told_elsewhere: 0,
         }
     }
 
@@ -337,8 +347,10 @@ impl Plain {
             self.page.line(&format!("{waiting}. Type /decide to decide here."));
         }
         self.told_waiting = waiting;
+        self.tell_elsewhere();
         if self.setup.echo == Echo::Seen && self.begun.is_empty() && self.page.at() != At::Prompt {
-            self.page.prompt("You: ");
+            let words = self.prompt_words();
+            self.page.prompt(&words);
         }
     }
 

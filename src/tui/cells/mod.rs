@@ -11,6 +11,7 @@ pub mod card;
 pub mod diff;
 mod flow;
 pub mod form;
+pub mod inbox;
 mod reading;
 mod shell;
 mod split;

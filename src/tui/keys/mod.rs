@@ -17,6 +17,7 @@ mod form;
 mod global;
 mod help;
 mod hint;
+mod inbox;
 mod keymap;
 mod list;
 mod login;
@@ -65,6 +66,10 @@ pub enum Context {
     Find,
     /// It was written, and letters go from match to match.
     Found,
+    /// The inbox lies over the transcript.
+    Inbox,
+    /// Its filter is being written.
+    InboxFilter,
     /// A list to pick from lies over the transcript.
     Pick,
     /// A service is being set up.
@@ -99,6 +104,7 @@ pub enum Action {
     Form(FormKey),
     Complete(CompleteKey),
     Pick(PickKey),
+    Inbox(InboxKey),
     Login(LoginKey),
     Find(FindKey),
     Select(SelectKey),
@@ -115,6 +121,8 @@ pub enum Action {
     Chord,
     TogglePanel,
     ToggleMouse,
+    /// What is asked for: the next of the four modes.
+    NextMode,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -231,6 +239,32 @@ pub enum PickKey {
     Accept,
 }
 
+/// What is done at the inbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum InboxKey {
+    Previous,
+    Next,
+    Mark,
+    MarkLow,
+    Yes,
+    No,
+    Later,
+    /// As a card where it is of this session; else all of it, and back.
+    Open,
+    /// The arguments too.
+    All,
+    Why,
+    /// Lets a session go on that nobody has open.
+    Resume,
+    /// Opens the session in place of this one.
+    Go,
+    Filter,
+    /// The filter is written.
+    Filtered,
+    /// Between one session and all.
+    Narrow,
+}
+
 /// What is done where a service is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LoginKey {
@@ -326,6 +360,7 @@ const CTRL_LEFT: Key = Key::held(Mods::CTRL, Code::Left);
 const CTRL_RIGHT: Key = Key::held(Mods::CTRL, Code::Right);
 const SHIFT_ENTER: Key = Key::held(Mods::SHIFT, Code::Enter);
 const ALT_ENTER: Key = Key::held(Mods::ALT, Code::Enter);
+const SHIFT_TAB: Key = Key::held(Mods::SHIFT, Code::Tab);
 const ALT_BACKSPACE: Key = Key::held(Mods::ALT, Code::Backspace);
 /// Terminals send Ctrl+_ in several guises.
 const UNDO: &[Key] = &[Key::ctrl('_'), Key::ctrl('-'), Key::ctrl('7'), Key::ctrl('/')];
@@ -340,6 +375,7 @@ const TABLES: &[&[Binding]] = &[
     cap::ROWS,
     form::ROWS,
     transcript::ROWS,
+    inbox::ROWS,
     pick::ROWS,
     login::ROWS,
     help::ROWS,

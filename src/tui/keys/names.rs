@@ -3,8 +3,8 @@
 //! Names are written into settings files: they never change. A name is one of a kind in its context.
 
 use super::{
-    Action, BatchKey, CapKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, LoginKey,
-    Move, PickKey, Scroll, SelectKey,
+    Action, BatchKey, CapKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, InboxKey,
+    LoginKey, Move, PickKey, Scroll, SelectKey,
 };
 
 /// What an action can do that a key must not do by accident.
@@ -37,6 +37,8 @@ pub const LAYERS: &[&[Context]] = &[
     &[Context::Transcript, Context::Global],
     &[Context::Find, Context::Text, Context::Global],
     &[Context::Found, Context::Global],
+    &[Context::Inbox, Context::Global],
+    &[Context::InboxFilter, Context::Text, Context::Global],
     &[Context::Pick, Context::Text, Context::Global],
     &[Context::Login, Context::Text, Context::Global],
     &[Context::Help, Context::Global],
@@ -46,7 +48,7 @@ pub const LAYERS: &[&[Context]] = &[
 
 impl Context {
     /// All of them, in the order in which lists show them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Composer,
         Self::Text,
         Self::Chord,
@@ -61,6 +63,8 @@ impl Context {
         Self::Transcript,
         Self::Find,
         Self::Found,
+        Self::Inbox,
+        Self::InboxFilter,
         Self::Pick,
         Self::Login,
         Self::Help,
@@ -96,6 +100,8 @@ impl Context {
             Self::Transcript => ("transcript", "while the transcript has the keys", AreKeys),
             Self::Find => ("find", "while something is searched for", AreText),
             Self::Found => ("found", "while matches are walked through", AreKeys),
+            Self::Inbox => ("inbox", "in the inbox", AreKeys),
+            Self::InboxFilter => ("inbox-filter", "in the filter of the inbox", AreText),
             Self::Pick => ("pick", "in a list to pick from", AreText),
             Self::Login => ("login", "where a service is set up", AreText),
             Self::Help => ("help", "in the list of keys", AreText),
@@ -122,6 +128,7 @@ impl Action {
             Self::Cap(CapKey::Raise) => return ("raise", Weight::Approves),
             Self::Cap(CapKey::Stop) => return ("stop", Weight::Light),
             Self::Form(key) => return form(key),
+            Self::Inbox(key) => return inbox(key),
             Self::Suspend => "suspend",
             Self::Redraw => "redraw",
             Self::ToggleFocus => "toggle-focus",
@@ -175,6 +182,7 @@ impl Action {
             Self::Chord => "chord",
             Self::TogglePanel => "toggle-panel",
             Self::ToggleMouse => "toggle-mouse",
+            Self::NextMode => "next-mode",
         };
         (name, Weight::Light)
     }
@@ -243,6 +251,26 @@ fn batch(key: BatchKey) -> (&'static str, Weight) {
         BatchKey::No => ("no", Weight::Light),
         BatchKey::Whole => ("whole", Weight::Light),
         BatchKey::Why => ("why", Weight::Light),
+    }
+}
+
+fn inbox(key: InboxKey) -> (&'static str, Weight) {
+    match key {
+        InboxKey::Yes => ("yes", Weight::Approves),
+        InboxKey::Previous => ("previous", Weight::Light),
+        InboxKey::Next => ("next", Weight::Light),
+        InboxKey::Mark => ("mark", Weight::Light),
+        InboxKey::MarkLow => ("mark-low", Weight::Light),
+        InboxKey::No => ("no", Weight::Light),
+        InboxKey::Later => ("later", Weight::Light),
+        InboxKey::Open => ("open", Weight::Light),
+        InboxKey::All => ("whole", Weight::Light),
+        InboxKey::Why => ("why", Weight::Light),
+        InboxKey::Resume => ("resume", Weight::Light),
+        InboxKey::Go => ("go", Weight::Light),
+        InboxKey::Filter => ("filter", Weight::Light),
+        InboxKey::Filtered => ("filtered", Weight::Light),
+        InboxKey::Narrow => ("narrow", Weight::Light),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::tui::msg::Alert;
 
 /// `co`, and how many requests wait. It never moves.
 pub fn title(model: &Model) -> String {
-    match model.cards.count() {
+    match model.waiting() {
         0 => "co".to_owned(),
         waiting => format!("co {}{waiting}", model.glyphs.waiting),
     }

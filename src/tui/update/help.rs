@@ -1,6 +1,6 @@
 //! The list of keys: typing narrows it, Enter does what the marked key does. It never approves anything.
 
-use super::{flash, key, login};
+use super::{flash, inbox, key, login};
 use crate::tui::help::{Help, Place, can_run};
 use crate::tui::keys::{Context, HelpKey, Scroll};
 use crate::tui::model::{Focus, Model, Overlay};
@@ -37,6 +37,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
         Overlay::Help(help) if !help.filter.is_empty() => *help = Help::default(),
         Overlay::Help(_) | Overlay::None => model.overlay = Overlay::None,
         Overlay::Pick(_) | Overlay::Login(_) => login::escape(model, cmds),
+        Overlay::Inbox(_) => inbox::escape(model),
     }
 }
 

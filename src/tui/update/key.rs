@@ -2,8 +2,8 @@
 
 use super::complete::Offered;
 use super::{
-    batch, cap, card, close, complete, find, flash, form, help, image, login, outside, pick, select, send,
-    stop,
+    batch, cap, card, close, complete, find, flash, form, help, image, inbox, login, mode, outside, pick,
+    select, send, stop,
 };
 use crate::tui::batch::Round;
 use crate::tui::cards::Stage;
@@ -37,6 +37,9 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     };
     let action = second.or_else(|| model.keymap.action(contexts, key));
     select::before(model, action);
+    if inbox::is_guarded(model, action) {
+        return;
+    }
     if action.is_some_and(|action| action.weight() == Weight::Approves)
         && model.cards.may_be_held(model.now_ms)
     {
@@ -86,6 +89,7 @@ fn contexts(model: &Model) -> &'static [Context] {
     match &model.overlay {
         Overlay::Help { .. } => return &[Context::Help, Context::Global],
         Overlay::Pick(_) => return &[Context::Pick, Context::Text, Context::Global],
+        Overlay::Inbox(inbox) => return inbox::contexts(inbox),
         Overlay::Login(_) => return &[Context::Login, Context::Text, Context::Global],
         Overlay::None => {}
     }
@@ -124,6 +128,10 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
     if let Overlay::Pick(_) = model.overlay {
         let Overlay::Pick(pick) = &mut model.overlay else { return None };
         return Some(&mut pick.query);
+    }
+    if let Overlay::Inbox(_) = model.overlay {
+        let Overlay::Inbox(inbox) = &mut model.overlay else { return None };
+        return inbox::editor(inbox);
     }
     if let Overlay::Login(_) = model.overlay {
         let Overlay::Login(login) = &mut model.overlay else { return None };
@@ -181,7 +189,7 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
         return card::advise(model, &words);
     }
     // What is searched for is one line.
-    let picks = matches!(model.overlay, Overlay::Pick(_));
+    let picks = matches!(model.overlay, Overlay::Pick(_) | Overlay::Inbox(_));
     let is_query = picks || (model.focus == Focus::Composer && model.find.is_some());
     let Some(editor) = editor(model) else { return };
     if is_query {
@@ -203,6 +211,7 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
 fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
     match model.overlay {
         Overlay::Pick(_) => return pick::changed(model, cmds),
+        Overlay::Inbox(_) => return inbox::changed(model, cmds),
         Overlay::Login(_) => return,
         Overlay::Help(_) | Overlay::None => {}
     }
@@ -223,7 +232,7 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::RetryNow => stop::retry_now(model, cmds),
         Action::ToggleFocus if complete::offer(model, cmds) == Offered::Yes => {}
         Action::ToggleFocus => card::toggle_focus(model),
-        Action::FocusCard => card::focus(model),
+        Action::FocusCard => inbox::all_that_waits(model, cmds),
         Action::FoldDetails if send::expand(model) => {}
         Action::FoldDetails => {
             model.details = model.details.turned();
@@ -235,6 +244,7 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         }
         Action::Help => help::open(model, ""),
         Action::Scroll(by) if matches!(model.overlay, Overlay::Pick(_)) => pick::scroll(model, by, cmds),
+        Action::Scroll(by) if matches!(model.overlay, Overlay::Inbox(_)) => inbox::scroll(model, by, cmds),
         Action::Scroll(scroll) => self::scroll(model, scroll),
         Action::Top => model.transcript.to_top(),
         Action::Bottom => model.transcript.follow(),
@@ -244,7 +254,9 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::QuitOrDelete => change(model, Change::Delete, cmds),
         Action::Move(to) => go(model, to),
         Action::Change(change) => self::change(model, change, cmds),
+        Action::Card(_) if matches!(model.overlay, Overlay::Inbox(_)) => inbox::send_no(model, cmds),
         Action::Card(key) => card::act(model, key, cmds),
+        Action::Inbox(key) => inbox::act(model, key, cmds),
         Action::Cap(key) => cap::act(model, key, cmds),
         Action::Batch(key) => batch::act(model, key, cmds),
         Action::Form(key) => form::act(model, key, cmds),
@@ -259,6 +271,7 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::PasteImage => image::ask(model, cmds),
         Action::EditOutside => outside::open(model, cmds),
         Action::Chord => model.chord = Chord::Begun,
+        Action::NextMode => mode::next(model, cmds),
         Action::TogglePanel => {
             model.panel = match model.panel {
                 Panel::Shown => Panel::Hidden,

@@ -148,7 +148,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
                 flash(model, "not asked again: /login sets up a service");
             }
         }
-        Overlay::Help(_) | Overlay::None => {}
+        Overlay::Inbox(_) | Overlay::Help(_) | Overlay::None => {}
     }
 }
 

@@ -12,8 +12,10 @@ mod find;
 mod form;
 mod help;
 mod image;
+mod inbox;
 mod key;
 mod login;
+mod mode;
 mod mouse;
 mod notice;
 mod outside;
@@ -66,6 +68,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Input::Resize { columns, rows } => {
             (model.columns, model.rows) = (columns, rows);
             model.cards.unsee_partly();
+            inbox::resized(model);
             // Also after the terminal was somebody else's: what stands there may be new to the person.
             model.cards.guard_again(model.now_ms);
             select::drop_mark(model);
@@ -128,6 +131,7 @@ fn settle(model: &mut Model) {
 /// Lays out what the screen will show, and notes what of the card stands on it.
 fn lay_out(model: &mut Model) {
     pick::lay_out(model);
+    inbox::lay_out(model);
     let look = model.look();
     let pane = model.areas().pane;
     let holds = match model.focus {

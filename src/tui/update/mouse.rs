@@ -2,11 +2,11 @@
 //!
 //! No press decides anything: a click on a card only gives it the keys.
 
-use super::{card, help, pick, select};
+use super::{card, help, inbox, pick, select};
 use crate::tui::cells::Cell;
 use crate::tui::completion::Area;
 use crate::tui::composer::{Position, Rows};
-use crate::tui::keys::{Action, Context, PickKey, Scroll};
+use crate::tui::keys::{Action, Context, InboxKey, PickKey, Scroll};
 use crate::tui::line::cells;
 use crate::tui::model::{Focus, Life, Model, Overlay};
 use crate::tui::msg::{Cmd, Mouse, MouseMode, MouseWhat};
@@ -83,6 +83,13 @@ fn wheel(model: &mut Model, mouse: Mouse, wheel: Wheel, cmds: &mut Vec<Cmd>) {
                 Wheel::Down => PickKey::Next,
             };
             return pick::act(model, key, cmds);
+        }
+        Overlay::Inbox(_) => {
+            let by = match wheel {
+                Wheel::Up => InboxKey::Previous,
+                Wheel::Down => InboxKey::Next,
+            };
+            return inbox::act(model, by, cmds);
         }
         Overlay::Login(_) => return,
         Overlay::None => {}

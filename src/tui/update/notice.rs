@@ -2,7 +2,7 @@
 
 use super::batch;
 use super::event::{begin_turn, end_turn, user_cells};
-use super::{complete, help, leave, login, pick};
+use super::{complete, help, inbox, leave, login, pick};
 use crate::frontend::link::{Notice, Tone};
 use crate::message::{AssistantMessage, CallId, Message, PartKind, UserPart};
 use crate::tui::cells::{Answer, CallRow, Cell, CellKind, ShellCell, Thinking};
@@ -33,10 +33,13 @@ pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
         Notice::PickModel { models, text: _ } => login::models(model, models),
         Notice::PickSession { query } => pick::sessions(model, &query, cmds),
         Notice::Preview { session, messages } => pick::tell_preview(model, session, &messages, cmds),
-        Notice::Inbox { .. }
-        | Notice::Request { .. }
-        | Notice::RuleDraft { .. }
-        | Notice::RuleChecked { .. } => {}
+        Notice::Elsewhere { count } => {
+            model.elsewhere = count;
+            inbox::renew(model, cmds);
+        }
+        Notice::Inbox { lines } => inbox::tell(model, lines, cmds),
+        Notice::Request { request } => inbox::tell_request(model, request, cmds),
+        Notice::RuleDraft { .. } | Notice::RuleChecked { .. } => {}
         Notice::Entered => pick::entered(model),
         Notice::TurnBegan => begin_turn(model),
         Notice::Idle => {
@@ -45,6 +48,7 @@ pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
         }
         Notice::Keys { filter } => help::open(model, &filter),
         Notice::Local { title, text, tone } => {
+            inbox::overhear(model, &text);
             model.transcript.push(Cell::new(CellKind::Local { title, text, tone }));
         }
         Notice::ShellBegan { command } => {

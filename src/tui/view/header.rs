@@ -1,6 +1,6 @@
 //! The two lines that say where one is: the header, and the rule that carries the mode.
 
-use crate::approval::Standing;
+use crate::approval::{Mode, Standing};
 use crate::frontend::link::{ContextUse, Header, Known, Money};
 use crate::stdx::text::one_line_summary;
 use crate::tui::batch::Round;
@@ -100,40 +100,73 @@ pub fn place(header: &Header) -> String {
 pub fn rule(model: &Model) -> Line {
     let width = usize::from(model.columns);
     let rule = model.glyphs.rule;
-    let (mode, role) = mode(model);
-    let head = Line::of(rule.repeat(2), Role::Dim).with(format!(" {mode} "), role);
+    let mut head = Line::of(rule.repeat(2), Role::Dim).with(" ", Role::Text);
+    let standing = standing(model);
+    let keys = keys(model);
+    // Who has the keys is said with the mode where that is not the usual one.
+    if keys.is_none() || standing.iter().any(|(word, _)| *word != Mode::Ask.word()) {
+        for (at, (word, role)) in standing.iter().enumerate() {
+            let gap = if at > 0 { format!(" {} ", model.glyphs.dot) } else { String::new() };
+            head = head.with(gap, Role::Dim).with(word, *role);
+        }
+        if keys.is_some() {
+            head = head.with(format!(" {} ", model.glyphs.dot), Role::Dim);
+        }
+    }
+    if let Some((words, role)) = keys {
+        head = head.with(words, role);
+    }
+    let head = head.with(" ", Role::Text);
     let rest = width.saturating_sub(head.width());
     head.with(rule.repeat(rest), Role::Dim)
 }
 
-fn mode(model: &Model) -> (&'static str, Role) {
+/// What is asked for: the mode, and yolo where that is on.
+fn standing(model: &Model) -> Vec<(&'static str, Role)> {
+    let (mode, standing) = match &model.header {
+        Some(header) => (header.mode, header.standing),
+        None => (Mode::Ask, Standing::Asking),
+    };
+    let role = match mode {
+        Mode::Ask => Role::Dim,
+        Mode::Auto | Mode::DeferAll => Role::Waiting,
+        Mode::Plan | Mode::DryRun => Role::User,
+    };
+    let mut words = vec![(mode.word(), role)];
+    match standing {
+        Standing::Yolo => words.push(("yolo", Role::High)),
+        Standing::Asking => {}
+    }
+    words
+}
+
+/// Who has the keys, where that is not the composer.
+fn keys(model: &Model) -> Option<(&'static str, Role)> {
     if let Overlay::Pick(pick) = &model.overlay {
-        return (super::pick::mode(pick), Role::Waiting);
+        return Some((super::pick::mode(pick), Role::Waiting));
+    }
+    if let Overlay::Inbox(inbox) = &model.overlay {
+        return Some((super::inbox::mode(inbox), Role::Waiting));
     }
     if let Overlay::Login(_) = &model.overlay {
-        return ("setting up a service", Role::Waiting);
+        return Some(("setting up a service", Role::Waiting));
     }
-    if model.focus == Focus::Card && model.is_list() {
-        return match model.batch.round {
-            Round::Reason { .. } => ("saying no", Role::Waiting),
-            Round::Marking | Round::Confirming(_) => ("the list has the keys", Role::Waiting),
-        };
+    if model.focus != Focus::Card {
+        return None;
     }
-    if model.focus == Focus::Card && model.asks_cap() {
-        return ("the question has the keys", Role::Waiting);
-    }
-    if model.focus == Focus::Card {
-        let stage = model.cards.current().map(|card| &card.stage);
-        return match stage {
-            Some(Stage::Editing(_)) => ("editing arguments", Role::Waiting),
-            Some(Stage::Reason(_)) => ("saying no", Role::Waiting),
-            Some(Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_)) | None => {
-                ("the card has the keys", Role::Waiting)
-            }
-        };
-    }
-    match model.header.as_ref().map(|header| header.standing) {
-        Some(Standing::Yolo) => ("yolo", Role::High),
-        Some(Standing::Asking) | None => ("ask", Role::Dim),
-    }
+    let words = if model.is_list() {
+        match model.batch.round {
+            Round::Reason { .. } => "saying no",
+            Round::Marking | Round::Confirming(_) => "the list has the keys",
+        }
+    } else if model.asks_cap() {
+        "the question has the keys"
+    } else {
+        match model.cards.current().map(|card| &card.stage) {
+            Some(Stage::Editing(_)) => "editing arguments",
+            Some(Stage::Reason(_)) => "saying no",
+            Some(Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_)) | None => "the card has the keys",
+        }
+    };
+    Some((words, Role::Waiting))
 }

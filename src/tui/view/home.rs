@@ -34,15 +34,10 @@ pub fn lines(model: &Model) -> Vec<Line> {
             fact("Read-only", vec![Span::new(owner, Role::Waiting)]);
         }
     }
-    match model.cards.count() {
-        0 => {}
-        count => {
-            let words =
-                if count == 1 { "1 request waits".to_owned() } else { format!("{count} requests wait") };
-            let key = model.keymap.shown(Context::Global, Action::FocusCard);
-            let key = if key.is_empty() { key } else { format!(": {key}") };
-            fact("Waiting", vec![Span::new(format!("{words} for you{key}"), Role::Waiting)]);
-        }
+    if let Some(words) = waiting(model) {
+        let key = model.keymap.shown(Context::Global, Action::FocusCard);
+        let key = if key.is_empty() { key } else { format!(": {key}") };
+        fact("Waiting", vec![Span::new(format!("{words}{key}"), Role::Waiting)]);
     }
     gap(&mut lines);
     if roomy {
@@ -75,6 +70,19 @@ pub fn lines(model: &Model) -> Vec<Line> {
         lines.extend(wrap_spans(&[Span::new(text, Role::Waiting)], width.min(76), &margin));
     }
     lines
+}
+
+/// What waits, and where.
+fn waiting(model: &Model) -> Option<String> {
+    let words = |count: usize| {
+        if count == 1 { "1 request waits".to_owned() } else { format!("{count} requests wait") }
+    };
+    match (model.cards.count(), model.elsewhere) {
+        (0, 0) => None,
+        (here, 0) => Some(format!("{} for you", words(here))),
+        (0, elsewhere) => Some(format!("{} for you in other sessions", words(elsewhere))),
+        (here, elsewhere) => Some(format!("{} for you, {elsewhere} in other sessions", words(here))),
+    }
 }
 
 /// The sessions of this folder that were used last.

@@ -10,6 +10,7 @@ mod find;
 mod header;
 mod help;
 mod home;
+mod inbox;
 mod login;
 mod marks;
 mod panel;
@@ -130,6 +131,7 @@ fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usi
         Overlay::Help(help) => Some(help::lines(model, help, rows)),
         Overlay::Pick(pick) => Some(pick::lines(model, pick, rows)),
         Overlay::Login(login) => Some(login::lines(model, login, rows)),
+        Overlay::Inbox(inbox) => Some(inbox::lines(model, inbox, rows)),
         Overlay::None => None,
     };
     if let Some(lines) = over {
@@ -142,6 +144,7 @@ fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usi
                 Some((2 + row, column))
             }
             Overlay::Login(login) => login::cursor(model, login).map(|(row, column)| (2 + row, column)),
+            Overlay::Inbox(inbox) => inbox::cursor(model, inbox, rows).map(|(row, column)| (2 + row, column)),
             Overlay::Help { .. } | Overlay::None => None,
         };
     }

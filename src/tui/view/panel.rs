@@ -10,6 +10,7 @@ use crate::stdx::text::one_line_summary;
 use crate::tui::cards::Stage;
 use crate::tui::cells::call::{seconds, subject};
 use crate::tui::cells::{CallRow, CellKind};
+use crate::tui::keys::{Action, Context};
 use crate::tui::line::Line;
 use crate::tui::model::{Activity, Focus, Model, PANEL, Phase, Turn};
 use crate::tui::theme::Role;
@@ -55,11 +56,11 @@ fn more(count: usize) -> Option<Line> {
 }
 
 fn waiting(model: &Model) -> Vec<Line> {
-    let count = model.cards.count();
-    let role = if count > 0 { Role::Waiting } else { Role::Dim };
-    let badge = Line::of(format!("{} {count}", model.glyphs.waiting), role);
+    let (count, all) = (model.cards.count(), model.waiting());
+    let role = if all > 0 { Role::Waiting } else { Role::Dim };
+    let badge = Line::of(format!("{} {all}", model.glyphs.waiting), role);
     let mut lines = vec![title("WAITING FOR YOU", badge)];
-    if count == 0 {
+    if all == 0 {
         lines.push(entry("nothing", Role::Dim));
     }
     let current = model.cards.current().filter(|_| model.focus == Focus::Card).map(|card| &card.request.id);
@@ -76,6 +77,11 @@ fn waiting(model: &Model) -> Vec<Line> {
         lines.push(line.with(one_line_summary(&what, INNER), role));
     }
     lines.extend(more(count));
+    if model.elsewhere > 0 {
+        let key = model.keymap.shown(Context::Global, Action::FocusCard);
+        let key = if key.is_empty() { key } else { format!(": {key}") };
+        lines.push(entry(&format!("{} in other sessions{key}", model.elsewhere), Role::Waiting));
+    }
     lines
 }
 

@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use crate::message::Usd;
-use crate::tui::batch::Round;
+use crate::tui::batch::Round as BatchRound;
 use crate::tui::cards::Stage as CardStage;
 use crate::tui::cells::Fold;
 use crate::tui::cells::call::seconds;
 use crate::tui::completion::Place;
 use crate::tui::find::Stage;
 use crate::tui::form::Mode;
+use crate::tui::inbox::{Inbox, Round, Scope};
 use crate::tui::keys::{
-    Action, BatchKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, LoginKey, PickKey,
-    Scroll, SelectKey,
+    Action, BatchKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, InboxKey, LoginKey,
+    PickKey, Scroll, SelectKey,
 };
 use crate::tui::line::Line;
 use crate::tui::login::Stage as LoginStage;
@@ -182,6 +183,24 @@ const WAITING_CAP: &[Hint] = &[
     (Context::Global, &[Action::ToggleFocus], ": to the question"),
     (Context::Global, &[Action::Escape], " stop"),
 ];
+const INBOX: &[Hint] = &[
+    (Context::Inbox, &[Action::Inbox(InboxKey::Previous), Action::Inbox(InboxKey::Next)], " choose"),
+    (Context::Inbox, &[Action::Inbox(InboxKey::Filter)], " filter"),
+    (Context::Inbox, &[Action::Inbox(InboxKey::Narrow)], " one session"),
+    (Context::Inbox, &[Action::Inbox(InboxKey::Resume)], " resume"),
+    (Context::Inbox, &[Action::Inbox(InboxKey::Go)], " open session"),
+];
+const INBOX_OF_ONE: &[Hint] = &[
+    (Context::Inbox, &[Action::Inbox(InboxKey::Previous), Action::Inbox(InboxKey::Next)], " choose"),
+    (Context::Inbox, &[Action::Inbox(InboxKey::Filter)], " filter"),
+    (Context::Inbox, &[Action::Inbox(InboxKey::Narrow)], " all sessions"),
+    (Context::Inbox, &[Action::Inbox(InboxKey::Resume)], " resume"),
+    (Context::Inbox, &[Action::Inbox(InboxKey::Go)], " open session"),
+];
+const INBOX_FILTER: &[Hint] = &[
+    (Context::InboxFilter, &[], "words of the request, its tool, risk or session"),
+    (Context::InboxFilter, &[Action::Inbox(InboxKey::Filtered)], " back to the list"),
+];
 const CAP: &[Hint] = &[(Context::Global, &[Action::Escape], " back to writing")];
 const LIST: &[Hint] = &[
     (Context::Batch, &[Action::Batch(BatchKey::Previous), Action::Batch(BatchKey::Next)], " move"),
@@ -230,6 +249,8 @@ fn hints(model: &Model) -> (String, Role) {
                 List::Models { .. } => MODELS,
             },
         )
+    } else if let Overlay::Inbox(inbox) = &model.overlay {
+        inbox_hints(model, inbox)
     } else if let Overlay::Login(login) = &model.overlay {
         match login.stage {
             LoginStage::Address | LoginStage::Key => hints_of(model, LOGIN),
@@ -280,14 +301,27 @@ fn hints(model: &Model) -> (String, Role) {
     (text, Role::Dim)
 }
 
+/// What the box of the inbox has no room for.
+fn inbox_hints(model: &Model, inbox: &Inbox) -> String {
+    match inbox.round {
+        Round::Reason { .. } => hints_of(model, REASON),
+        Round::Filtering => hints_of(model, INBOX_FILTER),
+        Round::Choosing | Round::Confirming(_) if inbox.total() == 0 => String::new(),
+        Round::Choosing | Round::Confirming(_) => match inbox.scope {
+            Scope::All => hints_of(model, INBOX),
+            Scope::Session => hints_of(model, INBOX_OF_ONE),
+        },
+    }
+}
+
 fn card_hints(model: &Model) -> String {
     if model.asks_cap() {
         return hints_of(model, CAP);
     }
     if model.is_list() {
         return match &model.batch.round {
-            Round::Reason { .. } => hints_of(model, REASON),
-            Round::Marking | Round::Confirming(_) => hints_of(model, LIST),
+            BatchRound::Reason { .. } => hints_of(model, REASON),
+            BatchRound::Marking | BatchRound::Confirming(_) => hints_of(model, LIST),
         };
     }
     let stage = model.cards.current().map(|card| &card.stage);
@@ -327,7 +361,7 @@ fn activity(model: &Model) -> Line {
     if model.composer.has_stash() && model.columns >= 60 {
         line = line.with("stashed  ", Role::Dim);
     }
-    let waiting = model.cards.count();
+    let waiting = model.waiting();
     let role = if waiting > 0 { Role::Waiting } else { Role::Dim };
     line.with(format!("{} {waiting}", model.glyphs.waiting), role)
 }

@@ -1,0 +1,54 @@
+//! `/mode`: what is asked for from now on.
+
+use super::{Command, CommandEffect, CommandView, Commands, Say};
+use crate::approval::Mode;
+
+pub(super) const COMMAND: Command = Command {
+    name: "mode",
+    usage: "[ask|auto|plan|dry-run]",
+    about: "say or change what is asked for",
+    decide,
+};
+
+/// Those that can be typed: what is for evals only is set when the program starts.
+const TYPED: [Mode; 4] = [Mode::Ask, Mode::Auto, Mode::Plan, Mode::DryRun];
+
+fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
+    if args.is_empty() {
+        return CommandEffect::Say(Say::plain("mode", listed(view.mode)));
+    }
+    match TYPED.into_iter().find(|mode| mode.word() == args.to_lowercase()) {
+        Some(mode) => {
+            let text = format!("{}.", about(mode));
+            let title = format!("mode {}", mode.word());
+            let say = match mode {
+                Mode::Auto => Say::warning(&title, text),
+                Mode::Ask | Mode::Plan | Mode::DryRun | Mode::DeferAll => Say::plain(&title, text),
+            };
+            CommandEffect::SetMode(mode, say)
+        }
+        None => {
+            let text = "The modes are `ask`, `auto`, `plan` and `dry-run`. Nothing was changed.";
+            CommandEffect::Say(Say::warning("mode", text))
+        }
+    }
+}
+
+fn listed(now: Mode) -> String {
+    let mut text = format!("The mode is `{}`: {}.\n\n", now.word(), about(now));
+    for mode in TYPED.into_iter().filter(|mode| *mode != now) {
+        text.push_str(&format!("- `/mode {}`: {}\n", mode.word(), about(mode)));
+    }
+    text
+}
+
+/// What a mode does, in words.
+pub fn about(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Ask => "what only looks runs, the rest asks",
+        Mode::Auto => "files of this folder are edited without asking, the rest asks",
+        Mode::Plan => "it only looks, nothing is changed",
+        Mode::DryRun => "what would change something is shown and not done, and waits for you",
+        Mode::DeferAll => "every call waits for you, and nothing runs",
+    }
+}

@@ -1,0 +1,158 @@
+//! What waits in all sessions as numbered lines, and a request of another session as a question of its own.
+//!
+//! A number means what was printed last. Called by the state and for its commands.
+
+use super::approvals::Origin;
+use super::state::{Awaiting, Plain};
+use super::words;
+use crate::approval::Standing;
+use crate::command::about_mode;
+use crate::frontend::link::{Ask, Header, Holder, InboxLine};
+use crate::stdx::text::one_line_summary;
+use crate::store::{RequestState, StoredRequest};
+
+/// Requests that are read out at once; words behind the command narrow the list.
+const LISTED: usize = 20;
+
+/// Cells of a title, a folder or a summary.
+const TITLE: usize = 60;
+const SUMMARY: usize = 120;
+
+const WHICH: &str = "Type /decide and a number that /inbox printed, for example /decide 1.";
+
+impl Plain {
+    /// Asks for the list; it is narrowed to what has these words.
+    pub(super) fn want_inbox(&mut self, words: &str) {
+        self.inbox_words = words.trim().to_lowercase();
+        self.awaiting = Awaiting::Answer;
+        self.send(Ask::Inbox);
+    }
+
+    /// Prints it.
+    pub(super) fn inbox(&mut self, mut lines: Vec<InboxLine>) {
+        self.answered();
+        let wanted = std::mem::take(&mut self.inbox_words);
+        lines.retain(|line| {
+            let risk = line.risk.word();
+            let told =
+                format!("{risk} {} {} {}", line.tool.as_str(), line.summary, line.title).to_lowercase();
+            wanted.split_whitespace().all(|word| told.contains(word))
+        });
+        self.listed_requests.clear();
+        if lines.is_empty() {
+            let words =
+                if wanted.is_empty() { "Nothing waits for you." } else { "Nothing of what waits matches." };
+            return self.page.line(words);
+        }
+        let mut session = None;
+        for (at, line) in lines.iter().take(LISTED).enumerate() {
+            if session != Some(&line.session) {
+                session = Some(&line.session);
+                self.page.line(&format!("{}:", heading(line)));
+            }
+            self.page.block(&format!("{}: {}", at + 1, told(line)), "  ");
+        }
+        if lines.len() > LISTED {
+            let more = lines.len() - LISTED;
+            self.page.line(&format!("And {more} more; /inbox with words lists those that have them."));
+        }
+        self.page.line("Type /decide and a number to decide one, for example /decide 1.");
+        lines.truncate(LISTED);
+        self.listed_requests = lines;
+    }
+
+    /// Asks about the request of this number.
+    pub(super) fn decide_listed(&mut self, number: &str) {
+        let at = number.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let Some(line) = at.and_then(|at| self.listed_requests.get(at)) else { return self.page.line(WHICH) };
+        let request = line.id.clone();
+        self.awaiting = Awaiting::Answer;
+        self.send(Ask::Request { request });
+    }
+
+    /// It is told whole: a question, as one of this session's own.
+    pub(super) fn listed_request(&mut self, told: Result<Box<StoredRequest>, String>) {
+        self.answered();
+        let stored = match told {
+            Ok(stored) => *stored,
+            Err(text) => return self.page.line(&format!("It cannot be shown: {text}")),
+        };
+        if !matches!(stored.state, RequestState::Waiting | RequestState::Later) {
+            return self.page.line("It was decided meanwhile.");
+        }
+        if self.approvals.get(&stored.request.id).is_some() {
+            return self.approvals.bring_back_one(&stored.request.id);
+        }
+        let title = one_line_summary(stored.title.as_deref().unwrap_or("untitled"), TITLE);
+        let origin = Origin::Elsewhere { title, folder: stored.workspace };
+        self.approvals.add_from(stored.request, origin);
+    }
+
+    /// How many requests wait in other sessions.
+    pub(super) fn elsewhere(&mut self, count: usize) {
+        self.answered();
+        self.elsewhere = count;
+    }
+
+    /// Says what waits in other sessions, when it became more.
+    pub(super) fn tell_elsewhere(&mut self) {
+        let before = std::mem::replace(&mut self.told_elsewhere, self.elsewhere);
+        if self.elsewhere > before {
+            let waiting = words::approvals(self.elsewhere);
+            self.page.line(&format!("{waiting} in other sessions. Type /inbox to list what waits."));
+        }
+    }
+
+    /// Says what is asked for, when it changed.
+    pub(super) fn tell_mode(&mut self, now: &Header) {
+        let Some(before) = &self.header else { return };
+        if before.mode != now.mode {
+            self.page.line(&format!("Mode {}: {}.", now.mode.word(), about_mode(now.mode)));
+        }
+    }
+
+    /// Where to write, with the mode where it is not the usual one.
+    pub(super) fn prompt_words(&self) -> String {
+        let Some(header) = &self.header else { return "You: ".to_owned() };
+        let mut words = Vec::new();
+        if header.mode != crate::approval::Mode::Ask {
+            words.push(header.mode.word());
+        }
+        match header.standing {
+            Standing::Yolo => words.push("yolo"),
+            Standing::Asking => {}
+        }
+        if words.is_empty() { "You: ".to_owned() } else { format!("You ({}): ", words.join(", ")) }
+    }
+}
+
+fn heading(line: &InboxLine) -> String {
+    let holder = match line.holder {
+        Holder::Here => "this session",
+        Holder::Another => "open in another co",
+        Holder::Beside => "goes on now",
+        Holder::Nobody => "nobody has it open",
+    };
+    let folder = one_line_summary(&line.workspace.display().to_string(), TITLE);
+    format!("{}, in {folder}, {holder}", one_line_summary(&line.title, TITLE))
+}
+
+/// A request in one line.
+fn told(line: &InboxLine) -> String {
+    let mut text = format!(
+        "{} risk, {}, {}",
+        line.risk.word(),
+        line.tool.as_str(),
+        one_line_summary(&line.summary, SUMMARY)
+    );
+    if line.tainted {
+        text.push_str(", with words of others");
+    }
+    text.push_str(&format!(", waits for {}", if line.age == "now" { "a moment" } else { &line.age }));
+    match line.expires.as_deref() {
+        Some("expired") => text.push_str(", its time ran out"),
+        Some(until) => text.push_str(&format!(", until {until}")),
+        None => {}
+    }
+    text
+}

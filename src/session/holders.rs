@@ -1,0 +1,67 @@
+//! Who holds which session, as the words in the locks' files say. A look for lists: no lock is touched.
+//!
+//! Only the lock itself counts, so what is found here is a hint: a process that died a moment ago may still be named,
+//! and one that starts is not yet. Called by the inbox.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+
+use rustix::process::{Pid, test_kill_process};
+
+use super::lock::{Owner, read_owner};
+use crate::history::SessionId;
+use crate::store::Store;
+
+/// Every session that a living process seems to hold.
+pub async fn holders(store: &Store) -> BTreeMap<SessionId, Owner> {
+    let folder = store.data_folder().join("locks");
+    // The task can only fail by the end of the runtime.
+    tokio::task::spawn_blocking(move || look(&folder)).await.unwrap_or_default()
+}
+
+fn look(folder: &Path) -> BTreeMap<SessionId, Owner> {
+    // Without the folder nobody ever held anything.
+    let Ok(entries) = fs::read_dir(folder) else { return BTreeMap::new() };
+    let held = |path: &Path| {
+        let id = path.file_name()?.to_str()?.strip_suffix(".lock")?;
+        let owner = read_owner(&mut File::open(path).ok()?)?;
+        lives(owner.pid).then(|| (SessionId(id.to_owned()), owner))
+    };
+    entries.filter_map(|entry| held(&entry.ok()?.path())).collect()
+}
+
+/// Whether there is such a process. One of another person cannot be asked, which says that it is there.
+fn lives(pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+    !matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::lock::SessionLock;
+
+    #[test]
+    fn only_what_lives_holds_anything() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("locks");
+        assert!(look(&folder).is_empty());
+        let held =
+            SessionLock::acquire(&folder, &SessionId("a".to_owned()), jiff::Timestamp::UNIX_EPOCH).unwrap();
+        for (name, words) in [
+            // No process has so high a number.
+            ("dead.lock", "2147483646 2026-11-21T12:30:00Z\n"),
+            ("zero.lock", "0 2026-11-21T12:30:00Z\n"),
+            ("torn.lock", "12"),
+            ("note.txt", "1 2026-11-21T12:30:00Z\n"),
+        ] {
+            fs::write(folder.join(name), words).unwrap();
+        }
+        let found: Vec<(String, u32)> =
+            look(&folder).into_iter().map(|(id, owner)| (id.0, owner.pid)).collect();
+        assert_eq!(found, [("a".to_owned(), std::process::id())]);
+        drop(held);
+        assert!(look(&folder).is_empty());
+    }
+}

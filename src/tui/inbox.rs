@@ -1,0 +1,354 @@
+//! The inbox: what waits in all sessions as one list, with marks, a filter and the chosen request whole.
+//!
+//! Plain data and what can be read from it. It decides nothing: what keys do to it is `update::inbox`, how it looks is
+//! `view::inbox`. Ten thousand requests are held; what depends on all of them is made when they are told, or when the
+//! filter changes, and never for a frame.
+
+mod details;
+mod shape;
+
+use std::collections::{HashMap, HashSet};
+
+pub use self::details::{Detail, Details};
+pub use self::shape::{Place, Shape, advice};
+use super::composer::Editor;
+use super::fuzzy::{Like, Query};
+use crate::approval::RequestId;
+use crate::frontend::link::{Holder, InboxLine};
+use crate::history::SessionId;
+use crate::store::RequestState;
+use crate::tool::Risk;
+
+/// For this long what was sent is drawn as being decided, if the owner says nothing of it.
+const DECIDING_MS: u64 = 5_000;
+
+/// The open inbox.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inbox {
+    lines: Vec<InboxLine>,
+    pub told: Told,
+    pub filter: Editor,
+    pub scope: Scope,
+    pub view: View,
+    pub round: Round,
+    /// What is listed: the sessions, each with its requests below.
+    pub rows: Vec<Row>,
+    /// How many rows there are without a filter.
+    longest: usize,
+    /// The chosen one of the rows.
+    at: usize,
+    marks: HashSet<RequestId>,
+    /// Whose row was on the screen.
+    glanced: HashSet<RequestId>,
+    /// What was sent, the word for it, and until when that is drawn.
+    deciding: HashMap<RequestId, (&'static str, u64)>,
+    pub details: Details,
+    /// Why the last key did nothing, or what became of what was decided.
+    pub advice: Option<String>,
+    /// Until when no key decides.
+    guarded_until: u64,
+}
+
+/// Whether the owner has told what waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    Nothing,
+    All,
+    /// It changed, and was asked for again.
+    Before,
+}
+
+/// What of it is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    All,
+    /// The chosen request's session.
+    Session,
+}
+
+/// What is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    List,
+    /// The chosen request, and nothing else.
+    Whole,
+}
+
+/// What the keys are for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Round {
+    Choosing,
+    /// The filter is being written.
+    Filtering,
+    /// This one is HIGH, and yes was said once.
+    Confirming(RequestId),
+    /// One reason for a no to all of these is being written.
+    Reason {
+        editor: Editor,
+        of: Vec<RequestId>,
+    },
+}
+
+/// A row of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Row {
+    /// The session of the line with this index, and how many of its requests follow.
+    Session {
+        line: usize,
+        count: usize,
+    },
+    Request(usize),
+}
+
+/// What became of the chosen request when the list was told again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chosen {
+    Same,
+    /// It does not wait any more, by what was said here.
+    Decided,
+    /// It does not wait any more: somebody else, or time.
+    Gone,
+}
+
+impl Inbox {
+    pub fn new(guarded_until: u64) -> Self {
+        Self {
+            lines: Vec::new(),
+            told: Told::Nothing,
+            filter: Editor::default(),
+            scope: Scope::All,
+            view: View::List,
+            round: Round::Choosing,
+            rows: Vec::new(),
+            longest: 0,
+            at: 0,
+            marks: HashSet::new(),
+            glanced: HashSet::new(),
+            deciding: HashMap::new(),
+            details: Details::default(),
+            advice: None,
+            guarded_until,
+        }
+    }
+
+    /// What waits now. The chosen request stays chosen; with it gone, the one that comes to stand in its place.
+    pub fn tell(&mut self, lines: Vec<InboxLine>, now_ms: u64) -> Chosen {
+        let before = self.chosen().map(|line| line.id.clone());
+        let was_sent = before.as_ref().is_some_and(|id| self.deciding.contains_key(id));
+        self.lines = lines;
+        self.told = Told::All;
+        let waits: HashSet<&RequestId> = self.lines.iter().map(|line| &line.id).collect();
+        self.marks.retain(|id| waits.contains(id));
+        self.glanced.retain(|id| waits.contains(id));
+        self.deciding.retain(|id, (_, until)| *until > now_ms && waits.contains(id));
+        self.details.retain(|id| waits.contains(id));
+        match &mut self.round {
+            Round::Confirming(id) if !waits.contains(id) => self.round = Round::Choosing,
+            Round::Reason { of, .. } => of.retain(|id| waits.contains(id)),
+            Round::Confirming(_) | Round::Choosing | Round::Filtering => {}
+        }
+        for line in &self.lines {
+            if line.state == RequestState::Later {
+                self.deciding.remove(&line.id);
+            }
+        }
+        self.list(before.as_ref());
+        match (before, self.chosen()) {
+            (None, _) => Chosen::Same,
+            (Some(before), Some(now)) if now.id == before => Chosen::Same,
+            (Some(_), _) if was_sent => Chosen::Decided,
+            (Some(_), _) => Chosen::Gone,
+        }
+    }
+
+    /// The rows again, after the filter or the scope changed.
+    pub fn list_again(&mut self) {
+        let before = self.chosen().map(|line| line.id.clone());
+        self.list(before.as_ref());
+    }
+
+    /// The rows; `wanted` is chosen if it is among them, else what stands where the chosen one stood.
+    fn list(&mut self, wanted: Option<&RequestId>) {
+        let session = match self.scope {
+            Scope::All => None,
+            Scope::Session => self.session_of(wanted),
+        };
+        let text = self.filter.text();
+        let mut query = (!text.trim().is_empty()).then(|| Query::new(&text, Like::Text));
+        self.rows.clear();
+        let mut head: Option<(usize, &SessionId)> = None;
+        for (index, line) in self.lines.iter().enumerate() {
+            let outside = session.as_ref().is_some_and(|session| line.session != *session);
+            if outside || query.as_mut().is_some_and(|query| query.score(&words(line)).is_none()) {
+                continue;
+            }
+            if head.is_none_or(|(_, session)| *session != line.session) {
+                head = Some((self.rows.len(), &line.session));
+                self.rows.push(Row::Session { line: index, count: 0 });
+            }
+            self.rows.push(Row::Request(index));
+            if let Some((at, _)) = head
+                && let Some(Row::Session { count, .. }) = self.rows.get_mut(at)
+            {
+                *count += 1;
+            }
+        }
+        if query.is_none() && session.is_none() {
+            self.longest = self.rows.len();
+        }
+        let found = wanted.and_then(|id| {
+            self.rows.iter().position(|row| matches!(row, Row::Request(at) if self.lines[*at].id == *id))
+        });
+        self.at = found.unwrap_or(self.at.min(self.rows.len().saturating_sub(1)));
+        self.settle();
+    }
+
+    /// No session is ever chosen, only its requests.
+    fn settle(&mut self) {
+        if let Some(Row::Session { .. }) = self.rows.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    /// The session that the scope is narrowed to: that of the chosen request, or where there is none, the one at hand.
+    fn session_of(&self, wanted: Option<&RequestId>) -> Option<SessionId> {
+        let chosen = self.lines.iter().find(|line| Some(&line.id) == wanted);
+        let here = || self.lines.iter().find(|line| line.holder == Holder::Here);
+        chosen.or_else(here).or(self.lines.first()).map(|line| line.session.clone())
+    }
+
+    pub fn turn_scope(&mut self) {
+        self.scope = match self.scope {
+            Scope::All => Scope::Session,
+            Scope::Session => Scope::All,
+        };
+        self.list_again();
+    }
+
+    /// Rows of the whole list: what is narrowed for a moment moves nothing below it.
+    pub fn longest(&self) -> usize {
+        self.longest.max(self.rows.len())
+    }
+
+    pub fn line(&self, index: usize) -> &InboxLine {
+        &self.lines[index]
+    }
+
+    /// The index of the chosen row.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    pub fn chosen(&self) -> Option<&InboxLine> {
+        match self.rows.get(self.at)? {
+            Row::Request(index) => self.lines.get(*index),
+            Row::Session { .. } => None,
+        }
+    }
+
+    /// Requests in all, whatever is listed.
+    pub fn total(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// How many requests, and sessions, are listed.
+    pub fn listed(&self) -> (usize, usize) {
+        let sessions = self.rows.iter().filter(|row| matches!(row, Row::Session { .. })).count();
+        (self.rows.len() - sessions, sessions)
+    }
+
+    pub fn up(&mut self, by: usize) {
+        for _ in 0..by {
+            let mut above = self.rows[..self.at.min(self.rows.len())].iter();
+            let Some(at) = above.rposition(|row| matches!(row, Row::Request(_))) else { return };
+            self.at = at;
+        }
+    }
+
+    pub fn down(&mut self, by: usize) {
+        for _ in 0..by {
+            let mut below = self.rows.iter().enumerate().skip(self.at + 1);
+            let Some((at, _)) = below.find(|(_, row)| matches!(row, Row::Request(_))) else { return };
+            self.at = at;
+        }
+    }
+
+    pub fn go_to(&mut self, id: &RequestId) {
+        let is_it = |row: &Row| matches!(row, Row::Request(at) if self.lines[*at].id == *id);
+        if let Some(at) = self.rows.iter().position(is_it) {
+            self.at = at;
+        }
+    }
+
+    /// The requests that are listed, in their order.
+    pub fn requests(&self) -> impl Iterator<Item = &InboxLine> {
+        self.rows.iter().filter_map(|row| match row {
+            Row::Request(index) => self.lines.get(*index),
+            Row::Session { .. } => None,
+        })
+    }
+
+    /// Those of the listed ones that are marked and not being decided: what is not listed is not decided either.
+    pub fn marked(&self) -> impl Iterator<Item = &InboxLine> {
+        self.requests().filter(|line| self.is_marked(line) && self.decides(line).is_none())
+    }
+
+    pub fn is_marked(&self, line: &InboxLine) -> bool {
+        self.marks.contains(&line.id)
+    }
+
+    pub fn turn_mark(&mut self, id: &RequestId) {
+        if !self.marks.remove(id) {
+            self.marks.insert(id.clone());
+        }
+    }
+
+    /// Marks every LOW request that is listed and no other; says how many there are.
+    pub fn mark_low(&mut self) -> usize {
+        let low = |line: &&InboxLine| line.risk == Risk::Low && self.decides(line).is_none();
+        let ids: Vec<RequestId> = self.requests().filter(low).map(|line| line.id.clone()).collect();
+        let count = ids.len();
+        self.marks.extend(ids);
+        count
+    }
+
+    /// The word for what was sent of it.
+    pub fn decides(&self, line: &InboxLine) -> Option<&'static str> {
+        self.deciding.get(&line.id).map(|(word, _)| *word)
+    }
+
+    pub fn send(&mut self, ids: &[RequestId], word: &'static str, now_ms: u64) {
+        for id in ids {
+            self.marks.remove(id);
+            self.deciding.insert(id.clone(), (word, now_ms + DECIDING_MS));
+        }
+    }
+
+    /// Its row stood on the screen.
+    pub fn glance(&mut self, index: usize) {
+        let id = &self.lines[index].id;
+        if !self.glanced.contains(id) {
+            self.glanced.insert(id.clone());
+        }
+    }
+
+    /// Whether enough of it was on the screen for a yes: of what is LOW and nobody else's words its row, of anything
+    /// else all of it.
+    pub fn is_seen(&self, line: &InboxLine) -> bool {
+        let row_says_it = line.risk == Risk::Low && !line.tainted;
+        self.details.is_seen(&line.id) || (row_says_it && self.glanced.contains(&line.id))
+    }
+
+    pub fn is_guarded(&self, now_ms: u64) -> bool {
+        now_ms < self.guarded_until
+    }
+
+    pub fn guard(&mut self, until_ms: u64) {
+        self.guarded_until = until_ms;
+    }
+}
+
+/// What the filter looks at.
+fn words(line: &InboxLine) -> String {
+    format!("{} {} {} {}", line.risk.word(), line.tool.as_str(), line.summary, line.title)
+}

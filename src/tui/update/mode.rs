@@ -1,0 +1,20 @@
+//! The key that goes through the modes. It never leads to where nothing asks.
+
+use super::say;
+use crate::approval::Mode;
+use crate::command::about_mode;
+use crate::frontend::link::Ask;
+use crate::tui::model::{Model, Overlay};
+use crate::tui::msg::Cmd;
+
+/// The next mode, at once: the owner's word follows. What lies over the transcript hides the rule that says so.
+pub fn next(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if model.overlay != Overlay::None {
+        return;
+    }
+    let Some(header) = &mut model.header else { return };
+    let mode: Mode = header.mode.next();
+    header.mode = mode;
+    cmds.push(Cmd::Send(Ask::SetMode { mode }));
+    say(model, &format!("{}: {}", mode.word(), about_mode(mode)));
+}
