@@ -24,7 +24,9 @@
 //!   characters visible), `sse.rs` (event-stream framing), `json_items.rs` (JSON values one after another), `json_stream.rs`
 //!   (strings out of JSON that still arrives), `paths.rs` (confinement), `fs.rs` (atomic and owner-only files), `clock.rs`, `image.rs` (what a picture's header says),
 //!   `secrecy.rs` (what may be shown of an address).
-//! - [`bash`]: what a shell command line says, by a real grammar, and whether it only looks.
+//! - [`bash`]: what a shell command line says, by a real grammar (`tree.rs`) and by a strict reader (`lexer.rs`, `lexer/`) that must
+//!   agree (`reading.rs`), and whether it only looks (`look.rs`): what programs run (`wrap.rs`), and a table of those that
+//!   look (`programs.rs` reads `programs.txt`; `flags.rs`, `special.rs`, `notes.rs`).
 //! - [`message`]: messages, parts, calls, returns, usage, stop reasons. Stored for good. `images.rs` names images in
 //!   what a person says.
 //! - [`config`]: one table of settings (`settings.rs`), services in sections (`providers.rs`), what is said of models
@@ -37,8 +39,8 @@
 //!   `hunks/`: a change without some of its hunks); `builtin/` holds one file per tool.
 //! - [`hook`]: programs of the person's own that look at what happens: the seam; definitions (`file.rs`), which of them
 //!   may run (`trust.rs`), running one (`command.rs`, `process.rs`, `answer.rs`), what the person hears of it (`told.rs`).
-//! - [`approval`]: the policy (`policy.rs`), standing grants (`grants.rs`), rules (`rules/`), whose words arguments
-//!   carry (`provenance.rs`, `provenance/`), requests and approvals.
+//! - [`approval`]: the policy (`policy.rs`, `stages.rs`), standing grants (`grants.rs`, `words.rs`), rules (`rules/`),
+//!   whose words arguments carry (`provenance.rs`, `provenance/`), requests and approvals.
 //! - [`provider`]: the seam, its one table of failures (`error.rs`) and what is known of a model (`profile.rs`). Codecs are pure
 //!   (`anthropic/`, `gemini/`, `ollama/`, `openai_chat/`, `openai_responses/`; what they share is in `decoder.rs`,
 //!   `classify.rs`, `classify/`, `retry_headers.rs`, `retry_words.rs`, `wire_text.rs`); one HTTP shell (`http.rs`, `http/`) makes any
@@ -46,14 +48,15 @@
 //!   `replay/` serves scripts and recordings; `offline/` needs no model; `catalog.rs` and `catalog/`
 //!   know services (`presets.rs`) and find local ones, know models (`models.rs`, `models/`) and read services' lists of
 //!   them (`listing.rs`); `fuzz.rs` is what holds for any bytes.
-//! - [`history`]: the records of a session and their fold (`fold.rs`); `cap.rs` names caps; `repair.rs` for foreign ones.
+//! - [`history`]: the records of a session and their fold (`fold.rs`; `late.rs`: calls without their turn); `cap.rs` names caps; `repair.rs` for foreign ones.
 //! - [`store`]: one SQLite database on its own thread (`schema.rs`, `writer.rs`, `lane.rs`). Records
 //!   (`records.rs`, `encode.rs`, `num.rs`, `redact.rs`), the list of sessions (`index.rs`), requests and their
-//!   decisions (`requests.rs`, `inbox.rs`, `rows.rs`, `decide.rs`), the audit (`audit.rs`), what requests used (`usage.rs`), wake-ups between processes
-//!   (`wake.rs`), `error.rs`.
+//!   decisions (`requests.rs`, `standing.rs`, `expiry.rs`, `inbox.rs`, `rows.rs`, `decide.rs`), the audit (`audit/`), what
+//!   requests used (`usage.rs`), wake-ups between processes (`wake.rs`), `error.rs`.
 //! - [`session`]: one owner of one history, by a lock that death frees (`lock.rs`); who holds which (`holders.rs`).
 //! - [`agent`]: one user turn. `turn/` is the machine, `calls/` its calls and their schedule,
-//!   `assemble.rs` one reply, `budget.rs`, `caps.rs` (tokens and money), `context.rs` (what is left out), `prompt.rs`, `port.rs` (what a
+//!   `assemble.rs` one reply, `budget.rs`, `caps.rs` (tokens and money), `circling.rs` (the loop guard), `context.rs` (what is left out),
+//!   `prompt.rs`, `port.rs` (what a
 //!   front end is), and `driver/`, the one place that awaits.
 //! - [`command`]: what a typed line is (`dispatch.rs`), what commands may know and want (`view.rs`,
 //!   `words.rs`), and the slash commands of `command/`, one file each.
@@ -62,7 +65,7 @@
 //!   between an interactive face and its session (`link.rs`, `channel.rs`), and the plain face over that link:
 //!   `plain/`, a pure state (`state.rs`, `cap.rs`, `events.rs`, `notices.rs`, `answers.rs`, `approvals.rs`, `inbox.rs`, `sessions.rs`, `words.rs`, `page.rs`) and its
 //!   loop (`run.rs`).
-//! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `cap.rs`, `hunks.rs`, `batch.rs`, `form/`, `transcript.rs`,
+//! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `cap.rs`, `hunks.rs`, `batch.rs`, `form/`, `rule.rs`, `transcript.rs`,
 //!   `transcript/`, `selection.rs`, `find.rs`, `help.rs`, `composer/`, `completion.rs`, `completion/`, `pick.rs`, `inbox.rs`, `inbox/`, `login.rs`,
 //!   `fuzzy.rs`), update (`msg.rs`, `key.rs`, `keys/` with the one table of keys, `update/`), view (`line.rs`, `line/`,
 //!   `link.rs`, `copied.rs`, `theme.rs`, `cells/`, `markdown/`, `view/`, `exit.rs`), and a thin shell
@@ -71,8 +74,9 @@
 //!   known of a model), `offers.rs` (what services offer), `opening.rs`, `world.rs`); `keys.rs` and `keys/` keys of
 //!   services, `login.rs` and `login/` setting one up;
 //!   `conductor/` owns the session behind an interactive face, `headless.rs` turns that nobody watches, `images.rs` their images,
-//!   `hooks.rs` the hooks that count, `trust.rs` trusted folders, `left.rs` what a killed `co` left behind, `status.rs` the facts to show.
-//! - [`cli`]: the command line (`args.rs`, `input.rs`, `console.rs`, `secret.rs`, `setup.rs`, `signals.rs`, `table.rs`), its errors and
+//!   `hooks.rs` the hooks that count, `trust.rs` trusted folders, `rules.rs` and `rules/` files of rules, `left.rs` what a
+//!   killed `co` left behind, `status.rs` the facts to show.
+//! - [`cli`]: the command line (`args.rs`, `input.rs`, `console.rs`, `secret.rs`, `setup.rs`, `signals.rs`, `table.rs`, `day.rs`), its errors and
 //!   exit codes (`error.rs`), and its commands, one file each in `cli/`.
 //!
 //! # Where this differs from the first design

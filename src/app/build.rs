@@ -3,7 +3,7 @@
 //! Built once a process. It opens the data folder and nothing else: no network, no probe. Called by `cli` for headless
 //! runs, and beside the first frame for interactive ones.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;

@@ -111,7 +111,7 @@ impl RuleBook {
             if let (RulesHealth::Sound, Some(problem)) = (&set.health, known.problems.first()) {
                 set.health = RulesHealth::Broken { because: problem.to_string() };
             }
-            set.rules.extend(known.rules.iter().cloned());
+            set.rules.extend(known.rules.iter().filter_map(|rule| at_home(rule.clone(), folder)));
         }
         make_unique(&mut set.rules);
         set
@@ -224,6 +224,17 @@ fn told(path: &Path, problems: &[RuleProblem]) -> Option<String> {
     ))
 }
 
+/// A project's rule says nothing of other folders, whatever it names; `None` where nothing is left of it.
+fn at_home(mut rule: Rule, project: &Path) -> Option<Rule> {
+    match (&rule.source, &rule.folder) {
+        (RuleSource::Session | RuleSource::User { .. }, _) => {}
+        (RuleSource::Project { .. }, Some(folder)) if folder.starts_with(project) => {}
+        (RuleSource::Project { .. }, Some(folder)) if !project.starts_with(folder) => return None,
+        (RuleSource::Project { .. }, Some(_) | None) => rule.folder = Some(project.to_owned()),
+    }
+    Some(rule)
+}
+
 /// Ids name one rule each, also where two files have the same.
 fn make_unique(rules: &mut [Rule]) {
     for at in 1..rules.len() {
@@ -254,10 +265,7 @@ pub async fn counting(set: RuleSet, store: &Store, now: Timestamp) -> RuleSet {
 impl App {
     /// Looks at the files of rules again; what changed counts from the next decision on.
     pub async fn refresh_rules(&self, folder: &Path) {
-        let (book, trust) = (Arc::clone(&self.rules), self.trust_of(folder));
-        let place = folder.to_owned();
-        let Ok(set) = tokio::task::spawn_blocking(move || book.read(&place, trust)).await else { return };
-        let set = counting(set, &self.store, self.world.clock.now()).await;
+        let set = self.rules_in(folder).await;
         self.policy.send_if_modified(|policy| {
             let changed = *policy.rules != set;
             if changed {
@@ -265,6 +273,18 @@ impl App {
             }
             changed
         });
+    }
+
+    /// The rules that count now in a folder. Where they cannot be looked at everything asks.
+    pub async fn rules_in(&self, folder: &Path) -> RuleSet {
+        let (book, trust, place) = (Arc::clone(&self.rules), self.trust_of(folder), folder.to_owned());
+        match tokio::task::spawn_blocking(move || book.read(&place, trust)).await {
+            Ok(set) => counting(set, &self.store, self.world.clock.now()).await,
+            Err(error) => RuleSet {
+                health: RulesHealth::Broken { because: error.to_string() },
+                ..RuleSet::clone(&self.policy.borrow().rules)
+            },
+        }
     }
 
     /// Keeps the rules true while a turn runs: other processes may save one, and the time of one may end. Never

@@ -94,7 +94,7 @@ impl Belongings {
         if let Ok(loaded) = load_settings(&there, vec![(SETTING.to_owned(), String::new())]) {
             found.settings = loaded.warnings.iter().filter_map(untrusted_key).collect();
         }
-        found.rules(folder);
+        found.rules(folder, world);
         match defined(&folder.join(PROJECT_HOOKS), HookScope::Project) {
             Ok(hooks) => {
                 found.hooks.extend(hooks.iter().map(|hook| {
@@ -107,10 +107,11 @@ impl Belongings {
         found
     }
 
-    fn rules(&mut self, folder: &Path) {
+    fn rules(&mut self, folder: &Path, world: &World) {
+        let home = world.env.get("HOME").map(Path::new);
         let path = folder.join(PROJECT_RULES);
         let Ok(Some(text)) = read(&path) else { return };
-        match RuleSet::parse(&text, &RuleSource::Project { path, line: 1 }) {
+        match RuleSet::parse(&text, &RuleSource::Project { path, line: 1 }, home) {
             Ok(rules) => self.rules = rules.len(),
             Err(problems) => self.problems.extend(problems.iter().map(ToString::to_string)),
         }
@@ -153,6 +154,7 @@ fn untrusted_key(warning: &ConfigWarning) -> Option<String> {
         ConfigWarning::Later { .. }
         | ConfigWarning::Replaced { .. }
         | ConfigWarning::NotForProjects { .. }
+        | ConfigWarning::ValueNotForProjects { .. }
         | ConfigWarning::BadEntry { .. }
         | ConfigWarning::UnknownEnvironment { .. } => None,
     }

@@ -10,12 +10,24 @@ use super::{MAX_NESTING, notes};
 
 /// Variables that change how something is said, and nothing else.
 const HARMLESS: &[&str] = &[
-    "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "TZ", "NO_COLOR",
-    "CLICOLOR", "COLUMNS", "LINES",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_COLLATE",
+    "LC_MESSAGES",
+    "LC_NUMERIC",
+    "LC_TIME",
+    "TZ",
+    "NO_COLOR",
+    "CLICOLOR",
+    "COLUMNS",
+    "LINES",
 ];
 
 /// Flags between `git` and its subcommand that change nothing.
-const BEFORE: &[&str] = &["--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"];
+const BEFORE: &[&str] =
+    &["--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"];
 
 /// The most commands that are judged: more than a person would look through.
 const MAX_COMMANDS: usize = 100;
@@ -49,7 +61,9 @@ fn script_in(script: &str, mut place: Place, depth: usize) -> Result<(), String>
         return Err("it holds too many commands to be sure".to_owned());
     }
     for simple in &reading.commands {
-        let feeder = reading.commands.iter().find(|other| simple.fed_by.is_some() && other.start() == simple.fed_by);
+        // Where its input is taken from a file, the pipe feeds nothing.
+        let fed = simple.fed_by.filter(|_| simple.redirects.iter().all(|one| !one.operator.contains('<')));
+        let feeder = reading.commands.iter().find(|other| fed.is_some() && other.start() == fed);
         judge(simple, feeder, place, depth)?;
         if simple.words.first().is_some_and(|word| word.text == "cd") {
             place = Place::Elsewhere;
@@ -79,7 +93,8 @@ fn fixed(word: &Word) -> Result<Arg, String> {
 
 fn assigns(text: &str) -> Result<(), String> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
-    let plain = value.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-+@/".contains(&b)) && !value.starts_with('/');
+    let plain =
+        value.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-+@/".contains(&b)) && !value.starts_with('/');
     if HARMLESS.contains(&name) && plain {
         return Ok(());
     }
@@ -121,10 +136,12 @@ impl Judge<'_> {
             "git" => self.git(rest),
             "command" if rest.first().is_some_and(|arg| ["-v", "-V"].contains(&arg.text.as_str())) => Ok(()),
             "find" => deeper.find(rest),
-            shell if SHELLS.contains(&shell) && rest.first().is_some_and(|arg| arg.text == "-c") => match rest {
-                [_, text] if !text.pattern => script_in(&text.text, self.place, self.depth + 1),
-                _ => Err(notes::unknown(shell)),
-            },
+            shell if SHELLS.contains(&shell) && rest.first().is_some_and(|arg| arg.text == "-c") => {
+                match rest {
+                    [_, text] if !text.pattern => script_in(&text.text, self.place, self.depth + 1),
+                    _ => Err(notes::unknown(shell)),
+                }
+            }
             text => match wrapper(text) {
                 Some(_) => deeper.wrapped(text, args),
                 None => listed(text, rest),
@@ -165,16 +182,21 @@ impl Judge<'_> {
         let from_find = self.feeder.is_some_and(|feeder| {
             let words = &feeder.words;
             let named = words.get(1).is_some_and(|word| !word.text.starts_with('-') && word.open.is_none());
-            let only = |word: &Word| ["-print", "-printf", "-ls", "-exec", "-o", "-or", ","].contains(&word.text.as_str());
+            let only = |word: &Word| {
+                ["-print", "-printf", "-ls", "-exec", "-o", "-or", ","].contains(&word.text.as_str())
+            };
             words.first().is_some_and(|word| is(word, "find"))
                 && named
                 && words.last().is_some_and(|word| is(word, "-print0"))
                 && !words.iter().any(only)
                 && feeder.redirects.iter().all(|one| one.operator == "2>")
         });
-        let only_own = own.iter().skip(1).all(|arg| ["-0", "--null", "-r", "--no-run-if-empty"].contains(&arg.text.as_str()));
+        let only_own = own
+            .iter()
+            .skip(1)
+            .all(|arg| ["-0", "--null", "-r", "--no-run-if-empty"].contains(&arg.text.as_str()));
         let prints = ["echo", "basename", "dirname"].contains(&inner[0].text.as_str());
-        if prints && inner.len() == 1 {
+        if prints && only_own && inner.len() == 1 {
             return Ok(());
         }
         if !(nul && only_own && from_find) {
@@ -197,7 +219,9 @@ impl Judge<'_> {
                 continue;
             }
             let rest = args.get(at..).unwrap_or_default();
-            let ends = |end: &usize| rest[*end].text == ";" || (rest[*end].text == "+" && *end > 0 && rest[*end - 1].text == "{}");
+            let ends = |end: &usize| {
+                rest[*end].text == ";" || (rest[*end].text == "+" && *end > 0 && rest[*end - 1].text == "{}")
+            };
             let end = (0..rest.len()).find(ends).ok_or("`find -exec` has no end")?;
             let named = |arg: &Arg| Arg { text: arg.text.replace("{}", FOUND), pattern: arg.pattern };
             if rest[..end].iter().any(|arg| arg.text != "{}" && arg.text.contains("{}")) {
@@ -217,7 +241,10 @@ impl Judge<'_> {
         if self.place == Place::Elsewhere {
             return Err("`git` elsewhere does what the settings there say".to_owned());
         }
-        let rest = args.iter().position(|arg| !BEFORE.contains(&arg.text.as_str())).map_or(&[][..], |at| &args[at..]);
+        let rest = args
+            .iter()
+            .position(|arg| !BEFORE.contains(&arg.text.as_str()))
+            .map_or(&[][..], |at| &args[at..]);
         let text = |at: usize| rest.get(at).filter(|arg| !arg.pattern).map(|arg| arg.text.as_str());
         let Some(first) = text(0) else { return Err(notes::unknown("git")) };
         let first = if first.starts_with('-') { first.split('=').next().unwrap_or(first) } else { first };
@@ -269,12 +296,15 @@ fn allowed(name: &str, operands: &Operands, parsed: &Parsed<'_>) -> Result<(), S
         }
         Operands::TextThenPaths(flags) if has(flags) => paths(0),
         Operands::TextThenPaths(_) => match given.first() {
-            Some(arg) if arg.pattern => Err(format!("`{}` is only known when it runs; put it in quotes", arg.text)),
+            Some(arg) if arg.pattern => {
+                Err(format!("`{}` is only known when it runs; put it in quotes", arg.text))
+            }
             Some(_) | None => paths(1),
         },
         Operands::TextsWith(flags) if has(flags) => Ok(()),
         Operands::TextsWith(_) => too_many(0),
         Operands::Check(check) => check(parsed),
-        Operands::Own(check) => check(&[]),
+        // Its words are no flags and operands; who calls this has asked it.
+        Operands::Own(_) => Err(notes::unknown(name)),
     }
 }

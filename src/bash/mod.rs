@@ -134,12 +134,6 @@ impl Invocation {
                 written.push("{}".to_owned());
             }
         }
-        Some(Self {
-            words,
-            written,
-            assigns: Vec::new(),
-            writes: Vec::new(),
-            piped: self.piped,
-        })
+        Some(Self { words, written, assigns: Vec::new(), writes: Vec::new(), piped: self.piped })
     }
 }

@@ -28,17 +28,77 @@ fn is_safe(script: &str) -> bool {
     classify(script) == Class::LooksOnly
 }
 
-/// Ways to dress a command: `{}` is the command, `{q}` the command quoted for a shell once more.
+/// Ways to dress a command: `{}` is the command, `{q}` the command quoted for a shell once more, `{qq}`
+/// as a shell's own command, twice.
 const DISGUISES: &[&str] = &[
-    "  {}  ", "\t{}", "{} ", "\n{}\n", "{} # ls", "# ls\n{}", "ls; {}", "ls && {}", "ls || {}", "ls | {}", "ls\n{}", "{}; ls",
-    "{} && ls", "{} | cat", "({})", "( {} )", "(ls; {})", "! {}", "ls \\\n; {}", "{} 2>/dev/null", "{} 2>&1", "LC_ALL=C {}",
-    "echo $({})", "echo \"$({})\"", "cat <({})", "{ {}; }", "if true; then {}; fi", "while true; do {}; done",
-    "for x in 1; do {}; done", "f() { {}; }; f", "cat <<E\n$({})\nE", "cat <<'E'\nx\nE\n{}", "sh <<'E'\n{}\nE", "ls & {}",
-    "time {}", "nice {}", "timeout 5 {}", "env LC_ALL=C {}", "command {}", "nohup {}", "sh -c {q}", "bash -c {q}",
-    "sh -c \"sh -c \"{q}", "eval {q}", "sudo {}", "xargs {}", "echo x | xargs {}", "find . -exec {} \\;", "\u{a0}{}",
-    "{}\u{200b}", "ls\u{2028}{}", "ls\r\n{}", "'ls'; {}", "\"ls\" -la; {}", "ls 'a' \"b\" c\\ d; {}", "ls '#'; {}",
-    "ls '\\;'; {}; ls", "ls \\#; {}", "ls \"\\\"\"; {}", "ls '\\'; {}", "echo \"a'b\"; {}; echo \"'\"", "echo 'a\"b'; {}; echo '\"'",
-    "[ -f x ] && {}", "[ a = b ]; {}", "ls a\\\\; {}", "ls ''; {}", "cd sub; {}", "true `{}`",
+    "  {}  ",
+    "\t{}",
+    "{} ",
+    "\n{}\n",
+    "{} # ls",
+    "# ls\n{}",
+    "ls; {}",
+    "ls && {}",
+    "ls || {}",
+    "ls | {}",
+    "ls\n{}",
+    "{}; ls",
+    "{} && ls",
+    "{} | cat",
+    "({})",
+    "( {} )",
+    "(ls; {})",
+    "! {}",
+    "ls \\\n; {}",
+    "{} 2>/dev/null",
+    "{} 2>&1",
+    "LC_ALL=C {}",
+    "echo $({})",
+    "echo \"$({})\"",
+    "cat <({})",
+    "{ {}; }",
+    "if true; then {}; fi",
+    "while true; do {}; done",
+    "for x in 1; do {}; done",
+    "f() { {}; }; f",
+    "cat <<E\n$({})\nE",
+    "cat <<'E'\nx\nE\n{}",
+    "sh <<'E'\n{}\nE",
+    "ls & {}",
+    "time {}",
+    "nice {}",
+    "timeout 5 {}",
+    "env LC_ALL=C {}",
+    "command {}",
+    "nohup {}",
+    "sh -c {q}",
+    "bash -c {q}",
+    "sh -c {qq}",
+    "eval {q}",
+    "sudo {}",
+    "xargs {}",
+    "echo x | xargs {}",
+    "find . -exec {} \\;",
+    "\u{a0}{}",
+    "{}\u{200b}",
+    "ls\u{2028}{}",
+    "ls\r\n{}",
+    "'ls'; {}",
+    "\"ls\" -la; {}",
+    "ls 'a' \"b\" c\\ d; {}",
+    "ls '#'; {}",
+    "ls '\\;'; {}; ls",
+    "ls \\#; {}",
+    "ls \"\\\"\"; {}",
+    "ls '\\'; {}",
+    "echo \"a'b\"; {}; echo \"'\"",
+    "echo 'a\"b'; {}; echo '\"'",
+    "[ -f x ] && {}",
+    "[ a = b ]; {}",
+    "ls a\\\\; {}",
+    "ls ''; {}",
+    "cd sub; {}",
+    "true `{}`",
 ];
 
 fn quoted(script: &str) -> String {
@@ -46,7 +106,12 @@ fn quoted(script: &str) -> String {
 }
 
 fn dress(disguise: &str, script: &str) -> String {
-    disguise.replace("{q}", &quoted(script)).replacen("{}", script, 1)
+    let twice = quoted(&format!("sh -c {}", quoted(script)));
+    match disguise {
+        _ if disguise.contains("{q}") => disguise.replace("{q}", &quoted(script)),
+        _ if disguise.contains("{qq}") => disguise.replace("{qq}", &twice),
+        _ => disguise.replacen("{}", script, 1),
+    }
 }
 
 fn config(cases: u32) -> ProptestConfig {
@@ -65,13 +130,24 @@ fn no_disguise_makes_an_unsafe_command_safe() {
 
 #[test]
 fn quotes_and_blanks_make_no_program_safe() {
-    for (name, args) in [("rm", "x"), ("git", "push"), ("sort", "-o a b"), ("find", ". -delete"), ("tee", "out")] {
+    for (name, args) in
+        [("rm", "x"), ("git", "push"), ("sort", "-o a b"), ("find", ". -delete"), ("tee", "out")]
+    {
         let spellings = (1..name.len()).flat_map(|at| {
             let (head, tail) = name.split_at(at);
             [
-                format!("{head}''{tail}"), format!("{head}\"\"{tail}"), format!("{head}\\{tail}"), format!("'{head}'{tail}"),
-                format!("{head}\"{tail}\""), format!("{head}\\\n{tail}"), format!("{head}$x{tail}"), format!("{head}`true`{tail}"),
-                format!("{head}\u{200d}{tail}"), format!("{head}\u{301}{tail}"), format!("$'{name}'"), format!("{{{name},}}"),
+                format!("{head}''{tail}"),
+                format!("{head}\"\"{tail}"),
+                format!("{head}\\{tail}"),
+                format!("'{head}'{tail}"),
+                format!("{head}\"{tail}\""),
+                format!("{head}\\\n{tail}"),
+                format!("{head}$x{tail}"),
+                format!("{head}`true`{tail}"),
+                format!("{head}\u{200d}{tail}"),
+                format!("{head}\u{301}{tail}"),
+                format!("$'{name}'"),
+                format!("{{{name},}}"),
             ]
         });
         for spelling in spellings {
@@ -83,16 +159,42 @@ fn quotes_and_blanks_make_no_program_safe() {
     }
 }
 
+/// Scripts that are long or deep in one way each.
+fn long_and_deep() -> Vec<String> {
+    let deep = |open: &str, inside: &str, close: &str, times| {
+        format!("{}{inside}{}", open.repeat(times), close.repeat(times))
+    };
+    vec![
+        "a".repeat(1 << 20),
+        "ls; ".repeat(1 << 18),
+        "(".repeat(100_000),
+        deep("(", "ls", ")", 100_000),
+        deep("( ", "ls", " )", 1_900),
+        deep("$(", "ls", ")", 2_600),
+        deep("\"$(", "ls", ")\"", 1_600),
+        "`".repeat(8_000),
+        "{ ".repeat(4_000),
+        "${".repeat(4_000),
+        "! ".repeat(4_000),
+        "if a; then ".repeat(700),
+        "[[ a == ".repeat(1_000),
+        "case a in ".repeat(800),
+        "ls|".repeat(2_600),
+        "[ ".repeat(4_000),
+        ">a ".repeat(2_600),
+        "a=".repeat(4_000),
+        "\\".repeat(8_000),
+        "'\"".repeat(4_000),
+        "env ".repeat(2_000),
+        "sh -c ".repeat(1_300),
+        format!("ls {}", "x ".repeat(4_000)),
+        "${x/".repeat(2_000),
+    ]
+}
+
 #[test]
 fn long_and_deep_scripts_end_soon() {
-    let deep = |open: &str, inside: &str, close: &str, times| format!("{}{inside}{}", open.repeat(times), close.repeat(times));
-    let scripts = [
-        "a".repeat(1 << 20), "ls; ".repeat(1 << 18), "(".repeat(100_000), deep("(", "ls", ")", 100_000), deep("( ", "ls", " )", 1_900),
-        deep("$(", "ls", ")", 2_600), deep("\"$(", "ls", ")\"", 1_600), "`".repeat(8_000), "{ ".repeat(4_000), "${".repeat(4_000),
-        "! ".repeat(4_000), "if a; then ".repeat(700), "[[ a == ".repeat(1_000), "case a in ".repeat(800), "ls|".repeat(2_600),
-        "[ ".repeat(4_000), ">a ".repeat(2_600), "a=".repeat(4_000), "\\".repeat(8_000), "'\"".repeat(4_000),
-        "env ".repeat(2_000), "sh -c ".repeat(1_300), format!("ls {}", "x ".repeat(4_000)), "${x/".repeat(2_000),
-    ];
+    let scripts = long_and_deep();
     let cut = |script: &String| script.chars().take(4_000).collect::<String>();
     for script in scripts.iter().map(cut).chain(scripts.clone()) {
         let start = Instant::now();
@@ -109,10 +211,89 @@ fn long_and_deep_scripts_end_soon() {
 
 /// Pieces of the language, to make scripts of that a random text would not.
 const PIECES: &[&str] = &[
-    "ls", "rm", "x", " ", "  ", "\t", "\n", ";", "&", "&&", "|", "||", "(", ")", "{", "}", "'", "\"", "\\", "`", "$", "$(", "${", "x}",
-    "<", ">", ">>", ">&", "<(", "2", "1", "/dev/null", "#", "!", "[", "]", "-la", "if", "then", "fi", "for", "in", "do", "done", "while",
-    "=", "A=1", "*", "?", "~", "/", "..", "git", "status", "find", ".", "-exec", "{}", "+", "\\;", "sh", "-c", "env", "xargs", "é", "\u{a0}",
-    "\u{202e}", "case", "esac", "function", "[[", "]]", "((", "))", "<<E", "E", "$'", "$\"", "time", "eval", "cd", "echo", "\r",
+    "ls",
+    "rm",
+    "x",
+    " ",
+    "  ",
+    "\t",
+    "\n",
+    ";",
+    "&",
+    "&&",
+    "|",
+    "||",
+    "(",
+    ")",
+    "{",
+    "}",
+    "'",
+    "\"",
+    "\\",
+    "`",
+    "$",
+    "$(",
+    "${",
+    "x}",
+    "<",
+    ">",
+    ">>",
+    ">&",
+    "<(",
+    "2",
+    "1",
+    "/dev/null",
+    "#",
+    "!",
+    "[",
+    "]",
+    "-la",
+    "if",
+    "then",
+    "fi",
+    "for",
+    "in",
+    "do",
+    "done",
+    "while",
+    "=",
+    "A=1",
+    "*",
+    "?",
+    "~",
+    "/",
+    "..",
+    "git",
+    "status",
+    "find",
+    ".",
+    "-exec",
+    "{}",
+    "+",
+    "\\;",
+    "sh",
+    "-c",
+    "env",
+    "xargs",
+    "é",
+    "\u{a0}",
+    "\u{202e}",
+    "case",
+    "esac",
+    "function",
+    "[[",
+    "]]",
+    "((",
+    "))",
+    "<<E",
+    "E",
+    "$'",
+    "$\"",
+    "time",
+    "eval",
+    "cd",
+    "echo",
+    "\r",
 ];
 
 proptest! {
@@ -184,11 +365,41 @@ fn harmless(target: &Option<String>) -> bool {
 
 /// Places for a command; `LS` is another one.
 const FRAMES: &[&str] = &[
-    "{}", "LS; {}", "{}; LS", "LS && {}", "LS || {} || LS", "LS | {}", "LS\n{}\nLS", "({}; LS)", "LS; (LS; {})", "{ LS; {}; }",
-    "if LS; then {}; fi", "if {}; then LS; else LS; fi", "while {}; do LS; done", "until LS; do {}; done",
-    "for x in a b; do {}; done", "for x in $({}); do LS; done", "echo $({})", "echo \"a $({}) b\"", "cat <({})", "LS & {}", "! {}",
-    "LS > $({})", "env A=b {}", "sudo -u me {}", "timeout 5 {}", "nice -n 5 {}", "time {}", "command {}", "exec {}", "A=$({})",
-    "A=$({}) LS", "[ a = \"$({})\" ]", "2>&1 {}", "{} > out", "A=1 {}",
+    "{}",
+    "LS; {}",
+    "{}; LS",
+    "LS && {}",
+    "LS || {} || LS",
+    "LS | {}",
+    "LS\n{}\nLS",
+    "({}; LS)",
+    "LS; (LS; {})",
+    "{ LS; {}; }",
+    "if LS; then {}; fi",
+    "if {}; then LS; else LS; fi",
+    "while {}; do LS; done",
+    "until LS; do {}; done",
+    "for x in a b; do {}; done",
+    "for x in $({}); do LS; done",
+    "echo $({})",
+    "echo \"a $({}) b\"",
+    "cat <({})",
+    "LS & {}",
+    "! {}",
+    "LS > $({})",
+    "env A=b {}",
+    "sudo -u me {}",
+    "timeout 5 {}",
+    "nice -n 5 {}",
+    "time {}",
+    "command {}",
+    "exec {}",
+    "A=$({})",
+    "A=$({}) LS",
+    "[ a = \"$({})\" ]",
+    "2>&1 {}",
+    "{} > out",
+    "A=1 {}",
 ];
 
 #[test]

@@ -34,7 +34,9 @@ pub fn read(script: &str) -> Result<Reading, &'static str> {
     let mut commands = lexer::commands(script).ok_or("it holds what shells read differently")?;
     places.sort_by_key(start);
     commands.sort_by_key(Simple::start);
-    if commands.len() != places.len() || !commands.iter().zip(&mut places).all(|(simple, places)| agree(simple, places)) {
+    if commands.len() != places.len()
+        || !commands.iter().zip(&mut places).all(|(simple, places)| agree(simple, places))
+    {
         return Err("it can be read in two ways");
     }
     Ok(Reading { commands, beyond })

@@ -4,9 +4,35 @@ use super::flags::{Arg, Parsed};
 
 /// Parts of paths that hold secrets, as a whole name.
 const SECRET_NAMES: &[&str] = &[
-    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf",
-    ".git-credentials", ".htpasswd", ".vault-token", "credentials", "credentials.json", "secrets", "shadow", ".password-store",
-    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".boto", ".s3cfg", "keyring", ".bash_history", ".zsh_history",
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".htpasswd",
+    ".vault-token",
+    "credentials",
+    "credentials.json",
+    "secrets",
+    "shadow",
+    ".password-store",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    ".boto",
+    ".s3cfg",
+    "keyring",
+    ".bash_history",
+    ".zsh_history",
 ];
 
 /// Beginnings and ends of names that hold secrets.
@@ -75,7 +101,11 @@ pub fn anything(_: &[Arg]) -> Result<(), String> {
 /// Goes to a folder below; back or home, what is named afterwards lies elsewhere.
 pub fn cd(args: &[Arg]) -> Result<(), String> {
     match args {
-        [one] if !one.text.starts_with('-') && !one.pattern && !one.text.split('/').any(|part| part == ".git") => {
+        [one]
+            if !one.text.starts_with('-')
+                && !one.pattern
+                && !one.text.split('/').any(|part| part == ".git") =>
+        {
             is_inside(one)
         }
         _ => Err("where `cd` goes is only known when it runs".to_owned()),
@@ -117,12 +147,15 @@ pub fn bracket(args: &[Arg]) -> Result<(), String> {
 /// Comparisons; `-v` and subscripts can run commands in some shells.
 pub fn test(args: &[Arg]) -> Result<(), String> {
     const OPERATORS: &[&str] = &[
-        "-e", "-f", "-d", "-r", "-w", "-x", "-s", "-L", "-h", "-n", "-z", "-a", "-o", "-b", "-c", "-p", "-S", "-eq", "-ne",
-        "-gt", "-lt", "-ge", "-le", "-nt", "-ot", "-ef",
+        "-e", "-f", "-d", "-r", "-w", "-x", "-s", "-L", "-h", "-n", "-z", "-a", "-o", "-b", "-c", "-p", "-S",
+        "-eq", "-ne", "-gt", "-lt", "-ge", "-le", "-nt", "-ot", "-ef",
     ];
     for arg in args {
         let flag = arg.text.starts_with('-') && !arg.text.bytes().skip(1).all(|b| b.is_ascii_digit());
-        if arg.pattern || arg.text.contains(['[', '$', '`']) || (flag && !OPERATORS.contains(&arg.text.as_str())) {
+        if arg.pattern
+            || arg.text.contains(['[', '$', '`'])
+            || (flag && !OPERATORS.contains(&arg.text.as_str()))
+        {
             return Err(format!("`test` with `{}` is not known to only look", arg.text));
         }
         is_inside(arg)?;
@@ -152,7 +185,9 @@ pub fn sed(parsed: &Parsed<'_>) -> Result<(), String> {
         files = rest;
     }
     if let Some(other) = scripts.iter().find(|script| !script.split(';').all(prints_lines)) {
-        return Err(format!("`sed` with `{other}` is not known to only look; only line numbers and p, d, q, = are"));
+        return Err(format!(
+            "`sed` with `{other}` is not known to only look; only line numbers and p, d, q, = are"
+        ));
     }
     files.iter().try_for_each(|arg| is_inside(arg))
 }
@@ -196,19 +231,78 @@ pub fn reflog(parsed: &Parsed<'_>) -> Result<(), String> {
     }
 }
 
+/// Tests and actions of `find` that stand alone.
+const ALONE: &[&str] = &[
+    "-print",
+    "-print0",
+    "-ls",
+    "-prune",
+    "-quit",
+    "-empty",
+    "-depth",
+    "-d",
+    "-xdev",
+    "-mount",
+    "-not",
+    "!",
+    "-a",
+    "-and",
+    "-o",
+    "-or",
+    "(",
+    ")",
+    ",",
+    "-true",
+    "-false",
+    "-executable",
+    "-readable",
+    "-writable",
+    "-nouser",
+    "-nogroup",
+    "-daystart",
+    "-noleaf",
+];
+
+/// Those with a text behind them.
+const WITH_TEXT: &[&str] = &[
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-regex",
+    "-iregex",
+    "-regextype",
+    "-type",
+    "-xtype",
+    "-size",
+    "-mtime",
+    "-mmin",
+    "-atime",
+    "-amin",
+    "-ctime",
+    "-cmin",
+    "-maxdepth",
+    "-mindepth",
+    "-perm",
+    "-user",
+    "-group",
+    "-links",
+    "-inum",
+    "-printf",
+    "-uid",
+    "-gid",
+    "-lname",
+    "-ilname",
+    "-fstype",
+    "-used",
+];
+
+/// Those with the name of a file behind them.
+const WITH_FILE: &[&str] = &["-newer", "-anewer", "-cnewer", "-samefile"];
+
 /// `find` without actions but printing; what `-exec` runs is judged by who calls this.
 pub fn find(args: &[Arg]) -> Result<(), String> {
-    const ALONE: &[&str] = &[
-        "-print", "-print0", "-ls", "-prune", "-quit", "-empty", "-depth", "-d", "-xdev", "-mount", "-not", "!", "-a", "-and",
-        "-o", "-or", "(", ")", ",", "-true", "-false", "-executable", "-readable", "-writable", "-nouser", "-nogroup",
-        "-daystart", "-noleaf",
-    ];
-    const WITH_TEXT: &[&str] = &[
-        "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size",
-        "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-maxdepth", "-mindepth", "-perm", "-user", "-group",
-        "-links", "-inum", "-printf", "-uid", "-gid", "-lname", "-ilname", "-fstype", "-used",
-    ];
-    const WITH_FILE: &[&str] = &["-newer", "-anewer", "-cnewer", "-samefile"];
     let begins = |arg: &Arg| arg.text.starts_with('-') || ["(", "!", ")", ","].contains(&arg.text.as_str());
     let starts = args.iter().take_while(|arg| !begins(arg));
     starts.clone().try_for_each(is_inside)?;

@@ -21,8 +21,10 @@ fn row(line: &'static str) -> Row {
     if let Some(script) = line.strip_prefix("looks  ") {
         return Row { script: spelled(script), because: None };
     }
-    let (script, because) =
-        line.strip_prefix("asks   ").and_then(|rest| rest.rsplit_once(" ⇒ ")).unwrap_or_else(|| panic!("{line}"));
+    let (script, because) = line
+        .strip_prefix("asks   ")
+        .and_then(|rest| rest.rsplit_once(" ⇒ "))
+        .unwrap_or_else(|| panic!("{line}"));
     Row { script: spelled(script), because: Some(because) }
 }
 

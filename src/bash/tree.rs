@@ -84,15 +84,25 @@ const KINDS: &[(&str, Kind)] = &[
 
 /// Tokens that are understood wherever they stand.
 const TOKENS: &[&str] = &[
-    "&&", "||", "|", ";", "(", ")", "!", "\"", "[", "]", "<", ">", ">>", ">|", ">&", "<&", "=", "$", "$(", "<(", ">(", "`",
-    "${", "{", "}", "if", "then", "else", "elif", "fi", "while", "until", "for", "in", "do", "done", "export",
-    "declare", "typeset", "readonly", "local", "unset", "unsetenv", "\n",
+    "&&", "||", "|", ";", "(", ")", "!", "\"", "[", "]", "<", ">", ">>", ">|", ">&", "<&", "=", "$", "$(",
+    "<(", ">(", "`", "${", "{", "}", "if", "then", "else", "elif", "fi", "while", "until", "for", "in", "do",
+    "done", "export", "declare", "typeset", "readonly", "local", "unset", "unsetenv", "\n",
 ];
 
 /// Kinds and tokens within `[ … ]`.
 const TEST: &[&str] = &[
-    "unary_expression", "binary_expression", "parenthesized_expression", "test_operator", "extglob_pattern", "regex",
-    "!", "=", "==", "!=", "<", ">",
+    "unary_expression",
+    "binary_expression",
+    "parenthesized_expression",
+    "test_operator",
+    "extglob_pattern",
+    "regex",
+    "!",
+    "=",
+    "==",
+    "!=",
+    "<",
+    ">",
 ];
 
 /// Reads a script; the reason where it is not understood.
@@ -245,7 +255,8 @@ impl Reader<'_> {
             self.walk(body, depth + 1)?;
         }
         let of_command = body.is_some_and(ends_with_command);
-        let mut places = if of_command { self.found.commands.pop().unwrap_or_default() } else { Places::default() };
+        let mut places =
+            if of_command { self.found.commands.pop().unwrap_or_default() } else { Places::default() };
         let mut cursor = node.walk();
         for child in node.children(&mut cursor).filter(|child| Some(*child) != body) {
             self.admit(child)?;

@@ -44,7 +44,12 @@ const fn row(name: &'static str, flags: &'static str, own: usize, manner: Manner
 /// Only where the inner program is found for sure; any other flag and nothing is known.
 const WRAPPERS: &[Wrapper] = &[
     row("env", "-i --ignore-environment -u: --unset:", 0, Manner::Sets),
-    row("timeout", "-s: --signal: -k: --kill-after: --preserve-status --foreground -v --verbose", 1, Manner::Transparent),
+    row(
+        "timeout",
+        "-s: --signal: -k: --kill-after: --preserve-status --foreground -v --verbose",
+        1,
+        Manner::Transparent,
+    ),
     row("nice", "-n: --adjustment: -#", 0, Manner::Transparent),
     row("nohup", "", 0, Manner::Transparent),
     row("time", "-p -v", 0, Manner::Transparent),
@@ -97,7 +102,8 @@ pub fn inner(words: &[Option<String>]) -> Option<Vec<Inner>> {
         return None;
     }
     if let Some(wrapper) = wrapper(name) {
-        let looked_up = name == "command" && words.iter().flatten().any(|word| ["-v", "-V"].contains(&word.as_str()));
+        let looked_up =
+            name == "command" && words.iter().flatten().any(|word| ["-v", "-V"].contains(&word.as_str()));
         return if looked_up { Some(Vec::new()) } else { wrapper.inner(words) };
     }
     match name {
@@ -191,7 +197,8 @@ fn fd(words: &[Option<String>]) -> Option<Vec<Inner>> {
         return Some(vec![Inner::Words(at + 1..words.len())]);
     }
     let hides = |word: &&str| {
-        word.starts_with("--exec") || (word.starts_with('-') && !word.starts_with("--") && word.contains(['x', 'X']))
+        word.starts_with("--exec")
+            || (word.starts_with('-') && !word.starts_with("--") && word.contains(['x', 'X']))
     };
     (!words.iter().any(hides)).then(Vec::new)
 }

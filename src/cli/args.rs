@@ -263,7 +263,7 @@ pub(super) struct Audit {
 pub(super) enum AuditWhat {
     /// Show everything about one call: who decided it, with what arguments, what came of it
     Show {
-        /// The id of the call or of its request, or the beginning of it
+        /// The number of a row about it, the id of its request or of the call itself, or the beginning of these
         id: String,
         /// As JSON
         #[arg(long)]

@@ -64,16 +64,22 @@ async fn list(what: &Audit, store: &Store, console: &mut Console) -> Result<(), 
         return console.out(&format!("{words}\n"));
     }
     let lines: Vec<[String; 7]> = rows.iter().map(|row| in_short(row, &zone)).collect();
-    console.out(&table(["NO", "WHEN", "TOOL", "WHAT", "WHO", "ID", "SESSION"], &lines))
+    console.out(&table(["NO", "WHEN", "TOOL", "WHAT", "WHO", "REQUEST", "SESSION"], &lines))
 }
 
-/// The rows about the one call that `id` means.
+/// The rows about the one call that `id` means: a row of its own in the list, or the beginning of an id.
 async fn about(store: &Store, id: &str) -> Result<Vec<AuditRow>, CliError> {
     let of = async |id: &str| {
         let filter = AuditFilter { about: Some(id.to_owned()), ..AuditFilter::default() };
         store.audit_rows(filter, OF_ONE_CALL).await
     };
-    let found = of(id).await?;
+    let mut found = match id.parse() {
+        Ok(no) => store.audit_rows(AuditFilter { no: Some(no), ..AuditFilter::default() }, 1).await?,
+        Err(_) => Vec::new(),
+    };
+    if found.is_empty() {
+        found = of(id).await?;
+    }
     let calls: BTreeSet<_> = found.iter().map(|row| (&row.session, &row.call)).collect();
     match (calls.len(), found.first()) {
         (1, Some(AuditRow { session, call: Some(call), .. })) => {
@@ -83,7 +89,7 @@ async fn about(store: &Store, id: &str) -> Result<Vec<AuditRow>, CliError> {
         }
         (0, _) | (_, None) | (1, Some(_)) => {
             let error = CliError::message(Kind::Error, format!("nothing in the audit is about `{id}`"));
-            Err(error.hint("`co audit` lists what there is, with ids"))
+            Err(error.hint("`co audit` lists the rows that can be shown"))
         }
         (_, Some(_)) => {
             let ids: BTreeSet<String> = found.iter().filter_map(words::id).collect();

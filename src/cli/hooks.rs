@@ -183,28 +183,7 @@ impl<'a> Desk<'a> {
     ) -> Result<(), CliError> {
         let mut found = self.all();
         broken(&found.problems)?;
-        let mut wanted = Vec::new();
-        for hook in self.picked(&found.hooks, picked)? {
-            let FoundHook { def, state } = hook;
-            if self.counts(def) == Counts::FolderNotTrusted {
-                let error = CliError::message(
-                    Kind::Error,
-                    format!("hook {} is of this folder, which you do not trust", def.name),
-                );
-                return Err(error.hint("`co trust` trusts the folder first"));
-            }
-            match state {
-                HookState::New { hash } | HookState::Changed { hash } => {
-                    wanted.push((def.clone(), hash.clone()));
-                }
-                HookState::Trusted { .. } => console.out(&format!("{} is trusted already.\n", def.name))?,
-                HookState::Broken(broken) => {
-                    let message =
-                        format!("hook {} cannot run: {}", def.name, sanitize_line(&broken.to_string()));
-                    return Err(CliError::message(Kind::Error, message));
-                }
-            }
-        }
+        let wanted = self.untrusted(&self.picked(&found.hooks, picked)?, console)?;
         if wanted.is_empty() {
             return Ok(());
         }
@@ -225,6 +204,36 @@ impl<'a> Desk<'a> {
             console.out(&format!("{} is trusted, and runs from the next turn on.\n", def.name))?;
         }
         Ok(())
+    }
+
+    /// Those of the hooks that are yet to be trusted, with their contents. Errs for one that cannot be.
+    fn untrusted(
+        &self,
+        hooks: &[&FoundHook],
+        console: &mut Console,
+    ) -> Result<Vec<(HookDef, String)>, CliError> {
+        let mut wanted = Vec::new();
+        for FoundHook { def, state } in hooks {
+            match (self.counts(def), state) {
+                (Counts::FolderNotTrusted, _) => {
+                    let message = format!("hook {} is of this folder, which you do not trust", def.name);
+                    let error = CliError::message(Kind::Error, message);
+                    return Err(error.hint("`co trust` trusts the folder first"));
+                }
+                (Counts::Yes, HookState::New { hash } | HookState::Changed { hash }) => {
+                    wanted.push((def.clone(), hash.clone()));
+                }
+                (Counts::Yes, HookState::Trusted { .. }) => {
+                    console.out(&format!("{} is trusted already.\n", def.name))?;
+                }
+                (Counts::Yes, HookState::Broken(broken)) => {
+                    let why = broken.to_string();
+                    let message = format!("hook {} cannot run: {}", def.name, sanitize_line(&why));
+                    return Err(CliError::message(Kind::Error, message));
+                }
+            }
+        }
+        Ok(wanted)
     }
 
     /// What is trusted, line by line.

@@ -116,7 +116,7 @@ fn consume(
     redactor: &Redactor,
 ) -> Result<Vec<Record>, StoreError> {
     let untaken = untaken(write, session)?;
-    let records: Vec<Record> = untaken.into_iter().map(|one| taken(write, one)).collect::<Result<_, _>>()?;
+    let records: Vec<Record> = untaken.iter().map(|one| taken(write, one)).collect::<Result<_, _>>()?;
     let mut rows = encode::rows(&records, redactor)?;
     for row in &mut rows {
         // The rows of the requests are marked already.
@@ -127,8 +127,8 @@ fn consume(
 }
 
 /// Marks the row as taken up; gives what the session records of it.
-fn taken(write: &Write<'_>, one: Untaken) -> Result<Record, StoreError> {
-    let Untaken { request, state, decision, .. } = &one;
+fn taken(write: &Write<'_>, one: &Untaken) -> Result<Record, StoreError> {
+    let Untaken { request, state, decision, .. } = one;
     let sound = match state {
         RequestState::Expired => false,
         // Nothing runs of it.

@@ -3,6 +3,8 @@
 //! Pure: it runs where the records are, so that the writing thread only writes. Called by [`super::Store::append`] and
 //! by the consumption of decisions.
 
+use jiff::Timestamp;
+
 use super::audit::entry::Entry;
 use super::decide::parse;
 use super::redact::{Redactor, to_json};
@@ -166,7 +168,7 @@ fn ask(request: &Request, redactor: &Redactor) -> Result<Ask, StoreError> {
         summary: redactor.text(&request.plan.summary),
         risk: request.risk.word(),
         tainted: !request.taint.is_empty(),
-        expires: request.expires.map(|expires| expires.as_millisecond()),
+        expires: request.expires.map(Timestamp::as_millisecond),
         audit: Entry::asked(&stored, &args_hash),
         args_hash,
         json,

@@ -5,6 +5,7 @@ use rusqlite::{Connection, Row};
 
 use super::error::SqlResult as _;
 use super::inbox::moment;
+use super::num::Num;
 use super::{Attachment, RequestState, Store, StoreError};
 use crate::approval::RequestId;
 use crate::history::SessionId;

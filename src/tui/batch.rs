@@ -6,8 +6,10 @@
 use super::cards::{Card, Cards, Mark, Stage, place_in_reply};
 use super::composer::Editor;
 use super::model::{Model, Overlay};
+use crate::agent::calls::conflict;
 use crate::approval::RequestId;
 use crate::history::Cap;
+use crate::tool::Access;
 
 /// The list's own state; marks are with the cards.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -63,19 +65,43 @@ pub enum After {
 pub fn rows(cards: &Cards) -> Vec<Row<'_>> {
     let shown: Vec<&Card> = cards.shown().collect();
     let after = |card: &Card| {
-        let one = |label: &String| match shown.iter().position(|other| is_called(other, label, card)) {
-            Some(index) => After::Row(index),
-            None => After::Label(label.clone()),
-        };
-        card.request.after.iter().map(one).collect()
+        let needed = |(_, other): &(usize, &&Card)| is_needed(other, card);
+        let mut after: Vec<After> =
+            shown.iter().enumerate().filter(needed).map(|(index, _)| After::Row(index)).collect();
+        let is_no_row = |label: &&String| !shown.iter().any(|other| is_called(other, label, card));
+        after.extend(card.request.after.iter().filter(is_no_row).cloned().map(After::Label));
+        after
     };
     shown.iter().map(|card| Row { card, after: after(card) }).collect()
 }
 
-/// What still waits and is to be done before this card's call.
+/// What still waits and is done before this card's call: what it needs, and behind that what it must not overtake.
 pub fn awaited<'a>(cards: &'a Cards, card: &Card) -> Vec<&'a Card> {
-    let before = |other: &&Card| card.request.after.iter().any(|label| is_called(other, label, card));
-    cards.iter().filter(before).collect()
+    let needed = cards.iter().filter(|other| is_needed(other, card));
+    let others = cards.iter().filter(|other| !is_needed(other, card) && is_overtaken(other, card));
+    needed.chain(others).collect()
+}
+
+/// Whether `card` runs only when `other` was done well.
+fn is_needed(other: &Card, card: &Card) -> bool {
+    card.request.depends.contains(&other.request.call)
+        || card.request.after.iter().any(|label| is_called(other, label, card))
+}
+
+/// Whether `other` is an earlier call of the same reply that touches what `card` touches: calls that only look are
+/// never in that order.
+fn is_overtaken(other: &Card, card: &Card) -> bool {
+    let ((reply, place), (other_reply, other_place)) =
+        (place_in_reply(&card.request), place_in_reply(&other.request));
+    let looks = match &card.request.plan.access {
+        Access::Paths { writes, .. } => writes.is_empty(),
+        Access::Anything => false,
+        Access::Nothing => true,
+    };
+    reply == other_reply
+        && other_place < place
+        && !looks
+        && conflict(&other.request.plan.access, &card.request.plan.access)
 }
 
 /// Whether `other` is what `card` calls `label`: labels count within one reply.
@@ -118,11 +144,8 @@ pub fn notes(rows: &[Row<'_>]) -> Vec<String> {
             .filter(|at| rows[*at].card.mark == Mark::Off && open(rows[*at].card))
             .collect();
         if !missing.is_empty() {
-            notes.push(format!(
-                "{} is marked without {}, and runs only after it",
-                index + 1,
-                numbers(&missing)
-            ));
+            let (row, missing) = (index + 1, numbers(&missing));
+            notes.push(format!("{row} is marked without {missing}: it runs only after that"));
         }
     }
     for (index, row) in rows.iter().enumerate() {
@@ -139,10 +162,10 @@ pub fn notes(rows: &[Row<'_>]) -> Vec<String> {
                 ));
             }
             Stage::Deciding(_) => {}
-            Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Editing(_) => {
-                let depends = if lost.len() == 1 { "depends" } else { "depend" };
+            Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Editing(_) | Stage::Rule(_) => {
+                let needs = if lost.len() == 1 { "needs" } else { "need" };
                 let words = numbers(&lost);
-                notes.push(format!("{words} {depends} on {0}: denying {0} drops {words}", index + 1));
+                notes.push(format!("{words} {needs} {0}: denying {0} drops {words}", index + 1));
             }
         }
     }
@@ -175,12 +198,7 @@ impl Model {
         if let Round::Reason { .. } = self.batch.round {
             return true;
         }
-        let single = match current.stage {
-            Stage::Reason(_) | Stage::Editing(_) => true,
-            Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => {
-                self.batch.opened.as_ref() == Some(&current.request.id)
-            }
-        };
+        let single = current.is_written_to() || self.batch.opened.as_ref() == Some(&current.request.id);
         !single && self.cards.shown().nth(1).is_some()
     }
 }

@@ -3,7 +3,6 @@
 //! What keys do to it is `update::cap`, how it looks is `cells::cap`. It is no request and never counts as one.
 
 use super::batch::Round;
-use super::cards::Stage;
 use super::model::{Focus, Model};
 use crate::agent::caps::{CapAnswer, CapQuestion};
 
@@ -26,10 +25,7 @@ impl Model {
     pub fn asks_cap(&self) -> bool {
         let writes = self.focus == Focus::Card
             && (matches!(self.batch.round, Round::Reason { .. })
-                || self
-                    .cards
-                    .current()
-                    .is_some_and(|card| matches!(card.stage, Stage::Reason(_) | Stage::Editing(_))));
+                || self.cards.current().is_some_and(super::cards::Card::is_written_to));
         self.cap.is_some() && !writes
     }
 }

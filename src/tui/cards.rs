@@ -3,14 +3,13 @@
 //! Plain data: what a key does to it is `update::card`, how it looks is `cells::card`. It never decides anything by
 //! itself, and no request is lost: one that is put aside still counts.
 
-use serde_json::Value;
-
 use super::batch::Face;
 use super::cells::Fold;
-use super::cells::card::Body;
+use super::cells::card::{Body, DEPTH};
 use super::composer::Editor;
 use super::form::Form;
 use super::hunks::{Hunks, Kept, Sides};
+use super::rule::{RuleForm, Standing};
 use crate::approval::{Approval, Request, RequestId};
 use crate::tool::{Preview, Risk, ToolSpec};
 
@@ -20,6 +19,9 @@ pub const GUARD_MS: u64 = 500;
 /// For this long after a yes no key decides: keyboards begin to repeat a key that is held down after up to two thirds
 /// of a second, and what repeats is no second thought.
 pub const HELD_MS: u64 = 1_000;
+
+/// Lines of a body from which on it is better read elsewhere.
+const LONG: usize = 400;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Cards {
@@ -53,11 +55,19 @@ pub struct Card {
     pub mark: Mark,
     /// What the model calls this call, where others run after it.
     pub label: Option<String>,
+    /// What has to end well before it runs, as people know it.
+    pub after: Vec<String>,
+    /// All of it was handed to the person's own editor, to be read.
+    is_read_outside: bool,
+    /// Bytes of what it would do that are laid out: of a long text only as much as was looked for.
+    pub depth: usize,
     /// What it would do, as it was last laid out.
     pub body: Body,
     pub hunks: Hunks,
     /// The form as it was left.
     form: Option<Box<Form>>,
+    /// The rule as it was left.
+    rule: Option<Box<RuleForm>>,
     /// The reason of a no as it was left.
     pub reason: Editor,
 }
@@ -80,6 +90,13 @@ pub enum Seen {
 pub enum Change {
     Same,
     New,
+}
+
+/// Whether a rule has to be made for a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drafts {
+    Wanted,
+    Kept,
 }
 
 /// Whether a request that was told again asks for the same.
@@ -106,6 +123,8 @@ pub enum Stage {
     /// `n` pressed: an optional reason is being written.
     Reason(Editor),
     Editing(Box<Form>),
+    /// A rule is being written that would allow this and what is like it.
+    Rule(Box<RuleForm>),
     /// Sent; the word for it. The owner answers with the settlement.
     Deciding(&'static str),
 }
@@ -115,6 +134,7 @@ impl Card {
         Self {
             hunks: Hunks::of(&request),
             form: None,
+            rule: None,
             reason: Editor::default(),
             request,
             stage: Stage::Asking,
@@ -127,6 +147,9 @@ impl Card {
             advice: None,
             mark: Mark::Off,
             label: None,
+            after: Vec::new(),
+            is_read_outside: false,
+            depth: DEPTH,
             body: Body::default(),
         }
     }
@@ -155,6 +178,10 @@ impl Card {
     /// The body stood on the screen, laid out at `width`, from `scroll` on for `room` of `total` lines.
     pub fn saw(&mut self, width: usize, room: usize, total: usize) {
         let Seen::UpTo(mut to) = self.seen else { return };
+        // Lines of a text that is cut off may change when more of it is laid out.
+        if self.body.more() > 0 {
+            return;
+        }
         if self.seen_width != width {
             // Lines of another width hold other words.
             self.seen_width = width;
@@ -176,6 +203,15 @@ impl Card {
         }
     }
 
+    /// Shows every reason, or few of them; `lines` of the body stood before.
+    pub fn turn_why(&mut self, lines: usize) {
+        self.why = self.why.turned();
+        if self.why == Fold::Open {
+            // They stand behind all else: without a look at them the key would seem to do nothing.
+            self.scroll = lines + 1;
+        }
+    }
+
     /// Opens the form, as it was left if it was open before.
     pub fn edit(&mut self, spec: Option<&ToolSpec>) {
         let form = self.form.take().unwrap_or_else(|| {
@@ -189,11 +225,63 @@ impl Card {
         self.stage = Stage::Editing(form);
     }
 
+    /// Opens the rule, as it was left if it was open before; says whether there is none yet.
+    pub fn write_rule(&mut self) -> Drafts {
+        let left = self.rule.take();
+        let drafts = if left.is_some() { Drafts::Kept } else { Drafts::Wanted };
+        self.stage = Stage::Rule(left.unwrap_or_default());
+        drafts
+    }
+
+    /// The rule that is being written, or was left.
+    pub fn rule_mut(&mut self) -> Option<&mut RuleForm> {
+        match &mut self.stage {
+            Stage::Rule(rule) => Some(rule),
+            Stage::Asking
+            | Stage::Confirming(_)
+            | Stage::Reason(_)
+            | Stage::Editing(_)
+            | Stage::Deciding(_) => self.rule.as_deref_mut(),
+        }
+    }
+
+    /// Whether something is being written in it.
+    pub fn is_written_to(&self) -> bool {
+        match self.stage {
+            Stage::Reason(_) | Stage::Editing(_) | Stage::Rule(_) => true,
+            Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => false,
+        }
+    }
+
+    /// Whether nobody wants to page through it.
+    pub fn is_long(&self) -> bool {
+        self.body.lines().len() > LONG || self.body.more() > 0
+    }
+
+    /// More of it is looked for than is laid out.
+    pub fn deepen(&mut self) {
+        if self.body.more() > 0 {
+            self.depth = self.depth.saturating_mul(4);
+        }
+    }
+
+    /// All of it is about to be shown elsewhere.
+    pub fn read_outside(&mut self) {
+        self.is_read_outside = true;
+    }
+
+    /// What was handed out was shown. A request that was told anew meanwhile asks for something else.
+    pub fn saw_outside(&mut self) {
+        if self.is_read_outside {
+            self.seen = Seen::All;
+        }
+    }
+
     /// The yes to what is shown, without the hunks that are skipped; `None` where nothing is left of it.
     pub fn yes(&self) -> Option<Approval> {
         match self.hunks.kept(&self.request.args) {
             Kept::All => Some(Approval::yes()),
-            Kept::Some(args) => Some(edited(&self.request, args)),
+            Kept::Some(args) => Some(Approval::to(self.request.tool.clone(), args)),
             Kept::Nothing => None,
         }
     }
@@ -210,6 +298,10 @@ impl Card {
             Stage::Editing(mut form) => {
                 form.confirmed = None;
                 self.form = Some(form);
+            }
+            Stage::Rule(mut rule) => {
+                rule.rest();
+                self.rule = Some(rule);
             }
             Stage::Reason(editor) => self.reason = editor,
             Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => {}
@@ -232,11 +324,6 @@ pub fn place_in_reply(request: &Request) -> (&str, usize) {
     let id = request.call.0.as_str();
     let (reply, index) = id.rsplit_once('.').unwrap_or((id, ""));
     (reply, index.parse().unwrap_or(0))
-}
-
-/// A yes with other arguments.
-pub fn edited(request: &Request, args: Value) -> Approval {
-    Approval::to(request.tool.clone(), args)
 }
 
 impl Cards {
@@ -280,10 +367,10 @@ impl Cards {
         }
     }
 
-    /// Notes what the model calls its calls.
-    pub fn name(&mut self, label: impl Fn(&Request) -> Option<String>) {
+    /// Notes what people know its calls by: what the model calls each, and what each runs after.
+    pub fn name(&mut self, names: impl Fn(&Request) -> (Option<String>, Vec<String>)) {
         for card in &mut self.list {
-            card.label = label(&card.request);
+            (card.label, card.after) = names(&card.request);
         }
     }
 
@@ -337,6 +424,11 @@ impl Cards {
     pub fn current(&self) -> Option<&Card> {
         let shown = self.shown().count();
         self.shown().nth(self.at.min(shown.saturating_sub(1)))
+    }
+
+    /// All of them, to be changed.
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Card> {
+        self.list.iter_mut()
     }
 
     /// The card of a request, wherever it is.
@@ -398,10 +490,16 @@ impl Cards {
     /// Nothing is on its way any more: what was sent and did not settle a request is to be said again.
     pub fn undecide(&mut self) {
         for card in &mut self.list {
-            if let Stage::Deciding(_) = card.stage {
-                card.stage = Stage::Asking;
-                card.advice = Some("the decision did not count; it still waits".to_owned());
+            match &mut card.stage {
+                Stage::Deciding(_) => card.stage = Stage::Asking,
+                Stage::Rule(rule) if matches!(rule.standing, Standing::Saving(_)) => rule.unsave(),
+                Stage::Asking
+                | Stage::Confirming(_)
+                | Stage::Reason(_)
+                | Stage::Editing(_)
+                | Stage::Rule(_) => continue,
             }
+            card.advice = Some("the decision did not count; it still waits".to_owned());
         }
     }
 
@@ -434,6 +532,7 @@ impl Cards {
             match &mut card.stage {
                 Stage::Confirming(_) => card.stage = Stage::Asking,
                 Stage::Editing(form) => form.confirmed = None,
+                Stage::Rule(rule) => rule.confirmed = None,
                 Stage::Asking | Stage::Reason(_) | Stage::Deciding(_) => {}
             }
         }

@@ -77,6 +77,7 @@ impl Reach {
             | CellKind::Settled { .. }
             | CellKind::Local { .. }
             | CellKind::Failure { .. }
+            | CellKind::Waits { .. }
             | CellKind::Note { .. } => true,
         }
     }

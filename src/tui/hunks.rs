@@ -18,6 +18,8 @@ pub struct Hunks {
     pub sides: Sides,
     /// Lines of the body at which hunks begin, as it was last laid out.
     pub rows: Vec<usize>,
+    /// Index of the hunk that the person is at.
+    at: usize,
 }
 
 /// How old and new stand on the screen.
@@ -46,9 +48,35 @@ impl Hunks {
         Self { parts: Parts::of(&request.tool, &request.args, &request.plan), ..Self::default() }
     }
 
-    /// How many can be skipped, by a digit each.
+    /// How many can be skipped, the first nine by a digit each.
     pub fn count(&self) -> usize {
-        self.parts.as_ref().map_or(0, |parts| parts.count().min(9))
+        self.parts.as_ref().map_or(0, Parts::count)
+    }
+
+    /// The hunk that the person is at, from 1.
+    pub fn here(&self) -> usize {
+        self.at + 1
+    }
+
+    /// Goes to the hunk of this number. Gives the line of the body at which it begins, where there is one.
+    pub fn go_to(&mut self, hunk: usize) -> Option<usize> {
+        let at = hunk.checked_sub(1)?;
+        let row = self.rows.get(at).copied()?;
+        self.at = at;
+        Some(row)
+    }
+
+    /// The body was scrolled: where the person was at a hunk that is out of sight now, it is another one.
+    pub fn follow(&mut self, from: usize, room: usize) {
+        let is_shown = |row: &usize| (from..from + room).contains(row);
+        if self.rows.get(self.at).is_some_and(is_shown) {
+            return;
+        }
+        let first = self.rows.iter().position(is_shown);
+        let before = self.rows.iter().rposition(|row| *row < from);
+        if let Some(at) = first.or(before) {
+            self.at = at;
+        }
     }
 
     pub fn skipped(&self) -> usize {

@@ -22,6 +22,7 @@ pub mod link;
 pub mod login;
 pub mod markdown;
 pub mod pick;
+pub mod rule;
 pub mod selection;
 mod shell;
 pub mod transcript;

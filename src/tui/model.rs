@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
+
 use super::batch::Batch;
 use super::cap::CapCard;
 use super::cards::{Card, Cards};
@@ -81,6 +83,8 @@ pub struct Model {
     pub composer: Composer,
     pub focus: Focus,
     pub keymap: Keymap,
+    /// Where the person is: moments are told in its time.
+    pub zone: TimeZone,
     pub chord: Chord,
     pub overlay: Overlay,
     pub completion: Completion,
@@ -181,6 +185,8 @@ pub struct CardView {
     pub cursor: Option<(usize, usize)>,
     /// Where the rows of a list stand in it.
     pub list: ListView,
+    /// Lines that can be scrolled away of what stands beside a form.
+    pub beside: usize,
 }
 
 /// The rows of a list that are drawn: from which line of the card on, the first one's index, and how many.
@@ -312,6 +318,7 @@ impl Model {
             composer: Composer::default(),
             focus: Focus::Composer,
             keymap: setup.keymap,
+            zone: TimeZone::UTC,
             chord: Chord::default(),
             overlay: Overlay::None,
             completion: Completion::default(),

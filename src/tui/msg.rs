@@ -112,6 +112,10 @@ pub enum Target {
     Reason(RequestId),
     /// The reason of a no to these requests of a list.
     Reasons(Vec<RequestId>),
+    /// The rule that is about to be saved at this request's card.
+    Rule(RequestId),
+    /// All that this request would do, to be read only.
+    Reading(RequestId),
 }
 
 impl Target {
@@ -120,6 +124,8 @@ impl Target {
         match self {
             Self::Composer | Self::Reason(_) | Self::Reasons(_) => "md",
             Self::Arguments(_) => "json",
+            Self::Rule(_) => "toml",
+            Self::Reading(_) => "txt",
         }
     }
 }

@@ -9,6 +9,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use ratatui::backend::{Backend as _, ClearType};
 use ratatui::buffer::Buffer;
 use tokio::sync::mpsc;
@@ -137,7 +138,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         screen,
         watch,
         theme: Theme::choose(options.theme, &options.surroundings),
-        model: Model { mouse: options.mouse, ..Model::new(setup) },
+        model: Model { mouse: options.mouse, zone: TimeZone::system(), ..Model::new(setup) },
         options,
         ears: Ears::default(),
         outside: None,

@@ -12,7 +12,12 @@ fn plain_requests_become_real_work() {
         ("list the files here", 0, "notes.md", "✓ list_dir: list .\n"),
         ("read notes.md", 0, "1\tsome words", "✓ read_file: read notes.md\n"),
         ("search for words in notes.md", 0, "notes.md:1: some words", "✓ search_text: "),
-        ("run `ls`", 4, "it waits for your decision", "◇ shell (medium) waits for you: run ls [[REQUEST]]\n"),
+        (
+            "run `ls`",
+            4,
+            "it waits for your decision",
+            "◇ shell (low) waits for you: run ls (only looks) [[REQUEST]]\n",
+        ),
         (
             "write a note to todo.md: buy milk",
             4,

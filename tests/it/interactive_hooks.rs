@@ -6,8 +6,10 @@ use co::agent::port::{Event, Op};
 use co::app::Opening;
 use co::frontend::link::{Ask, Notice, Update};
 use co::history::TurnEnd;
+use co::message::ReturnStatus;
 
 use crate::cli_hooks::{script, with as hooked};
+use crate::co::Co;
 use crate::interactive::{Face, open, run, with};
 
 /// Refuses what is secret, and does not come back for what is slow.
@@ -94,6 +96,54 @@ fn slow_hooks_hold_nothing_else_up() {
         assert_eq!(draft, "slow again", "what was not sent is not lost");
         face.close().await;
     });
+}
+
+/// A hook that waits at a named pipe until the test has heard of it, and then for ever.
+fn waiting(co: &Co) -> (String, std::path::PathBuf) {
+    let pipe = co.home().join("up");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    ("echo up > \"$HOME/up\"; sleep 1000".to_owned(), pipe)
+}
+
+/// Who interrupts does not wait for hooks, and what had ended stays so.
+#[test]
+fn an_interrupt_drops_hooks() {
+    for (event, end) in [("PostToolUse", TurnEnd::Interrupted), ("Stop", TurnEnd::Completed)] {
+        let (co, service) = with("reply\n  call list_dir {}\nreply\n  text Done.");
+        let (text, pipe) = waiting(&co);
+        let events = format!("\"{event}\"\ntimeout = 600");
+        let co = hooked(co, &events, &text);
+        run(&service, async {
+            let mut face = open(&co, Opening::New);
+            face.line("go").await;
+            let up = tokio::task::spawn_blocking(move || std::fs::read_to_string(pipe).unwrap());
+            assert_eq!(up.await.unwrap(), "up\n");
+            let begun = Instant::now();
+            face.ask(Ask::Op(Op::Interrupt)).await;
+            assert_eq!(face.end().await, end, "{event}");
+            assert!(begun.elapsed() < Duration::from_secs(5), "{event}: {:?}", begun.elapsed());
+            let returned = face.seen.iter().find_map(|update| match update {
+                Update::Event(Event::ToolReturn { returned, .. }) => Some(returned.status),
+                Update::Event(_) | Update::Notice(_) => None,
+            });
+            assert_eq!(returned, Some(ReturnStatus::Ok), "{event}");
+            face.close().await;
+        });
+    }
+}
+
+/// The first prompt waits for what hooks have to say of the session's start.
+#[test]
+fn the_start_comes_before_the_first_prompt() {
+    let (co, service) = with("reply\n  text Hello.");
+    let co = hooked(co, "\"SessionStart\"", "sleep 0.3; echo '{\"note\":\"be brief\"}'");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("hello").await;
+        assert_eq!(face.end().await, TurnEnd::Completed);
+        face.close().await;
+    });
+    assert!(service.asked(1).contains("be brief"), "{}", service.asked(1));
 }
 
 #[test]

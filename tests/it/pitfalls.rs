@@ -79,7 +79,7 @@ const PITFALLS: &[(u32, &str, &[Kept])] = &[
         &[
             Turn("deny_rule_beats_yolo"),
             Turn("yolo_never_covers_shell"),
-            Test("src/approval/tests.rs", "the_policy_decides_by_the_first_reason_that_applies"),
+            Test("src/approval/tests.rs", "a_deny_rule_wins_whatever_else"),
         ],
     ),
     (20, "headless never approves", &[Turn("headless_defers")]),

@@ -7,8 +7,9 @@ use std::path::Path;
 /// What a table is called, what it is made from, and what makes it.
 type Table = (&'static str, &'static str, fn() -> String);
 
-const TABLES: [Table; 3] = [
+const TABLES: [Table; 4] = [
     ("providers", "src/provider/catalog/presets.rs", co::provider::catalog::reference_table),
+    ("rules", "src/approval/rules/example.toml", || format!("```toml\n{}```", co::approval::rules::EXAMPLE)),
     ("settings", "src/config/settings.rs", co::config::reference_table),
     ("keys", "src/tui/keys", co::tui::keys::reference_table),
 ];

@@ -190,7 +190,7 @@ impl Scene {
                 }
                 Some(Known::Decided(Approval::Later) | Known::Returned) => panic!("neither is ever open"),
                 Some(Known::Expired) => {
-                    self.commit(finished("a", ReturnStatus::Undecided), Durability::Written).await
+                    self.commit(finished("a", ReturnStatus::Undecided), Durability::Written).await;
                 }
                 Some(Known::NotStarted | Known::Waiting | Known::MayHaveRun) | None => {}
             },

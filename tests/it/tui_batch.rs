@@ -220,7 +220,7 @@ fn links_are_shown_and_honoured() {
     let mut screen = five(Screen::open(80, 24)).keys("<tab>");
     let shot = screen.shot();
     assert!(shot.contains("undo: no · after 2"), "{shot}");
-    assert!(shot.contains("5 depends on 2: denying 2 drops 5"), "{shot}");
+    assert!(shot.contains("5 needs 2: denying 2 drops 5"), "{shot}");
     let mut denying = five(Screen::open(80, 24)).keys("<tab><down>n");
     assert!(denying.shot().contains("no to 2 drops 5: tell the model why"));
     let mut denied = denying.keys("<ret>");
@@ -236,13 +236,16 @@ fn links_are_shown_and_honoured() {
     assert!(shot.contains("dropped: what it runs after was not done"), "{shot}");
     assert!(shot.contains("◇ 3 actions") && shot.contains("◇ 3\n"), "{shot}");
     let mut marked = five(Screen::open(80, 24)).keys("<tab><down><down><down><down><space>");
-    assert!(marked.shot().contains("5 is marked without 2, and runs only after it"));
+    assert!(marked.shot().contains("5 is marked without 2: it runs only after that"));
     let mut run = marked.keys("y").wait(1_100).keys("y");
     assert_eq!(run.asks(), [&yes(5)]);
-    assert!(run.shot().contains("! 5 is approved and waits for 2"));
+    assert!(run.shot().contains("! 5 is approved and waits for 1, 2, 3, 4"));
     let mut waits = run.resize(100, 40).event(settled(5, Approval::yes()));
     let shot = waits.shot();
-    assert!(shot.contains("approved, runs after write_file notes/2.md"), "{shot}");
+    assert!(
+        shot.contains("approved, runs after write_file notes/2.md, write_file notes/1.md and 2 more"),
+        "{shot}"
+    );
     // A label of another reply, or of a call that does not wait, stays a word.
     let mut other =
         Screen::open(80, 24).prompted("go").asked(low(1)).asked(write(2, 1, &["build it first"])).wait(600);

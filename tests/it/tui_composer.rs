@@ -232,7 +232,8 @@ fn a_reason_is_written_outside_for_its_card_only() {
     let mut other = edited(asking().keys("<tab>nno"), Target::Reason(id(2)), Ok("not today"));
     let shot = other.shot();
     assert!(!shot.contains("not today") && shot.contains("what was edited waits no more"), "{shot}");
-    assert_eq!(edits(&asking().keys("<tab><c-g>")), [], "a card that only asks has no text");
+    let read = ("run a command in work\n\nls\n\n{\n  \"command\": \"ls\"\n}".into(), Target::Reading(id(1)));
+    assert_eq!(edits(&asking().keys("<tab><c-g>")), [read], "of a card that only asks all can be read");
 }
 
 #[test]

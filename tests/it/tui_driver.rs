@@ -81,10 +81,10 @@ fn escape_is_told_as_what_it_does() {
 fn whole_is_offered_until_it_is_on() {
     let mut screen = open().asked(diff_request(1, 60)).wait(600).keys("<tab>");
     shows(&mut screen, "more lines: PgDn, v all]");
-    shows(&mut screen, "v all · w why");
+    shows(&mut screen, "w why · v all");
     screen = screen.keys("v");
     shows(&mut screen, "more lines: PgDn]");
-    shows(&mut screen, "v less · w why");
+    shows(&mut screen, "w why · v less");
     hides(&mut screen, "v all");
 }
 

@@ -129,7 +129,7 @@ fn fields_are_edited_by_their_kind() {
         ("Down goes on", "<down><bs>5<c-s>".into(), run(with("start", json!("2026-11-26 14:05")))),
         (
             "Up goes around",
-            "<up><up><down><c-e>!<c-s>".into(),
+            "<up><up><up><down><c-e>!<c-s>".into(),
             run(with("notes", json!("PO 4471-B\nask for the corrected amount!"))),
         ),
         ("newline chords", "<a-ret>b<c-s>".into(), run(with("title", json!("Dana, invoice 1182\nb")))),
@@ -349,6 +349,74 @@ fn hunks_are_skipped_and_kept() {
     assert!(clipped.keys("1y").asks().is_empty(), "not seen whole");
     let none = asking(Screen::open(80, 24), diff_request(1, 2)).keys("1y");
     assert_eq!(none.asks(), [&decided(Approval::yes())], "nothing to skip");
+}
+
+/// Changes in so many places, far from one another.
+fn scattered(places: usize) -> (String, Request) {
+    let line = |number: usize, change: bool| {
+        let mark = if change && number % 20 == 10 { " changed" } else { "" };
+        format!("line {number}{mark}\n")
+    };
+    let text = |change: bool| (0..places * 20).map(|number| line(number, change)).collect::<String>();
+    let (old, new) = (text(false), text(true));
+    let preview = Preview::Diff { path: "long.md".into(), lines: diff(&old, &new) };
+    let mut plan = plan("change long.md", preview, Risk::Medium);
+    plan.basis = vec![(Resource("long.md".into()), Version(fingerprint(old.as_bytes())))];
+    let request = Request {
+        tool: ToolName::new("write_file"),
+        args: json!({ "path": "long.md", "content": new }),
+        plan,
+        ..shell_request(1, "", Risk::Medium)
+    };
+    (new, request)
+}
+
+#[test]
+fn the_hunk_one_is_at_is_skipped_whatever_its_number() {
+    let (new, request) = scattered(12);
+    let without = |number: usize| {
+        let line = format!("line {}", (number - 1) * 20 + 10);
+        instead(
+            "write_file",
+            json!({ "path": "long.md", "content": new.replace(&format!("{line} changed\n"), &format!("{line}\n")) }),
+        )
+    };
+    let open = || asking(Screen::open(80, 40), request.clone()).keys(&"<pgdn>".repeat(12));
+    let first = || open().keys(&"[".repeat(12));
+    let cases: Vec<(&str, Screen, Vec<Ask>)> = vec![
+        ("the first", first().keys("<space>y"), vec![without(1)]),
+        ("the eleventh", first().keys(&"]".repeat(10)).keys("<space>y"), vec![without(11)]),
+        ("there and back", first().keys("]]<space><space>y"), vec![decided(Approval::yes())]),
+        ("past the last", first().keys(&"]".repeat(40)).keys("<space>y"), vec![without(12)]),
+        ("by its digit", first().keys("9y"), vec![without(9)]),
+        (
+            "scrolling takes it along",
+            first().keys(&"<pgdn>".repeat(12)).keys("[[[[[[[[[[[[]<space>y"),
+            vec![without(2)],
+        ),
+        ("Space approves nothing", open().keys("<space><space>"), vec![]),
+    ];
+    for (name, screen, expected) in cases {
+        assert_eq!(screen.asks(), expected.iter().collect::<Vec<_>>(), "{name}");
+    }
+    let shown = |screen: &mut Screen| screen.shot().lines().filter(|line| line.contains('▸')).count();
+    assert_eq!(shown(&mut open()), 1, "the hunk that Space skips is on the screen");
+}
+
+#[test]
+fn what_changes_can_be_scrolled() {
+    let notes: String = (1..=60).map(|number| format!("note {number}\n")).collect();
+    let mut screen = asking(Screen::open(140, 24), event_request(event_args(), Risk::Medium)).keys("e");
+    let text = Ok(with("notes", json!(notes)).to_string());
+    screen.feed(Input::Edited(Edited { target: Target::Arguments(id()), text }));
+    assert!(screen.shot().contains("more lines"), "{}", screen.shot());
+    assert!(!screen.shot().contains("  note 58"));
+    let mut end = screen.keys(&"<pgdn>".repeat(20));
+    let shot = end.shot();
+    assert!(shot.contains("  note 58") && shot.contains("lines above"), "{shot}");
+    let mut back = end.keys(&"<pgup>".repeat(20));
+    assert!(back.shot().contains("model asked"), "{}", back.shot());
+    assert!(back.keys("<c-s>").asks().len() == 1, "scrolling changes nothing");
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! Whatever comes in whatever order, at whatever size: the screen holds, is harmless, and approves nothing by accident.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use co::agent::caps::{CapAnswer, CapQuestion};
-use co::agent::port::{Event, Op};
-use co::approval::{Approval, Request};
-use co::frontend::link::{Ask, CommandLine, EarlierLine, Header, Notice, SessionLine, Tone};
+use co::agent::port::{Event, Op, Settled};
+use co::approval::{Approval, Decider, Request, Taint};
+use co::frontend::link::{
+    Ask, CommandLine, EarlierLine, Header, Notice, PastCalls, RuleCheck, SessionLine, Tone,
+};
 use co::history::{Cap, SessionId, TurnEnd};
-use co::message::{Message, ReturnStatus, ToolName, UserPart};
+use co::message::{Message, ReturnStatus, Source, ToolName, UserPart};
 use co::provider::ErrorClass;
 use co::tool::{Category, Progress, Risk, SideEffect, ToolSpec};
 use co::tui::model::{Focus, Life};
@@ -19,7 +21,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::tui_batch::{Knowledge, marked_request, settled};
-use crate::tui_kit::{Screen, call, header, returned};
+use crate::tui_kit::{Screen, call, header, id, returned};
 
 const HOSTILE: &[&str] = &[
     "\u{1b}[2J\u{1b}]0;title\u{7}",
@@ -45,7 +47,7 @@ const HOSTILE: &[&str] = &[
 
 const KEYS: &[&str] = &[
     "<tab>", "<tab>", "<a-a>", "<up>", "<down>", "<left>", "<right>", "<space>", "a", "y", "y", "y", "n",
-    "v", "w", "e", "s", "1", "<ret>", "<esc>", "<pgdn>", "<pgdn>", "<pgup>", "?", "/", "@", "!", "x",
+    "v", "w", "e", "s", "r", "1", "<ret>", "<esc>", "<pgdn>", "<pgdn>", "<pgup>", "?", "/", "@", "!", "x",
     "<c-home>", "<c-end>", "<c-s>", "<c-f>", "<c-r>", "<c-o>", "<a-t>", "<c-t>", "<a-m>", "<c-k>", "<c-u>",
     "<c-w>", "<c-y>", "<c-_>", "<bs>", "<del>", "<a-ret>", "<c-j>", "<c-l>", "<a-r>", "<c-g>", "<home>",
     "<end>", "<s-tab>", "<s-up>", "g", "g", "r",
@@ -59,7 +61,11 @@ enum Step {
     Event(Box<Event>),
     Notice(Box<Notice>),
     Ask(u32, u8, usize, String),
-    Settle(u32),
+    Settle(u32, usize),
+    /// The draft of a rule for this request, good or not.
+    Draft(u32, String, bool),
+    /// The last text of a rule that was asked about is good, or not.
+    Checked(bool),
     Waiting(Vec<u32>),
     Resize(u16, u16),
     /// The terminal has another size already than the model knows of.
@@ -159,7 +165,9 @@ fn step() -> impl Strategy<Value = Step> {
         8 => event().prop_map(|event| Step::Event(Box::new(event))),
         4 => notice().prop_map(|notice| Step::Notice(Box::new(notice))),
         3 => (1u32..6, 0u8..3, 0usize..30, text()).prop_map(|(number, risk, lines, text)| Step::Ask(number, risk, lines, text)),
-        1 => (1u32..6).prop_map(Step::Settle),
+        1 => (1u32..6, 0usize..5).prop_map(|(number, how)| Step::Settle(number, how)),
+        2 => (1u32..6, text(), any::<bool>()).prop_map(|(number, text, good)| Step::Draft(number, text, good)),
+        2 => any::<bool>().prop_map(Step::Checked),
         1 => proptest::collection::vec(1u32..6, 0..4).prop_map(Step::Waiting),
         2 => size().prop_map(|(columns, rows)| Step::Resize(columns, rows)),
         1 => size().prop_map(|(columns, rows)| Step::Torn(columns, rows)),
@@ -176,6 +184,7 @@ const SCENES: &[&[&str]] = &[
     &["<esc>", "<a-a>", "<ret>", "<pgdn>", "<pgdn>", "a", "y"],
     &["<esc>", "<a-a>", "<ret>", "e", "x", "<c-s>", "<c-s>"],
     &["<esc>", "<a-a>", "n", "x"],
+    &["<esc>", "<esc>", "<a-a>", "<pgdn>", "<pgdn>", "<pgdn>", "r", "<c-s>", "<tab>", "x", "<c-s>", "<c-s>"],
     &["<esc>", "<tab>", "<tab>", "<up>", "v", "<up>", "<ret>"],
     &["<esc>", "<c-f>", "a", "<ret>", "n", "<a-t>"],
     &["<esc>", "<esc>", "<c-u>", "/", "h"],
@@ -203,8 +212,35 @@ fn request(number: u32, risk: u8, lines: usize, text: &str) -> Request {
     let mut request = marked_request(number, risk, lines);
     request.plan.summary = text.to_owned();
     request.why = vec![text.to_owned()];
+    let source = Source::Command { command: text.to_owned() };
+    let taint = |arg: String| Taint { arg, words: text.to_owned(), source: source.clone(), from: None };
+    request.taint = vec![taint("/path".to_owned()), taint(format!("/{text}"))];
+    request.taint.truncate(usize::from(risk));
+    request.again = lines.is_multiple_of(3).then(|| text.to_owned());
+    request.depends = vec![call(1, "", json!({})).id];
     request.args = json!({ "path": text, "content": text });
     request
+}
+
+/// An end of a request that was not the person's here.
+fn end(number: u32, how: usize) -> Event {
+    let by = |approval, by| Settled::Decided { approval, by };
+    let ended = match how {
+        0 => return settled(number, Approval::yes()),
+        1 => Settled::Expired,
+        2 => Settled::Superseded,
+        3 => Settled::Withdrawn,
+        _ => by(
+            Approval::Deny { reason: Some("\u{202e}no".to_owned()) },
+            Decider::Rule { id: "\u{1b}r".to_owned() },
+        ),
+    };
+    Event::ApprovalSettled { request: id(number), settled: ended }
+}
+
+fn check_of(good: bool) -> RuleCheck {
+    let past = PastCalls { matched: 3, of: 200, denied: 1 };
+    RuleCheck { past: if good { Ok(past) } else { Err("line 1:\u{202e} wrong\nand more".to_owned()) } }
 }
 
 fn known() -> Notice {
@@ -234,12 +270,14 @@ fn known() -> Notice {
 struct Watched {
     screen: Screen,
     known: Knowledge,
+    /// Texts of rules, and whether they were last said to be good.
+    good: BTreeMap<String, bool>,
     now: u64,
 }
 
 impl Watched {
     fn take(&mut self, step: &Step) {
-        let Self { screen, known, now } = self;
+        let Self { screen, known, now, .. } = self;
         match step {
             Step::Key(key) => {
                 if matches!(*key, "y" | "a" | "<c-s>") {
@@ -255,11 +293,23 @@ impl Watched {
                 known.came(&request, *number, *now);
                 screen.tell_event(Event::ApprovalNeeded { request });
             }
-            Step::Settle(number) => {
+            Step::Settle(number, how) => {
                 if known.waiting.remove(number).is_some() {
                     known.changed_ms = *now;
                 }
-                screen.tell_event(settled(*number, Approval::yes()));
+                screen.tell_event(end(*number, *how));
+            }
+            Step::Draft(number, text, good) => {
+                self.good.insert(text.trim_end_matches('\n').to_owned(), *good);
+                let (request, text) = (id(*number), text.clone());
+                screen.tell(Notice::RuleDraft { request, text, check: check_of(*good) });
+            }
+            Step::Checked(good) => {
+                let asked = |ask: &&Ask| matches!(ask, Ask::CheckRule { .. });
+                if let Some(Ask::CheckRule { text }) = screen.asks().into_iter().rfind(asked).cloned() {
+                    self.good.insert(text.clone(), *good);
+                    screen.tell(Notice::RuleChecked { text, check: check_of(*good) });
+                }
             }
             Step::Waiting(numbers) => {
                 let numbers: BTreeSet<u32> = numbers.iter().copied().collect();
@@ -297,6 +347,12 @@ impl Watched {
             if let Ask::Op(Op::Cap { answer: CapAnswer::GoOn | CapAnswer::Raise, .. }) = ask {
                 prop_assert!(matches!(step, Step::Key("g" | "r")), "over a cap by {step:?}");
                 prop_assert_eq!(before, Focus::Card, "over a cap without the keys");
+            }
+            if let Ask::SaveRule { request, text, .. } = ask {
+                prop_assert!(matches!(step, Step::Key("<c-s>")), "saved by {step:?}");
+                prop_assert_eq!(before, Focus::Card, "saved without the keys");
+                prop_assert_eq!(self.good.get(text), Some(&true), "a rule nobody called good: {:?}", text);
+                self.known.approved(request, self.now)?;
             }
             if let Ask::Op(Op::Decide { request, approval: Approval::Approve { .. } }) = ask {
                 prop_assert!(matches!(step, Step::Key("y" | "a" | "<c-s>")), "approved by {step:?}");
@@ -349,7 +405,7 @@ proptest! {
         let glyphs = if ascii { &Glyphs::ASCII } else { &Glyphs::UNICODE };
         let mut screen = Screen::with(80, 24, glyphs).notice(Notice::Header(header())).notice(known());
         screen.model.motion = if still { Motion::Reduced } else { Motion::Full };
-        let mut watched = Watched { screen, known: Knowledge::default(), now: 1_000 };
+        let mut watched = Watched { screen, known: Knowledge::default(), good: BTreeMap::new(), now: 1_000 };
         for step in steps {
             let before = watched.screen.model.focus;
             watched.take(&step);

@@ -329,10 +329,10 @@ fn a_settled_request_leaves_one_line() {
     let by = |approval, by| Settled::Decided { approval, by };
     let cases = [
         (by(Approval::yes(), Decider::Tui), "approved"),
-        (by(Approval::yes(), Decider::Cli), "approved elsewhere"),
+        (by(Approval::yes(), Decider::Cli), "approved with co approvals"),
         (by(Approval::Deny { reason: Some("no\u{1b}pe".into()) }, Decider::Tui), "denied: no␛pe"),
         (Settled::Withdrawn, "withdrawn: the turn was stopped"),
-        (Settled::Superseded, "asked again"),
+        (Settled::Superseded, "replaced: it is asked anew"),
     ];
     for (settled, words) in cases {
         let mut screen = settle(medium(), settled);

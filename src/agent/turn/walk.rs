@@ -1,12 +1,15 @@
 //! Random walks over the machine: a world that answers in any order, breaks off, crashes and resumes,
 //! and a referee that looks at every effect.
 
+mod dice;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 
+use self::dice::Dice;
 use super::{Asked, Audience, Effect, Input, Patience, Setup, StopHooks, Turn, Whom};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapAnswer, Caps, Estimate, Figures};
@@ -35,27 +38,6 @@ const LONGEST: usize = 2_000;
 
 /// One kind of thing that can happen.
 type Choice = fn(&mut Walk) -> Input;
-
-struct Dice(u64);
-
-impl Dice {
-    /// SplitMix64.
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % sides as u64).unwrap()
-    }
-
-    fn one_in(&mut self, sides: usize) -> bool {
-        self.roll(sides) == 0
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.roll(from.len())]
-    }
-}
 
 /// What is under way outside of the machine, and what the referee has seen.
 struct Walk {

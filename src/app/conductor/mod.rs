@@ -61,6 +61,7 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
         let mut desk = Desk::new(app, updates.clone(), asks);
         live(&mut desk, opening, warnings).await
     };
+    // The whole life of the owner is a large future; it lives on the heap.
     let lines = Box::pin(lines).await;
     let goodbye = lines.as_ref().cloned().unwrap_or_default();
     // The face may be gone; then nobody wants the lines.

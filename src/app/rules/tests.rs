@@ -120,6 +120,30 @@ fn a_mistake_keeps_the_last_good_rules_and_asks_for_everything() {
 }
 
 #[test]
+fn a_project_s_rules_say_nothing_of_other_folders() {
+    let place = Place::new();
+    let (work, home) = (place.path("work"), place.path(""));
+    let named = |id: &str, folder: &Path| format!("{}folder = \"{}\"\n", rule(id), folder.display());
+    place.write("user", named("u", &place.path("else")));
+    let rules = [
+        rule("none"),
+        named("above", &home),
+        named("inside", &work.join("src")),
+        named("beside", &place.path("else")),
+    ];
+    place.write("project", rules.concat());
+    let set = place.book.read(&work, FolderTrust::Trusted);
+    let found: Vec<_> = set.rules.iter().map(|rule| (rule.id.as_str(), rule.folder.clone())).collect();
+    let expected = [
+        ("u", place.path("else")),
+        ("none", work.clone()),
+        ("above", work.clone()),
+        ("inside", work.join("src")),
+    ];
+    assert_eq!(found, expected.map(|(id, folder)| (id, Some(folder))));
+}
+
+#[test]
 fn what_is_told_names_the_line_and_what_holds_meanwhile() {
     let place = Place::new();
     place.write("user", format!("{}\n[[rule]]\neffect = \"deny\"\n{}", rule("a"), "x = 1\n".repeat(7)));

@@ -9,10 +9,10 @@ use crate::approval::Decider;
 use crate::stdx::text::sanitize_line;
 use crate::store::{AuditKind, AuditRow};
 
-/// Characters of an id in a list; enough to name it again.
+/// Characters of a session's id in a list; enough to name it again.
 const SHORT_ID: usize = 13;
 
-/// The cells of one row: number, time, tool, what, who, id, session.
+/// The cells of one row: number, time, tool, what, who, request, session.
 pub(super) fn in_short(row: &AuditRow, zone: &TimeZone) -> [String; 7] {
     let session = row.session.as_ref().map(|id| id.0.chars().take(SHORT_ID).collect::<String>());
     [
@@ -21,7 +21,7 @@ pub(super) fn in_short(row: &AuditRow, zone: &TimeZone) -> [String; 7] {
         row.tool.as_ref().map(ToString::to_string).unwrap_or_default(),
         what(row),
         who(row).unwrap_or_default(),
-        id(row).map(|id| id.chars().take(SHORT_ID).collect()).unwrap_or_default(),
+        row.request.as_ref().map(ToString::to_string).unwrap_or_default(),
         row.title.clone().or(session).unwrap_or_default(),
     ]
 }

@@ -21,19 +21,14 @@ const TOOL: &str = "shell";
 pub(super) async fn run(desk: &Desk<'_>, wanted: HookTest, console: &mut Console) -> Result<(), CliError> {
     let found = desk.all();
     broken(&found.problems)?;
-    let args = arguments(wanted.args.as_deref())?;
-    let tool = ToolName::new(wanted.tool.as_deref().unwrap_or(TOOL));
-    let named = HookEvent::ALL.into_iter().find(|event| event.word() == wanted.what);
-    let hooks: Vec<(&FoundHook, HookEvent)> = match named {
-        Some(event) => {
-            let of_event = found.hooks.iter().filter(|hook| hook.def.events.contains(&event));
-            of_event.map(|hook| (hook, event)).collect()
-        }
-        None => {
-            let of_name = found.hooks.iter().filter(|hook| hook.def.name == wanted.what);
-            of_name.filter_map(|hook| Some((hook, *hook.def.events.first()?))).collect()
-        }
+    let call = ToolCall {
+        id: CallId("test/1.1.0".to_owned()),
+        wire_id: "test".to_owned(),
+        name: ToolName::new(wanted.tool.as_deref().unwrap_or(TOOL)),
+        args: arguments(wanted.args.as_deref())?,
     };
+    let named = HookEvent::ALL.into_iter().find(|event| event.word() == wanted.what);
+    let hooks = meant(&found.hooks, &wanted.what, named);
     if hooks.is_empty() {
         return match named {
             Some(event) => console.out(&format!("No hook wants to know of {}.\n", event.word())),
@@ -44,21 +39,12 @@ pub(super) async fn run(desk: &Desk<'_>, wanted: HookTest, console: &mut Console
     for (FoundHook { def, state }, event) in hooks {
         let hash = may_run(desk, def, state)?;
         let hook = desk.files.command(def.clone(), hash, &desk.world.workspace);
-        let call = ToolCall {
-            id: CallId("test/1.1.0".to_owned()),
-            wire_id: "test".to_owned(),
-            name: tool.clone(),
-            args: args.clone(),
-        };
-        let input = sample(event, call, desk);
-        if !hook.wants(event, Some(&tool)) {
-            console.out(&format!(
-                "{} does not look at calls of {}.\n",
-                def.name,
-                sanitize_line(tool.as_str())
-            ))?;
+        if !hook.wants(event, Some(&call.name)) {
+            let tool = sanitize_line(call.name.as_str());
+            console.note(&format!("co: {} does not look at calls of {tool}", def.name));
             continue;
         }
+        let input = sample(event, call.clone(), desk);
         let tried = hook.try_out(&input).await;
         if wanted.json {
             rows.push(as_json(def, &input, &tried));
@@ -67,6 +53,20 @@ pub(super) async fn run(desk: &Desk<'_>, wanted: HookTest, console: &mut Console
         }
     }
     if wanted.json { console.json(&rows) } else { Ok(()) }
+}
+
+/// The hooks of an event, else of a name at the first of their events.
+fn meant<'a>(
+    hooks: &'a [FoundHook],
+    name: &str,
+    event: Option<HookEvent>,
+) -> Vec<(&'a FoundHook, HookEvent)> {
+    let at = |hook: &'a FoundHook| match event {
+        Some(event) => hook.def.events.contains(&event).then_some((hook, event)),
+        None if hook.def.name == name => hook.def.events.first().map(|event| (hook, *event)),
+        None => None,
+    };
+    hooks.iter().filter_map(at).collect()
 }
 
 /// The content that is trusted: nothing else runs, here neither.

@@ -45,7 +45,7 @@ impl Entry {
         add(&mut details, "basis", &request.plan.basis);
         add(&mut details, "expires", &request.expires);
         add(&mut details, "again", &request.again);
-        Self::of_request(AuditKind::Asked, request, details)
+        Self::of_request(AuditKind::Asked, request, &details)
     }
 
     /// What somebody or something made of a request; both as they are stored.
@@ -77,7 +77,7 @@ impl Entry {
         };
         add(&mut details, "answer", &answer);
         add(&mut details, "taint", &request.taint);
-        let entry = Self::of_request(AuditKind::Decided, request, details);
+        let entry = Self::of_request(AuditKind::Decided, request, &details);
         Ok(Self { tool: Some(tool), decider: Some(to_json(by)?), ..entry })
     }
 
@@ -114,7 +114,7 @@ impl Entry {
         Ok(Self { call: Some(returned.call.clone()), ..entry })
     }
 
-    fn of_request(kind: AuditKind, request: &Request, details: Value) -> Self {
+    fn of_request(kind: AuditKind, request: &Request, details: &Value) -> Self {
         Self {
             kind,
             call: Some(request.call.clone()),

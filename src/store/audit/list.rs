@@ -47,6 +47,8 @@ pub struct AuditFilter {
     /// The call's or the request's id, or its beginning.
     pub about: Option<String>,
     pub kind: Option<AuditKind>,
+    /// The row's number.
+    pub no: Option<u64>,
 }
 
 impl Store {
@@ -73,7 +75,7 @@ impl Store {
 }
 
 fn conditions(filter: &AuditFilter, limit: usize) -> (String, Vec<Param>) {
-    let AuditFilter { tool, session, since, about, kind } = filter;
+    let AuditFilter { tool, session, since, about, kind, no } = filter;
     let mut params = vec![Param::Integer(i64::try_from(limit).unwrap_or(i64::MAX))];
     let mut terms = vec!["true".to_owned()];
     let mut add = |term: &str, param: Param| {
@@ -95,6 +97,9 @@ fn conditions(filter: &AuditFilter, limit: usize) -> (String, Vec<Param>) {
     }
     if let Some(kind) = kind {
         add("a.kind = ?", Param::Text(kind.as_str().to_owned()));
+    }
+    if let Some(no) = no {
+        add("a.no = ?", Param::Integer(i64::try_from(*no).unwrap_or(i64::MAX)));
     }
     (terms.join(" AND "), params)
 }

@@ -13,8 +13,8 @@ use super::*;
 use crate::message::{CallId, ReturnPart, Source, ToolName, Trust};
 use crate::sandbox::subprocess::Subprocess;
 use crate::tool::{
-    Access, CallPlan, PlanContext, Preview, Progress, Registry, Resource, Risk, Seen, ToolContext, ToolError,
-    ToolOutput, Version,
+    Access, CallPlan, Effect, PlanContext, Preview, Progress, Registry, Resource, Risk, Seen, ToolContext,
+    ToolError, ToolOutput, Version,
 };
 
 /// Only turns a hang into a failure.
@@ -463,7 +463,11 @@ async fn plans_say_what_would_happen() {
             "change a.txt: +1 -1",
             Risk::Medium,
         ),
-        ("shell", json!({"command": "ls -l\npwd"}), "run ls -l …", Risk::Medium),
+        ("shell", json!({"command": "ls -l\npwd"}), "run ls -l … (only looks)", Risk::Low),
+        ("shell", json!({"command": "git status"}), "run git status (only looks)", Risk::Low),
+        ("shell", json!({"command": "make test"}), "run make test", Risk::Medium),
+        ("shell", json!({"command": "ls > out"}), "run ls > out", Risk::Medium),
+        ("shell", json!({"command": "cat .ssh/x"}), "run cat .ssh/x (touches secrets)", Risk::High),
         ("shell", json!({"command": "rm -rf x"}), "run rm -rf x (deletes for good)", Risk::High),
     ];
     for (name, args, summary, risk) in cases {
@@ -482,6 +486,9 @@ async fn plans_say_what_would_happen() {
     assert_eq!(plan.basis[0].1, Version("absent".to_owned()));
     let plan = bench.plan("shell", &json!({"command": "a\nb"})).await.unwrap();
     assert_eq!((plan.access, plan.preview), (Access::Anything, Preview::Text { text: "a\nb".to_owned() }));
+    assert_eq!(plan.effect, Effect::OfTool);
+    let plan = bench.plan("shell", &json!({"command": "ls | wc -l"})).await.unwrap();
+    assert_eq!((plan.access, plan.effect), (Access::Anything, Effect::LooksOnly));
 }
 
 #[tokio::test]

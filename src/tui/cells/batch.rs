@@ -4,11 +4,11 @@
 //! so. It shows, it never decides. Called by the layout.
 
 use super::card::{
-    BODY, Drawn, Frame, Holds, LOW, NARROW, Sheet, WIDEST, decide, facts, fitting, hint, keys_line, more,
-    whole_words,
+    BODY, Drawn, Frame, Holds, LOW, NARROW, OutOfSight, Sheet, WIDEST, decide, facts, fitting, hint,
+    keys_line, more, sources, taint_mark, whole_words,
 };
 use super::{Fold, call, diff};
-use crate::approval::RequestId;
+use crate::approval::{Mode, RequestId};
 use crate::stdx::text::one_line_summary;
 use crate::tool::{Preview, Risk, Undo};
 use crate::tui::batch::{After, Batch, Round, Row, notes, numbers};
@@ -17,7 +17,7 @@ use crate::tui::composer::{Editor, Rows};
 use crate::tui::keys::{Action, BatchKey, CardKey, Context, Hint, Keymap};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::model::ListView;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Glyphs, Role};
 
 /// From this width on the detail stands beside the list.
 const SPLIT: usize = 120;
@@ -96,6 +96,16 @@ impl Shape {
     }
 }
 
+/// Which rows carry another's words, and where those came from.
+fn whose_words(list: &List<'_>, glyphs: &Glyphs) -> Option<String> {
+    let tainted = |at: &usize| !list.rows[*at].card.request.taint.is_empty();
+    let rows: Vec<usize> = (0..list.rows.len()).filter(tainted).collect();
+    let from = sources(rows.iter().flat_map(|at| &list.rows[*at].card.request.taint));
+    let verb = if rows.len() == 1 { "carries" } else { "carry" };
+    (!rows.is_empty())
+        .then(|| format!("{} {} {verb} words from {}", glyphs.taint, numbers(&rows), from.join(", ")))
+}
+
 /// Cells at which the details are to be laid out.
 pub fn detail_width(frame: &Frame<'_>) -> usize {
     Shape::of(frame).detail
@@ -113,7 +123,7 @@ fn tallest(list: &List<'_>, frame: &Frame<'_>, shape: &Shape) -> usize {
 fn stacked(sheet: &mut Sheet<'_>, list: &List<'_>, shape: &Shape, room: usize) -> ListView {
     let frame = sheet.frame;
     let low = frame.rows < LOW;
-    let notes = if low { Vec::new() } else { notes_lines(list, sheet.inner) };
+    let notes = if low { Vec::new() } else { notes_lines(list, sheet.inner, frame.look.glyphs) };
     let head = usize::from(!low);
     let room = room.saturating_sub(2 * head + notes.len());
     let least = if low { 3 } else { (room / 2).max(4) };
@@ -150,7 +160,7 @@ fn stacked(sheet: &mut Sheet<'_>, list: &List<'_>, shape: &Shape, room: usize) -
 fn beside(sheet: &mut Sheet<'_>, list: &List<'_>, shape: &Shape, room: usize) -> ListView {
     let frame = sheet.frame;
     let side = shape.side.unwrap_or(shape.width);
-    let notes = notes_lines(list, side);
+    let notes = notes_lines(list, side, frame.look.glyphs);
     let below = if notes.is_empty() { 0 } else { notes.len() + 1 };
     let window = Window::of(list, room.saturating_sub(1 + below));
     let table = Table::of(list, side, frame);
@@ -162,7 +172,7 @@ fn beside(sheet: &mut Sheet<'_>, list: &List<'_>, shape: &Shape, room: usize) ->
     }
     let card = list.card();
     let space = tallest(list, frame, shape).clamp(1, room.saturating_sub(2).max(1));
-    let mut right = vec![detail_title(list, shape.detail), Line::new()];
+    let mut right = vec![detail_title(list, shape.detail, frame.look.glyphs), Line::new()];
     right.extend(detail(sheet, card, shape.detail, space));
     for at in 0..left.len().max(right.len()) {
         let mut line = left.get(at).cloned().unwrap_or_default().cut(side);
@@ -204,8 +214,8 @@ fn detail(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) -> Vec
     }
     beside.truncate(room);
     let room = space - beside.len();
-    let clipped = body.len() > room;
-    let room = if clipped { room.saturating_sub(1).max(1) } else { body.len() };
+    let clipped = body.len() > room || card.body.more() > 0;
+    let room = if clipped { room.saturating_sub(1).max(1).min(body.len()) } else { body.len() };
     let from = card.scroll.min(body.len().saturating_sub(room));
     let left = body.len() - from - room;
     sheet.drawn.body_width = width;
@@ -214,7 +224,8 @@ fn detail(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) -> Vec
     let mut lines: Vec<Line> = body.iter().skip(from).take(room).cloned().collect();
     if clipped {
         let keys = more(card, sheet.frame.keymap, Context::Batch, Action::Batch(BatchKey::Whole));
-        lines.push(hint(from, left, &keys, width));
+        let out = OutOfSight { above: from, below: left, bytes: card.body.more() };
+        lines.push(hint(&out, &keys, width));
     }
     lines.extend(beside);
     lines.resize(space.max(lines.len()), Line::new());
@@ -222,16 +233,18 @@ fn detail(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) -> Vec
 }
 
 /// Above the detail that stands beside the list.
-fn detail_title(list: &List<'_>, width: usize) -> Line {
+fn detail_title(list: &List<'_>, width: usize, glyphs: &Glyphs) -> Line {
     let card = list.card();
-    let left =
-        Line::of(format!("{} ", list.cursor + 1), Role::Text).with(card.request.tool.as_str(), Role::Tool);
+    let left = Line::of(format!("{} ", list.cursor + 1), Role::Text)
+        .with(card.request.tool.as_str(), Role::Tool)
+        .joined(taint_mark(card, glyphs));
     let right = Line::of(card.request.risk.word(), risk_role(card.request.risk));
     Line::spread(left, right, width)
 }
 
-fn notes_lines(list: &List<'_>, width: usize) -> Vec<Line> {
+fn notes_lines(list: &List<'_>, width: usize, glyphs: &Glyphs) -> Vec<Line> {
     let mut notes = notes(list.rows);
+    notes.splice(0..0, whose_words(list, glyphs));
     if notes.len() > NOTES {
         let more = notes.len() + 1 - NOTES;
         notes.truncate(NOTES - 1);
@@ -241,7 +254,18 @@ fn notes_lines(list: &List<'_>, width: usize) -> Vec<Line> {
 }
 
 fn title(list: &List<'_>, frame: &Frame<'_>) -> Line {
-    Line::of(format!("{} {} actions", frame.look.glyphs.waiting, list.rows.len()), Role::Waiting)
+    let (waiting, count) = (frame.look.glyphs.waiting, list.rows.len());
+    let words = if list.rows.iter().all(|row| is_of_plan(row.card)) {
+        format!("{waiting} plan: {count} actions ({})", Mode::DryRun.word())
+    } else {
+        format!("{waiting} {count} actions")
+    };
+    Line::of(words, Role::Waiting)
+}
+
+/// Whether it was only shown to the model: the mode is the first word of why it asks.
+fn is_of_plan(card: &Card) -> bool {
+    card.request.why.iter().any(|why| why.split(' ').next() == Some(Mode::DryRun.word()))
 }
 
 fn badge(list: &List<'_>) -> Line {
@@ -264,6 +288,8 @@ struct Table {
     digits: usize,
     risk: usize,
     tool: usize,
+    /// Of the mark of another's words, where any row has it.
+    taint: usize,
     after: usize,
 }
 
@@ -276,6 +302,7 @@ impl Table {
             width,
             digits: list.rows.len().to_string().len(),
             risk: if narrow { 4 } else { 6 },
+            taint: if list.rows.iter().any(|row| !row.card.request.taint.is_empty()) { 2 } else { 0 },
             tool: tool.unwrap_or(0).clamp(4, if narrow { 10 } else { TOOL }),
             after: if narrow { 0 } else { after.min(AFTER) },
         }
@@ -316,13 +343,19 @@ impl Table {
             .with(mark, mark_role)
             .with(format!(" {:>1$} ", index + 1, self.digits), Role::Text)
             .with(format!("{risk:<0$} ", self.risk), risk_role(request.risk))
-            .joined(tool)
-            .joined(what(row.card));
+            .joined(tool);
+        let mut mark = match (self.taint, request.taint.is_empty()) {
+            (1.., false) => Line::of(glyphs.taint, Role::Waiting),
+            (0, _) | (_, true) => Line::new(),
+        };
+        mark.pad_to(self.taint);
         if self.after == 0 {
-            return left.cut(self.width);
+            // There is no room at the right: the mark stands before the words.
+            return left.joined(mark).joined(what(row.card)).cut(self.width);
         }
-        let mut right = after(row, frame).cut(self.after);
-        right.pad_to(self.after);
+        let left = left.joined(what(row.card));
+        let mut right = mark.joined(after(row, frame).cut(self.after));
+        right.pad_to(self.taint + self.after);
         Line::spread(left, right, self.width)
     }
 }
@@ -435,9 +468,11 @@ fn keys(list: &List<'_>, frame: &Frame<'_>, width: usize) -> Line {
         Round::Marking | Round::Reason { .. } => "later",
     };
     let rest = [
+        on(BatchKey::Rule, "rule…"),
+        on(BatchKey::Edit, "edit"),
+        on(BatchKey::Why, "why"),
         on(BatchKey::Open, "open"),
         on(BatchKey::Whole, whole_words(list.card())),
-        on(BatchKey::Why, "why"),
         (Context::Global, Action::Escape, escape),
     ];
     let mut shown = keymap.hints(&first);

@@ -8,13 +8,17 @@ mod edges;
 mod facts;
 mod keys;
 mod preview;
+mod words;
 
-pub use self::body::Body;
+pub use self::body::{Body, DEPTH};
 use self::body::{Room, lay_out};
 pub(super) use self::facts::facts;
 pub(super) use self::keys::{decide, whole_words};
 pub use self::keys::{fitting, keys_line};
-use super::{Fold, Look, call, diff, form};
+pub(super) use self::words::{field as argument_of, sources};
+use super::{Fold, Look, call, diff, form, rule};
+use jiff::tz::TimeZone;
+
 use crate::frontend::link::Header;
 use crate::tool::{Preview, hunks};
 use crate::tui::cards::{Card, Stage};
@@ -22,7 +26,7 @@ use crate::tui::composer::{Position, Rows};
 use crate::tui::keys::{Action, CardKey, Context, Keymap, Scroll};
 use crate::tui::line::Line;
 use crate::tui::model::ListView;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Glyphs, Role};
 
 /// Lines of the body while it is not shown whole; on a high screen up to two thirds of it.
 pub(super) const BODY: usize = 12;
@@ -60,6 +64,8 @@ pub struct Frame<'a> {
     pub position: (usize, usize),
     /// Where commands would run.
     pub header: Option<&'a Header>,
+    /// In whose time moments are told.
+    pub zone: &'a TimeZone,
 }
 
 /// A card as lines.
@@ -77,11 +83,14 @@ pub struct Drawn {
     pub body_width: usize,
     /// Where the rows of a list stand.
     pub list: ListView,
+    /// Lines that can be scrolled away of what stands beside a form.
+    pub beside: usize,
 }
 
 pub fn draw(card: &Card, frame: &Frame<'_>) -> Drawn {
     match &card.stage {
         Stage::Editing(form) => form::draw(card, form, frame),
+        Stage::Rule(written) => rule::draw(card, written, frame),
         Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_) => {
             let mut sheet = Sheet::new(frame, width(card, frame));
             sheet.asking(card);
@@ -95,6 +104,7 @@ pub fn prepare(card: &mut Card, frame: &Frame<'_>) {
     let width = inner(width(card, frame));
     match &mut card.stage {
         Stage::Editing(form) => form::prepare(form, frame.columns),
+        Stage::Rule(_) => {}
         Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_) => {
             lay_out(card, &room(frame, width, frame.columns));
         }
@@ -107,7 +117,7 @@ pub fn prepare_detail(card: &mut Card, frame: &Frame<'_>, width: usize) {
 }
 
 fn room<'a>(frame: &Frame<'a>, width: usize, columns: usize) -> Room<'a> {
-    Room { width, columns, header: frame.header, glyphs: frame.look.glyphs }
+    Room { width, columns, header: frame.header, glyphs: frame.look.glyphs, zone: frame.zone }
 }
 
 /// Cells of text inside the sides of a card.
@@ -145,14 +155,14 @@ impl<'a> Sheet<'a> {
         let facts = if self.frame.rows < LOW { Vec::new() } else { facts(card, self.frame, self.inner) };
         let foot = self.foot(card);
         let fixed = 2 + facts.len() + foot.len();
-        let cap = match card.whole {
-            Fold::Folded => BODY.max(self.frame.rows * 2 / 3),
-            Fold::Open => usize::MAX,
+        let cap = match (card.whole, card.why) {
+            (Fold::Folded, Fold::Folded) => BODY.max(self.frame.rows * 2 / 3),
+            (Fold::Open, _) | (_, Fold::Open) => usize::MAX,
         };
         let space = self.frame.rows.saturating_sub(fixed).min(cap).max(1);
-        let clipped = body.len() > space;
+        let clipped = body.len() > space || card.body.more() > 0;
         // The hint takes a line of its own, so that it covers nothing.
-        let room = if clipped { space.saturating_sub(1).max(1) } else { body.len() };
+        let room = if clipped { space.saturating_sub(1).max(1).min(body.len()) } else { body.len() };
         let from = card.scroll.min(body.len().saturating_sub(room));
         self.border(&self.title(card), &self.badge(card), 0);
         for line in body.iter().skip(from).take(room) {
@@ -160,7 +170,8 @@ impl<'a> Sheet<'a> {
         }
         if clipped {
             let keys = more(card, self.frame.keymap, Context::Card, Action::Card(CardKey::Whole));
-            self.put(hint(from, body.len() - from - room, &keys, self.inner));
+            let out = OutOfSight { above: from, below: body.len() - from - room, bytes: card.body.more() };
+            self.put(hint(&out, &keys, self.inner));
         }
         self.drawn.body_width = self.inner;
         self.drawn.body_room = room;
@@ -187,6 +198,7 @@ impl<'a> Sheet<'a> {
             .with(request.tool.as_str(), Role::Tool)
             .with(" ", Role::Text)
             .with(call::subject(&request.args), Role::Text)
+            .joined(taint_mark(card, self.frame.look.glyphs))
     }
 
     /// Rows there are for the reason of a no.
@@ -233,18 +245,40 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// How much of a body is out of sight: so many lines above, so many below.
-pub(super) fn hint(above: usize, below: usize, keys: &str, width: usize) -> Line {
-    let hint = match (below, above) {
-        (0, above) => format!("[end, {above} lines above]"),
-        (below, _) if keys.is_empty() => format!("[{below} more lines]"),
-        (below, _) => format!("[{below} more lines: {keys}]"),
+/// That the arguments carry another's words.
+pub(super) fn taint_mark(card: &Card, glyphs: &Glyphs) -> Line {
+    if card.request.taint.is_empty() {
+        Line::new()
+    } else {
+        Line::of(format!(" {}", glyphs.taint), Role::Waiting)
+    }
+}
+
+/// How much of a body is out of sight: lines, and bytes that are not laid out.
+pub(super) struct OutOfSight {
+    pub(super) above: usize,
+    pub(super) below: usize,
+    pub(super) bytes: usize,
+}
+
+/// The same in words.
+pub(super) fn hint(out: &OutOfSight, keys: &str, width: usize) -> Line {
+    let more = match (out.bytes, out.below) {
+        (0, 0) => format!("end, {} lines above", out.above),
+        (0, below) => format!("{below} more lines"),
+        (bytes, _) => format!("{} kB more", bytes.div_ceil(1_000)),
     };
+    let is_end = out.bytes == 0 && out.below == 0;
+    let hint = if is_end || keys.is_empty() { format!("[{more}]") } else { format!("[{more}: {keys}]") };
     Line::spread(Line::new(), Line::of(hint, Role::Waiting), width)
 }
 
 /// The keys that show more of a body.
 pub(super) fn more(card: &Card, keymap: &Keymap, context: Context, whole: Action) -> String {
+    if card.is_long() && context == Context::Card {
+        let outside = [(context, Action::Card(CardKey::Read), "$EDITOR")];
+        return keymap.row(&outside);
+    }
     let keys = [(Context::Global, Action::Scroll(Scroll::PageDown), ""), (context, whole, "all")];
     match card.whole {
         Fold::Folded => keymap.row(&keys),

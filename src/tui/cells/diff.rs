@@ -21,7 +21,7 @@ const MOST_COMPARED: usize = 40;
 const LONGEST_COMPARED: usize = 1_000;
 
 /// Cells of what a head says of its hunk.
-const CHOICE: usize = 10;
+const CHOICE: usize = 12;
 
 /// Lines added and removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,9 +140,11 @@ impl Page {
         let span = Span::new(format!("@@ {}", line.text), Role::Dim);
         let choice = match layout.hunks.is_skipped(hunk) {
             None => return self.lines.extend(wrap_exact(&span, layout.width, &Margin::default())),
-            Some(false) => Line::of(format!("[{hunk}]"), Role::Key).with(" keep", Role::Text),
-            Some(true) => Line::of(format!("[{hunk}]"), Role::Key).with(" skip", Role::Waiting),
+            Some(false) => (Line::of(format!("[{hunk}]"), Role::Key), Line::of(" keep", Role::Text)),
+            Some(true) => (Line::of(format!("[{hunk}]"), Role::Key), Line::of(" skip", Role::Waiting)),
         };
+        let here = if layout.hunks.here() == hunk { layout.glyphs.folded } else { " " };
+        let choice = Line::of(here, Role::Key).joined(choice.0).joined(choice.1);
         let mut lines = wrap_exact(&span, layout.width.saturating_sub(CHOICE), &Margin::default());
         if let Some(first) = lines.first_mut() {
             *first = Line::spread(std::mem::take(first), choice, layout.width);

@@ -3,17 +3,18 @@
 //! As high as the pane at most; the field with the cursor is always on the screen. It shows, it never decides. Called
 //! by the card's drawing, and by `update` for the width of its texts.
 
-use super::card::{Drawn, Frame, Sheet, keys_line};
+use super::card::{Drawn, Frame, Sheet, argument_of, keys_line, sources, taint_mark};
 use super::diff::{Layout, counts};
 use super::split;
+use crate::approval::Taint;
 use crate::stdx::text::one_line_summary;
 use crate::tui::cards::Card;
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::form::{Entry, Field, Form, Mode, Need, word};
 use crate::tui::hunks::Hunks;
-use crate::tui::keys::{Action, CardKey, Context, FormKey, Keymap};
+use crate::tui::keys::{Action, CardKey, Context, FormKey, Keymap, Scroll};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
-use crate::tui::theme::Role;
+use crate::tui::theme::{Glyphs, Role};
 
 /// From this width on a second pane shows what changes.
 const TWO_PANES: usize = 120;
@@ -34,6 +35,9 @@ const MOST_SAID: usize = 3;
 /// Below this height of the pane, only what is needed to write is shown.
 const LOW: usize = 12;
 
+/// Cells before the text of the note.
+const NOTE: usize = 4;
+
 /// Cells of the parts of a field's line.
 struct Columns {
     name: usize,
@@ -52,6 +56,7 @@ struct Row {
 pub fn text_width(form: &Form, columns: usize) -> usize {
     let inner = inner(width(columns));
     match form.mode {
+        Mode::Fields if form.is_in_note() => inner.saturating_sub(NOTE + 1),
         Mode::Fields => Columns::of(form, inner).value,
         Mode::Raw => inner.saturating_sub(1),
     }
@@ -75,9 +80,10 @@ pub fn prepare(form: &mut Form, columns: usize) {
 pub fn draw(card: &Card, form: &Form, frame: &Frame<'_>) -> Drawn {
     let mut left = sheet(card, form, frame);
     if frame.columns >= TWO_PANES {
-        let right = changes(form, frame, left.lines.len());
+        let (right, beside) = changes(form, frame, left.lines.len());
         let height = right.len().max(left.lines.len());
         left = stretched(left, form, card, frame, height);
+        left.beside = beside;
         for (line, beside) in left.lines.iter_mut().zip(right) {
             *line = std::mem::take(line).joined(beside);
         }
@@ -105,10 +111,11 @@ fn sheet(card: &Card, form: &Form, frame: &Frame<'_>) -> Drawn {
 fn fill(sheet: &mut Sheet<'_>, card: &Card, form: &Form, height: usize) {
     let glyphs = sheet.frame.look.glyphs;
     let title = Line::of(format!("{} edit ", glyphs.waiting), Role::Waiting)
-        .with(card.request.tool.as_str(), Role::Tool);
+        .with(card.request.tool.as_str(), Role::Tool)
+        .joined(taint_mark(card, glyphs));
     sheet.border(&title, &badge(card, form, glyphs.dot), 0);
     let rows = match form.mode {
-        Mode::Fields => fields(sheet, form),
+        Mode::Fields => fields(sheet, card, form),
         Mode::Raw => text(&form.raw, sheet.inner.saturating_sub(1)),
     };
     let foot = foot(sheet, card, form);
@@ -179,8 +186,10 @@ fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
     let is_low = sheet.frame.rows < LOW;
     // Its place is kept for fields that say nothing of themselves, so that the form does not jump.
     let says = form.fields.iter().any(|field| !field.about.is_empty());
-    if let Some(field) = form.field().filter(|_| says && !is_low) {
+    if form.mode == Mode::Fields && !is_low {
         say(String::new(), Role::Text);
+    }
+    if let Some(field) = form.field().filter(|_| says && !is_low) {
         let is_silent = field.about.is_empty();
         say(if is_silent { String::new() } else { format!("{}: {}", field.name, field.about) }, Role::Dim);
     }
@@ -198,6 +207,11 @@ fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
             let legend = if required { "  (* must be there)" } else { "" };
             say(format!("{} fits the tool{legend}", glyphs.ok), Role::Ok);
         }
+    }
+    if form.mode == Mode::Raw
+        && let Some(note) = form.note_text()
+    {
+        say(format!("note to the model: {}", one_line_summary(&note, 200)), Role::Dim);
     }
     if let Some(advice) = &card.advice {
         say(format!("! {advice}"), Role::Waiting);
@@ -218,7 +232,7 @@ fn text(editor: &Editor, width: usize) -> Vec<Row> {
         .collect()
 }
 
-fn fields(sheet: &Sheet<'_>, form: &Form) -> Vec<Row> {
+fn fields(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Row> {
     let columns = Columns::of(form, sheet.inner);
     let most = (sheet.frame.rows / 2).max(UNFOCUSED);
     let mut rows = Vec::new();
@@ -230,7 +244,7 @@ fn fields(sheet: &Sheet<'_>, form: &Form) -> Vec<Row> {
         } else {
             resting(field, keymap, columns.value)
         };
-        let hint = hint(field);
+        let hint = hint(card, field, sheet.frame.look.glyphs);
         for (index, row) in value.into_iter().enumerate() {
             let head = if index == 0 { name(sheet, field, is_at, &columns) } else { columns.blank() };
             let start = head.width();
@@ -241,13 +255,36 @@ fn fields(sheet: &Sheet<'_>, form: &Form) -> Vec<Row> {
             }
             rows.push(Row { line, cursor: row.cursor.map(|column| start + column) });
         }
-        if columns.hint == 0 && (is_at || field.is_changed()) {
+        if columns.hint == 0 && (is_at || field.is_changed() || is_tainted(card, field)) {
             rows.push(Row { line: columns.blank().joined(hint), cursor: None });
         }
         for fault in &field.faults {
             let line = columns.blank().with(format!("{} {fault}", sheet.frame.look.glyphs.fail), Role::Fail);
             rows.push(Row { line, cursor: None });
         }
+    }
+    rows.extend(note(sheet, form));
+    rows
+}
+
+/// The person's words to the model, below the fields. On a low screen they have no room of their own unless they are
+/// wanted.
+fn note(sheet: &Sheet<'_>, form: &Form) -> Vec<Row> {
+    let is_at = form.is_in_note();
+    let low = sheet.frame.rows < LOW;
+    if low && !is_at && form.note.is_empty() {
+        return Vec::new();
+    }
+    let role = if is_at { Role::Key } else { Role::Dim };
+    let mark = if is_at { sheet.frame.look.glyphs.folded } else { " " };
+    let head = Line::of(mark, Role::Key).with(" note to the model (optional)", role);
+    let mut rows: Vec<Row> = if low { Vec::new() } else { vec![Row { line: Line::new(), cursor: None }] };
+    rows.push(Row { line: head, cursor: None });
+    let written = text(&form.note, sheet.inner.saturating_sub(NOTE + 1));
+    for (index, row) in written.into_iter().enumerate() {
+        let before = if index == 0 { "  > " } else { "    " };
+        let line = Line::of(before, Role::Waiting).joined(row.line);
+        rows.push(Row { line, cursor: row.cursor.filter(|_| is_at).map(|column| NOTE + column) });
     }
     rows
 }
@@ -284,10 +321,21 @@ fn name(sheet: &Sheet<'_>, field: &Field, is_at: bool, columns: &Columns) -> Lin
     line
 }
 
-/// What was, once it is changed; else what may be written.
-fn hint(field: &Field) -> Line {
+fn is_tainted(card: &Card, field: &Field) -> bool {
+    tainted(card, field).next().is_some()
+}
+
+fn tainted<'a>(card: &'a Card, field: &'a Field) -> impl Iterator<Item = &'a Taint> {
+    card.request.taint.iter().filter(|taint| argument_of(&taint.arg) == field.name)
+}
+
+/// What was, once it is changed; else whose words it carries, or what may be written.
+fn hint(card: &Card, field: &Field, glyphs: &Glyphs) -> Line {
     if field.is_changed() {
         Line::of(format!("was {}", one_line_summary(&field.was(), 80)), Role::Waiting)
+    } else if is_tainted(card, field) {
+        let from = sources(tainted(card, field)).join(", ");
+        Line::of(format!("{} from {from}", glyphs.taint), Role::Waiting)
     } else {
         Line::of(&field.hint, Role::Dim)
     }
@@ -338,8 +386,8 @@ fn single(field: &Field, keymap: &Keymap, before: &str, after: &str) -> Line {
     }
 }
 
-/// The pane beside the form: what was asked, and what would run.
-fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> Vec<Line> {
+/// The pane beside the form: what was asked, and what would run; and how many lines of it can be scrolled away.
+fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> (Vec<Line>, usize) {
     let mut sheet = Sheet::new(frame, frame.columns - width(frame.columns));
     let changes = form.changes.as_deref().unwrap_or_default();
     let counts = counts(changes);
@@ -362,15 +410,21 @@ fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> Vec<Line> {
         lines.extend(split::bare(changes, &layout));
     }
     let room = frame.rows.saturating_sub(2).max(1);
-    let cut = lines.len() > room;
-    let hidden = lines.len().saturating_sub(room);
-    for line in lines.into_iter().take(room) {
+    let most = lines.len().saturating_sub(room);
+    let from = form.scroll.min(most);
+    for line in lines.into_iter().skip(from).take(room) {
         sheet.put(line);
     }
     while sheet.drawn.lines.len() + 1 < height {
         sheet.put(Line::new());
     }
-    let more = if cut { Line::of(format!("{hidden} more lines"), Role::Waiting) } else { Line::new() };
-    sheet.border(&Line::new(), &more, 2);
-    sheet.drawn.lines
+    let scrolls = [(Context::Global, Action::Scroll(Scroll::PageDown), "")];
+    let keys = if most > 0 { frame.keymap.hints(&scrolls) } else { Vec::new() };
+    let more = match most - from {
+        0 if most == 0 => Line::new(),
+        0 => Line::of(format!("end, {from} lines above"), Role::Waiting),
+        below => Line::of(format!("{below} more lines"), Role::Waiting),
+    };
+    sheet.border(&keys_line(&keys, frame.look.glyphs.dot), &more, 2);
+    (sheet.drawn.lines, most)
 }

@@ -3,7 +3,9 @@
 //! It shows, it never decides. Laid out by `update::inbox`, which notes what was seen; drawn by `view::inbox`.
 
 use super::Look;
-use super::card::{Frame, Holds, LOW, facts, hint, prepare_detail};
+use jiff::tz::TimeZone;
+
+use super::card::{Frame, Holds, LOW, OutOfSight, facts, hint, prepare_detail};
 use crate::frontend::link::Header;
 use crate::tui::cards::Card;
 use crate::tui::inbox::Place;
@@ -17,6 +19,8 @@ pub struct Space<'a> {
     pub keymap: &'a Keymap,
     /// As it would stand over its session.
     pub header: Option<&'a Header>,
+    /// In whose time moments are told.
+    pub zone: &'a TimeZone,
     pub width: usize,
     pub rows: usize,
     pub place: Place,
@@ -33,6 +37,7 @@ impl<'a> Space<'a> {
             columns: self.width,
             position: (1, 1),
             header: self.header,
+            zone: self.zone,
         }
     }
 }
@@ -85,7 +90,8 @@ pub fn lines(card: &Card, space: &Space<'_>) -> Vec<Line> {
             ],
         };
         let below = body.len().saturating_sub(from + room);
-        lines.push(hint(from, below, &space.keymap.row(&keys), space.width));
+        let out = OutOfSight { above: from, below, bytes: card.body.more() };
+        lines.push(hint(&out, &space.keymap.row(&keys), space.width));
     }
     lines.extend(beside);
     lines.truncate(space.rows);

@@ -13,6 +13,7 @@ mod flow;
 pub mod form;
 pub mod inbox;
 mod reading;
+pub mod rule;
 mod shell;
 mod split;
 mod text;
@@ -159,6 +160,10 @@ pub enum CellKind {
         message: String,
         advice: String,
     },
+    /// The same as a note, as long as it holds: that a turn waits for the person.
+    Waits {
+        text: String,
+    },
     /// One quiet line or a few: what the program says of itself.
     Note {
         text: String,
@@ -208,6 +213,7 @@ impl Cell {
             | CellKind::Local { .. }
             | CellKind::Shell(_)
             | CellKind::Failure { .. }
+            | CellKind::Waits { .. }
             | CellKind::Note { .. } => false,
         }
     }
@@ -264,6 +270,7 @@ impl Cell {
             | CellKind::Settled { .. }
             | CellKind::Local { .. }
             | CellKind::Failure { .. }
+            | CellKind::Waits { .. }
             | CellKind::Note { .. } => false,
         }
     }
@@ -281,7 +288,7 @@ impl Cell {
             CellKind::Local { title, text, tone } => text::local(title, text, *tone, look),
             CellKind::Shell(shell) => shell.lines(look),
             CellKind::Failure { message, advice } => text::failure(message, advice, look),
-            CellKind::Note { text } => text::note(text, look),
+            CellKind::Waits { text } | CellKind::Note { text } => text::note(text, look),
         }
     }
 }

@@ -34,6 +34,7 @@ impl Cell {
             | CellKind::Settled { .. }
             | CellKind::Local { .. }
             | CellKind::Failure { .. }
+            | CellKind::Waits { .. }
             | CellKind::Note { .. } => false,
         }
     }
@@ -52,6 +53,7 @@ impl Cell {
             | CellKind::Settled { .. }
             | CellKind::Local { .. }
             | CellKind::Failure { .. }
+            | CellKind::Waits { .. }
             | CellKind::Note { .. } => own.details,
         };
         self.can_fold() && fold == Fold::Folded
@@ -80,7 +82,9 @@ impl Cell {
     /// What copying the whole of it gives.
     pub fn source(&self) -> Cow<'_, str> {
         match &self.kind {
-            CellKind::User { text } | CellKind::Note { text } => Cow::Borrowed(text),
+            CellKind::User { text } | CellKind::Waits { text } | CellKind::Note { text } => {
+                Cow::Borrowed(text)
+            }
             CellKind::Answer(answer) => answer.source(),
             CellKind::Thinking(thinking) => Cow::Borrowed(thinking.source()),
             CellKind::CallDraft(_) => Cow::Borrowed(""),
@@ -119,6 +123,7 @@ impl Cell {
             | CellKind::CallDraft(_)
             | CellKind::Local { .. }
             | CellKind::Failure { .. }
+            | CellKind::Waits { .. }
             | CellKind::Note { .. } => shown(self.source()),
         }
     }
@@ -134,6 +139,7 @@ impl Cell {
             | CellKind::Settled { .. }
             | CellKind::Shell(_)
             | CellKind::Failure { .. }
+            | CellKind::Waits { .. }
             | CellKind::Note { .. } => false,
         }
     }

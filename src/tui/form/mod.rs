@@ -13,10 +13,13 @@ use crate::tool::diff::diff;
 use crate::tool::schema::{Fault, faults, resolved};
 use crate::tool::{DiffLine, ToolSpec};
 use crate::tui::composer::Editor;
-use crate::tui::keys::Context;
+use crate::tui::keys::{Context, Scroll};
 
 /// Bytes of a text that is edited here; longer ones are edited outside.
 pub const LONGEST: usize = 64 * 1024;
+
+/// Lines of the changes that a page scrolls by.
+const PAGE: usize = 10;
 
 /// The arguments of one request while they are edited.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,8 +29,10 @@ pub struct Form {
     asked: Value,
     pub mode: Mode,
     pub fields: Vec<Field>,
-    /// Which field has the cursor.
+    /// Which field has the cursor; behind the last one it is the note.
     pub at: usize,
+    /// The person's words to the model, if any.
+    pub note: Editor,
     /// The arguments as text; out of date while the fields are shown.
     pub raw: Editor,
     /// What would run, or the first thing that is wrong.
@@ -38,6 +43,8 @@ pub struct Form {
     pub changes: Option<Vec<DiffLine>>,
     /// HIGH: what Ctrl+S was pressed for once, and when first.
     pub confirmed: Option<(Value, u64)>,
+    /// First line of the changes that is shown.
+    pub scroll: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,11 +73,13 @@ impl Form {
             mode: Mode::Fields,
             fields: Vec::new(),
             at: 0,
+            note: Editor::default(),
             raw: Editor::default(),
             check: Ok(now.clone()),
             others: Vec::new(),
             changes: None,
             confirmed: None,
+            scroll: 0,
         };
         form.fill(now);
         // What is too long for a text is better shown field by field.
@@ -109,7 +118,7 @@ impl Form {
             fields.push(Field::new(name, rules, self.asked.get(name), now.get(name)));
         }
         self.fields = fields;
-        self.at = self.at.min(self.fields.len().saturating_sub(1));
+        self.at = self.at.min(self.fields.len());
     }
 
     pub fn field(&self) -> Option<&Field> {
@@ -124,9 +133,10 @@ impl Form {
     pub fn editor(&self) -> Option<&Editor> {
         match self.mode {
             Mode::Raw => Some(&self.raw),
-            Mode::Fields => match &self.fields.get(self.at)?.entry {
-                Entry::Text(editor) => Some(editor),
-                Entry::Pick { .. } | Entry::Long(_) => None,
+            Mode::Fields => match self.fields.get(self.at).map(|field| &field.entry) {
+                None => Some(&self.note),
+                Some(Entry::Text(editor)) => Some(editor),
+                Some(Entry::Pick { .. } | Entry::Long(_)) => None,
             },
         }
     }
@@ -134,30 +144,52 @@ impl Form {
     pub fn editor_mut(&mut self) -> Option<&mut Editor> {
         match self.mode {
             Mode::Raw => Some(&mut self.raw),
-            Mode::Fields => match &mut self.fields.get_mut(self.at)?.entry {
-                Entry::Text(editor) => Some(editor),
-                Entry::Pick { .. } | Entry::Long(_) => None,
+            Mode::Fields => match self.fields.get_mut(self.at).map(|field| &mut field.entry) {
+                None => Some(&mut self.note),
+                Some(Entry::Text(editor)) => Some(editor),
+                Some(Entry::Pick { .. } | Entry::Long(_)) => None,
             },
         }
     }
 
     pub fn next(&mut self) {
-        self.at = (self.at + 1) % self.fields.len().max(1);
+        self.at = (self.at + 1) % (self.fields.len() + 1);
     }
 
     pub fn previous(&mut self) {
-        self.at = self.at.checked_sub(1).unwrap_or(self.fields.len().saturating_sub(1));
+        self.at = self.at.checked_sub(1).unwrap_or(self.fields.len());
+    }
+
+    /// Whether the cursor is in the note.
+    pub fn is_in_note(&self) -> bool {
+        self.mode == Mode::Fields && self.at == self.fields.len()
+    }
+
+    /// What the model is told beside, where the person wrote something.
+    pub fn note_text(&self) -> Option<String> {
+        let note = self.note.text().trim().to_owned();
+        (!note.is_empty()).then_some(note)
+    }
+
+    /// Scrolls what stands beside the fields, of which so many lines can be out of sight above.
+    pub fn scroll_beside(&mut self, by: Scroll, most: usize) {
+        self.scroll = match by {
+            Scroll::PageUp => self.scroll.saturating_sub(PAGE),
+            Scroll::PageDown => self.scroll + PAGE,
+            Scroll::LineUp => self.scroll.saturating_sub(1),
+            Scroll::LineDown => self.scroll + 1,
+        }
+        .min(most);
     }
 
     /// The field with the cursor as it was asked for; as text, all of it.
     pub fn reset(&mut self) {
         match self.mode {
             Mode::Raw => self.raw = Editor::plain(&pretty(&self.asked)),
-            Mode::Fields => {
-                if let Some(field) = self.fields.get_mut(self.at) {
-                    field.reset();
-                }
-            }
+            Mode::Fields => match self.fields.get_mut(self.at) {
+                Some(field) => field.reset(),
+                None => self.note.replace(""),
+            },
         }
         self.validate();
     }

@@ -9,6 +9,8 @@ pub(super) const ROWS: &[Binding] = &[
     on(Context::Batch, Group::Decide, Action::Batch(BatchKey::Mark), &[Key::plain(Code::Char(' '))], "mark, unmark"),
     on(Context::Batch, Group::Decide, Action::Batch(BatchKey::MarkLow), &[Key::char('a')], "mark what is LOW"),
     on(Context::Batch, Group::Decide, Action::Batch(BatchKey::Open), &[ENTER], "open one of a list"),
+    on(Context::Batch, Group::Decide, Action::Batch(BatchKey::Edit), &[Key::char('e')], ""),
+    on(Context::Batch, Group::Decide, Action::Batch(BatchKey::Rule), &[Key::char('r')], ""),
     on(Context::Batch, Group::Decide, Action::Batch(BatchKey::Yes), &[Key::char('y')], ""),
     on(Context::Batch, Group::Decide, Action::Batch(BatchKey::No), &[Key::char('n')], ""),
     on(Context::Batch, Group::Decide, Action::Batch(BatchKey::Whole), &[Key::char('v')], ""),

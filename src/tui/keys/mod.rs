@@ -24,6 +24,7 @@ mod login;
 mod names;
 mod pick;
 mod problem;
+mod rule;
 mod transcript;
 mod write;
 mod written;
@@ -54,6 +55,8 @@ pub enum Context {
     Arguments,
     /// Arguments are being edited as a form.
     Form,
+    /// A rule is being written at a card.
+    Rule,
     /// Several requests shown as one list have the keys.
     Batch,
     /// The question at a cap has the keys.
@@ -102,6 +105,7 @@ pub enum Action {
     Batch(BatchKey),
     Cap(CapKey),
     Form(FormKey),
+    Rule(RuleKey),
     Complete(CompleteKey),
     Pick(PickKey),
     Inbox(InboxKey),
@@ -176,8 +180,14 @@ pub enum CardKey {
     Previous,
     SendNo,
     ApproveEdited,
+    /// Opens the rule that would allow it.
+    Rule,
+    /// Opens all of it in the person's own editor, to be read.
+    Read,
     /// Skips the hunk of this number, or keeps it after all.
     Hunk(u8),
+    /// The same for the hunk the person is at.
+    HunkHere,
     NextHunk,
     PreviousHunk,
     /// Old and new side by side, or one below the other.
@@ -193,6 +203,8 @@ pub enum BatchKey {
     MarkLow,
     /// Opens one as a card of its own.
     Open,
+    Edit,
+    Rule,
     Yes,
     No,
     Whole,
@@ -217,6 +229,17 @@ pub enum FormKey {
     Enter,
     /// The same arguments as JSON text, and back.
     Raw,
+}
+
+/// What is done in a rule that is being written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RuleKey {
+    /// Saves it and approves the request.
+    Save,
+    /// For how long it counts.
+    Scope,
+    /// As it was drafted.
+    Reset,
 }
 
 /// What is done at the completion popup.
@@ -374,6 +397,7 @@ const TABLES: &[&[Binding]] = &[
     batch::ROWS,
     cap::ROWS,
     form::ROWS,
+    rule::ROWS,
     transcript::ROWS,
     inbox::ROWS,
     pick::ROWS,
@@ -447,9 +471,14 @@ mod tests {
     #[test]
     fn letters_are_never_taken_from_the_text() {
         for letter in 'a'..='z' {
-            for context in
-                [Context::Composer, Context::Text, Context::Reason, Context::Arguments, Context::Global]
-            {
+            for context in [
+                Context::Composer,
+                Context::Text,
+                Context::Reason,
+                Context::Arguments,
+                Context::Rule,
+                Context::Global,
+            ] {
                 assert_eq!(
                     Keymap::default().action(&[context], Key::char(letter)),
                     None,

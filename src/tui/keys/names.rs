@@ -4,7 +4,7 @@
 
 use super::{
     Action, BatchKey, CapKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, InboxKey,
-    LoginKey, Move, PickKey, Scroll, SelectKey,
+    LoginKey, Move, PickKey, RuleKey, Scroll, SelectKey,
 };
 
 /// What an action can do that a key must not do by accident.
@@ -32,6 +32,7 @@ pub const LAYERS: &[&[Context]] = &[
     &[Context::Reason, Context::Text, Context::Global],
     &[Context::Arguments, Context::Text, Context::Global],
     &[Context::Form, Context::Text, Context::Global],
+    &[Context::Rule, Context::Text, Context::Global],
     &[Context::Batch, Context::Global],
     &[Context::Cap, Context::Global],
     &[Context::Transcript, Context::Global],
@@ -48,7 +49,7 @@ pub const LAYERS: &[&[Context]] = &[
 
 impl Context {
     /// All of them, in the order in which lists show them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Composer,
         Self::Text,
         Self::Chord,
@@ -60,6 +61,7 @@ impl Context {
         Self::Reason,
         Self::Arguments,
         Self::Form,
+        Self::Rule,
         Self::Transcript,
         Self::Find,
         Self::Found,
@@ -94,6 +96,7 @@ impl Context {
             Self::Reason => ("reason", "in the reason of a no", AreText),
             Self::Arguments => ("arguments", "in arguments edited as text", AreText),
             Self::Form => ("form", "in the form of arguments", AreText),
+            Self::Rule => ("rule", "in a rule at a card", AreText),
             Self::Batch => ("batch", "at a list of requests", AreKeys),
             Self::Cap => ("cap", "at the question of a cap", AreKeys),
             Self::Completion => ("completion", "while completions are shown", AreText),
@@ -129,6 +132,7 @@ impl Action {
             Self::Cap(CapKey::Stop) => return ("stop", Weight::Light),
             Self::Form(key) => return form(key),
             Self::Inbox(key) => return inbox(key),
+            Self::Rule(key) => return rule(key),
             Self::Suspend => "suspend",
             Self::Redraw => "redraw",
             Self::ToggleFocus => "toggle-focus",
@@ -234,6 +238,9 @@ fn card(key: CardKey) -> (&'static str, Weight) {
         CardKey::Previous => ("previous", Weight::Light),
         CardKey::SendNo => ("send-no", Weight::Light),
         CardKey::Hunk(hunk) => (HUNKS[usize::from(hunk.clamp(1, 9) - 1)], Weight::Light),
+        CardKey::Rule => ("rule", Weight::Light),
+        CardKey::Read => ("read", Weight::Light),
+        CardKey::HunkHere => ("hunk-here", Weight::Light),
         CardKey::NextHunk => ("next-hunk", Weight::Light),
         CardKey::PreviousHunk => ("previous-hunk", Weight::Light),
         CardKey::Sides => ("sides", Weight::Light),
@@ -248,6 +255,8 @@ fn batch(key: BatchKey) -> (&'static str, Weight) {
         BatchKey::Mark => ("mark", Weight::Light),
         BatchKey::MarkLow => ("mark-low", Weight::Light),
         BatchKey::Open => ("open", Weight::Light),
+        BatchKey::Edit => ("edit", Weight::Light),
+        BatchKey::Rule => ("rule", Weight::Light),
         BatchKey::No => ("no", Weight::Light),
         BatchKey::Whole => ("whole", Weight::Light),
         BatchKey::Why => ("why", Weight::Light),
@@ -271,6 +280,14 @@ fn inbox(key: InboxKey) -> (&'static str, Weight) {
         InboxKey::Filter => ("filter", Weight::Light),
         InboxKey::Filtered => ("filtered", Weight::Light),
         InboxKey::Narrow => ("narrow", Weight::Light),
+    }
+}
+
+fn rule(key: RuleKey) -> (&'static str, Weight) {
+    match key {
+        RuleKey::Save => ("save", Weight::Approves),
+        RuleKey::Scope => ("scope", Weight::Light),
+        RuleKey::Reset => ("reset", Weight::Light),
     }
 }
 

@@ -85,6 +85,7 @@ fn may_change(kind: &CellKind) -> bool {
     match kind {
         CellKind::Call(row) => row.is_open(),
         CellKind::Shell(shell) => shell.is_running(),
+        CellKind::Waits { .. } => true,
         CellKind::User { .. }
         | CellKind::Answer(_)
         | CellKind::Thinking(_)

@@ -3,18 +3,19 @@
 //! One round decides what is marked: nothing of it counts that was not on the screen whole, HIGH needs a second key
 //! after the guard time, and a list that gains or loses a row takes no key for a moment.
 
-use super::{card, flash};
+use super::{card, flash, rule};
 use crate::agent::port::Op;
-use crate::approval::{Approval, RequestId};
+use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::link::Ask;
 use crate::tool::Risk;
-use crate::tui::batch::{After, Face, Round, dropped, numbers, rows};
+use crate::tui::batch::{Face, Round, awaited, dropped, numbers, rows};
 use crate::tui::cards::{Card, Change, Mark, Place, Stage};
 use crate::tui::cells::{CallState, call};
 use crate::tui::composer::Editor;
 use crate::tui::keys::{Action, BatchKey, Context, Keymap, Scroll};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
+use crate::tui::transcript::Transcript;
 
 const MARKS_ONE: (Context, Action, &str) = (Context::Batch, Action::Batch(BatchKey::Mark), "marks one");
 
@@ -63,7 +64,7 @@ fn leave_what_is_gone(model: &mut Model) {
     let gone = !model.batch.writing.is_empty() && model.batch.writing.iter().all(is_gone);
     model.batch.writing = match (&model.batch.round, model.cards.current()) {
         (Round::Reason { of, .. }, _) => of.clone(),
-        (_, Some(card)) if is_written_to(card) => vec![card.request.id.clone()],
+        (_, Some(card)) if card.is_written_to() => vec![card.request.id.clone()],
         (Round::Marking | Round::Confirming(_), _) => Vec::new(),
     };
     if gone && model.batch.writing.is_empty() && model.focus == Focus::Card {
@@ -84,14 +85,21 @@ pub fn name(model: &mut Model) {
             row.subject = call::subject(&card.request.args);
         }
     }
-    cards.name(|request| transcript.call(&request.call)?.label.clone());
+    cards.name(|request| {
+        (transcript.call(&request.call).and_then(|row| row.label.clone()), after(transcript, request))
+    });
 }
 
-pub fn is_written_to(card: &Card) -> bool {
-    match card.stage {
-        Stage::Reason(_) | Stage::Editing(_) => true,
-        Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => false,
+/// What has to end well before a call runs: by the labels its model gave, else by what the calls do.
+fn after(transcript: &Transcript, request: &Request) -> Vec<String> {
+    let mut names = request.after.clone();
+    for row in request.depends.iter().filter_map(|call| transcript.call(call)) {
+        let is_named = row.label.as_ref().is_some_and(|label| names.contains(label));
+        if !is_named {
+            names.push(row.label.clone().unwrap_or_else(|| format!("{} {}", row.name, row.subject)));
+        }
     }
+    names
 }
 
 fn is_open(card: &Card) -> bool {
@@ -117,10 +125,14 @@ pub fn act(model: &mut Model, key: BatchKey, cmds: &mut Vec<Cmd>) {
         BatchKey::Previous => model.cards.previous(),
         BatchKey::Next => model.cards.next(),
         BatchKey::Whole => card.whole = card.whole.turned(),
-        BatchKey::Why => card.why = card.why.turned(),
+        BatchKey::Why => card.turn_why(model.card_view.body_total),
         BatchKey::Open => model.batch.opened = Some(card.request.id.clone()),
         BatchKey::Mark => mark(model),
         BatchKey::MarkLow => mark_low(model),
+        // A row that is decided already has nothing to be written.
+        BatchKey::Edit | BatchKey::Rule if !is_open(card) => {}
+        BatchKey::Edit => card::edit(model),
+        BatchKey::Rule => rule::open(model, cmds),
         BatchKey::Yes => run(model, cmds),
         BatchKey::No => refuse(model),
     }
@@ -204,12 +216,10 @@ fn waits(model: &Model, approved: &[RequestId]) -> Option<String> {
     let rows = rows(&model.cards);
     let mut words = Vec::new();
     for (index, row) in rows.iter().enumerate().filter(|(_, row)| approved.contains(&row.card.request.id)) {
-        let open: Vec<usize> = row
-            .after
-            .iter()
-            .filter_map(|after| if let After::Row(at) = after { Some(*at) } else { None })
-            .filter(|at| is_open(rows[*at].card))
-            .collect();
+        let awaited: Vec<&RequestId> =
+            awaited(&model.cards, row.card).into_iter().map(|card| &card.request.id).collect();
+        let holds = |at: &usize| is_open(rows[*at].card) && awaited.contains(&&rows[*at].card.request.id);
+        let open: Vec<usize> = (0..rows.len()).filter(holds).collect();
         if !open.is_empty() {
             words.push(format!("{} is approved and waits for {}", index + 1, numbers(&open)));
         }
@@ -312,7 +322,7 @@ pub fn editor(model: &mut Model) -> Option<&mut Editor> {
 pub fn writes(model: &Model) -> bool {
     match (&model.batch.round, model.face()) {
         (Round::Reason { .. }, _) => true,
-        (_, Face::One(_)) => model.cards.current().is_some_and(is_written_to),
+        (_, Face::One(_)) => model.cards.current().is_some_and(Card::is_written_to),
         (Round::Marking | Round::Confirming(_), Face::Nothing | Face::List(_) | Face::Cap(_)) => false,
     }
 }
@@ -323,7 +333,6 @@ mod tests {
 
     use super::*;
     use crate::agent::port::Event;
-    use crate::approval::Request;
     use crate::frontend::link::Update;
     use crate::message::{CallId, ToolName};
     use crate::tool::{Access, CallPlan, Preview, Undo};

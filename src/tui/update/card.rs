@@ -3,24 +3,29 @@
 //! Nothing is approved that has not been on the screen whole, nothing by a key pressed within the guard time, and
 //! HIGH only by a second key after that time.
 
-use super::{batch, flash, form, select};
+use super::{batch, flash, form, rule, select};
 use crate::agent::port::Op;
-use crate::approval::{Approval, Remember};
+use crate::approval::{Approval, Remember, RequestId};
 use crate::frontend::link::Ask;
 use crate::tool::Preview;
 use crate::tui::batch::Round;
-use crate::tui::cards::{Card, HELD_MS, Stage, edited};
+use crate::tui::cards::{Card, HELD_MS, Stage};
 use crate::tui::cells::diff::{LEAST_SPLIT, is_split};
+use crate::tui::form::pretty;
 use crate::tui::hunks::Sides;
 use crate::tui::keys::{Action, CardKey, Context, Keymap, Scroll};
 use crate::tui::model::{Focus, Model};
-use crate::tui::msg::Cmd;
+use crate::tui::msg::{Cmd, Target};
 
 const UNSEEN: &str = "not all of it was on the screen yet";
 const UNSEEN_TO_EDIT: &str = "to edit it, first see all of it";
 
 /// What was not done for want of a look, and the keys that give it.
-fn unseen(what: &str, keymap: &Keymap) -> String {
+pub fn unseen(what: &str, card: &Card, keymap: &Keymap) -> String {
+    if card.is_long() {
+        let outside = [(Context::Card, Action::Card(CardKey::Read), "reads all of it in $EDITOR")];
+        return keymap.told(what, &outside);
+    }
     let keys = [
         (Context::Global, Action::Scroll(Scroll::PageDown), "to the end"),
         (Context::Card, Action::Card(CardKey::Whole), "makes room"),
@@ -111,8 +116,9 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
             stay_open(model);
         }
         CardKey::Whole => card.whole = card.whole.turned(),
-        CardKey::Why => card.why = card.why.turned(),
+        CardKey::Why => card.turn_why(model.card_view.body_total),
         CardKey::Sides => turn_sides(model),
+        CardKey::Read => read(card, cmds),
         CardKey::NextHunk => to_hunk(model, Way::On),
         CardKey::PreviousHunk => to_hunk(model, Way::Back),
         CardKey::Yes
@@ -121,9 +127,14 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         | CardKey::Always
         | CardKey::SendNo
         | CardKey::ApproveEdited
+        | CardKey::Rule
+        | CardKey::HunkHere
         | CardKey::Hunk(_)
             if decided => {}
         CardKey::Hunk(hunk) => turn_hunk(card, usize::from(hunk), &model.keymap),
+        CardKey::HunkHere if card.hunks.count() == 0 => {}
+        CardKey::HunkHere => turn_hunk(card, card.hunks.here(), &model.keymap),
+        CardKey::Rule => rule::open(model, cmds),
         CardKey::Yes => match card.yes() {
             Some(approval) => yes(model, approval, cmds),
             None => {
@@ -132,8 +143,10 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
             }
         },
         CardKey::Always if card.hunks.skipped() > 0 => {
-            let rest = [(Context::Card, Action::Card(CardKey::Yes), "approves the rest")];
-            card.advice = Some(model.keymap.told("with a hunk skipped only this once", &rest));
+            card.advice = Some(rule::only_once(&model.keymap));
+        }
+        CardKey::Always if card.request.plan.question.is_some() => {
+            card.advice = Some("a question is answered each time".to_owned());
         }
         CardKey::Always if card.is_high() => {
             card.advice = Some("a HIGH request is never allowed for a whole session".to_owned());
@@ -143,11 +156,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         }
         CardKey::No => card.stage = Stage::Reason(std::mem::take(&mut card.reason)),
         CardKey::SendNo => send_no(model, cmds),
-        CardKey::Edit if card.is_seen() => {
-            let tool = &card.request.tool;
-            card.edit(model.known.tools.iter().find(|spec| spec.name == *tool));
-        }
-        CardKey::Edit => card.advice = Some(unseen(UNSEEN_TO_EDIT, &model.keymap)),
+        CardKey::Edit => edit(model),
         CardKey::ApproveEdited => approve_edited(model, cmds),
     }
     if model.cards.current().is_some_and(|card| matches!(card.stage, Stage::Deciding(_))) {
@@ -188,17 +197,36 @@ enum Way {
     Back,
 }
 
-/// Brings the next or the previous hunk to the top of the body.
+/// Goes to the next or the previous hunk, and brings it to the top of the body where there is more than fits.
 fn to_hunk(model: &mut Model, way: Way) {
     let view = model.card_view;
     let Some(card) = model.cards.current_mut() else { return };
-    let mut rows = card.hunks.rows.iter().copied();
-    let row = match way {
-        Way::Back => rows.rev().find(|row| *row < card.scroll),
-        Way::On => rows.find(|row| *row > card.scroll),
+    let here = card.hunks.here();
+    let there = match way {
+        Way::Back => here.saturating_sub(1).max(1),
+        Way::On => here + 1,
     };
-    if let Some(row) = row {
+    if let Some(row) = card.hunks.go_to(there) {
         card.scroll = row.min(view.body_total.saturating_sub(view.body_room));
+    }
+}
+
+/// Shows all of it in the person's own editor, where there is too much of it for a card.
+fn read(card: &mut Card, cmds: &mut Vec<Cmd>) {
+    card.read_outside();
+    let request = &card.request;
+    let preview = match &request.plan.preview {
+        Preview::Text { text } => format!("{text}\n\n"),
+        Preview::None | Preview::Diff { .. } | Preview::Fields { .. } => String::new(),
+    };
+    let text = format!("{}\n\n{preview}{}", request.plan.summary, pretty(&request.args));
+    cmds.push(Cmd::Edit { text, target: Target::Reading(request.id.clone()) });
+}
+
+/// The person's own editor showed all of it; what was written there counts for nothing.
+pub fn has_read(model: &mut Model, id: &RequestId) {
+    if let Some(card) = model.cards.find_mut(id) {
+        card.saw_outside();
     }
 }
 
@@ -219,6 +247,17 @@ fn turn_sides(model: &mut Model) {
     card.unsee_partly();
 }
 
+/// Opens the form of the arguments.
+pub fn edit(model: &mut Model) {
+    let Some(card) = model.cards.current_mut() else { return };
+    if card.is_seen() {
+        let tool = &card.request.tool;
+        card.edit(model.known.tools.iter().find(|spec| spec.name == *tool));
+    } else {
+        card.advice = Some(unseen(UNSEEN_TO_EDIT, card, &model.keymap));
+    }
+}
+
 /// Says something in the card.
 pub fn advise(model: &mut Model, words: &str) {
     if let Some(card) = model.cards.current_mut() {
@@ -235,7 +274,7 @@ fn yes(model: &mut Model, approval: Approval, cmds: &mut Vec<Cmd>) {
     }
     let Some(card) = model.cards.current_mut() else { return };
     if !card.is_seen() {
-        card.advice = Some(unseen(UNSEEN, &model.keymap));
+        card.advice = Some(unseen(UNSEEN, card, &model.keymap));
         return;
     }
     match &card.stage {
@@ -254,7 +293,7 @@ fn yes(model: &mut Model, approval: Approval, cmds: &mut Vec<Cmd>) {
             };
             decide(card, approval, word, cmds);
         }
-        Stage::Reason(_) | Stage::Editing(_) | Stage::Deciding(_) => return,
+        Stage::Reason(_) | Stage::Editing(_) | Stage::Rule(_) | Stage::Deciding(_) => return,
     }
     model.cards.said_yes(now);
 }
@@ -293,8 +332,15 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
         card.advice = Some(model.keymap.told("HIGH", &again));
         return;
     }
-    let approval = if args == card.request.args { Approval::yes() } else { edited(&card.request, args) };
-    decide(card, approval, "yes, edited", cmds);
+    let note = form.note_text();
+    let word = match (args == card.request.args, &note) {
+        (true, None) => "yes",
+        (true, Some(_)) => "yes, with a note",
+        (false, _) => "yes, edited",
+    };
+    let instead = (args != card.request.args).then(|| (card.request.tool.clone(), args));
+    let approval = Approval::Approve { instead, remember: Remember::Once, note, rule: None };
+    decide(card, approval, word, cmds);
     model.cards.said_yes(now);
 }
 
@@ -320,7 +366,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     };
     card.advice = None;
     match &card.stage {
-        Stage::Confirming(_) | Stage::Reason(_) | Stage::Editing(_) => card.rest(),
+        Stage::Confirming(_) | Stage::Reason(_) | Stage::Editing(_) | Stage::Rule(_) => card.rest(),
         Stage::Asking | Stage::Deciding(_) if opened => model.batch.opened = None,
         Stage::Deciding(_) => model.focus = Focus::Composer,
         Stage::Asking => {
@@ -343,6 +389,9 @@ pub fn scroll(model: &mut Model, by: Scroll) {
     }
     let view = model.card_view;
     let Some(card) = model.cards.current_mut() else { return };
+    if let Stage::Editing(form) = &mut card.stage {
+        return form.scroll_beside(by, view.beside);
+    }
     let page = view.body_room.saturating_sub(1).max(1);
     let last = view.body_total.saturating_sub(view.body_room);
     card.scroll = match by {
@@ -351,17 +400,23 @@ pub fn scroll(model: &mut Model, by: Scroll) {
         Scroll::LineUp => card.scroll.saturating_sub(1),
         Scroll::LineDown => (card.scroll + 1).min(last),
     };
+    if card.scroll == last {
+        card.deepen();
+    }
+    card.hunks.follow(card.scroll, view.body_room);
     card.advice = None;
 }
 
 /// The text in the card was changed.
-pub fn changed(model: &mut Model) {
+pub fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.is_list() {
         return batch::changed(model);
     }
     let Some(card) = model.cards.current_mut() else { return };
     card.advice = None;
-    if let Stage::Editing(form) = &mut card.stage {
-        form::changed(form);
+    match &mut card.stage {
+        Stage::Editing(form) => form::changed(form),
+        Stage::Rule(written) => rule::changed(written, cmds),
+        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_) => {}
     }
 }

@@ -1,16 +1,13 @@
 //! A turn's events: what each adds to the transcript and to the status.
 
-use super::{batch, cap, stop};
-use crate::agent::port::{Event, Settled};
-use crate::approval::{Approval, Decider, Remember, RequestId};
+use super::{batch, cap, settled, stop};
+use crate::agent::port::Event;
 use crate::frontend::link::Tone;
 use crate::history::{Limit, TurnEnd, grouped};
-use crate::message::{NoteKind, ReturnStatus, ToolCall, ToolReturn, Usd, UserPart, images};
-use crate::tui::batch::awaited;
-use crate::tui::cards::Card;
+use crate::message::{NoteKind, ToolCall, ToolReturn, Usd, UserPart, images};
 use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Standing, Thinking, call};
 use crate::tui::keys::{Action, Context};
-use crate::tui::model::{Focus, Model, Phase, Retry, RetryState, Stop, Turn};
+use crate::tui::model::{Focus, Model, Phase, Retry, RetryState, Turn};
 
 pub fn take(model: &mut Model, event: Event) {
     match event {
@@ -46,7 +43,7 @@ pub fn take(model: &mut Model, event: Event) {
             batch::name(model);
             rest(model);
         }
-        Event::ApprovalSettled { request, settled } => approval_settled(model, &request, &settled),
+        Event::ApprovalSettled { request, settled } => settled::take(model, &request, &settled),
         Event::Retry { class, message, wait, attempt, of, then } => {
             let since_ms = model.now_ms;
             let state = RetryState::Counting;
@@ -110,7 +107,10 @@ fn streamed(model: &mut Model, bytes: usize, phase: Phase) {
 }
 
 /// Nothing runs any more: the turn waits for the model, or for the person.
-fn rest(model: &mut Model) {
+pub(super) fn rest(model: &mut Model) {
+    if model.cards.is_empty() {
+        no_wait(model);
+    }
     let waits = !model.cards.is_empty() || model.cap.is_some();
     if let Some(turn) = &mut model.turn {
         turn.phase = match (turn.running, waits) {
@@ -308,110 +308,6 @@ fn tool_return(model: &mut Model, call: &ToolCall, returned: &ToolReturn) {
     rest(model);
 }
 
-fn approval_settled(model: &mut Model, id: &RequestId, settled: &Settled) {
-    // Put off, it still waits: the card stays, aside.
-    let stays = match settled {
-        Settled::Decided { approval: Approval::Later, .. } | Settled::Detached => true,
-        Settled::Decided { approval: Approval::Approve { .. } | Approval::Deny { .. }, .. }
-        | Settled::Withdrawn
-        | Settled::Superseded
-        | Settled::Expired => false,
-    };
-    if stays {
-        model.cards.put_off(id);
-        return rest(model);
-    }
-    let Some(card) = model.cards.remove(id) else { return };
-    let (outcome, tone) = linked(model, &card, settled, outcome(settled));
-    match model.transcript.call_mut(&card.request.call) {
-        Some(row) => {
-            row.decision = Some(outcome);
-            if row.state == CallState::Waiting {
-                row.state = match settled {
-                    Settled::Decided { approval: Approval::Deny { .. }, .. } => {
-                        CallState::Done(ReturnStatus::Denied)
-                    }
-                    Settled::Withdrawn => CallState::Done(ReturnStatus::Interrupted),
-                    Settled::Decided { .. } | Settled::Detached | Settled::Superseded | Settled::Expired => {
-                        CallState::Planned
-                    }
-                };
-            }
-        }
-        None => settled_cell(model, &card, outcome, tone),
-    }
-    rest(model);
-}
-
-/// A settlement in words, with what links to other calls have to do with it.
-fn linked(model: &Model, card: &Card, settled: &Settled, (words, tone): (String, Tone)) -> (String, Tone) {
-    let stops = model.turn.as_ref().is_some_and(|turn| turn.stop == Stop::Asked);
-    match settled {
-        Settled::Withdrawn if !stops && !card.request.after.is_empty() => {
-            ("dropped: what it runs after was not done".to_owned(), Tone::Warning)
-        }
-        Settled::Decided { approval: Approval::Approve { .. }, .. } => {
-            let name = |card: &Card| format!("{} {}", card.request.tool, call::subject(&card.request.args));
-            let before: Vec<String> =
-                awaited(&model.cards, card).into_iter().map(|card| name(card).trim().to_owned()).collect();
-            if before.is_empty() {
-                return (words, tone);
-            }
-            (format!("{words}, runs after {}", before.join(", ")), tone)
-        }
-        Settled::Decided { .. }
-        | Settled::Withdrawn
-        | Settled::Detached
-        | Settled::Superseded
-        | Settled::Expired => (words, tone),
-    }
-}
-
-fn settled_cell(model: &mut Model, card: &Card, outcome: String, tone: Tone) {
-    let tool = card.request.tool.as_str().to_owned();
-    let subject = call::subject(&card.request.args);
-    model.transcript.push(Cell::new(CellKind::Settled { tool, subject, outcome, tone }));
-}
-
-/// A settlement in words.
-fn outcome(settled: &Settled) -> (String, Tone) {
-    let elsewhere = |by: &Decider| match by {
-        Decider::Tui => "",
-        Decider::Cli => " elsewhere",
-        Decider::Script => " by a script",
-        Decider::Rule { .. }
-        | Decider::Grant
-        | Decider::Mode { .. }
-        | Decider::Yolo
-        | Decider::Hook
-        | Decider::Risk
-        | Decider::Expiry => " by itself",
-    };
-    match settled {
-        Settled::Decided { approval: Approval::Approve { instead: Some(_), .. }, by } => {
-            (format!("approved{} with other arguments", elsewhere(by)), Tone::Plain)
-        }
-        Settled::Decided { approval: Approval::Approve { instead: None, remember, .. }, by } => {
-            let text = match remember {
-                Remember::Once if *by == Decider::Tui => call::APPROVED.to_owned(),
-                Remember::Once => format!("approved{}", elsewhere(by)),
-                Remember::Session => format!("approved{} for this session", elsewhere(by)),
-                Remember::Rule => format!("approved{} as a rule", elsewhere(by)),
-            };
-            (text, Tone::Plain)
-        }
-        Settled::Decided { approval: Approval::Deny { reason }, by } => {
-            let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-            (format!("denied{}{why}", elsewhere(by)), Tone::Error)
-        }
-        Settled::Decided { approval: Approval::Later, .. } => ("put off".to_owned(), Tone::Warning),
-        Settled::Withdrawn => ("withdrawn: the turn was stopped".to_owned(), Tone::Warning),
-        Settled::Detached => ("waits in the inbox".to_owned(), Tone::Warning),
-        Settled::Superseded => ("asked again".to_owned(), Tone::Warning),
-        Settled::Expired => ("not decided in time".to_owned(), Tone::Warning),
-    }
-}
-
 /// No part of a reply is live any more.
 fn end_live(model: &mut Model) {
     let now = model.now_ms;
@@ -430,7 +326,16 @@ fn end_live(model: &mut Model) {
     }
 }
 
+/// What was said of a turn that waits holds no more.
+pub(super) fn no_wait(model: &mut Model) {
+    let waits = |kind: &CellKind| matches!(kind, CellKind::Waits { .. });
+    while let Some(cell) = model.transcript.newest_mut(waits) {
+        cell.replace(CellKind::Note { text: "the turn waited for you".to_owned() });
+    }
+}
+
 pub(super) fn begin_turn(model: &mut Model) {
+    no_wait(model);
     model.turn = Some(Turn::new(model.now_ms));
     model.retry = None;
 }
@@ -460,10 +365,9 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
         TurnEnd::Deferred => {
             let key = model.keymap.shown(Context::Global, Action::FocusCard);
             let key = if key.is_empty() { key } else { format!(" ({key})") };
-            note(
-                model,
-                &format!("the turn waits for you: decide here{key} or with `co approvals`, now or later"),
-            );
+            let text =
+                format!("the turn waits for you: decide here{key} or with `co approvals`, now or later");
+            model.transcript.push(Cell::new(CellKind::Waits { text }));
         }
         TurnEnd::Interrupted => note(model, "stopped"),
         TurnEnd::LimitReached { limit } => {

@@ -10,7 +10,7 @@ use crate::tui::keys::{Action, Context, FormKey, Keymap, Move};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
 
-pub fn act(model: &mut Model, key: FormKey, _cmds: &mut Vec<Cmd>) {
+pub fn act(model: &mut Model, key: FormKey) {
     let Some(card) = model.cards.current_mut() else { return };
     card.advice = None;
     let Stage::Editing(form) = &mut card.stage else { return };
@@ -98,7 +98,7 @@ fn form_mut(model: &mut Model) -> Option<&mut Form> {
     }
     match &mut model.cards.current_mut()?.stage {
         Stage::Editing(form) => Some(form),
-        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_) => None,
+        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Rule(_) | Stage::Deciding(_) => None,
     }
 }
 
@@ -108,6 +108,7 @@ pub fn open_outside(card: &Card, cmds: &mut Vec<Cmd>) {
     let (text, target) = match &card.stage {
         Stage::Editing(form) => (form.text(), Target::Arguments(id)),
         Stage::Reason(editor) => (editor.text(), Target::Reason(id)),
+        Stage::Rule(rule) => (rule.text.text(), Target::Rule(id)),
         Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => return,
     };
     cmds.push(Cmd::Edit { text, target });
@@ -124,7 +125,7 @@ pub fn take(model: &mut Model, id: &RequestId, text: &str) {
             form.confirmed = None;
             card.advice = None;
         }
-        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_) => {
+        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Rule(_) | Stage::Deciding(_) => {
             card.advice = Some("the form was closed meanwhile; what came back was not taken".to_owned());
         }
     }
@@ -138,7 +139,7 @@ pub fn take_reason(model: &mut Model, id: &RequestId, text: &str) {
     let text = text.trim_end_matches('\n');
     match &mut card.stage {
         Stage::Reason(editor) => editor.replace(text),
-        Stage::Asking | Stage::Confirming(_) | Stage::Editing(_) | Stage::Deciding(_) => {
+        Stage::Asking | Stage::Confirming(_) | Stage::Editing(_) | Stage::Rule(_) | Stage::Deciding(_) => {
             card.reason.replace(text);
         }
     }

@@ -441,6 +441,7 @@ pub fn lay_out(model: &mut Model) {
             look: &look,
             keymap: &model.keymap,
             header: header.as_deref(),
+            zone: &model.zone,
             width: shape.detail_width,
             rows: shape.detail_rows,
             place: shape.place,

@@ -3,7 +3,7 @@
 use super::complete::Offered;
 use super::{
     batch, cap, card, close, complete, find, flash, form, help, image, inbox, login, mode, outside, pick,
-    select, send, stop,
+    rule, select, send, stop,
 };
 use crate::tui::batch::Round;
 use crate::tui::cards::Stage;
@@ -117,6 +117,7 @@ fn contexts(model: &Model) -> &'static [Context] {
             Mode::Fields => &[Context::Form, Context::Text, Context::Global],
             Mode::Raw => &[Context::Arguments, Context::Text, Context::Global],
         },
+        (Focus::Card, Some(Stage::Rule(_))) => &[Context::Rule, Context::Text, Context::Global],
         (Focus::Card, Some(Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_))) => {
             &[Context::Card, Context::Global]
         }
@@ -151,6 +152,7 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
         Focus::Card => match &mut model.cards.current_mut()?.stage {
             Stage::Reason(editor) => Some(editor),
             Stage::Editing(form) => form.editor_mut(),
+            Stage::Rule(rule) => rule.editor_mut(),
             Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => None,
         },
     }
@@ -218,7 +220,7 @@ fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
     match model.focus {
         Focus::Composer if model.find.is_some() => find::changed(model),
         Focus::Composer => model.composer.touched(model.now_ms),
-        Focus::Card => card::changed(model),
+        Focus::Card => card::changed(model, cmds),
         Focus::Transcript => {}
     }
 }
@@ -259,7 +261,8 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Inbox(key) => inbox::act(model, key, cmds),
         Action::Cap(key) => cap::act(model, key, cmds),
         Action::Batch(key) => batch::act(model, key, cmds),
-        Action::Form(key) => form::act(model, key, cmds),
+        Action::Form(key) => form::act(model, key),
+        Action::Rule(key) => rule::act(model, key, cmds),
         Action::Complete(key) => complete::act(model, key, cmds),
         Action::Pick(key) => pick::act(model, key, cmds),
         Action::Login(key) => login::act(model, key, cmds),
@@ -307,7 +310,7 @@ fn change(model: &mut Model, change: Change, cmds: &mut Vec<Cmd>) {
 
 /// Moves in the text with the keys; past its first and last row lies the history.
 fn go(model: &mut Model, to: Move) {
-    if form::go(model, to) {
+    if form::go(model, to) || rule::go(model, to) {
         return;
     }
     let width = match model.focus {

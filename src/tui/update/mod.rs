@@ -20,8 +20,10 @@ mod mouse;
 mod notice;
 mod outside;
 mod pick;
+mod rule;
 mod select;
 mod send;
+mod settled;
 mod stop;
 
 use super::batch::{Face, rows};
@@ -52,7 +54,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Input::Key(key) => key::press(model, key, &mut cmds),
         Input::Paste(text) => key::paste(model, &text, &mut cmds),
         Input::Mouse(mouse) => mouse::take(model, mouse, &mut cmds),
-        Input::Edited(edited) => outside::take(model, edited),
+        Input::Edited(edited) => outside::take(model, edited, &mut cmds),
         Input::Named { text, images } => image::named(model, &text, images),
         Input::Clipboard(clip) => image::clip(model, clip),
         Input::Update(update) => {
@@ -141,7 +143,9 @@ fn lay_out(model: &mut Model) {
     let position = model.cards.position();
     let columns = model.card_columns();
     let header = model.header.as_ref();
-    let frame = Frame { look: &look, keymap: &model.keymap, holds, rows: pane, columns, position, header };
+    let zone = &model.zone;
+    let frame =
+        Frame { look: &look, keymap: &model.keymap, holds, rows: pane, columns, position, header, zone };
     let drawn = match model.face() {
         Face::Nothing => Drawn::default(),
         Face::Cap(_) => model.cap.as_ref().map_or_else(Drawn::default, |cap| cells::cap::draw(cap, &frame)),
@@ -164,6 +168,7 @@ fn lay_out(model: &mut Model) {
         body_total: drawn.body_total,
         cursor: drawn.cursor.map(|at| (at.row, at.column)),
         list: drawn.list,
+        beside: drawn.beside,
     };
     // A card that is higher than the pane shows its end only: nothing of it counts as seen.
     let fits = drawn.lines.len() <= pane && !model.completion.is_open();

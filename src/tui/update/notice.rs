@@ -1,8 +1,8 @@
 //! What the session's owner says outside of a turn's events.
 
 use super::batch;
-use super::event::{begin_turn, end_turn, user_cells};
-use super::{complete, help, inbox, leave, login, pick};
+use super::event::{begin_turn, end_turn, no_wait, user_cells};
+use super::{complete, help, inbox, leave, login, pick, rule};
 use crate::frontend::link::{Notice, Tone};
 use crate::message::{AssistantMessage, CallId, Message, PartKind, UserPart};
 use crate::tui::cells::{Answer, CallRow, Cell, CellKind, ShellCell, Thinking};
@@ -39,7 +39,8 @@ pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
         }
         Notice::Inbox { lines } => inbox::tell(model, lines, cmds),
         Notice::Request { request } => inbox::tell_request(model, request, cmds),
-        Notice::RuleDraft { .. } | Notice::RuleChecked { .. } => {}
+        Notice::RuleDraft { request, text, check } => rule::drafted(model, &request, &text, check),
+        Notice::RuleChecked { text, check } => rule::checked(model, &text, &check, cmds),
         Notice::Entered => pick::entered(model),
         Notice::TurnBegan => begin_turn(model),
         Notice::Idle => {
@@ -70,6 +71,9 @@ pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
         Notice::Waiting { requests } => {
             model.cards.replace(requests);
             batch::name(model);
+            if model.cards.is_empty() {
+                no_wait(model);
+            }
         }
         Notice::Goodbye { lines } => {
             model.goodbye = lines;

@@ -1,6 +1,6 @@
 //! Text that is written in the person's own editor, and comes back. Nothing that goes wrong there loses a text.
 
-use super::{batch, form, say};
+use super::{batch, card, form, rule, say};
 use crate::tui::batch::Round;
 use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::msg::{Cmd, Edited, Target};
@@ -32,7 +32,7 @@ pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
 }
 
 /// Takes what came back. It counts where it belongs only: a card that is settled by now takes nothing.
-pub fn take(model: &mut Model, edited: Edited) {
+pub fn take(model: &mut Model, edited: Edited, cmds: &mut Vec<Cmd>) {
     let text = match edited.text {
         Ok(text) => text,
         Err(reason) => return say(model, &format!("{reason}  the text is as it was")),
@@ -44,6 +44,8 @@ pub fn take(model: &mut Model, edited: Edited) {
             model.composer.touched(model.now_ms);
         }
         Target::Arguments(id) => form::take(model, &id, &text),
+        Target::Rule(id) => rule::take(model, &id, &text, cmds),
+        Target::Reading(id) => card::has_read(model, &id),
         Target::Reason(id) => form::take_reason(model, &id, &text),
         Target::Reasons(ids) => match &mut model.batch.round {
             Round::Reason { editor, of } if *of == ids => {

@@ -165,6 +165,7 @@ fn keys(model: &Model) -> Option<(&'static str, Role)> {
         match model.cards.current().map(|card| &card.stage) {
             Some(Stage::Editing(_)) => "editing arguments",
             Some(Stage::Reason(_)) => "saying no",
+            Some(Stage::Rule(_)) => "writing a rule",
             Some(Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_)) | None => "the card has the keys",
         }
     };

@@ -289,8 +289,9 @@ fn detail(model: &Model, inbox: &Inbox, shape: &Shape) -> Vec<Line> {
         }
         Some(Some(Detail::Whole { card, header })) => {
             let (width, rows) = (shape.detail_width, shape.detail_rows);
-            let (keymap, header, place) = (&model.keymap, header.as_deref(), shape.place);
-            request(card, &Space { look: &look, keymap, header, width, rows, place })
+            let (keymap, zone) = (&model.keymap, &model.zone);
+            let (header, place) = (header.as_deref(), shape.place);
+            request(card, &Space { look: &look, keymap, header, zone, width, rows, place })
         }
     };
     if let Some(line) = inbox.chosen().filter(|_| head > 0) {

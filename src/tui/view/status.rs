@@ -13,7 +13,7 @@ use crate::tui::form::Mode;
 use crate::tui::inbox::{Inbox, Round, Scope};
 use crate::tui::keys::{
     Action, BatchKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, InboxKey, LoginKey,
-    PickKey, Scroll, SelectKey,
+    PickKey, RuleKey, Scroll, SelectKey,
 };
 use crate::tui::line::Line;
 use crate::tui::login::Stage as LoginStage;
@@ -159,8 +159,15 @@ const RAW: &[Hint] = &[
     (Context::Arguments, &[Action::Form(FormKey::ResetField)], " as asked"),
     (Context::Text, &[Action::Change(Change::Undo)], " undo"),
 ];
+const RULE: &[Hint] = &[
+    (Context::Rule, &[Action::Rule(RuleKey::Scope)], " for how long"),
+    (Context::Text, &[Action::EditOutside], " $EDITOR"),
+    (Context::Rule, &[Action::Rule(RuleKey::Reset)], " as drafted"),
+    (Context::Text, &[Action::Change(Change::Undo)], " undo"),
+];
 const DIFF: &[Hint] = &[
     (Context::Card, &[Action::Card(CardKey::NextHunk)], " next hunk"),
+    (Context::Card, &[Action::Card(CardKey::HunkHere)], " skips it"),
     (Context::Card, &[Action::Card(CardKey::Sides)], " side by side or not"),
     SCROLL,
     (Context::Global, &[Action::ToggleFocus], " on to reading, then writing"),
@@ -328,6 +335,7 @@ fn card_hints(model: &Model) -> String {
     match stage {
         Some(CardStage::Editing(form)) => hints_of(model, if form.mode == Mode::Raw { RAW } else { FORM }),
         Some(CardStage::Reason(_)) => hints_of(model, REASON),
+        Some(CardStage::Rule(_)) => hints_of(model, RULE),
         Some(CardStage::Asking | CardStage::Confirming(_) | CardStage::Deciding(_)) | None => {
             let (_, of) = model.cards.position();
             let hunks = model.cards.current().map_or(0, |card| card.hunks.count());

@@ -27,7 +27,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("L4", &["agent/port"]),
     ("L4", &["agent/assemble"]),
     ("L4", &["agent/budget"]),
-    ("L4", &["agent/turn", "agent/calls"]),
+    ("L4", &["agent/turn", "agent/calls", "agent/circling"]),
     ("L4", &["agent/prompt", "agent/driver"]),
     ("L4", &["agent"]),
     // What codecs share.
@@ -57,7 +57,15 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// Imports that the order of layers would allow: from, to, why not.
 const NEVER: &[(&[&str], &[&str], &str)] = &[
     (
-        &["agent/turn", "agent/calls", "agent/assemble", "agent/budget", "agent/caps", "agent/context"],
+        &[
+            "agent/turn",
+            "agent/calls",
+            "agent/circling",
+            "agent/assemble",
+            "agent/budget",
+            "agent/caps",
+            "agent/context",
+        ],
         &["store", "session"],
         "the pure part of the agent knows no store",
     ),

@@ -6,14 +6,14 @@
 use crate::bash::Invocation;
 
 /// Programs that are given wherever their names stand: they are words of nothing else.
-const ANYWHERE: [&str; 12] = [
-    "rm", "unlink", "shred", "sudo", "doas", "chmod", "chown", "rsync", "curl", "wget", "ssh", "terraform",
-];
+const ANYWHERE: [&str; 12] =
+    ["rm", "unlink", "shred", "sudo", "doas", "chmod", "chown", "rsync", "curl", "wget", "ssh", "terraform"];
 
 /// Words before a program.
 const BEFORE: [&str; 26] = [
-    "env", "nohup", "time", "xargs", "exec", "command", "builtin", "nice", "ionice", "timeout", "setsid", "stdbuf", "busybox",
-    "find", "parallel", "watch", "if", "then", "else", "elif", "do", "while", "until", "!", "{", "sudo",
+    "env", "nohup", "time", "xargs", "exec", "command", "builtin", "nice", "ionice", "timeout", "setsid",
+    "stdbuf", "busybox", "find", "parallel", "watch", "if", "then", "else", "elif", "do", "while", "until",
+    "!", "{", "sudo",
 ];
 
 /// What could be commands in a text.
@@ -97,7 +97,8 @@ mod tests {
             let shown = |one: &Invocation| one.words.iter().flatten().cloned().collect::<Vec<_>>().join(",");
             assert!(found.iter().any(|one| shown(one) == expected), "{script}: {found:?}");
         }
-        let writes: Vec<_> = invocations("ls >out 2>>err (").into_iter().flat_map(|one| one.writes).flatten().collect();
+        let writes: Vec<_> =
+            invocations("ls >out 2>>err (").into_iter().flat_map(|one| one.writes).flatten().collect();
         assert!(writes.contains(&"out".to_owned()) && writes.contains(&"err".to_owned()), "{writes:?}");
         assert!(invocations("ls | sh (").iter().any(|one| one.piped && one.words == [Some("sh".to_owned())]));
     }

@@ -23,8 +23,8 @@ use crate::sandbox::survivors::MARKER;
 use crate::sandbox::{Command, ExecEvent, Exit, Fate, Sandbox, Survivor};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tool::{
-    Access, CallPlan, Category, Effect, Origin, PlanContext, Preview, Progress, Risk, SideEffect, Tool, ToolContext,
-    ToolError, ToolOutput, ToolSpec, Undo,
+    Access, CallPlan, Category, Effect, Origin, PlanContext, Preview, Progress, Risk, SideEffect, Tool,
+    ToolContext, ToolError, ToolOutput, ToolSpec, Undo,
 };
 
 mod loose;

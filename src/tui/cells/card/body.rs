@@ -3,22 +3,31 @@
 //! Called by the layout before it draws a card or a list; what is drawn is what stands here.
 
 use super::facts::{place, reasons};
-use super::preview::{fields, json, verbatim};
+use super::preview::{fields, verbatim};
+use super::words;
+use jiff::tz::TimeZone;
+
 use crate::approval::Request;
 use crate::frontend::link::Header;
 use crate::stdx::text::expand_tabs;
-use crate::tool::Preview;
+use crate::tool::{DiffLine, Preview, Question};
 use crate::tui::cards::Card;
 use crate::tui::cells::Fold;
 use crate::tui::cells::diff::{self, Layout, Page, is_split};
+use crate::tui::form::pretty;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
+
+/// Bytes of a long text that are laid out at first.
+pub const DEPTH: usize = 128 * 1024;
 
 /// The body of a card as it was last laid out.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Body {
     of: Option<Box<Of>>,
     page: Page,
+    /// Bytes that are not laid out.
+    more: usize,
     /// How often it was laid out.
     pub layouts: usize,
 }
@@ -28,13 +37,18 @@ pub struct Body {
 struct Of {
     request: Request,
     width: usize,
+    depth: usize,
     is_split: bool,
     whole: Fold,
     why: Fold,
     /// Hunks that are skipped.
     skipped: Vec<usize>,
+    /// The hunk that the person is at.
+    here: usize,
     /// Where it would run.
     place: String,
+    /// What it runs after.
+    after: Vec<String>,
     glyphs: &'static Glyphs,
 }
 
@@ -47,11 +61,17 @@ pub struct Room<'a> {
     pub columns: usize,
     pub header: Option<&'a Header>,
     pub glyphs: &'static Glyphs,
+    pub zone: &'a TimeZone,
 }
 
 impl Body {
     pub fn lines(&self) -> &[Line] {
         &self.page.lines
+    }
+
+    /// Bytes that are not laid out.
+    pub fn more(&self) -> usize {
+        self.more
     }
 
     /// Lines at which hunks of a diff begin.
@@ -63,10 +83,13 @@ impl Body {
 impl Of {
     fn is(&self, card: &Card, room: &Room<'_>) -> bool {
         self.width == room.width
+            && self.depth == card.depth
             && self.is_split == is_split(card.hunks.sides, room.columns)
             && (self.whole, self.why) == (card.whole, card.why)
             && self.skipped.iter().copied().eq(card.hunks.skips())
+            && self.here == card.hunks.here()
             && self.place == place(card, room.header)
+            && self.after == card.after
             && self.glyphs == room.glyphs
             && self.request == card.request
     }
@@ -80,34 +103,51 @@ pub fn lay_out(card: &mut Card, room: &Room<'_>) {
     let of = Of {
         request: card.request.clone(),
         width: room.width,
+        depth: card.depth,
         is_split: is_split(card.hunks.sides, room.columns),
         whole: card.whole,
         why: card.why,
         skipped: card.hunks.skips().collect(),
+        here: card.hunks.here(),
         place: place(card, room.header),
+        after: card.after.clone(),
         glyphs: room.glyphs,
     };
-    let page = page(card, room);
-    card.body = Body { of: Some(Box::new(of)), page, layouts: card.body.layouts + 1 };
+    let (page, more) = page(card, room);
+    card.body = Body { of: Some(Box::new(of)), page, more, layouts: card.body.layouts + 1 };
 }
 
 /// The summary and the preview, with `v` the arguments, with `w` every reason on its own lines.
-fn page(card: &Card, room: &Room<'_>) -> Page {
+fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
     let width = room.width;
+    let mut head = Head { left: card.depth, more: 0 };
     let mut hunks = Vec::new();
     let plan = &card.request.plan;
     let even = Margin::default();
     let mut lines = wrap_spans(&[Span::new(expand_tabs(&plan.summary), Role::Text)], width, &even);
+    if let Some(question) = &plan.question {
+        lines = asked(question, width);
+    }
+    if !shows_fields(&plan.preview) {
+        mark(&mut lines, card, room);
+    }
     let preview = match &plan.preview {
-        Preview::None => json(&card.request.args, width),
-        Preview::Text { text } => verbatim(text, width),
+        Preview::None if plan.question.is_some() => Vec::new(),
+        Preview::None => verbatim(head.of(&pretty(&card.request.args)), width),
+        Preview::Text { text } => verbatim(head.of(text), width),
         Preview::Diff { lines: changed, .. } => {
             let layout = Layout { width, hunks: &card.hunks, glyphs: room.glyphs };
-            let page = diff::page(changed, &layout, room.columns);
+            let page = diff::page(head.of_diff(changed), &layout, room.columns);
             hunks = page.hunks.iter().map(|row| lines.len() + 1 + row).collect();
             page.lines
         }
-        Preview::Fields { fields: all } => fields(all, width),
+        Preview::Fields { fields: all } => {
+            let tainted =
+                |name: &str| card.request.taint.iter().any(|taint| words::field(&taint.arg) == name);
+            let all: Vec<(&str, &str)> =
+                all.iter().map(|(name, value)| (name.as_str(), head.of(value))).collect();
+            fields(&all, width, room.glyphs.taint, tainted)
+        }
     };
     if !preview.is_empty() {
         lines.push(Line::new());
@@ -116,11 +156,79 @@ fn page(card: &Card, room: &Room<'_>) -> Page {
     if card.whole == Fold::Open && plan.preview != Preview::None {
         lines.push(Line::new());
         lines.push(Line::of("arguments", Role::Dim));
-        lines.extend(json(&card.request.args, width));
+        lines.extend(verbatim(head.of(&pretty(&card.request.args)), width));
     }
     if card.why == Fold::Open {
         lines.push(Line::new());
-        lines.extend(reasons(card, width, room.header));
+        lines.extend(reasons(card, room));
     }
-    Page { lines, hunks }
+    (Page { lines, hunks }, head.more)
+}
+
+/// The beginning of what is to be laid out, as far as it is looked for.
+struct Head {
+    left: usize,
+    /// Bytes that are left out.
+    more: usize,
+}
+
+impl Head {
+    fn of<'a>(&mut self, text: &'a str) -> &'a str {
+        let (head, rest) = text.split_at(text.floor_char_boundary(self.left));
+        self.left -= head.len();
+        self.more += rest.len();
+        head
+    }
+
+    fn of_diff<'a>(&mut self, lines: &'a [DiffLine]) -> &'a [DiffLine] {
+        let mut count = 0;
+        for line in lines {
+            if line.text.len() > self.left {
+                break;
+            }
+            self.left -= line.text.len();
+            count += 1;
+        }
+        let (head, rest) = lines.split_at(count);
+        self.more += rest.iter().map(|line| line.text.len().max(1)).sum::<usize>();
+        head
+    }
+}
+
+/// What the person is asked, and the answers there are.
+fn asked(question: &Question, width: usize) -> Vec<Line> {
+    let mut lines =
+        wrap_spans(&[Span::new(expand_tabs(&question.text), Role::Heading)], width, &Margin::default());
+    if !question.options.is_empty() {
+        lines.push(Line::new());
+    }
+    for (index, option) in question.options.iter().enumerate() {
+        let number = format!("{:>3}  ", index + 1);
+        let margin =
+            Margin::new(Line::of(&number, Role::Key), Line::of(" ".repeat(number.len()), Role::Text));
+        lines.extend(wrap_spans(&[Span::new(expand_tabs(option), Role::Text)], width, &margin));
+    }
+    lines
+}
+
+fn shows_fields(preview: &Preview) -> bool {
+    match preview {
+        Preview::Fields { .. } => true,
+        Preview::None | Preview::Text { .. } | Preview::Diff { .. } => false,
+    }
+}
+
+/// Which arguments carry another's words, at the right of the first line or below it.
+fn mark(lines: &mut Vec<Line>, card: &Card, room: &Room<'_>) {
+    let names = words::arguments(&card.request.taint);
+    if names.is_empty() {
+        return;
+    }
+    let mark = Line::of(format!("{} {}", room.glyphs.taint, names.join(", ")), Role::Waiting).cut(room.width);
+    match lines.first_mut() {
+        Some(first) if first.width() + 2 + mark.width() <= room.width => {
+            *first = Line::spread(std::mem::take(first), mark, room.width);
+        }
+        Some(_) | None => lines.push(mark),
+    }
 }

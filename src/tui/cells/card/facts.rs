@@ -1,13 +1,16 @@
 //! What is to be known beside what would happen: why it asks, where it would run, what can be taken back.
 
-use super::Frame;
+use jiff::tz::TimeZone;
+
+use super::body::Room;
+use super::{Frame, words};
 use crate::frontend::link::Header;
 use crate::stdx::text::{expand_tabs, one_line_summary};
 use crate::tool::{Access, Undo};
 use crate::tui::cards::Card;
 use crate::tui::cells::Fold;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
-use crate::tui::theme::Role;
+use crate::tui::theme::{Glyphs, Role};
 
 /// Cells of the names of facts.
 const FACT: usize = 6;
@@ -21,10 +24,12 @@ pub fn facts(card: &Card, frame: &Frame<'_>, width: usize) -> Vec<Line> {
     let why = request.why.join(&format!(" {} ", frame.look.glyphs.dot));
     let facts = [
         ("back", request.again.clone().unwrap_or_default(), Role::Waiting),
+        ("words", from_others(card, frame.look.glyphs), Role::Waiting),
         ("why", why, Role::Dim),
         ("where", place(card, frame.header), Role::Dim),
-        ("undo", undo(request.plan.undo).to_owned(), Role::Dim),
-        ("after", request.after.join(", "), Role::Dim),
+        ("undo", undo(card).to_owned(), Role::Dim),
+        ("after", card.after.join(", "), Role::Dim),
+        ("until", until(card, frame.zone), Role::Dim),
     ];
     let mut lines = vec![Line::new()];
     for (name, text, role) in facts {
@@ -37,8 +42,8 @@ pub fn facts(card: &Card, frame: &Frame<'_>, width: usize) -> Vec<Line> {
 }
 
 /// Every reason on its own lines.
-pub(super) fn reasons(card: &Card, width: usize, header: Option<&Header>) -> Vec<Line> {
-    let request = &card.request;
+pub(super) fn reasons(card: &Card, room: &Room<'_>) -> Vec<Line> {
+    let (request, width) = (&card.request, room.width);
     let mut lines = Vec::new();
     let mut fact = |name: &str, text: &str, role: Role| {
         let first = Line::of(format!("{name:<FACT$}"), Role::Dim);
@@ -51,16 +56,43 @@ pub(super) fn reasons(card: &Card, width: usize, header: Option<&Header>) -> Vec
     for (index, why) in request.why.iter().enumerate() {
         fact(if index == 0 { "why" } else { "" }, why, Role::Text);
     }
-    let place = place(card, header);
+    for (index, taint) in request.taint.iter().enumerate() {
+        let words = format!("{} {}", room.glyphs.taint, words::told(taint));
+        fact(if index == 0 { "words" } else { "" }, &words, Role::Waiting);
+    }
+    let place = place(card, room.header);
     if !place.is_empty() {
         fact("where", &place, Role::Text);
     }
-    fact("undo", undo(request.plan.undo), Role::Text);
-    for (index, after) in request.after.iter().enumerate() {
+    if !undo(card).is_empty() {
+        fact("undo", undo(card), Role::Text);
+    }
+    for (index, after) in card.after.iter().enumerate() {
         fact(if index == 0 { "after" } else { "" }, after, Role::Text);
+    }
+    let until = until(card, room.zone);
+    if !until.is_empty() {
+        fact("until", &until, Role::Text);
     }
     fact("id", &request.id.to_string(), Role::Dim);
     lines
+}
+
+/// Where the words of others in its arguments came from.
+fn from_others(card: &Card, glyphs: &Glyphs) -> String {
+    let taint = &card.request.taint;
+    if taint.is_empty() {
+        return String::new();
+    }
+    format!("{} from {}", glyphs.taint, words::sources(taint).join(", "))
+}
+
+/// The last moment at which it can be decided.
+fn until(card: &Card, zone: &TimeZone) -> String {
+    let told = |at: jiff::Timestamp| {
+        format!("{}, then it is not done", at.to_zoned(zone.clone()).strftime("%a %-d %b %H:%M"))
+    };
+    card.request.expires.map(told).unwrap_or_default()
 }
 
 /// The folder it would run in; for what may touch anything also what holds it.
@@ -73,8 +105,11 @@ pub(super) fn place(card: &Card, header: Option<&Header>) -> String {
     }
 }
 
-fn undo(undo: Undo) -> &'static str {
-    match undo {
+/// What can be taken back; a question does nothing.
+fn undo(card: &Card) -> &'static str {
+    let plan = &card.request.plan;
+    match plan.undo {
+        _ if plan.question.is_some() => "",
         Undo::Exact => "what it changes can be put back exactly",
         Undo::Compensating => "it can be made up for, not undone",
         Undo::Hold => "it is held for a moment before it happens",

@@ -27,7 +27,7 @@ impl Sheet<'_> {
                 }
             }
             Stage::Deciding(word) => lines.push(Line::of(format!("{word}: deciding…"), Role::Waiting)),
-            Stage::Asking | Stage::Editing(_) => {}
+            Stage::Asking | Stage::Editing(_) | Stage::Rule(_) => {}
         }
         if let Some(advice) = &card.advice {
             let spans = [Span::new(format!("! {advice}"), Role::Waiting)];
@@ -48,7 +48,7 @@ impl Sheet<'_> {
                 (Context::Global, Action::Escape, "back"),
             ]),
             Stage::Deciding(_) => keymap.hints(&[(Context::Global, Action::ToggleFocus, "back to writing")]),
-            Stage::Asking | Stage::Confirming(_) | Stage::Editing(_) => {
+            Stage::Asking | Stage::Confirming(_) | Stage::Editing(_) | Stage::Rule(_) => {
                 asking(card, self.escape(card), keymap)
             }
         };
@@ -81,8 +81,13 @@ impl Sheet<'_> {
         let (_, of) = self.frame.position;
         match &card.stage {
             Stage::Confirming(_) => "back",
-            Stage::Asking | Stage::Reason(_) | Stage::Deciding(_) | Stage::Editing(_) if of > 1 => "back",
-            Stage::Asking | Stage::Reason(_) | Stage::Deciding(_) | Stage::Editing(_) => "later",
+            Stage::Asking | Stage::Reason(_) | Stage::Deciding(_) | Stage::Editing(_) | Stage::Rule(_) => {
+                if of > 1 {
+                    "back"
+                } else {
+                    "later"
+                }
+            }
         }
     }
 }
@@ -110,13 +115,16 @@ fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
         (context, Action::Card(CardKey::No), "no…"),
         (context, Action::Card(CardKey::Edit), "edit"),
     ]);
-    if !card.is_high() {
+    if !card.is_high() && card.request.plan.question.is_none() {
         keys.extend(keymap.hints(&[(context, Action::Card(CardKey::Always), &always)]));
     }
     keys.extend(skips(card, keymap));
+    if card.request.plan.question.is_none() {
+        keys.extend(keymap.hints(&[(context, Action::Card(CardKey::Rule), "rule…")]));
+    }
     keys.extend(keymap.hints(&[
-        (context, Action::Card(CardKey::Whole), whole_words(card)),
         (context, Action::Card(CardKey::Why), "why"),
+        (context, Action::Card(CardKey::Whole), whole_words(card)),
         (Context::Global, Action::Escape, escape),
     ]));
     keys

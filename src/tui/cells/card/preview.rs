@@ -4,10 +4,6 @@ use crate::stdx::text::expand_tabs;
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact};
 use crate::tui::theme::Role;
 
-pub fn json(args: &serde_json::Value, width: usize) -> Vec<Line> {
-    verbatim(&serde_json::to_string_pretty(args).unwrap_or_default(), width)
-}
-
 pub fn verbatim(text: &str, width: usize) -> Vec<Line> {
     let margin = Margin::even(Line::of("  ", Role::Text));
     let whole = text.strip_suffix('\n').unwrap_or(text);
@@ -17,17 +13,26 @@ pub fn verbatim(text: &str, width: usize) -> Vec<Line> {
         .collect()
 }
 
-/// Names in a column, values beside it; a name too long for its column stands above its value.
-pub fn fields(fields: &[(String, String)], room: usize) -> Vec<Line> {
+/// Names in a column, values beside it; a name too long for its column stands above its value. Behind the name of what
+/// carries another's words stands `mark`.
+pub fn fields(
+    fields: &[(&str, &str)],
+    room: usize,
+    mark: &str,
+    is_tainted: impl Fn(&str) -> bool,
+) -> Vec<Line> {
     let most = room / 3;
-    let shown = |name: &str| Line::of(name, Role::Dim);
+    let shown = |name: &str| {
+        let line = Line::of(name, Role::Dim);
+        if is_tainted(name) { line.with(format!(" {mark}"), Role::Waiting) } else { line }
+    };
     let column = fields.iter().map(|(name, _)| shown(name).width()).filter(|cells| *cells <= most).max();
     let column = column.unwrap_or(0);
     let mut lines = Vec::new();
     for (name, value) in fields {
         let mut first = shown(name);
         if first.width() > column {
-            lines.extend(wrap_exact(&Span::new(name, Role::Dim), room, &Margin::default()));
+            lines.extend(wrap_exact(&Span::new(first.text(), Role::Dim), room, &Margin::default()));
             first = Line::new();
         }
         first.pad_to(column + 2);

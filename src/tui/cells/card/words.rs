@@ -1,0 +1,99 @@
+//! Whose words the arguments of a request carry, in words.
+//!
+//! Sources and words are untrusted: all of them stand sanitized and cut. Pure.
+
+use crate::approval::Taint;
+use crate::message::Source;
+use crate::stdx::text::one_line_summary;
+
+/// Cells of the name of an argument, of a source and of the words themselves.
+const NAME: usize = 30;
+const SOURCE: usize = 60;
+const WORDS: usize = 60;
+
+/// From where words came.
+pub fn source(source: &Source) -> String {
+    match source {
+        Source::Program => "co itself".to_owned(),
+        Source::File { path } => format!("file {}", one_line_summary(path, SOURCE)),
+        Source::Command { command } => format!("output of `{}`", one_line_summary(command, SOURCE)),
+        Source::Tool { name } => one_line_summary(name.as_str(), SOURCE),
+    }
+}
+
+/// An argument by its JSON pointer: `recipients 0`.
+pub fn argument(pointer: &str) -> String {
+    let parts = pointer.split('/').filter(|part| !part.is_empty());
+    let name = parts.map(|part| part.replace("~1", "/").replace("~0", "~")).collect::<Vec<_>>().join(" ");
+    one_line_summary(&name, NAME)
+}
+
+/// The outermost argument of a pointer, as fields are named.
+pub fn field(pointer: &str) -> String {
+    let part = pointer.split('/').find(|part| !part.is_empty()).unwrap_or_default();
+    part.replace("~1", "/").replace("~0", "~")
+}
+
+/// The arguments that carry such words, each once.
+pub fn arguments(taint: &[Taint]) -> Vec<String> {
+    each_once(taint.iter().map(|taint| argument(&taint.arg)))
+}
+
+/// Where such words came from, each once.
+pub fn sources<'a>(taint: impl IntoIterator<Item = &'a Taint>) -> Vec<String> {
+    each_once(taint.into_iter().map(|taint| source(&taint.source)))
+}
+
+/// Which words, in which argument and from where: `to: «billing@evil.example» from file x.md`.
+pub fn told(taint: &Taint) -> String {
+    let words = taint.words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = one_line_summary(&words, WORDS);
+    let name = argument(&taint.arg);
+    let place = if name.is_empty() { String::new() } else { format!("{name}: ") };
+    format!("{place}«{words}» from {}", source(&taint.source))
+}
+
+fn each_once(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut once: Vec<String> = Vec::new();
+    for one in all {
+        if !once.contains(&one) {
+            once.push(one);
+        }
+    }
+    once
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::ToolName;
+
+    #[test]
+    fn words_are_told_harmless_and_short() {
+        let command = Source::Command { command: "curl evil.example\u{1b}[2J".to_owned() };
+        let file = Source::File { path: "notes/x.md".to_owned() };
+        let tool = Source::Tool { name: ToolName::new("fetch_page") };
+        let long = "x".repeat(500);
+        let cases: [(&str, &str, Source, &str); 5] = [
+            (
+                "/to",
+                "billing@evil.example",
+                command,
+                "to: «billing@evil.example» from output of `curl evil.example␛[2J`",
+            ),
+            ("/to/0", "a\nb", file.clone(), "to 0: «a b» from file notes/x.md"),
+            ("/a~1b", "x\u{202e}y", file, "a/b: «x<U+202E>y» from file notes/x.md"),
+            ("", "w", tool, "«w» from fetch_page"),
+            ("/q", &long, Source::Program, ""),
+        ];
+        for (arg, words, source, expected) in cases {
+            let taint = Taint { arg: arg.to_owned(), words: words.to_owned(), source, from: None };
+            let told = told(&taint);
+            if expected.is_empty() {
+                assert!(told.ends_with("…» from co itself") && told.chars().count() < 90, "{told}");
+            } else {
+                assert_eq!(told, expected);
+            }
+        }
+    }
+}

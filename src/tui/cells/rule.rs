@@ -1,0 +1,173 @@
+//! A rule that is being written at a card: its text, for how long it counts, and what it would have done.
+//!
+//! As high as the pane at most; the cursor's row is always on the screen. It shows, it never saves. Called by the
+//! card's drawing, and by `update` for the width of its text.
+
+use super::call;
+use super::card::{Drawn, Frame, NARROW, Sheet, WIDEST, fitting};
+use crate::approval::rules::RuleScope;
+use crate::frontend::link::PastCalls;
+use crate::stdx::text::one_line_summary;
+use crate::tui::cards::Card;
+use crate::tui::composer::Rows;
+use crate::tui::keys::{Action, Context, Hint, RuleKey};
+use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::rule::{RuleForm, Standing, scope_words};
+use crate::tui::theme::Role;
+
+/// Rows that the text takes at least, so that the card does not grow with the first lines.
+const LEAST: usize = 5;
+
+/// Lines of what is wrong.
+const MOST_SAID: usize = 4;
+
+/// Below this height of the pane, only what is needed to write is shown.
+const LOW: usize = 12;
+
+/// Cells for text in a pane of so many.
+pub fn text_width(columns: usize) -> usize {
+    inner(columns.min(WIDEST)).saturating_sub(1)
+}
+
+fn inner(width: usize) -> usize {
+    width.saturating_sub(if width < NARROW { 2 } else { 4 })
+}
+
+pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> Drawn {
+    let mut sheet = Sheet::new(frame, frame.look.width.min(WIDEST));
+    let glyphs = frame.look.glyphs;
+    let title = Line::of(format!("{} a rule for ", glyphs.waiting), Role::Waiting)
+        .with(card.request.tool.as_str(), Role::Tool)
+        .with(" ", Role::Text)
+        .with(call::subject(&card.request.args), Role::Text);
+    let role = if card.is_high() { Role::High } else { Role::Dim };
+    sheet.border(&title, &Line::of(card.request.risk.word(), role), 0);
+    let foot = foot(&sheet, card, rule);
+    let room = frame.rows.saturating_sub(2 + foot.len()).max(1);
+    text(&mut sheet, rule, room);
+    for line in foot {
+        sheet.put(line);
+    }
+    sheet.border(&keys(rule, frame), &Line::new(), 2);
+    sheet.drawn
+}
+
+fn text(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
+    let least = if sheet.frame.rows < LOW { 1 } else { LEAST.min(room) };
+    if rule.standing == Standing::Drafting {
+        let glyphs = sheet.frame.look.glyphs;
+        sheet.put(Line::of(format!("{} looking for the rule", glyphs.still), Role::Dim));
+        (1..least).for_each(|_| sheet.put(Line::new()));
+        return;
+    }
+    let rows = Rows::of(&rule.text, sheet.inner.saturating_sub(1));
+    let from = (rows.cursor.row + 1).saturating_sub(room).min(rows.height().saturating_sub(room));
+    let (above, below) = (from, rows.height().saturating_sub(from + room));
+    let shown = rows.height().min(room);
+    for row in from..from + shown {
+        let mut line = rows.line(&rule.text, row);
+        let at_edge = if row == from {
+            above
+        } else if row + 1 == from + shown {
+            below
+        } else {
+            0
+        };
+        if at_edge > 0 {
+            let more = Line::of(format!("[{at_edge} more]"), Role::Waiting);
+            line = Line::spread(line.cut(sheet.inner.saturating_sub(more.width() + 1)), more, sheet.inner);
+        }
+        if row == rows.cursor.row && rule_is_written(rule) {
+            sheet.drawn.cursor = Some(sheet.place(sheet.drawn.lines.len(), rows.cursor.column));
+        }
+        sheet.put(line);
+    }
+    (shown..least).for_each(|_| sheet.put(Line::new()));
+}
+
+fn rule_is_written(rule: &RuleForm) -> bool {
+    match rule.standing {
+        Standing::Drafting | Standing::Saving(_) => false,
+        Standing::Unchecked | Standing::Good(_) | Standing::Wrong(_) => true,
+    }
+}
+
+/// For how long it counts, and what it would have done.
+fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
+    let glyphs = sheet.frame.look.glyphs;
+    let low = sheet.frame.rows < LOW;
+    let mut lines = if low { Vec::new() } else { vec![Line::new()] };
+    lines.push(scopes(sheet, rule));
+    let (words, role) = match &rule.standing {
+        Standing::Drafting => (String::new(), Role::Dim),
+        Standing::Unchecked => (format!("{} looking at what it would have done", glyphs.still), Role::Dim),
+        Standing::Good(past) => (format!("{} {}", glyphs.ok, would_have(*past)), Role::Ok),
+        Standing::Wrong(wrong) => (format!("{} {}", glyphs.fail, one_line_summary(wrong, 400)), Role::Fail),
+        Standing::Saving(_) => (format!("{} saving it, then approving…", glyphs.waiting), Role::Waiting),
+    };
+    let mut say = |words: String, role| {
+        let said = wrap_spans(&[Span::new(words, role)], sheet.inner, &Margin::default());
+        lines.extend(said.into_iter().take(MOST_SAID));
+    };
+    let advised = if rule.confirmed.is_some() { Role::High } else { Role::Waiting };
+    match (&card.advice, &rule.standing) {
+        (None, _) => say(words, role),
+        // There is room for one of the two.
+        (Some(advice), Standing::Good(_)) if low => say(format!("! {advice}"), advised),
+        (Some(_), _) if low => say(words, role),
+        (Some(advice), _) => {
+            say(words, role);
+            say(format!("! {advice}"), advised);
+        }
+    }
+    lines
+}
+
+/// For how long it may count, the choice marked; where there is little room, the choice alone.
+fn scopes(sheet: &Sheet<'_>, rule: &RuleForm) -> Line {
+    let mut line = Line::of("counts", Role::Dim);
+    for scope in [RuleScope::Session, RuleScope::Project, RuleScope::User] {
+        let words = scope_words(scope);
+        if scope == rule.scope {
+            line = line.with(format!("  {}{words}", sheet.frame.look.glyphs.folded), Role::Key);
+        } else if sheet.inner >= NARROW - 4 {
+            line = line.with(format!("   {words}"), Role::Dim);
+        }
+    }
+    line
+}
+
+/// What it would have done with the calls of the past.
+fn would_have(past: PastCalls) -> String {
+    match past {
+        PastCalls { of: 0, .. } => {
+            "it is a rule; there are no calls yet that it could have matched".to_owned()
+        }
+        PastCalls { matched, of, denied } => {
+            format!("would have matched {matched} of your last {of} calls, {denied} of them denied")
+        }
+    }
+}
+
+fn keys(rule: &RuleForm, frame: &Frame<'_>) -> Line {
+    let on = |key, words| (Context::Rule, Action::Rule(key), words);
+    let back = (Context::Global, Action::Escape, "back");
+    let wanted = match rule.standing {
+        Standing::Drafting | Standing::Saving(_) => vec![back],
+        Standing::Unchecked | Standing::Good(_) | Standing::Wrong(_) => vec![
+            on(RuleKey::Save, "save and approve"),
+            on(RuleKey::Scope, "how long"),
+            on(RuleKey::Reset, "as drafted"),
+            (Context::Text, Action::EditOutside, "$EDITOR"),
+            back,
+        ],
+    };
+    let mut hints: Vec<Hint> = frame.keymap.hints(&wanted);
+    let width = frame.look.width.min(WIDEST);
+    if width < NARROW
+        && let Some(save) = hints.iter_mut().find(|hint| hint.action == Action::Rule(RuleKey::Save))
+    {
+        "save, approve".clone_into(&mut save.words);
+    }
+    fitting(hints, frame.look.glyphs.dot, width.saturating_sub(6))
+}

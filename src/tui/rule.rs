@@ -1,0 +1,192 @@
+//! A rule that is about to be saved at a card: its text, for how long it counts, and what it would have done.
+//!
+//! Plain data: the keys are `update::rule`, the picture is `cells::rule`. It says which text is to be asked about, one
+//! at a time, and never saves or decides anything.
+
+use super::composer::Editor;
+use crate::approval::rules::RuleScope;
+use crate::frontend::link::{PastCalls, RuleCheck};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleForm {
+    pub text: Editor,
+    pub scope: RuleScope,
+    pub standing: Standing,
+    /// HIGH: what was about to be saved when its key was pressed for once, and when first.
+    pub confirmed: Option<(String, RuleScope, u64)>,
+    /// As it was drafted.
+    draft: String,
+    /// The text that was asked about and not answered yet.
+    asked: Option<String>,
+}
+
+/// What is known of the text.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Standing {
+    /// There is no text yet: it is being made.
+    Drafting,
+    /// It was changed, and nobody has said anything of it yet.
+    Unchecked,
+    Good(PastCalls),
+    Wrong(String),
+    /// It was good and is on its way; until it is settled nothing more can be done to it.
+    Saving(PastCalls),
+}
+
+impl Default for RuleForm {
+    fn default() -> Self {
+        Self {
+            text: Editor::default(),
+            scope: RuleScope::Session,
+            standing: Standing::Drafting,
+            confirmed: None,
+            draft: String::new(),
+            asked: None,
+        }
+    }
+}
+
+impl RuleForm {
+    /// The text, where it can be written.
+    pub fn editor_mut(&mut self) -> Option<&mut Editor> {
+        match self.standing {
+            Standing::Drafting | Standing::Saving(_) => None,
+            Standing::Unchecked | Standing::Good(_) | Standing::Wrong(_) => Some(&mut self.text),
+        }
+    }
+
+    /// The draft has come.
+    pub fn drafted(&mut self, text: &str, check: RuleCheck) {
+        if self.standing == Standing::Drafting {
+            self.text = Editor::plain(text.trim_end_matches('\n'));
+            self.draft = self.text.text();
+            self.standing = standing(check);
+        }
+    }
+
+    /// The text was changed. Gives it where it is to be asked about now.
+    #[must_use]
+    pub fn changed(&mut self) -> Option<String> {
+        self.confirmed = None;
+        self.standing = Standing::Unchecked;
+        self.ask()
+    }
+
+    /// What a text would have done. Gives the text that is to be asked about next, where there is another one by now.
+    #[must_use]
+    pub fn checked(&mut self, text: &str, check: RuleCheck) -> Option<String> {
+        if self.asked.as_deref() == Some(text) {
+            self.asked = None;
+        }
+        let is_it = self.text.text() == text;
+        match (&self.standing, is_it) {
+            (Standing::Unchecked, false) => return self.ask(),
+            // It was good when it went out: now it is not, and was not saved.
+            (Standing::Saving(_), true) if check.past.is_err() => self.standing = standing(check),
+            (Standing::Unchecked | Standing::Good(_) | Standing::Wrong(_), true) => {
+                self.standing = standing(check);
+            }
+            (Standing::Drafting | Standing::Good(_) | Standing::Wrong(_), false)
+            | (Standing::Drafting, true)
+            | (Standing::Saving(_), _) => {}
+        }
+        None
+    }
+
+    fn ask(&mut self) -> Option<String> {
+        if self.asked.is_some() {
+            return None;
+        }
+        self.asked = Some(self.text.text());
+        self.asked.clone()
+    }
+
+    /// As it was drafted.
+    pub fn reset(&mut self) {
+        self.text.replace(&self.draft);
+    }
+
+    pub fn next_scope(&mut self) {
+        self.confirmed = None;
+        self.scope = match self.scope {
+            RuleScope::Session => RuleScope::Project,
+            RuleScope::Project => RuleScope::User,
+            RuleScope::User => RuleScope::Session,
+        };
+    }
+
+    /// It is left for now: what was about to happen does not.
+    pub fn rest(&mut self) {
+        self.confirmed = None;
+        self.unsave();
+    }
+
+    /// What was sent did not count: it can be sent again.
+    pub fn unsave(&mut self) {
+        if let Standing::Saving(past) = self.standing {
+            self.standing = Standing::Good(past);
+        }
+    }
+}
+
+fn standing(check: RuleCheck) -> Standing {
+    match check.past {
+        Ok(past) => Standing::Good(past),
+        Err(wrong) => Standing::Wrong(wrong),
+    }
+}
+
+/// For how long a rule counts, in words.
+pub fn scope_words(scope: RuleScope) -> &'static str {
+    match scope {
+        RuleScope::Session => "this session",
+        RuleScope::Project => "this folder",
+        RuleScope::User => "everywhere",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn good(matched: usize) -> RuleCheck {
+        RuleCheck { past: Ok(PastCalls { matched, of: 10, denied: 0 }) }
+    }
+
+    fn drafted() -> RuleForm {
+        let mut form = RuleForm::default();
+        form.drafted("a\n", good(1));
+        form
+    }
+
+    #[test]
+    fn one_text_is_asked_about_at_a_time() {
+        let mut form = drafted();
+        let write = |form: &mut RuleForm, text: &str| {
+            form.text.insert(text);
+            form.changed()
+        };
+        form.text.line_end();
+        assert_eq!(write(&mut form, "b").as_deref(), Some("ab"));
+        assert_eq!(write(&mut form, "c"), None, "one is out already");
+        assert_eq!(write(&mut form, "d"), None);
+        assert_eq!(form.checked("ab", good(2)).as_deref(), Some("abcd"), "only the latest");
+        assert_eq!(form.standing, Standing::Unchecked);
+        assert_eq!(form.checked("abcd", good(3)), None);
+        assert_eq!(form.standing, Standing::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
+        assert_eq!(form.checked("of another card", good(4)), None);
+        assert_eq!(form.standing, Standing::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
+    }
+
+    #[test]
+    fn what_is_refused_can_be_written_again() {
+        let mut form = drafted();
+        form.standing = Standing::Saving(PastCalls::default());
+        assert!(form.editor_mut().is_none());
+        assert_eq!(form.checked("a", good(1)), None);
+        assert_eq!(form.standing, Standing::Saving(PastCalls::default()), "a late word on it");
+        assert_eq!(form.checked("a", RuleCheck { past: Err("the file is read-only".to_owned()) }), None);
+        assert_eq!(form.standing, Standing::Wrong("the file is read-only".to_owned()));
+        assert!(form.editor_mut().is_some());
+    }
+}

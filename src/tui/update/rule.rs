@@ -1,0 +1,152 @@
+//! The keys of a rule that is being written at a card, what its owner says of the text, and its way to the person's own
+//! editor and back.
+//!
+//! A rule approves the request it is written at: so it is saved only when all of the request was on the screen, only as
+//! the text that was found good, and for HIGH by a second key after a moment.
+
+use super::{card, flash};
+use crate::approval::RequestId;
+use crate::frontend::link::{Ask, RuleCheck};
+use crate::tui::cards::{Card, Drafts, HELD_MS, Stage};
+use crate::tui::cells::rule::text_width;
+use crate::tui::composer::Editor;
+use crate::tui::form::LONGEST;
+use crate::tui::keys::{Action, CardKey, Context, Keymap, Move, RuleKey};
+use crate::tui::model::{Focus, Model};
+use crate::tui::msg::Cmd;
+use crate::tui::rule::{RuleForm, Standing};
+
+/// Opens the rule of the card on the screen.
+pub fn open(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let keymap = &model.keymap;
+    let Some(card) = model.cards.current_mut() else { return };
+    if !card.is_seen() {
+        card.advice = Some(card::unseen("for a rule, first see all of it", card, keymap));
+    } else if card.hunks.skipped() > 0 {
+        card.advice = Some(only_once(keymap));
+    } else if card.request.plan.question.is_some() {
+        card.advice = Some("a question is answered each time: there is no rule for it".to_owned());
+    } else if card.write_rule() == Drafts::Wanted {
+        cmds.push(Cmd::Send(Ask::DraftRule { request: card.request.id.clone() }));
+    }
+}
+
+/// With a hunk skipped nothing is allowed for longer.
+pub fn only_once(keymap: &Keymap) -> String {
+    let rest = [(Context::Card, Action::Card(CardKey::Yes), "approves the rest")];
+    keymap.told("with a hunk skipped only this once", &rest)
+}
+
+pub fn act(model: &mut Model, key: RuleKey, cmds: &mut Vec<Cmd>) {
+    let Some(card) = model.cards.current_mut() else { return };
+    card.advice = None;
+    let Stage::Rule(rule) = &mut card.stage else { return };
+    if let Standing::Saving(_) = rule.standing {
+        return;
+    }
+    match key {
+        RuleKey::Scope => rule.next_scope(),
+        RuleKey::Reset if rule.standing == Standing::Drafting => {}
+        RuleKey::Reset => {
+            rule.reset();
+            changed(rule, cmds);
+        }
+        RuleKey::Save => save(model, cmds),
+    }
+}
+
+fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let now = model.now_ms;
+    if !model.transcript.follows() {
+        model.transcript.follow();
+        return model.cards.guard_again(now);
+    }
+    let Some(card) = model.cards.current_mut() else { return };
+    let high = card.is_high();
+    let Stage::Rule(rule) = &mut card.stage else { return };
+    let past = match &rule.standing {
+        Standing::Good(past) => *past,
+        Standing::Wrong(_) => {
+            card.advice = Some("not saved, as long as that is wrong".to_owned());
+            return;
+        }
+        Standing::Unchecked | Standing::Drafting => {
+            card.advice = Some("not saved: it is still being looked at".to_owned());
+            return;
+        }
+        Standing::Saving(_) => return,
+    };
+    let (text, scope) = (rule.text.text(), rule.scope);
+    let is_it = |(before, to, at): &(String, _, u64)| (before, *to) == (&text, scope) && now >= at + HELD_MS;
+    if high && !rule.confirmed.as_ref().is_some_and(is_it) {
+        rule.confirmed = Some((text, scope, now));
+        let again = [(Context::Rule, Action::Rule(RuleKey::Save), "once more to save it and approve")];
+        card.advice = Some(model.keymap.told("HIGH", &again));
+        return;
+    }
+    rule.confirmed = None;
+    rule.standing = Standing::Saving(past);
+    let request = card.request.id.clone();
+    cmds.push(Cmd::Send(Ask::SaveRule { request, text, scope }));
+    model.cards.said_yes(now);
+}
+
+/// The text was written to.
+pub fn changed(rule: &mut RuleForm, cmds: &mut Vec<Cmd>) {
+    if let Some(text) = rule.changed() {
+        cmds.push(Cmd::Send(Ask::CheckRule { text }));
+    }
+}
+
+/// The draft of a rule came.
+pub fn drafted(model: &mut Model, request: &RequestId, text: &str, check: RuleCheck) {
+    if let Some(rule) = model.cards.find_mut(request).and_then(Card::rule_mut) {
+        rule.drafted(text, check);
+    }
+}
+
+/// It was found out what a text would have done. Whoever wrote that text hears of it.
+pub fn checked(model: &mut Model, text: &str, check: &RuleCheck, cmds: &mut Vec<Cmd>) {
+    for rule in model.cards.all_mut().filter_map(Card::rule_mut) {
+        if let Some(next) = rule.checked(text, check.clone()) {
+            cmds.push(Cmd::Send(Ask::CheckRule { text: next }));
+        }
+    }
+}
+
+/// A row up or down in the text. Whether a rule has the keys.
+pub fn go(model: &mut Model, to: Move) -> bool {
+    let width = text_width(model.look().width);
+    if model.focus != Focus::Card {
+        return false;
+    }
+    let Some(Card { stage: Stage::Rule(rule), .. }) = model.cards.current_mut() else { return false };
+    let step = match to {
+        Move::Up => Editor::up,
+        Move::Down => Editor::down,
+        Move::Left | Move::Right | Move::WordLeft | Move::WordRight | Move::LineStart | Move::LineEnd => {
+            return false;
+        }
+    };
+    if let Some(editor) = rule.editor_mut() {
+        step(editor, width);
+    }
+    true
+}
+
+/// The rule came back from the person's own editor.
+pub fn take(model: &mut Model, id: &RequestId, text: &str, cmds: &mut Vec<Cmd>) {
+    let Some(card) = model.cards.find_mut(id) else {
+        return flash(model, "what was edited waits no more: it was decided meanwhile");
+    };
+    card.advice = None;
+    if text.len() > LONGEST {
+        card.advice = Some(format!("{} kB are too long for a rule: it is as it was", text.len() / 1_000));
+        return;
+    }
+    let Some(rule) = card.rule_mut() else { return };
+    if let Some(editor) = rule.editor_mut() {
+        editor.replace(text.trim_end_matches('\n'));
+        changed(rule, cmds);
+    }
+}

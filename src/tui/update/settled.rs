@@ -1,0 +1,164 @@
+//! What became of a request, in one honest line: on the row of its call, or where there is none in a line of its own.
+//!
+//! Called for every settlement, whoever decided. It decides nothing.
+
+use super::event::rest;
+use crate::agent::port::Settled;
+use crate::approval::{Approval, Decider, Remember, RequestId};
+use crate::frontend::link::Tone;
+use crate::message::{ReturnStatus, ToolName};
+use crate::stdx::text::one_line_summary;
+use crate::tui::batch::awaited;
+use crate::tui::cards::{Card, Stage};
+use crate::tui::cells::{CallState, Cell, CellKind, call};
+use crate::tui::model::{Model, Stop};
+
+/// Calls that are named in such a line.
+const NAMED: usize = 2;
+
+/// Cells of another's words in such a line.
+const WORDS: usize = 80;
+
+pub fn take(model: &mut Model, id: &RequestId, settled: &Settled) {
+    // Put off, it still waits: the card stays, aside.
+    let stays = match settled {
+        Settled::Decided { approval: Approval::Later, .. } | Settled::Detached => true,
+        Settled::Decided { approval: Approval::Approve { .. } | Approval::Deny { .. }, .. }
+        | Settled::Withdrawn
+        | Settled::Superseded
+        | Settled::Expired => false,
+    };
+    if stays {
+        model.cards.put_off(id);
+        return rest(model);
+    }
+    let Some(card) = model.cards.remove(id) else { return };
+    let (outcome, tone) = linked(model, &card, settled, outcome(&card, settled));
+    match model.transcript.call_mut(&card.request.call) {
+        Some(row) => {
+            row.decision = Some(outcome);
+            if row.state == CallState::Waiting {
+                row.state = match settled {
+                    Settled::Decided { approval: Approval::Deny { .. }, .. } => {
+                        CallState::Done(ReturnStatus::Denied)
+                    }
+                    Settled::Withdrawn => CallState::Done(ReturnStatus::Interrupted),
+                    Settled::Expired | Settled::Superseded => CallState::Done(ReturnStatus::Undecided),
+                    Settled::Decided { .. } | Settled::Detached => CallState::Planned,
+                };
+            }
+        }
+        None => {
+            let tool = card.request.tool.as_str().to_owned();
+            let subject = call::subject(&card.request.args);
+            model.transcript.push(Cell::new(CellKind::Settled { tool, subject, outcome, tone }));
+        }
+    }
+    rest(model);
+}
+
+/// A settlement in words, with what other calls have to do with it.
+fn linked(model: &Model, card: &Card, settled: &Settled, (words, tone): (String, Tone)) -> (String, Tone) {
+    let stops = model.turn.as_ref().is_some_and(|turn| turn.stop == Stop::Asked);
+    match settled {
+        Settled::Withdrawn if !stops && !card.after.is_empty() => {
+            ("dropped: what it runs after was not done".to_owned(), Tone::Warning)
+        }
+        Settled::Decided { approval: Approval::Approve { .. }, .. } => {
+            let name = |card: &Card| format!("{} {}", card.request.tool, call::subject(&card.request.args));
+            let before: Vec<String> =
+                awaited(&model.cards, card).into_iter().map(|card| name(card).trim().to_owned()).collect();
+            if before.is_empty() {
+                return (words, tone);
+            }
+            let more = match before.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            (format!("{words}, runs after {}{more}", before[..before.len().min(NAMED)].join(", ")), tone)
+        }
+        Settled::Decided { .. }
+        | Settled::Withdrawn
+        | Settled::Detached
+        | Settled::Superseded
+        | Settled::Expired => (words, tone),
+    }
+}
+
+fn outcome(card: &Card, settled: &Settled) -> (String, Tone) {
+    match settled {
+        Settled::Decided { approval: Approval::Approve { instead, remember, note, .. }, by } => {
+            let mut words = approved(card, instead.as_ref().map(|(tool, _)| tool), *remember, by);
+            if note.is_some() {
+                words.push_str(", with a note to the model");
+            }
+            (words + &crossed(card, by), Tone::Plain)
+        }
+        Settled::Decided { approval: Approval::Deny { reason }, by } => {
+            let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+            (format!("denied{}{}{why}", whose(by), crossed(card, by)), Tone::Error)
+        }
+        Settled::Decided { approval: Approval::Later, .. } => ("put off".to_owned(), Tone::Warning),
+        Settled::Withdrawn => ("withdrawn: the turn was stopped".to_owned(), Tone::Warning),
+        Settled::Detached => ("waits in the inbox".to_owned(), Tone::Warning),
+        Settled::Superseded => ("replaced: it is asked anew".to_owned(), Tone::Warning),
+        Settled::Expired => {
+            (format!("not decided in time, not done{}", crossed(card, &Decider::Expiry)), Tone::Warning)
+        }
+    }
+}
+
+/// What was approved of it, by whom, and for how long.
+fn approved(card: &Card, instead: Option<&ToolName>, remember: Remember, by: &Decider) -> String {
+    let what = match instead {
+        Some(tool) if *tool != card.request.tool => format!(" as another call, {tool}"),
+        Some(_) => " with other arguments".to_owned(),
+        None => String::new(),
+    };
+    let long = match (remember, by) {
+        (Remember::Once, _) => "",
+        (Remember::Session, _) => " for this session",
+        // Its rule says so already.
+        (Remember::Rule, Decider::Rule { .. }) => "",
+        (Remember::Rule, _) => ", and what its rule matches",
+    };
+    match by {
+        Decider::Tui if what.is_empty() && long.is_empty() => call::APPROVED.to_owned(),
+        Decider::Tui | Decider::Cli | Decider::Script => format!("approved{}{what}{long}", whose(by)),
+        Decider::Rule { .. }
+        | Decider::Grant
+        | Decider::Mode { .. }
+        | Decider::Yolo
+        | Decider::Hook
+        | Decider::Risk
+        | Decider::Expiry => format!("allowed{}{what}{long}", whose(by)),
+    }
+}
+
+/// Who or what decided, where it was not decided here.
+fn whose(by: &Decider) -> String {
+    match by {
+        Decider::Tui => String::new(),
+        Decider::Rule { id } => format!(" by the rule {}", one_line_summary(id, WORDS)),
+        Decider::Mode { mode } => format!(" by the mode, {}", mode.word()),
+        Decider::Cli
+        | Decider::Script
+        | Decider::Grant
+        | Decider::Yolo
+        | Decider::Hook
+        | Decider::Risk
+        | Decider::Expiry => format!(" {}", by.word()),
+    }
+}
+
+/// What was decided here counts no more: somebody was first.
+fn crossed(card: &Card, by: &Decider) -> String {
+    let word = match (&card.stage, by) {
+        (_, Decider::Tui) => return String::new(),
+        (Stage::Deciding(word), _) => word.split(',').next().unwrap_or(word),
+        (Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Editing(_) | Stage::Rule(_), _) => {
+            return String::new();
+        }
+    };
+    format!(" before your {word} arrived")
+}
