@@ -153,13 +153,14 @@ impl App {
 
     /// The same for a session that goes on beside the one at hand, with nobody watching: what was loosened or raised
     /// for that one does not count, and what this one asks for waits.
-    pub fn env_beside(&self, session: &Session, decider: Decider) -> AgentEnv {
+    pub async fn env_beside(&self, session: &Session, decider: Decider) -> AgentEnv {
         let now = self.policy();
+        let rules = Arc::new(self.rules_in(session.history().workspace()).await);
         let mode = match now.mode {
             Mode::Ask | Mode::Auto => Mode::Ask,
             Mode::Plan | Mode::DryRun | Mode::DeferAll => now.mode,
         };
-        let policy = watch::Sender::new(Policy { mode, standing: Standing::Asking, ..now });
+        let policy = watch::Sender::new(Policy { mode, standing: Standing::Asking, rules });
         self.env(session, decider, (policy.subscribe(), watch::Sender::new(caps(&self.settings.cap))))
     }
 
@@ -182,7 +183,7 @@ impl App {
             policy,
             isolation: self.sandbox.isolation(),
             place,
-            expiry: None,
+            expiry: self.settings.approval_expiry,
             limits: Limits { requests: self.settings.max_requests.map(u32::from), tokens: None },
             caps,
             context_tokens: self.settings.context_tokens,

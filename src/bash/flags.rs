@@ -170,6 +170,6 @@ fn short<'a>(
     Ok(0)
 }
 
-fn following<'a>(next: Option<&'a Arg>) -> Option<&'a str> {
+fn following(next: Option<&Arg>) -> Option<&str> {
     next.filter(|arg| !arg.pattern).map(|arg| arg.text.as_str())
 }

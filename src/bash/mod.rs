@@ -81,11 +81,11 @@ fn collect(script: &str, depth: usize, found: &mut Vec<Invocation>) -> Option<()
         return None;
     }
     let reading = reading::read(script).ok()?;
-    reading.commands.iter().try_for_each(|simple| wrapped(Invocation::of(simple, script), depth, found))
+    reading.commands.iter().try_for_each(|simple| wrapped(&Invocation::of(simple, script), depth, found))
 }
 
 /// Adds an invocation and those that it wraps.
-fn wrapped(invocation: Invocation, depth: usize, found: &mut Vec<Invocation>) -> Option<()> {
+fn wrapped(invocation: &Invocation, depth: usize, found: &mut Vec<Invocation>) -> Option<()> {
     if depth > MAX_NESTING {
         return None;
     }
@@ -99,7 +99,7 @@ fn wrapped(invocation: Invocation, depth: usize, found: &mut Vec<Invocation>) ->
     found.push(invocation.clone());
     for one in inner {
         match one {
-            Inner::Words(range) => wrapped(invocation.part(range)?, depth + 1, found)?,
+            Inner::Words(range) => wrapped(&invocation.part(range)?, depth + 1, found)?,
             Inner::Script(script) => collect(&script, depth + 1, found)?,
         }
     }
@@ -127,9 +127,8 @@ impl Invocation {
         let mut written = self.written.get(range)?.to_vec();
         let by = self.words.first()?.as_deref().map(wrap::base);
         if matches!(by, Some("find" | "fd" | "fdfind" | "xargs")) {
-            let named = |word: &mut Option<String>| word.take_if(|text| text.contains("{}")).is_some();
-            let names = words.iter_mut().skip(1).fold(false, |any, word| named(word) || any);
-            if !names {
+            let named = |word: &mut Option<String>| word.take_if(|text| text.contains("{}"));
+            if words.iter_mut().skip(1).filter_map(named).count() == 0 {
                 words.push(None);
                 written.push("{}".to_owned());
             }

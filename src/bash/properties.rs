@@ -11,7 +11,8 @@ use super::*;
 /// Commands that a shell would run and that do more than look, on one line each, without comments.
 fn unsafe_commands() -> Vec<String> {
     let whole = |script: &str| {
-        let closed = script.matches('\'').count() % 2 == 0 && script.matches('"').count() % 2 == 0;
+        let closed =
+            script.matches('\'').count().is_multiple_of(2) && script.matches('\"').count().is_multiple_of(2);
         closed && !script.contains(['\n', '#', '\0'])
     };
     let sound = |because: &str| !["grammar", "no command", "differently"].contains(&because);

@@ -53,7 +53,7 @@ fn agree(simple: &Simple, places: &mut Places) -> bool {
     places.words.sort_by_key(|range| range.start);
     let same_words = if places.test {
         let ends = |word: Option<&Word>, bracket: &str| word.is_some_and(|word| word.text == bracket);
-        let whole = words().next().zip(words().last()).map(|(first, last)| first.start..last.end);
+        let whole = words().next().zip(words().next_back()).map(|(first, last)| first.start..last.end);
         places.words.len() == 1
             && whole.as_ref() == places.words.first()
             && ends(simple.words.first(), "[")

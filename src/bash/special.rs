@@ -125,12 +125,12 @@ pub fn printf(args: &[Arg]) -> Result<(), String> {
         [] => return Ok(()),
     };
     let conversions = format.text.replace("%%", "");
-    let kinds = conversions.split('%').skip(1);
+    let mut kinds = conversions.split('%').skip(1);
     let plain = |kind: &str| {
         let kind = kind.trim_start_matches(|c: char| c.is_ascii_digit() || "-+ #.*'".contains(c));
         kind.starts_with(['s', 'd', 'i', 'u', 'x', 'X', 'o', 'c', 'b', 'q', 'f', 'e', 'g'])
     };
-    if format.pattern || format.text.starts_with('-') || !kinds.map(plain).all(|plain| plain) {
+    if format.pattern || format.text.starts_with('-') || !kinds.all(plain) {
         return Err("`printf` can set variables with such a format".to_owned());
     }
     Ok(())

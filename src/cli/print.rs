@@ -204,7 +204,10 @@ async fn outcome(
         }
     };
     let error = match end {
-        TurnEnd::Completed => return Ok(Told::Done),
+        TurnEnd::Completed => match shown_only(session).await? {
+            Some(error) => error,
+            None => return Ok(Told::Done),
+        },
         TurnEnd::Deferred => waiting(session, signal).await?,
         TurnEnd::Interrupted => match signal {
             Some(signal) => {
@@ -219,6 +222,24 @@ async fn outcome(
         TurnEnd::Failed { error } => CliError::provider(&error),
     };
     Ok(Told::Failed(error))
+}
+
+/// What a turn that came to its end has left to decide: calls that it showed and did not do.
+async fn shown_only(session: &Session) -> Result<Option<CliError>, CliError> {
+    let id = session.id();
+    let turn = session.history().turns();
+    let mut left = session.store().requests(RequestFilter::UndecidedOf(id.clone()), NAMED).await?;
+    left.retain(|one| one.turn == turn);
+    let message = match left.len() {
+        0 => return Ok(None),
+        1 => "1 call was shown and not done; it waits for your approval".to_owned(),
+        many => format!("{many} calls were shown and not done; they wait for your approval"),
+    };
+    let mut error = CliError::message(Kind::Waiting, message);
+    for one in &left {
+        error = error.hint(format!("co approvals yes {}", one.id()));
+    }
+    Ok(Some(error.hint(format!("co resume {id}"))))
 }
 
 /// The end of a turn that waits for a person: how to decide, and how to go on.

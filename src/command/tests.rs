@@ -210,6 +210,7 @@ fn commands_name_what_there_is() {
         "trust",
         "history",
         "model",
+        "mode",
         "login",
         "yolo",
         "approvals",
@@ -220,7 +221,7 @@ fn commands_name_what_there_is() {
     ];
     assert_eq!(names, expected);
     let choices: Vec<_> = builtin.iter().flat_map(Command::choices).collect();
-    assert_eq!(choices, ["on", "off"]);
+    assert_eq!(choices, ["ask", "auto", "plan", "dry-run", "on", "off"]);
 }
 
 #[test]

@@ -379,6 +379,10 @@ pub static SETTINGS: &[SettingRow] = &[
         "What asks: `ask` what changes something; `auto` all but edits of the workspace; `plan` nothing, it only looks; `dry-run` shows and does nothing; `defer-all` everything. No project's file may set `auto`",
         |s, v| s.mode = v.choice(ModeName::named))
         .default("ask").flag("--mode").refused(&["auto"]),
+    built("approval_expiry", &["CO_APPROVAL_EXPIRY"], int(0, 31_536_000),
+        "Seconds after which a request that nobody decided expires: it is not done, and nobody is said to have denied it; 0: never",
+        |s, v| s.approval_expiry = v.optional_integer().filter(|seconds| *seconds > 0).map(std::time::Duration::from_secs))
+        .default("604800").project(ProjectTrust::Never),
     built("max_requests", &["CO_MAX_REQUESTS", "CO_CLI_MAX_REQUEST_LIMIT"], int(0, 100_000),
         "Most model requests in one turn; 0: no limit",
         |s, v| s.max_requests = std::num::NonZeroU32::new(v.integer()))

@@ -59,6 +59,8 @@ pub struct Settings {
     pub plain: bool,
     /// What is asked for when the program starts.
     pub mode: ModeName,
+    /// How long a request can be decided. `None`: for ever.
+    pub approval_expiry: Option<Duration>,
     /// Model requests in one turn. `None`: no limit.
     pub max_requests: Option<NonZeroU32>,
     pub cap: CapSettings,
@@ -311,6 +313,7 @@ impl Settings {
             ascii: false,
             plain: false,
             mode: ModeName::Ask,
+            approval_expiry: None,
             max_requests: None,
             cap: CapSettings::default(),
             http_retries: 0,

@@ -71,6 +71,10 @@ pub enum Ask {
 
 /// From the session's owner to the face, in order.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "events are what there is most of; a box for each would be waste"
+)]
 pub enum Update {
     Event(Event),
     Notice(Notice),

@@ -21,7 +21,7 @@ fn keys_are_listed_with_their_names_and_who_set_them() {
     for (name, line) in [
         ("composer.find-open", "Ctrl+F F3 find (empty line) composer.find-open config.toml:2"),
         ("composer.stash", "(none) put aside, bring back composer.stash config.toml:3"),
-        ("card.why", "? why it asks card.why config.toml:5"),
+        ("card.why", "? why, and whose words card.why config.toml:5"),
     ] {
         assert_eq!(row(name), line);
     }
@@ -30,7 +30,7 @@ fn keys_are_listed_with_their_names_and_who_set_them() {
     assert_eq!(
         *why,
         serde_json::json!({
-            "name": "card.why", "keys": ["?"], "default": ["w"], "does": "why it asks",
+            "name": "card.why", "keys": ["?"], "default": ["w"], "does": "why, and whose words",
             "where": "at a card that has the keys", "set": "[HOME]/.config/co/config.toml:5",
         })
     );

@@ -38,10 +38,10 @@ fn records(judged_by: &[&str]) -> Vec<Record> {
             },
         })
     }));
-    records.into_iter().map(read).collect()
+    records.iter().map(read).collect()
 }
 
-fn read(value: Value) -> Record {
+fn read(value: &Value) -> Record {
     serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{error}: {value}"))
 }
 

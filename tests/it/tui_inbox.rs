@@ -34,7 +34,7 @@ fn line((session, title, workspace, holder): Of, number: u32, request: &Request)
         state: RequestState::Waiting,
         attachment: Attachment::Attached,
         age: format!("{number} h"),
-        expires: (number % 2 == 0).then(|| "Mon 14:31".to_owned()),
+        expires: number.is_multiple_of(2).then(|| "Mon 14:31".to_owned()),
     }
 }
 

@@ -42,7 +42,7 @@ impl Calls {
         &mut self,
         at: usize,
         held: &[bool],
-        rules: &Rules,
+        rules: &mut Rules,
         out: &mut Vec<Effect>,
     ) -> bool {
         match schedule::dependencies(&self.calls, at, held) {
@@ -98,7 +98,7 @@ impl Calls {
     }
 
     /// The policy, the time: what may have changed since it was decided counts once more.
-    fn last_look(&mut self, at: usize, rules: &Rules, out: &mut Vec<Effect>) {
+    fn last_look(&mut self, at: usize, rules: &mut Rules, out: &mut Vec<Effect>) {
         let one = &self.calls[at];
         let expires = one.request.as_ref().and_then(|request| request.expires);
         if one.consent == Consent::Given && expires.is_some_and(|expires| expires <= rules.now) {
@@ -108,6 +108,9 @@ impl Calls {
         if decision.verdict == Verdict::Deny {
             self.deny(at, &decision, out);
         } else if permitted(&decision, self.calls[at].consent) {
+            if self.calls[at].consent != Consent::Given {
+                rules.answered(&decision);
+            }
             self.start(at, out);
         } else {
             self.needs_a_person(at);

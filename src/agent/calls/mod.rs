@@ -82,6 +82,14 @@ pub(in crate::agent) fn policy_at(policy: &Policy, now: Timestamp) -> Cow<'_, Po
     Cow::Owned(Policy { rules: Arc::new(policy.rules.at(now)), ..policy.clone() })
 }
 
+impl Rules {
+    /// A rule let a call start: where it may answer so many only, that is one less, for the calls beside it too.
+    fn answered(&mut self, decision: &Decision) {
+        self.policy.count(&decision.by);
+        self.grants.count(&decision.by);
+    }
+}
+
 /// All calls of one reply.
 #[derive(Debug, Clone, Default)]
 pub struct Calls {
@@ -262,7 +270,7 @@ impl Calls {
     }
 
     /// Moves every call as far as it goes by itself.
-    pub(super) fn advance(&mut self, rules: &Rules, out: &mut Vec<Effect>) {
+    pub(super) fn advance(&mut self, rules: &mut Rules, out: &mut Vec<Effect>) {
         loop {
             while self.step(rules, out) {}
             if !self.ask_undecided(rules, out) {
@@ -272,7 +280,7 @@ impl Calls {
     }
 
     /// One pass over all calls; says whether anything moved.
-    fn step(&mut self, rules: &Rules, out: &mut Vec<Effect>) -> bool {
+    fn step(&mut self, rules: &mut Rules, out: &mut Vec<Effect>) -> bool {
         let mut moved = false;
         for at in 0..self.calls.len() {
             let held = schedule::held_by_person(&self.calls);

@@ -34,7 +34,7 @@ impl Turn {
             }
             Step::CallClosed(call) => {
                 self.calls.add_early(call, &self.setup.rules);
-                self.calls.advance(&self.setup.rules, out);
+                self.calls.advance(&mut self.setup.rules, out);
             }
             Step::Notice(text) => self.on_notice(text, out),
             Step::Finished(stop, usage) => self.on_finished(&stop, usage, out),

@@ -122,7 +122,7 @@ impl Turn {
     /// Moves calls on, and the turn with them once all have their return.
     pub(super) fn go_on(&mut self, out: &mut Vec<Effect>) {
         match &self.phase {
-            Phase::Streaming(_) => self.calls.advance(&self.setup.rules, out),
+            Phase::Streaming(_) => self.calls.advance(&mut self.setup.rules, out),
             Phase::Draining(next) => {
                 if !self.calls.any_running() {
                     let next = next.clone();
@@ -142,7 +142,7 @@ impl Turn {
     fn work(&mut self, out: &mut Vec<Effect>) {
         match self.stopping {
             Stopping::Interrupt | Stopping::Close => return self.end_when_quiet(out),
-            Stopping::No | Stopping::Defer => self.calls.advance(&self.setup.rules, out),
+            Stopping::No | Stopping::Defer => self.calls.advance(&mut self.setup.rules, out),
         }
         if self.calls.all_done() && self.calls.is_circling() {
             self.say(Message::note(NoteKind::Circling, circling::STOPPED), out);

@@ -242,7 +242,7 @@ impl Desk {
 
 /// Runs what a session has to go on with, and says what came of it.
 async fn go_on(app: Arc<App>, mut session: Session, name: String, stop: CancellationToken) -> Say {
-    let env = app.env_beside(&session, Decider::Tui);
+    let env = app.env_beside(&session, Decider::Tui).await;
     let face = Unwatched::default();
     let went = headless::run(&mut session, &env, Work::Resume, &face, stop).await;
     outcome(&name, went, face.returned.load(Ordering::Relaxed))

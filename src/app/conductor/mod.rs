@@ -59,10 +59,10 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
             .extend(models.fallback_trouble().map(|trouble| format!("{}.", trouble.trim_end_matches('.'))));
         let app = Arc::new(App::open(world, loaded, models).await?);
         let mut desk = Desk::new(app, updates.clone(), asks);
-        live(&mut desk, opening, warnings).await
+        // The whole life of the owner is a large future; it lives on the heap.
+        Box::pin(live(&mut desk, opening, warnings)).await
     };
-    // The whole life of the owner is a large future; it lives on the heap.
-    let lines = Box::pin(lines).await;
+    let lines = lines.await;
     let goodbye = lines.as_ref().cloned().unwrap_or_default();
     // The face may be gone; then nobody wants the lines.
     let _ = updates.notice(Notice::Goodbye { lines: goodbye }).await;
@@ -85,7 +85,7 @@ async fn live(desk: &mut Desk, opening: Opening, warnings: Vec<String>) -> Resul
         let left = match opened {
             Opened::Owned(owned) => {
                 let (session, env) = *owned;
-                Conductor::new(desk, session, env).run(start).await?
+                Box::pin(Conductor::new(desk, session, env).run(start)).await?
             }
             Opened::Guest { history, holder, .. } => guest::run(desk, *history, holder).await?,
         };

@@ -515,30 +515,6 @@ async fn shell_tells_output_and_exit() {
 }
 
 #[tokio::test]
-async fn what_tools_say_has_its_source() {
-    let mut bench = Bench::new(&[("sub/a.txt", "one\n")]);
-    fs::create_dir_all(bench.base.join("spill")).unwrap();
-    let kept = bench.base.join("spill/1.txt").display().to_string();
-    fs::write(&kept, "one\n").unwrap();
-    // A kept output is no file of the workspace, and its path says so.
-    for (name, args, path) in [
-        ("read_file", json!({"path": "sub/a.txt"}), "sub/a.txt"),
-        ("read_file", json!({"path": kept}), kept.as_str()),
-        ("search_text", json!({"pattern": "one"}), "."),
-        ("search_text", json!({"pattern": "one", "path": "sub"}), "sub"),
-        ("search_text", json!({"pattern": "one", "path": kept}), kept.as_str()),
-        ("list_dir", json!({"path": "sub"}), "sub"),
-        ("find_files", json!({"pattern": "*"}), "."),
-        ("write_file", json!({"path": "b.txt", "content": "x"}), "b.txt"),
-        ("edit_file", json!({"path": "sub/a.txt", "old": "one", "new": "two"}), "sub/a.txt"),
-    ] {
-        let output = bench.run(name, &args).await.unwrap();
-        assert_eq!(output.source, Source::File { path: path.to_owned() }, "{name} {args}");
-        assert_eq!(output.trust, Trust::Untrusted);
-    }
-}
-
-#[tokio::test]
 async fn shell_output_is_live_and_ends_on_cancel() {
     let mut bench = Bench::new(&[]);
     let cancel = bench.cancel.clone();

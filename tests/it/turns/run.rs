@@ -106,8 +106,10 @@ pub async fn run(script: &Script) -> String {
     let folder = tempfile::tempdir().unwrap();
     let setting = |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value);
     let still = Arc::new(ManualClock::at("2026-11-22T08:00:00Z".parse().unwrap()));
-    let clock: Arc<dyn Clock> =
-        if setting("still-clock").is_some() { still.clone() } else { Arc::new(SystemClock) };
+    let clock: Arc<dyn Clock> = match setting("still-clock") {
+        Some(_) => Arc::<ManualClock>::clone(&still),
+        None => Arc::new(SystemClock),
+    };
     let options = || {
         let options = StoreOptions::new(folder.path().join("data"), folder.path().join("run"));
         StoreOptions { clock: Arc::clone(&clock), ..options }

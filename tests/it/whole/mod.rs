@@ -11,6 +11,7 @@ mod conversation;
 mod edited;
 mod endings;
 mod first_look;
+mod five;
 mod heard;
 mod hostile;
 pub mod kit;
