@@ -155,6 +155,8 @@ async fn turn(
         never = app.keep_rules(&folder) => match never {},
     };
     say_words(&mut words, console);
+    // Nobody waits for the writing thread at the end of the process: what was written last is kept as the head now.
+    session.store().audit_head().await?;
     let went = went?;
     if output == Output::Json {
         let told = match &went {

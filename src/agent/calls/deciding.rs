@@ -127,8 +127,8 @@ impl Calls {
         let one = &self.calls[at];
         let Decision { verdict, risk, because, by } = one.decision.clone()?;
         match (one.consent, verdict) {
-            (Consent::NotGiven, _) | (_, Verdict::Deny) => {}
-            (Consent::ByPolicy | Consent::Given | Consent::Overtaken, _) => return None,
+            (Consent::NotGiven | Consent::ByPolicy, _) | (_, Verdict::Deny) => {}
+            (Consent::Given | Consent::Overtaken, _) => return None,
         }
         let written = || (one.call.name.clone(), super::without_links(&one.call.args));
         let judgement = Judgement {
@@ -145,7 +145,8 @@ impl Calls {
     }
 
     /// Requests that the policy answers by now. What a hook said in another process is not known any more: then the
-    /// person is the one to say yes.
+    /// person is the one to say yes. A mode answers none that was asked before it: one key leads through all of them,
+    /// and on its way it must neither run nor end what waits.
     pub(in crate::agent) fn covered(&self, rules: &Rules) -> Vec<Covered> {
         let waiting = |at: &usize| matches!(self.calls[*at].state, State::Waiting);
         let cover = |at: usize| {
@@ -153,6 +154,9 @@ impl Calls {
             let request = one.request.as_ref()?.id.clone();
             let decision = self.judge(at, rules)?;
             let unheard = one.hook.is_none() && rules.hooked.contains(&one.tool);
+            if let Decider::Mode { .. } = decision.by {
+                return None;
+            }
             match decision.verdict {
                 Verdict::Allow if !unheard => Some((request, Approval::yes(), decision.by)),
                 Verdict::Deny => {

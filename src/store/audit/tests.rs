@@ -201,9 +201,9 @@ async fn each_kind_of_tampering_is_found() {
                 sql(raw, "DELETE FROM audit WHERE no > 6");
                 fs::remove_file(head::file(data)).unwrap();
             },
-            None,
+            Some(AuditFinding::NoHead),
         ),
-        ("a file that says nothing", |_, data| fs::write(head::file(data), "junk\n").unwrap(), None),
+        ("a file that says nothing", |_, data| fs::write(head::file(data), "junk\n").unwrap(), Some(AuditFinding::NoHead)),
     ];
     for (what, tamper, expected) in cases {
         let place = Place::with(8).await;

@@ -42,6 +42,11 @@ pub enum AuditFinding {
         "no row has a hash that begins with `{hash}`: the rows up to that one were removed or written anew"
     )]
     NotThere { hash: String },
+    #[error(
+        "no row is wrong, but the head that is kept beside the rows, audit.head, is missing or cannot be read: whether \
+         the end was cut off cannot be told. `co audit verify HEAD` tells it, with a head that you noted"
+    )]
+    NoHead,
 }
 
 fn rows(from: u64, to: u64) -> String {
@@ -68,6 +73,8 @@ impl Store {
 struct Walk {
     kept: Option<AuditHead>,
     expected: Option<String>,
+    /// Neither a file nor a person tells where the end was.
+    unwitnessed: bool,
     first: Option<(u64, String)>,
     last: Option<AuditHead>,
     rows: u64,
@@ -78,7 +85,8 @@ struct Walk {
 impl Walk {
     fn new(kept: Option<AuditHead>, expected: Option<String>) -> Self {
         let prunings = Vec::new();
-        Self { kept, expected, first: None, last: None, rows: 0, prunings, finding: None }
+        let unwitnessed = kept.is_none() && expected.is_none();
+        Self { kept, expected, unwitnessed, first: None, last: None, rows: 0, prunings, finding: None }
     }
 
     fn all(&mut self, reader: &Reader) -> Result<(), StoreError> {
@@ -168,6 +176,9 @@ impl Walk {
             && last.is_none_or(|last| last < kept.no)
         {
             return Some(AuditFinding::Cut { kept: kept.no, last });
+        }
+        if self.unwitnessed && last.is_some() {
+            return Some(AuditFinding::NoHead);
         }
         let hash = self.expected.as_ref()?;
         // The last row of those that were pruned is known by its hash still.

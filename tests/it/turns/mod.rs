@@ -1,6 +1,7 @@
 //! Turn scripts: `evals/turns/*.turn`, each a scripted model, a scripted person, and the whole
 //! transcript that must come of it. `CO_UPDATE_TURNS=1` writes the transcripts anew, to be read in the diff.
 
+mod decisions;
 mod face;
 mod run;
 mod script;
