@@ -8,6 +8,7 @@
 //! nanosecond (`/proc/*/task/*/schedstat`).
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints, and a failure ends it")]
 
+mod approvals;
 mod floor;
 mod headless;
 mod report;
@@ -32,6 +33,8 @@ const FIGURES: &[Figure] = &[
     ("echo", screen::echo),
     ("session", session::four_hundred),
     ("long", session::ten_thousand),
+    ("decided", approvals::decided),
+    ("waiting", approvals::waiting),
 ];
 
 fn main() {

@@ -61,8 +61,13 @@ impl Stage {
         self
     }
 
-    fn workspace(&self) -> PathBuf {
+    pub fn workspace(&self) -> PathBuf {
         self.folder.path().join("work")
+    }
+
+    /// Where the program keeps its store.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join(".local/share/co")
     }
 
     fn program(who: Who) -> (PathBuf, &'static [&'static str]) {

@@ -8,7 +8,6 @@ use crate::history::grouped;
 use crate::message::Usd;
 use crate::session::Session;
 use crate::stdx::clock::day_start;
-use crate::store::RequestFilter;
 
 /// What was saved and how to go on; of a session in which nothing happened only what waits in others.
 pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, AppError> {
@@ -21,14 +20,15 @@ pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, A
             many => vec![format!("co: {many} approvals waiting · co approvals")],
         });
     }
-    let here = app.store.requests(RequestFilter::UndecidedOf(session.id().clone()), waiting).await?.len();
+    let elsewhere = app.store.waiting_elsewhere(session.id()).await?;
+    let here = waiting.saturating_sub(elsewhere);
     let mut saved = format!("co: session \"{}\" saved", title(history));
     match here {
         0 => {}
         1 => saved.push_str(" · 1 approval waiting"),
         many => saved.push_str(&format!(" · {many} approvals waiting")),
     }
-    match waiting.saturating_sub(here) {
+    match elsewhere {
         0 => {}
         1 => saved.push_str(" · 1 approval waiting in another session"),
         many => saved.push_str(&format!(" · {many} approvals waiting in other sessions")),

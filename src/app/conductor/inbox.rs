@@ -140,20 +140,24 @@ impl Desk {
                 let holders = holders(store).await;
                 let now = store.clock().now();
                 let zone = TimeZone::system();
-                let lines = rows.into_iter().map(|row| self.line_of(row, &holders, now, &zone)).collect();
+                let mut lines: Vec<InboxLine> = Vec::with_capacity(rows.len());
+                for row in rows {
+                    // Requests of one session stand together: what is the same for all of them is found once.
+                    let like = lines.last().filter(|last| last.session == row.session);
+                    let (title, holder) = match like {
+                        Some(last) => (last.title.clone(), last.holder),
+                        None => self.session_of(&row, &holders),
+                    };
+                    lines.push(line_of(row, (title, holder), now, &zone));
+                }
                 self.tell(Notice::Inbox { lines }).await;
             }
             Err(error) => self.say(Say::error("inbox", format!("{error}."))).await,
         }
     }
 
-    fn line_of(
-        &self,
-        row: RequestRow,
-        holders: &BTreeMap<SessionId, Owner>,
-        now: Timestamp,
-        zone: &TimeZone,
-    ) -> InboxLine {
+    /// What its session is called, and who has it.
+    fn session_of(&self, row: &RequestRow, holders: &BTreeMap<SessionId, Owner>) -> (String, Holder) {
         let holder = if row.session == self.session {
             Holder::Here
         } else if self.beside.has(&row.session) {
@@ -163,21 +167,7 @@ impl Desk {
         } else {
             Holder::Nobody
         };
-        InboxLine {
-            title: one_line_summary(row.title.as_deref().unwrap_or("untitled"), TITLE),
-            holder,
-            age: age(row.created, now),
-            expires: row.expires.map(|then| ahead(then, now, zone)),
-            id: row.id,
-            session: row.session,
-            workspace: row.workspace,
-            risk: row.risk,
-            tool: row.tool,
-            summary: row.summary,
-            tainted: row.tainted,
-            state: row.state,
-            attachment: row.attachment,
-        }
+        (one_line_summary(row.title.as_deref().unwrap_or("untitled"), TITLE), holder)
     }
 
     /// Tells the face one request whole.
@@ -237,6 +227,24 @@ impl Desk {
         let task = self.beside.work.spawn(go_on(app, session, name, stop));
         self.beside.going.insert(task.id(), id);
         self.elsewhere().await;
+    }
+}
+
+fn line_of(row: RequestRow, (title, holder): (String, Holder), now: Timestamp, zone: &TimeZone) -> InboxLine {
+    InboxLine {
+        title,
+        holder,
+        age: age(row.created, now),
+        expires: row.expires.map(|then| ahead(then, now, zone)),
+        id: row.id,
+        session: row.session,
+        workspace: row.workspace,
+        risk: row.risk,
+        tool: row.tool,
+        summary: row.summary,
+        tainted: row.tainted,
+        state: row.state,
+        attachment: row.attachment,
     }
 }
 

@@ -4,6 +4,8 @@
 //! decides in the first half second of the list, or after the chosen request changed by itself; nothing is approved
 //! that was not on the screen, and what is HIGH only by itself and by a second key.
 
+use std::collections::HashSet;
+
 use super::{batch, card, flash, save_draft, say};
 use crate::approval::{Approval, RequestId};
 use crate::frontend::link::{Ask, Holder, InboxLine};
@@ -221,9 +223,9 @@ pub fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
 fn later(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let now = model.now_ms;
     let Some(inbox) = inbox(model) else { return };
-    let waits =
-        |id: &RequestId| inbox.requests().any(|line| line.id == *id && line.state == RequestState::Waiting);
-    let wanted: Vec<RequestId> = these(inbox).into_iter().filter(waits).collect();
+    let waiting = inbox.requests().filter(|line| line.state == RequestState::Waiting);
+    let waiting: HashSet<&RequestId> = waiting.map(|line| &line.id).collect();
+    let wanted: Vec<RequestId> = these(inbox).into_iter().filter(|id| waiting.contains(id)).collect();
     if wanted.is_empty() {
         inbox.advice = Some("it is for later already".to_owned());
         return;
