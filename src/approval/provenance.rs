@@ -26,7 +26,7 @@ use self::addresses::{Shape, addresses};
 use self::grams::{Grams, Heard};
 use self::span::{counts, cut, pieces};
 use self::voices::{Side, Voice, voices};
-use crate::message::{CallId, Message, Source, ToolReturn};
+use crate::message::{CallId, Message, Source};
 
 /// Spans that are told of one call; nobody reads more, and one is enough to ask.
 const MOST: usize = 32;
@@ -56,18 +56,12 @@ pub enum Reach {
 #[derive(Debug, Clone, Default)]
 pub struct Provenance {
     messages: Vec<Arc<Message>>,
-    returns: Vec<Arc<ToolReturn>>,
 }
 
 impl Provenance {
     /// A message of the conversation, in order.
     pub fn hear(&mut self, message: Arc<Message>) {
         self.messages.push(message);
-    }
-
-    /// A return that no message holds yet.
-    pub fn returned(&mut self, returned: Arc<ToolReturn>) {
-        self.returns.push(returned);
     }
 
     /// Long spans of `args` that come from untrusted sources and not from the person; each once, in the order of the
@@ -80,7 +74,7 @@ impl Provenance {
         if grams.is_empty() && wanted.places.is_empty() {
             return Vec::new();
         }
-        let voices = voices(&self.messages, &self.returns);
+        let voices = voices(&self.messages);
         // Who excuses comes first, and files last: the first who said a thing is told.
         for turn in [Turn::Excuses, Turn::Outside, Turn::Files] {
             for (number, voice) in

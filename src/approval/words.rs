@@ -151,7 +151,9 @@ impl std::fmt::Display for CommandWords {
 }
 
 /// Whether a command line may do more than its programs' words say: write or read files by redirection, or change what
-/// programs do by variables. Read from the text alone, so what is quoted counts too.
+/// programs do by variables. Read from the text alone, so what is quoted counts too, and so do words that only some
+/// programs take for variables (`make CC=x`, `export X=1`): what is read of a single invocation knows neither of them,
+/// nor what goes in.
 #[must_use]
 pub fn says_more(script: &str) -> bool {
     let mut rest = script.to_owned();
@@ -231,6 +233,9 @@ mod tests {
             ("(X=1 git log)", true),
             ("a[0]=1 git log", true),
             ("git log '>'", true),
+            ("make all CC=./x", true),
+            ("export GIT_PAGER=./x; git log", true),
+            ("cargo run <<x", true),
         ] {
             assert_eq!(says_more(script), more, "{script}");
         }

@@ -49,7 +49,17 @@ pub(super) async fn run(
             let asking = if yes { Asking::Nobody } else { Asking::Person(at) };
             desk.trust(&picked, asking, &store, console).await
         }
-        HooksWhat::Untrust { picked } => desk.untrust(&picked, console),
+        HooksWhat::Untrust { picked } => {
+            let untrusted = desk.untrust(&picked, console)?;
+            if !untrusted.is_empty() {
+                // Only now: that the store does not open is no reason to go on trusting.
+                let store = open_store(world, &loaded.settings).await?;
+                for name in untrusted {
+                    store.note(AuditNote::HookUntrusted { name }).await?;
+                }
+            }
+            Ok(())
+        }
         HooksWhat::Test(wanted) => trial::run(&desk, wanted, console).await,
     }
 }
@@ -257,18 +267,24 @@ impl<'a> Desk<'a> {
         std::iter::once(format!("{}\n", def.name)).chain(rows).collect()
     }
 
-    fn untrust(&self, picked: &Picked, console: &mut Console) -> Result<(), CliError> {
+    /// The names of those that were trusted until now.
+    fn untrust(&self, picked: &Picked, console: &mut Console) -> Result<Vec<String>, CliError> {
         let mut found = self.all();
         broken(&found.problems)?;
         let wanted: Vec<HookDef> =
             self.picked(&found.hooks, picked)?.into_iter().map(|hook| hook.def.clone()).collect();
-        let mut lines = String::new();
+        let (mut lines, mut untrusted) = (String::new(), Vec::new());
         for def in &wanted {
-            let what = if found.trusted.remove(def) { "is not trusted any more" } else { "was not trusted" };
-            lines.push_str(&format!("{} {what}.\n", def.name));
+            if found.trusted.remove(def) {
+                lines.push_str(&format!("{} is not trusted any more.\n", def.name));
+                untrusted.push(def.name.clone());
+            } else {
+                lines.push_str(&format!("{} was not trusted.\n", def.name));
+            }
         }
         found.trusted.write(self.files.trusted())?;
-        console.out(&lines)
+        console.out(&lines)?;
+        Ok(untrusted)
     }
 
     /// The hooks of these names; errs for a name that there is not.

@@ -29,7 +29,7 @@ pub(super) async fn run(
         return list(&loaded, what.json, console);
     }
     if what.revoke {
-        return revoke(folder, world, &loaded, flags, console);
+        return revoke(folder, world, &loaded, flags, console).await;
     }
     let folder = trustable(folder, world)?;
     if let Some(by) = trusting(&loaded.settings.trusted_folders, &folder) {
@@ -88,7 +88,7 @@ fn brings(folder: &Path, world: &World) -> String {
     text
 }
 
-fn revoke(
+async fn revoke(
     folder: &Path,
     world: &World,
     loaded: &Loaded,
@@ -109,6 +109,9 @@ fn revoke(
         let error = CliError::message(Kind::Error, message);
         return Err(error.hint("take that one back: co trust --revoke FOLDER, or change CO_TRUSTED_FOLDERS"));
     }
+    // Only now: that the store does not open is no reason to go on trusting.
+    let store = open_store(world, &loaded.settings).await?;
+    store.note(AuditNote::FolderUntrusted { folder: path.clone() }).await?;
     console.out(&format!(
         "{} is not trusted any more. A co that runs there keeps to it until it ends.\n",
         path.display()

@@ -1,7 +1,7 @@
 //! Who holds which session, as the words in the locks' files say. A look for lists: no lock is touched.
 //!
 //! Only the lock itself counts, so what is found here is a hint: a process that died a moment ago may still be named,
-//! and one that starts is not yet. Called by the inbox.
+//! and one that starts is not yet. Called by the inbox and by `co approvals`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,13 +9,14 @@ use std::path::Path;
 
 use rustix::process::{Pid, test_kill_process};
 
+use super::LOCKS;
 use super::lock::{Owner, read_owner};
 use crate::history::SessionId;
 use crate::store::Store;
 
 /// Every session that a living process seems to hold.
 pub async fn holders(store: &Store) -> BTreeMap<SessionId, Owner> {
-    let folder = store.data_folder().join("locks");
+    let folder = store.data_folder().join(LOCKS);
     // The task can only fail by the end of the runtime.
     tokio::task::spawn_blocking(move || look(&folder)).await.unwrap_or_default()
 }
@@ -49,7 +50,13 @@ mod tests {
         assert!(look(&folder).is_empty());
         let held =
             SessionLock::acquire(&folder, &SessionId("a".to_owned()), jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let gone = format!("{} 1970-01-01T00:00:00Z\n", child.id());
         for (name, words) in [
+            ("gone.lock", gone.as_str()),
+            ("empty.lock", ""),
+            ("old.lock", "12345678901234567890 some very old words\n"),
             // No process has so high a number.
             ("dead.lock", "2147483646 2026-11-21T12:30:00Z\n"),
             ("zero.lock", "0 2026-11-21T12:30:00Z\n"),

@@ -71,15 +71,6 @@ impl Drop for SessionLock {
     }
 }
 
-/// Who holds a session, as far as can be told without taking its lock, which might turn an owner away: its words, as long
-/// as their process lives.
-pub(super) fn peek(folder: &Path, id: &SessionId) -> Option<Owner> {
-    let mut file = File::open(folder.join(format!("{id}.lock"))).ok()?;
-    let owner = read_owner(&mut file)?;
-    let pid = rustix::process::Pid::from_raw(i32::try_from(owner.pid).ok()?)?;
-    rustix::process::test_kill_process(pid).is_ok().then_some(owner)
-}
-
 fn is_still(path: &Path, file: &File) -> io::Result<bool> {
     match fs::metadata(path) {
         Ok(there) => {
@@ -120,29 +111,13 @@ mod tests {
                 panic!("a second lock must be refused");
             };
             assert_eq!(owner, Owner { pid: std::process::id(), since: now });
-            assert_eq!(peek(dir.path(), &id), Some(owner.clone()));
             assert_eq!(
                 owner.to_string(),
                 format!("process {} since 2026-11-21 12:30 UTC", std::process::id())
             );
             drop(first);
-            assert_eq!(peek(dir.path(), &id), None);
         }
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn words_of_a_dead_process_name_nobody() {
-        let dir = tempfile::tempdir().unwrap();
-        let id = SessionId("a".to_owned());
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        for words in
-            [format!("{} 1970-01-01T00:00:00Z\n", child.id()), "some words".to_owned(), String::new()]
-        {
-            fs::write(dir.path().join("a.lock"), words).unwrap();
-            assert_eq!(peek(dir.path(), &id), None);
-        }
     }
 
     #[test]

@@ -83,13 +83,6 @@ impl Session {
         Ok(History::of(&store.load(id).await?))
     }
 
-    /// Who has a stored session open, told without disturbing them: a hint for people, not a promise.
-    pub async fn holder(store: &Store, id: &SessionId) -> Option<Owner> {
-        let (folder, id) = (store.data_folder().join(LOCKS), id.clone());
-        // The task can only fail by the end of the runtime.
-        tokio::task::spawn_blocking(move || lock::peek(&folder, &id)).await.ok().flatten()
-    }
-
     pub fn id(&self) -> &SessionId {
         &self.id
     }

@@ -121,29 +121,31 @@ pub enum RequestFilter {
     UndecidedOf(SessionId),
     /// All of one session, settled ones included.
     Of(SessionId),
+    /// All there ever were, the newest first.
     All,
 }
 
 impl Store {
-    /// Requests, oldest first, at most `limit`.
+    /// Requests, oldest first but for [`RequestFilter::All`], at most `limit`.
     pub async fn requests(
         &self,
         filter: RequestFilter,
         limit: usize,
     ) -> Result<Vec<StoredRequest>, StoreError> {
-        let (condition, session) = match filter {
-            RequestFilter::Undecided => ("a.state IN ('waiting', 'later')", None),
+        const OLDEST: &str = "a.created, a.seq";
+        let (condition, order, session) = match filter {
+            RequestFilter::Undecided => ("a.state IN ('waiting', 'later')", OLDEST, None),
             RequestFilter::UndecidedOf(id) => {
-                ("a.state IN ('waiting', 'later') AND a.session = ?2", Some(id))
+                ("a.state IN ('waiting', 'later') AND a.session = ?2", OLDEST, Some(id))
             }
-            RequestFilter::Of(id) => ("a.session = ?2", Some(id)),
-            RequestFilter::All => ("true", None),
+            RequestFilter::Of(id) => ("a.session = ?2", OLDEST, Some(id)),
+            RequestFilter::All => ("true", "a.created DESC, a.seq DESC", None),
         };
         let mut params: Vec<Box<dyn ToSql + Send>> = vec![Box::new(Num::of(limit))];
         if let Some(id) = session {
             params.push(Box::new(id.0));
         }
-        let tail = format!("WHERE {condition} ORDER BY a.created, a.seq LIMIT ?1");
+        let tail = format!("WHERE {condition} ORDER BY {order} LIMIT ?1");
         self.read(move |reader| select(reader, &tail, &params)).await
     }
 

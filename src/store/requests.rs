@@ -71,7 +71,8 @@ fn insert(write: &Write<'_>, session: &SessionId, ask: &Ask, detached: bool) -> 
         .map(drop)
 }
 
-/// A decision that its own session records without a stop in the inbox: only while nobody has decided, and in time.
+/// A decision that its own session records without a stop in the inbox: only while nobody has decided, and in time. To
+/// put off what was settled in between changes nothing and is no fault: whoever was faster is taken up as ever.
 pub(super) fn settle(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreError> {
     let id = &verdict.request;
     let row = standing(write, id)?
@@ -86,7 +87,9 @@ pub(super) fn settle(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreEr
         | RequestState::Consumed
         | RequestState::Withdrawn
         | RequestState::Superseded
-        | RequestState::Expired => return refused(row.state),
+        | RequestState::Expired => {
+            return if verdict.state == RequestState::Later { Ok(()) } else { refused(row.state) };
+        }
     }
     if verdict.state != RequestState::Later && row.is_over(write.now) {
         return refused(RequestState::Expired);
@@ -181,7 +184,12 @@ pub(super) fn finish(
     call: &CallId,
     how: Closing,
 ) -> Result<(), StoreError> {
-    for row in of_call(write, session, call)? {
+    let rows = of_call(write, session, call)?;
+    if !rows.is_empty() {
+        // Whoever watches what was decided wants to hear what came of it.
+        write.news.set(true);
+    }
+    for row in rows {
         let stays = match how {
             Closing::Withdraw => row.later_noted,
             Closing::Detach => true,

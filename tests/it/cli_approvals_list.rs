@@ -43,12 +43,12 @@ fn lists_hold_what_is_asked_for() {
         (&["--tool", "mail_send"], &[C]),
         (&["--tool", "*_file"], &[A, B]),
         (&["--session", &session], &[C]),
-        (&["--session", &session, "--all"], &[C, D]),
+        (&["--session", &session, "--all"], &[D, C]),
         (&["--state", "denied"], &[D]),
         (&["--state", "waiting"], &[A, B, C]),
         (&["--state", "later"], &[]),
-        (&["--all"], &[A, B, C, D]),
-        (&["--all", "--risk", "medium"], &[A, D]),
+        (&["--all"], &[D, C, B, A]),
+        (&["--all", "--risk", "medium"], &[D, A]),
     ];
     for (args, expected) in cases {
         let mut line = vec!["approvals", "list"];
@@ -88,10 +88,10 @@ fn a_row_says_what_matters() {
         rows.iter().map(|row| aged(row)).collect::<Vec<_>>(),
         [
             "ID STATE RISK AGE TOOL WHAT SESSION EXPIRES",
-            "[REQUEST] waiting medium 0 s write_file write a.txt first",
-            "[REQUEST] waiting HIGH 0 s write_file write b.txt ▲ first",
-            "[REQUEST] waiting low 0 s mail_send write c second",
             "[REQUEST] denied medium 0 s write_file write d.txt second",
+            "[REQUEST] waiting low 0 s mail_send write c second",
+            "[REQUEST] waiting HIGH 0 s write_file write b.txt ▲ first",
+            "[REQUEST] waiting medium 0 s write_file write a.txt first",
         ]
     );
     assert_eq!(ran.err, "co approvals show|yes|no|edit|later ID\n");

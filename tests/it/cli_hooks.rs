@@ -47,6 +47,16 @@ fn states(co: &Co) -> String {
     listed.as_array().unwrap().iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
+/// What `co audit` lists, without when and who.
+pub fn told_by_audit(co: &Co) -> String {
+    let listed = co.run(&["audit"]).out;
+    let told = |line: &str| {
+        let at = line.find("untrusted the ").or_else(|| line.find("trusted the "))?;
+        line.get(at..)?.split("  ").next().map(str::to_owned)
+    };
+    listed.lines().filter_map(told).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn hooks_are_trusted_as_they_are_and_not_as_they_become() {
     let co = Co::new();
@@ -82,6 +92,8 @@ fn hooks_are_trusted_as_they_are_and_not_as_they_become() {
     assert_eq!(states(&co), "h trusted");
     co.run(&["hooks", "untrust", "h"]).check(0, "h is not trusted any more.\n", "");
     assert_eq!(states(&co), "h new");
+    co.run(&["hooks", "untrust", "h"]).check(0, "h was not trusted.\n", "");
+    assert_eq!(told_by_audit(&co), "trusted the hook h\nuntrusted the hook h");
     co.run(&["hooks", "trust", "g", "--yes"]).check(
         1,
         "",

@@ -1,5 +1,6 @@
 //! `co trust`: what a folder brings is shown, the list is kept in the person's own file, and a word is said once.
 
+use crate::cli_hooks::told_by_audit;
 use crate::co::{Co, Service, Wire};
 
 const PROJECT: &str = "model = 'x'\ntheme = 'dark'\n";
@@ -46,6 +47,8 @@ fn a_folder_is_trusted_and_trusted_no_more() {
     );
     assert_eq!(settings(&co), mine);
     co.run(&["trust", "--revoke"]).check(0, "[HOME]/work was not trusted.\n", "");
+    let what = "trusted the folder [HOME]/work\nuntrusted the folder [HOME]/work";
+    assert_eq!(told_by_audit(&co), what);
 }
 
 #[test]

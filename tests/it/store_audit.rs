@@ -133,6 +133,8 @@ async fn each_step_leaves_its_rows() {
                 Note(AuditNote::RuleRevoked { rule: note("git-reads") }),
                 Note(AuditNote::FolderTrusted { folder: "/w".into() }),
                 Note(AuditNote::HookTrusted { name: note("lint"), hash: note("9f") }),
+                Note(AuditNote::FolderUntrusted { folder: "/w".into() }),
+                Note(AuditNote::HookUntrusted { name: note("lint") }),
                 Note(AuditNote::Stance { text: note("mode auto") }),
             ],
             vec![
@@ -140,6 +142,8 @@ async fn each_step_leaves_its_rows() {
                 "rule_revoked - - git-reads",
                 "folder_trusted - - /w",
                 "hook_trusted - - lint",
+                "folder_untrusted - - /w",
+                "hook_untrusted - - lint",
                 "stance - - mode auto",
             ],
         ),

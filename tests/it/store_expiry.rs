@@ -303,3 +303,26 @@ async fn the_owner_settles_in_time_only() {
     assert_eq!(late, Err(StoreError::NotDecidable { id: id("1"), state: RequestState::Expired }));
     assert_eq!(scene.rows().await, ["1 later"]);
 }
+
+/// A session may put off what somebody settled a moment before: that neither fails nor undoes it.
+#[tokio::test]
+async fn to_put_off_what_is_settled_changes_nothing() {
+    let taken = |approval| vec![decided_by_cli(approval)];
+    for (minute, answer, rows, then) in [
+        (0, Some(Approval::yes()), "1 approved", taken(Approval::yes())),
+        (0, Some(deny("no")), "1 denied", taken(deny("no"))),
+        (40, None, "1 expired", vec![expired("a", "1")]),
+    ] {
+        let mut scene = Scene::new(&["a"]).await;
+        scene.commit(asked_until("a", "1", at(30))).await;
+        scene.clock.set(at(minute));
+        match answer {
+            Some(approval) => drop(scene.decide("1", approval).await),
+            None => assert_eq!(scene.there.expire_due().await.unwrap(), 1),
+        }
+        scene.commit(decided("a", "1", Approval::Later)).await;
+        assert_eq!(scene.rows().await, [rows]);
+        assert_eq!(scene.session.consume_decisions().await.unwrap(), then, "{rows}");
+        assert_eq!(scene.there.verify_audit(None).await.unwrap().finding, None);
+    }
+}

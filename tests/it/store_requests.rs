@@ -276,7 +276,11 @@ async fn requests_are_listed_found_and_followed() {
     assert_eq!(ids(RequestFilter::UndecidedOf(one.id().clone())).await, ["aa10", "aa20"]);
     assert_eq!(ids(RequestFilter::Of(one.id().clone())).await, ["aa10", "aa20", "bb30"]);
     assert_eq!(ids(RequestFilter::All).await.len(), 4);
-    assert_eq!(store.requests(RequestFilter::All, 2).await.unwrap().len(), 2);
+    // The oldest are left out, and of the oldest moment what was changed first.
+    let newest = store.requests(RequestFilter::All, 2).await.unwrap();
+    let all = store.requests(RequestFilter::All, 10).await.unwrap();
+    assert_eq!(newest, all[..2]);
+    assert!(all.is_sorted_by_key(|row| std::cmp::Reverse((row.created, row.seq))));
     assert_eq!(store.waiting_count().await.unwrap(), 3);
 
     let found = store.find_request("BB").await.unwrap();

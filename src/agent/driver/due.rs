@@ -20,17 +20,6 @@ fn next_due(session: &Session, known: Option<Timestamp>) -> Option<Timestamp> {
     due.filter(|due| known.is_none_or(|known| *due > known)).min()
 }
 
-/// Waits until the time of a request of this session is over: then [`Store::expire_due`] and the decisions. Between
-/// turns; a turn sees to it by itself. Never resolves where nothing expires. Cancel-safe.
-///
-/// [`Store::expire_due`]: crate::store::Store::expire_due
-pub async fn until_due(session: &Session) {
-    match next_due(session, None) {
-        Some(due) => timer(due, session.store().clock().now()).await,
-        None => std::future::pending().await,
-    }
-}
-
 /// The timer.
 #[derive(Default)]
 pub(super) struct Due {

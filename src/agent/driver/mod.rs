@@ -16,7 +16,6 @@ mod tools;
 use tokio_util::sync::CancellationToken;
 
 pub use self::detached::{can_settle_late, run_detached};
-pub use self::due::until_due;
 pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TurnResult};
 pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
 use super::port::Frontend;

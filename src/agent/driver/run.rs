@@ -1,4 +1,6 @@
-//! The loop of one turn: effects out, inputs in.
+//! The loop of one turn: effects out, inputs in. How requests are decided meanwhile is in `decisions`.
+
+mod decisions;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::future::pending;
@@ -25,14 +27,14 @@ use crate::agent::context;
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt;
 use crate::agent::turn::{Asked, Audience, Effect, Input, Patience, Setup, StopHooks, Turn, Whom};
-use crate::approval::{Approval, Policy, Provenance, Remember, RequestId};
+use crate::approval::{Policy, Provenance};
 use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd, Used};
 use crate::hook::{HookEvent, HookVerdict};
 use crate::message::{Message, NoteKind};
 use crate::provider::{ErrorClass, ProviderError, StreamEvent, ToolChoice};
 use crate::session::Session;
 use crate::stdx::clock::day_start;
-use crate::store::{DecideOutcome, StoreError, Wakeups};
+use crate::store::{StoreError, Wakeups};
 
 /// A reply's text is kept this often while it streams.
 const CHECKPOINT: Duration = Duration::from_secs(1);
@@ -562,79 +564,6 @@ impl<'a> Driver<'a> {
     async fn keep(&mut self, record: Record) -> Result<Option<TurnEnd>, StoreError> {
         self.session.commit(&[record], Durability::Written).await?;
         Ok(None)
-    }
-
-    /// Writes later on every waiting request, then lets the turn end.
-    async fn defer(&mut self) -> Result<Option<TurnEnd>, StoreError> {
-        for request in self.turn.waiting_requests() {
-            self.session.store().decide(&request.id, Approval::Later, self.env.decider.clone()).await?;
-        }
-        if let Some(end) = self.take_decisions().await? {
-            return Ok(Some(end));
-        }
-        self.feed(Input::Defer).await
-    }
-
-    /// A decision made at this front end goes the way of every decision: to the store, first answer wins.
-    async fn decide(
-        &mut self,
-        request: &RequestId,
-        approval: Approval,
-    ) -> Result<Option<TurnEnd>, StoreError> {
-        let outcome = self.session.store().decide(request, approval, self.env.decider.clone()).await?;
-        if let Some(text) = lost(&outcome) {
-            self.show(Event::Status { text }).await;
-        }
-        self.take_decisions().await
-    }
-
-    /// Requests that a new grant, mode or rule now answers are answered like any other: through the store.
-    async fn settle_covered(&mut self) -> Result<Option<TurnEnd>, StoreError> {
-        self.turn.tell_time(self.env.clock.now());
-        for (request, approval, by) in self.turn.covered() {
-            self.session.store().decide(&request, approval, by).await?;
-        }
-        self.take_decisions().await
-    }
-
-    /// Takes what was decided, here or in any process, and gives it to the machine.
-    async fn take_decisions(&mut self) -> Result<Option<TurnEnd>, StoreError> {
-        let mut granted = false;
-        for record in self.session.consume_decisions().await? {
-            let input = match record {
-                Record::Decided { request, approval, by, .. } => {
-                    granted |= matches!(approval, Approval::Approve { remember: Remember::Session, .. });
-                    Input::Decided { request, approval, by }
-                }
-                Record::Expired { request, .. } => Input::Expired { request },
-                // Nothing else is ever consumed.
-                _ => continue,
-            };
-            if let Some(end) = self.feed(input).await? {
-                return Ok(Some(end));
-            }
-        }
-        if granted {
-            return Box::pin(self.settle_covered()).await;
-        }
-        Ok(None)
-    }
-}
-
-/// What to tell the person whose decision did not count.
-fn lost(outcome: &DecideOutcome) -> Option<String> {
-    match outcome {
-        DecideOutcome::Recorded => None,
-        DecideOutcome::AlreadyDecided { approval, by } => {
-            let word = match approval {
-                Approval::Approve { .. } => "approved",
-                Approval::Deny { .. } => "denied",
-                Approval::Later => "put off",
-            };
-            Some(format!("Somebody was faster: this request was already {word} ({}).", by.word()))
-        }
-        DecideOutcome::NotOpen { state } => Some(format!("This request is {state} and takes no answer.")),
-        DecideOutcome::Unknown => Some("There is no such request.".to_owned()),
     }
 }
 

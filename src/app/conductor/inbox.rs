@@ -4,13 +4,16 @@
 //! go on here, with nobody watching it: what it asks for waits again. Answers the asks of the inbox for the desk.
 
 use std::collections::{BTreeMap, HashMap};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::task::{Id, JoinSet};
+use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::desk::{Desk, lost};
@@ -35,6 +38,7 @@ const TITLE: usize = 60;
 
 /// What goes on beside the session at hand.
 pub(super) struct Beside {
+    store: Store,
     wakeups: Wakeups,
     work: JoinSet<Say>,
     /// The sessions among the work, and what they are called.
@@ -42,12 +46,24 @@ pub(super) struct Beside {
     stop: CancellationToken,
     /// The number of the latest change that the face was told of.
     told: Option<u64>,
+    expiry: Expiry,
+}
+
+/// When the next request of any session expires.
+enum Expiry {
+    /// Something changed since it was looked up.
+    Unknown,
+    At(Pin<Box<Sleep>>),
+    /// Nothing does, or the store cannot say; known again with the next change.
+    Never,
 }
 
 /// Something that happened beside.
 pub(super) enum Happened {
     /// Approvals may have changed, here or in another process.
     Changed,
+    /// The time of a request is over, in whichever session.
+    Due,
     /// A piece of work is done, with what there is to say of it; nothing where the text is empty.
     Done(Say),
 }
@@ -55,18 +71,30 @@ pub(super) enum Happened {
 impl Beside {
     pub(super) fn new(store: &Store) -> Self {
         Self {
+            store: store.clone(),
             wakeups: store.wakeups(),
             work: JoinSet::new(),
             going: HashMap::new(),
             stop: CancellationToken::new(),
             told: None,
+            expiry: Expiry::Unknown,
         }
     }
 
     /// Cancel-safe.
     pub(super) async fn next(&mut self) -> Happened {
+        if let Expiry::Unknown = self.expiry {
+            self.expiry = next_expiry(&self.store).await;
+        }
         tokio::select! {
-            () = self.wakeups.changed() => Happened::Changed,
+            () = self.wakeups.changed() => {
+                self.expiry = Expiry::Unknown;
+                Happened::Changed
+            }
+            () = reached(&mut self.expiry) => {
+                self.expiry = Expiry::Unknown;
+                Happened::Due
+            }
             Some(done) = self.work.join_next_with_id(), if !self.work.is_empty() => {
                 let (id, say) = match done {
                     Ok(done) => done,
@@ -98,10 +126,27 @@ impl Beside {
     }
 }
 
+async fn next_expiry(store: &Store) -> Expiry {
+    // Where the store cannot be read, whatever the person does next says so.
+    let Ok(Some(due)) = store.next_expiry().await else { return Expiry::Never };
+    let left = Duration::try_from(due.duration_since(store.clock().now())).unwrap_or_default();
+    // The store counts in whole milliseconds.
+    Expiry::At(Box::pin(sleep(left.saturating_add(Duration::from_millis(1)))))
+}
+
+/// Cancel-safe; never resolves while nothing is due.
+async fn reached(expiry: &mut Expiry) {
+    match expiry {
+        Expiry::At(sleep) => sleep.as_mut().await,
+        Expiry::Unknown | Expiry::Never => std::future::pending().await,
+    }
+}
+
 impl Desk {
     pub(super) async fn on_beside(&mut self, happened: Happened) {
         match happened {
             Happened::Changed => self.tell_changes().await,
+            Happened::Due => self.expire().await,
             Happened::Done(say) => {
                 if !say.text.is_empty() {
                     self.say(say).await;
@@ -109,6 +154,15 @@ impl Desk {
                 // What was lost changed nothing in the store, and is still drawn as being decided.
                 self.elsewhere().await;
             }
+        }
+    }
+
+    /// Marks what nobody decided in time; the bell that this rings tells the face.
+    async fn expire(&mut self) {
+        if let Err(error) = self.app.store.expire_due().await {
+            // It would be due again at once.
+            self.beside.expiry = Expiry::Never;
+            self.say(Say::error("inbox", format!("{error}."))).await;
         }
     }
 
@@ -350,7 +404,73 @@ fn ahead(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::RequestState;
+    use crate::approval::Request;
+    use crate::history::{Durability, Record};
+    use crate::message::{CallId, ToolCall, ToolName};
+    use crate::stdx::clock::ManualClock;
+    use crate::store::{RequestState, StoreOptions};
+    use crate::tool::{Access, CallPlan, Effect, Preview, Risk, Undo};
+
+    fn asked(id: &str, expires: Timestamp) -> Record {
+        let (call, tool) = (CallId(format!("call-{id}")), ToolName::new("write_file"));
+        let plan = CallPlan {
+            summary: "write a".to_owned(),
+            preview: Preview::None,
+            risk: Risk::Medium,
+            access: Access::Nothing,
+            basis: Vec::new(),
+            undo: Undo::None,
+            effect: Effect::OfTool,
+            question: None,
+        };
+        let request = Request {
+            id: RequestId(id.to_owned()),
+            call: call.clone(),
+            tool: tool.clone(),
+            args: serde_json::Value::Null,
+            plan,
+            risk: Risk::Medium,
+            why: Vec::new(),
+            after: Vec::new(),
+            depends: Vec::new(),
+            taint: Vec::new(),
+            expires: Some(expires),
+            again: None,
+        };
+        let call = ToolCall { id: call, wire_id: String::new(), name: tool, args: serde_json::Value::Null };
+        Record::Asked { call, request }
+    }
+
+    /// The clock of the store stands until it is moved, so that each step comes from what is asserted before it.
+    #[tokio::test]
+    async fn the_end_of_a_request_is_heard_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let start: Timestamp = "2026-11-21T20:11:00Z".parse().unwrap();
+        let clock = Arc::new(ManualClock::at(start));
+        let options = StoreOptions::new(dir.path().join("data"), dir.path().join("run"));
+        let store = Store::open(StoreOptions { clock: clock.clone(), ..options }).await.unwrap();
+        let mut beside = Beside::new(&store);
+        let mut session = Session::create(&store, dir.path()).await.unwrap();
+        let in_time = async |beside: &mut Beside| {
+            tokio::time::timeout(Duration::from_secs(60), beside.next()).await.expect("something happens")
+        };
+        for (id, after) in [("1", 20), ("2", 40)] {
+            let expires = start + jiff::SignedDuration::from_millis(after);
+            session.commit(&[asked(id, expires)], Durability::Written).await.unwrap();
+            assert!(matches!(in_time(&mut beside).await, Happened::Changed));
+        }
+        for left in [1, 0] {
+            assert!(matches!(in_time(&mut beside).await, Happened::Due));
+            clock.advance(Duration::from_millis(20));
+            assert_eq!(store.expire_due().await.unwrap(), 1);
+            assert!(matches!(in_time(&mut beside).await, Happened::Changed));
+            assert_eq!(store.undecided_rows(10).await.unwrap().len(), left);
+        }
+        // Nothing is due any more: nothing looks again.
+        let more = tokio::time::timeout(Duration::from_millis(100), beside.next()).await;
+        assert!(more.is_err());
+        assert!(matches!(beside.expiry, Expiry::Never));
+    }
 
     #[test]
     fn times_are_said_in_few_cells() {

@@ -251,11 +251,6 @@ impl<'a> Conductor<'a> {
                 self.take_decisions().await?;
                 Ok(Going::On)
             }
-            () = driver::until_due(&self.session) => {
-                self.session.store().expire_due().await?;
-                self.take_decisions().await?;
-                Ok(Going::On)
-            }
             event = self.desk.shell.next() => {
                 self.desk.on_shell(event).await;
                 self.keep_notes().await?;

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::message::{
     AssistantMessage, AssistantPart, NoteKind, PartKind, ReturnPart, ReturnStatus, StopKind, StopReason,
-    ToolCall, ToolName, Trust,
+    ToolCall, ToolName, ToolReturn, Trust,
 };
 
 /// Who says a text in a case.
@@ -248,18 +248,6 @@ fn taints_say_where_and_whose() {
     let long = "many words of somebody else ".repeat(30);
     let told = words(&[(By::Server, &long)], &long, Reach::Beyond).remove(0);
     assert_eq!((told.chars().count(), told.ends_with('…')), (201, true));
-    let returned = ToolReturn {
-        call: call("fetch_page"),
-        status: ReturnStatus::Failed,
-        content: vec![ReturnPart::Text { text: SECRET.to_owned() }],
-        source: Source::Program,
-        trust: Trust::Untrusted,
-    };
-    let mut fresh = Provenance::default();
-    fresh.hear(Arc::new(asked("fetch_page")));
-    fresh.returned(Arc::new(returned));
-    let found = fresh.taints(&json!(SECRET), Reach::Beyond);
-    assert_eq!(found, [taint("", SECRET, server(), "fetch_page")]);
 }
 
 /// Words of their own letters, so that no two texts share any.

@@ -3,7 +3,7 @@
 //! The model and the program are no sources: what the model writes it has from the others. Summarising does not raise
 //! trust, so a summary counts as said by nobody one could name.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,23 +30,17 @@ pub(super) enum Side {
 }
 
 /// All that matters, in the order in which it was said.
-pub(super) fn voices<'a>(messages: &'a [Arc<Message>], returns: &'a [Arc<ToolReturn>]) -> Vec<Voice<'a>> {
-    let (mut tools, mut heard) = (HashMap::new(), HashSet::new());
+pub(super) fn voices(messages: &[Arc<Message>]) -> Vec<Voice<'_>> {
+    let mut tools = HashMap::new();
     let mut found = Vec::new();
     for message in messages {
         match &**message {
             Message::User { parts } => found.extend(parts.iter().filter_map(|part| said(part, &tools))),
             Message::Assistant(reply) => tools.extend(reply.calls().map(|call| (&call.id, &call.name))),
             Message::ToolReturns { returns } => {
-                for one in returns {
-                    heard.insert(&one.call);
-                    returned(one, &tools, &mut found);
-                }
+                returns.iter().for_each(|one| returned(one, &tools, &mut found));
             }
         }
-    }
-    for one in returns.iter().filter(|one| !heard.contains(&one.call)) {
-        returned(one, &tools, &mut found);
     }
     found
 }

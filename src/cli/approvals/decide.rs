@@ -13,7 +13,7 @@ use crate::approval::{Approval, Decider, Remember, RequestId};
 use crate::cli::error::{CliError, Kind};
 use crate::history::SessionId;
 use crate::message::ToolName;
-use crate::session::Session;
+use crate::session::holders;
 use crate::stdx::text::sanitize_line;
 use crate::store::{DecideOutcome, StoredRequest};
 use crate::tool::Risk;
@@ -170,9 +170,10 @@ impl Done {
 
     async fn as_json(&self, desk: &mut Desk<'_>) -> Result<(), CliError> {
         let mut rows = Vec::new();
+        let holders = holders(&desk.store).await;
         for (one, approval) in &self.decided {
             let held_up = around::held_up(&desk.store, one).await?;
-            let open_in = Session::holder(&desk.store, &one.session).await.map(|owner| owner.pid);
+            let open_in = holders.get(&one.session).map(|owner| owner.pid);
             rows.push(json!({
                 "id": one.id(),
                 "decision": words::verdict(approval, &one.request),
@@ -200,8 +201,9 @@ impl Done {
                 desk.console.note(&format!("co: {}", sanitize_line(&held_up)));
             }
         }
+        let holders = holders(&desk.store).await;
         for session in sessions {
-            let line = match Session::holder(&desk.store, session).await {
+            let line = match holders.get(session) {
                 Some(owner) => format!("The co that has its session open ({owner}) goes on by itself."),
                 None => format!("Its session is not open; go on: co resume {session}"),
             };

@@ -1,4 +1,5 @@
-//! `co approvals list`: what waits, session by session; decided ones where they are asked for.
+//! `co approvals list`: what waits, session by session, the oldest first; decided ones where they are asked for, the
+//! newest first.
 
 use globset::{Glob, GlobMatcher};
 use jiff::tz::TimeZone;
@@ -42,8 +43,8 @@ pub(super) async fn run(desk: &mut Desk<'_>, wanted: Listed) -> Result<(), CliEr
     }
     desk.console.out(&in_words(desk, &kept, undecided))?;
     if cut {
-        desk.console
-            .note(&format!("co: these are the first {LISTED}; `--session ID` lists those of one session"));
+        let which = if undecided { "first" } else { "newest" };
+        desk.console.note(&format!("co: these are of the {which} {LISTED}; there are more"));
     }
     desk.console.note("co approvals show|yes|no|edit|later ID");
     Ok(())
@@ -75,7 +76,7 @@ fn in_words(desk: &Desk<'_>, rows: &[RequestRow], undecided: bool) -> String {
     table(["ID", "STATE", "RISK", "AGE", "TOOL", "WHAT", "SESSION", "EXPIRES"], &rows)
 }
 
-/// The sessions in the order of their oldest request.
+/// The sessions in the order of their first row.
 fn by_session(rows: Vec<RequestRow>) -> Vec<RequestRow> {
     let mut order = std::collections::HashMap::new();
     for row in &rows {

@@ -87,7 +87,9 @@ fn who(row: &AuditRow) -> Option<String> {
             AuditKind::RuleSaved
             | AuditKind::RuleRevoked
             | AuditKind::FolderTrusted
+            | AuditKind::FolderUntrusted
             | AuditKind::HookTrusted
+            | AuditKind::HookUntrusted
             | AuditKind::Stance
             | AuditKind::Pruned,
         ) => return Some("you".to_owned()),
@@ -154,6 +156,8 @@ fn what(row: &AuditRow) -> String {
         AuditKind::RuleSaved => format!("saved the rule {}", text("rule")),
         AuditKind::RuleRevoked => format!("revoked the rule {}", text("rule")),
         AuditKind::FolderTrusted => format!("trusted the folder {}", text("folder")),
+        AuditKind::FolderUntrusted => format!("untrusted the folder {}", text("folder")),
+        AuditKind::HookUntrusted => format!("untrusted the hook {}", text("name")),
         AuditKind::HookTrusted => format!("trusted the hook {}", text("name")),
         AuditKind::Stance => text("text").to_owned(),
         AuditKind::Pruned => {

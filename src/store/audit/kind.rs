@@ -25,7 +25,9 @@ pub enum AuditKind {
     RuleSaved,
     RuleRevoked,
     FolderTrusted,
+    FolderUntrusted,
     HookTrusted,
+    HookUntrusted,
     /// A mode or yolo was turned on or off.
     Stance,
     /// Rows before were removed on purpose.
@@ -33,7 +35,7 @@ pub enum AuditKind {
 }
 
 impl AuditKind {
-    const ALL: [(Self, &'static str); 14] = [
+    const ALL: [(Self, &'static str); 16] = [
         (Self::Asked, "asked"),
         (Self::Judged, "judged"),
         (Self::Decided, "decided"),
@@ -45,7 +47,9 @@ impl AuditKind {
         (Self::RuleSaved, "rule_saved"),
         (Self::RuleRevoked, "rule_revoked"),
         (Self::FolderTrusted, "folder_trusted"),
+        (Self::FolderUntrusted, "folder_untrusted"),
         (Self::HookTrusted, "hook_trusted"),
+        (Self::HookUntrusted, "hook_untrusted"),
         (Self::Stance, "stance"),
         (Self::Pruned, "pruned"),
     ];

@@ -42,9 +42,15 @@ pub enum AuditNote {
     FolderTrusted {
         folder: std::path::PathBuf,
     },
+    FolderUntrusted {
+        folder: std::path::PathBuf,
+    },
     HookTrusted {
         name: String,
         hash: String,
+    },
+    HookUntrusted {
+        name: String,
     },
     /// `/yolo`, a mode, turned on or off by the person.
     Stance {
@@ -63,6 +69,10 @@ impl Store {
             AuditNote::FolderTrusted { folder } => {
                 (AuditKind::FolderTrusted, json!({ "folder": folder.to_string_lossy() }))
             }
+            AuditNote::FolderUntrusted { folder } => {
+                (AuditKind::FolderUntrusted, json!({ "folder": folder.to_string_lossy() }))
+            }
+            AuditNote::HookUntrusted { name } => (AuditKind::HookUntrusted, json!({ "name": name })),
             AuditNote::HookTrusted { name, hash } => {
                 (AuditKind::HookTrusted, json!({ "name": name, "hash": hash }))
             }

@@ -128,7 +128,9 @@ fn fate(kind: AuditKind, decider: Option<&Decider>, details: &Details) -> Option
         | AuditKind::RuleSaved
         | AuditKind::RuleRevoked
         | AuditKind::FolderTrusted
+        | AuditKind::FolderUntrusted
         | AuditKind::HookTrusted
+        | AuditKind::HookUntrusted
         | AuditKind::Stance
         | AuditKind::Pruned => None,
     }

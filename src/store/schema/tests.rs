@@ -92,7 +92,7 @@ async fn requests_in_every_state_come_along() {
         let store = Store::open(StoreOptions::new(&data, dir.path().join("run"))).await.unwrap();
         let rows = store.requests(RequestFilter::All, 100).await.unwrap();
         assert_eq!(rows.len(), STATES.len());
-        for (row, (before, now, _)) in rows.iter().zip(STATES) {
+        for (row, (before, now, _)) in rows.iter().rev().zip(STATES) {
             assert_eq!((row.id().0.as_str(), row.state), (before, now));
             assert_eq!(row.request, request(before));
         }

@@ -1,0 +1,103 @@
+//! How requests are decided while their turn runs: to the store first, and back from there to the machine.
+//!
+//! Called by the loop of the turn. A decision made here goes the way of every other: the first answer wins, whoever gave
+//! it.
+
+use super::Driver;
+use crate::agent::port::Event;
+use crate::agent::turn::Input;
+use crate::approval::{Approval, Remember, RequestId};
+use crate::history::{Record, TurnEnd};
+use crate::store::{DecideOutcome, StoreError};
+
+impl Driver<'_> {
+    /// Writes later on every waiting request, then lets the turn end.
+    pub(super) async fn defer(&mut self) -> Result<Option<TurnEnd>, StoreError> {
+        for request in self.turn.waiting_requests() {
+            self.session.store().decide(&request.id, Approval::Later, self.env.decider.clone()).await?;
+        }
+        if let Some(end) = self.take_decisions().await? {
+            return Ok(Some(end));
+        }
+        self.feed(Input::Defer).await
+    }
+
+    /// A decision made at this front end goes the way of every decision: to the store, first answer wins.
+    pub(super) async fn decide(
+        &mut self,
+        request: &RequestId,
+        approval: Approval,
+    ) -> Result<Option<TurnEnd>, StoreError> {
+        let outcome = self.session.store().decide(request, approval, self.env.decider.clone()).await?;
+        if let Some(text) = lost(&outcome) {
+            self.show(Event::Status { text }).await;
+        }
+        self.take_decisions().await
+    }
+
+    /// Requests that a new grant, mode or rule now answers are answered like any other: through the store.
+    pub(super) async fn settle_covered(&mut self) -> Result<Option<TurnEnd>, StoreError> {
+        self.turn.tell_time(self.env.clock.now());
+        for (request, approval, by) in self.turn.covered() {
+            self.session.store().decide(&request, approval, by).await?;
+        }
+        self.take_decisions().await
+    }
+
+    /// Takes what was decided, here or in any process, and gives it to the machine.
+    pub(super) async fn take_decisions(&mut self) -> Result<Option<TurnEnd>, StoreError> {
+        let mut granted = false;
+        for record in self.session.consume_decisions().await? {
+            let input = match record {
+                Record::Decided { request, approval, by, .. } => {
+                    granted |= matches!(approval, Approval::Approve { remember: Remember::Session, .. });
+                    Input::Decided { request, approval, by }
+                }
+                Record::Expired { request, .. } => Input::Expired { request },
+                // Nothing else is ever consumed.
+                Record::Opened { .. }
+                | Record::TurnStarted { .. }
+                | Record::Said { .. }
+                | Record::RequestEnded { .. }
+                | Record::Partial { .. }
+                | Record::Asked { .. }
+                | Record::Judged { .. }
+                | Record::ToolStarted { .. }
+                | Record::ToolFinished { .. }
+                | Record::Deferred { .. }
+                | Record::TurnEnded { .. }
+                | Record::Queued { .. }
+                | Record::Draft { .. }
+                | Record::Noted { .. }
+                | Record::Compacted { .. }
+                | Record::Cleared
+                | Record::Renamed { .. }
+                | Record::State { .. } => continue,
+            };
+            if let Some(end) = self.feed(input).await? {
+                return Ok(Some(end));
+            }
+        }
+        if granted {
+            return Box::pin(self.settle_covered()).await;
+        }
+        Ok(None)
+    }
+}
+
+/// What to tell the person whose decision did not count.
+fn lost(outcome: &DecideOutcome) -> Option<String> {
+    match outcome {
+        DecideOutcome::Recorded => None,
+        DecideOutcome::AlreadyDecided { approval, by } => {
+            let word = match approval {
+                Approval::Approve { .. } => "approved",
+                Approval::Deny { .. } => "denied",
+                Approval::Later => "put off",
+            };
+            Some(format!("Somebody was faster: this request was already {word} ({}).", by.word()))
+        }
+        DecideOutcome::NotOpen { state } => Some(format!("This request is {state} and takes no answer.")),
+        DecideOutcome::Unknown => Some("There is no such request.".to_owned()),
+    }
+}
