@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 use super::hooks::HookFiles;
 use super::keys::Keys;
 use super::models::{ModelError, Models};
-use super::rules::RuleBook;
+use super::rules::{Looks, RuleBook};
 use super::services::Target;
 use super::world::World;
 use crate::agent::caps::Caps;
@@ -103,6 +103,7 @@ pub struct App {
     pub models: Arc<Models>,
     pub(super) policy: watch::Sender<Policy>,
     pub rules: Arc<RuleBook>,
+    pub(super) looks: Looks,
     caps: watch::Sender<Caps>,
     pub hooks: HookFiles,
     /// Words of hooks for the person, until somebody takes them.
@@ -136,6 +137,7 @@ impl App {
             models,
             policy,
             rules,
+            looks: Looks::default(),
             caps,
             hooks,
             hook_words,
@@ -145,15 +147,16 @@ impl App {
 
     /// What turns of a session are run with; `decider` is written down for answers given here. Its place is the
     /// session's own folder, which need not be the one `co` was started in.
-    pub fn agent_env(&self, session: &Session, decider: Decider) -> AgentEnv {
+    pub async fn agent_env(&self, session: &Session, decider: Decider) -> AgentEnv {
         // What was raised for the session before is over.
         self.caps.send_modify(|caps| *caps = std::mem::take(caps).for_next_session());
-        self.env(session, decider, (self.policy.subscribe(), self.caps.clone()))
+        self.env(session, decider, (self.policy.subscribe(), self.caps.clone())).await
     }
 
     /// The same for a session that goes on beside the one at hand, with nobody watching: what was loosened or raised
-    /// for that one does not count, and what this one asks for waits.
-    pub async fn env_beside(&self, session: &Session, decider: Decider) -> AgentEnv {
+    /// for that one does not count, and what this one asks for waits. Its policy hears of
+    /// rules as long as the caller keeps them true in the sender.
+    pub async fn env_beside(&self, session: &Session, decider: Decider) -> (AgentEnv, watch::Sender<Policy>) {
         let now = self.policy();
         let rules = Arc::new(self.rules_in(session.history().workspace()).await);
         let mode = match now.mode {
@@ -161,10 +164,11 @@ impl App {
             Mode::Plan | Mode::DryRun | Mode::DeferAll => now.mode,
         };
         let policy = watch::Sender::new(Policy { mode, standing: Standing::Asking, rules });
-        self.env(session, decider, (policy.subscribe(), watch::Sender::new(caps(&self.settings.cap))))
+        let caps = watch::Sender::new(caps(&self.settings.cap));
+        (self.env(session, decider, (policy.subscribe(), caps)).await, policy)
     }
 
-    fn env(
+    async fn env(
         &self,
         session: &Session,
         decider: Decider,
@@ -172,7 +176,7 @@ impl App {
     ) -> AgentEnv {
         let folder = session.history().workspace().to_owned();
         let trust = self.trust_of(&folder);
-        let hooks = self.hooks.load(&folder, trust);
+        let hooks = self.hooks_of(&folder).await;
         let place = Place { kind: self.world.kind_of(&folder), folder, trust };
         AgentEnv {
             registry: self.registry.clone(),

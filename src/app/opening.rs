@@ -62,7 +62,7 @@ impl Opening {
         };
         match session {
             Ok(session) => {
-                let env = app.agent_env(&session, decider);
+                let env = app.agent_env(&session, decider).await;
                 Ok(Opened::Owned(Box::new((session, env))))
             }
             Err(SessionError::Owned { id, owner }) => {
@@ -80,7 +80,7 @@ impl Opening {
             None => Session::create(&app.store, &app.world.workspace).await?,
             Some(id) => Session::open(&app.store, &id).await?,
         };
-        let env = app.agent_env(&session, decider);
+        let env = app.agent_env(&session, decider).await;
         Ok((session, env))
     }
 

@@ -17,17 +17,19 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::sync::watch;
 
 pub use self::save::{RuleTrouble, SavedRule, revoke_rule, save_rule};
 pub use self::tried::{Suggestion, suggestions, tried};
 
 use super::{App, World};
-use crate::approval::FolderTrust;
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource, RulesHealth};
+use crate::approval::{FolderTrust, Policy};
 use crate::config::{Settings, user_file};
 use crate::stdx::fs::{create_private_dir, fingerprint, write_private};
 use crate::store::Store;
@@ -262,12 +264,36 @@ pub async fn counting(set: RuleSet, store: &Store, now: Timestamp) -> RuleSet {
     set
 }
 
+/// The order of looks at the files, so that a slow one does not undo a later one. No lock: a look may be suspended
+/// while the same task begins another.
+#[derive(Default)]
+pub(super) struct Looks {
+    begun: AtomicU64,
+    counts: AtomicU64,
+}
+
+impl Looks {
+    fn begin(&self) -> u64 {
+        self.begun.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// Whether no later look counts already; this one does from now on.
+    fn is_newest(&self, look: u64) -> bool {
+        self.counts.fetch_max(look, Ordering::SeqCst) <= look
+    }
+}
+
 impl App {
     /// Looks at the files of rules again; what changed counts from the next decision on.
     pub async fn refresh_rules(&self, folder: &Path) {
+        self.look_again(folder, &self.policy, &self.looks).await;
+    }
+
+    async fn look_again(&self, folder: &Path, policy: &watch::Sender<Policy>, looks: &Looks) {
+        let look = looks.begin();
         let set = self.rules_in(folder).await;
-        self.policy.send_if_modified(|policy| {
-            let changed = *policy.rules != set;
+        policy.send_if_modified(|policy| {
+            let changed = looks.is_newest(look) && *policy.rules != set;
             if changed {
                 policy.rules = Arc::new(set);
             }
@@ -290,9 +316,18 @@ impl App {
     /// Keeps the rules true while a turn runs: other processes may save one, and the time of one may end. Never
     /// resolves; cancel-safe.
     pub async fn keep_rules(&self, folder: &Path) -> Infallible {
+        self.keep(folder, &self.policy, &self.looks).await
+    }
+
+    /// The same for a session that has a policy of its own.
+    pub async fn keep_rules_of(&self, folder: &Path, policy: &watch::Sender<Policy>) -> Infallible {
+        self.keep(folder, policy, &Looks::default()).await
+    }
+
+    async fn keep(&self, folder: &Path, policy: &watch::Sender<Policy>, looks: &Looks) -> Infallible {
         let mut wakeups = self.store.wakeups();
         loop {
-            let next = self.policy.borrow().rules.next_expiry();
+            let next = policy.borrow().rules.next_expiry();
             let wait = next.map_or(LONGEST_WAIT, |end| {
                 let left = Duration::try_from(end.duration_since(self.world.clock.now())).unwrap_or_default();
                 left.clamp(Duration::from_secs(1), LONGEST_WAIT)
@@ -301,7 +336,7 @@ impl App {
                 () = wakeups.changed() => {}
                 () = tokio::time::sleep(wait) => {}
             }
-            self.refresh_rules(folder).await;
+            self.look_again(folder, policy, looks).await;
         }
     }
 

@@ -217,7 +217,7 @@ impl History {
         if let Some(open) = self.unanswered(call) {
             open.known = known;
         } else if let Some(one) = self.late.find(call) {
-            one.known = known;
+            one.know(known);
         }
     }
 
@@ -236,7 +236,7 @@ impl History {
             let known = std::mem::replace(&mut open.known, Known::Returned);
             open.returned = Some(returned.clone());
             if still_wanted && let Some(request) = open.request.take() {
-                let one = Detached { call: open.call.clone(), known, by: open.by.take(), request };
+                let one = Detached { call: open.call.clone(), known, by: open.by.take(), request, ran: None };
                 self.late.add(one, &self.open[at + 1..]);
                 self.late.ended(&returned.call, Fate::Open);
             } else {
@@ -290,12 +290,13 @@ impl History {
         for one in std::mem::take(&mut self.open).into_iter().filter(|one| one.returned.is_none()) {
             let OpenCall { call, known, by, request, .. } = one;
             match request {
-                Some(request) => self.late.add(Detached { call, known, by, request }, &[]),
+                Some(request) => self.late.add(Detached { call, known, by, request, ran: None }, &[]),
                 None => self.late.ended(&call.id, Fate::Badly),
             }
         }
         self.entries.clear();
-        self.notes.clear();
+        // What came of a late approval is told once, whatever was forgotten meanwhile.
+        self.notes.retain(|(kind, _)| matches!(kind, NoteKind::LateOutcome { .. }));
         self.running = None;
         self.last_end = None;
     }

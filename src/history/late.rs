@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::{Known, OpenCall};
-use crate::approval::{Decider, Request};
-use crate::message::{CallId, ReturnStatus, ToolCall, ToolReturn};
+use crate::approval::{Approval, Decider, Request};
+use crate::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 
 /// A call whose turn went on without it; its request stays in the inbox.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +16,8 @@ pub struct Detached {
     /// Who decided, once somebody did.
     pub by: Option<Decider>,
     pub request: Request,
+    /// What ran in place of what was asked, where a person said so.
+    pub ran: Option<(ToolName, Value)>,
 }
 
 /// How a call that others run after has ended.
@@ -72,6 +76,17 @@ impl Late {
     }
 }
 
+impl Detached {
+    /// What is known of it by now; where it starts, what a person put in its place is kept.
+    pub(super) fn know(&mut self, known: Known) {
+        if let (Known::MayHaveRun, Known::Decided(Approval::Approve { instead, .. })) = (&known, &self.known)
+        {
+            self.ran.clone_from(instead);
+        }
+        self.known = known;
+    }
+}
+
 /// A return without a person's word leaves the fate open; the fold knows where it does not.
 fn fate_of(status: ReturnStatus) -> Fate {
     match status {
@@ -101,5 +116,7 @@ pub(super) fn outcome(done: &Detached, returned: &ToolReturn) -> String {
         (ReturnStatus::Unknown, _) => "started, and its outcome is unknown",
     };
     let (tool, summary) = (&done.request.tool, &done.request.plan.summary);
-    format!("The earlier call {tool} ({summary}) {word}.\n{}", returned.text())
+    let instead = done.ran.as_ref().map(|(tool, args)| format!(", changed by the user to {tool} {args},"));
+    let instead = instead.unwrap_or_default();
+    format!("The earlier call {tool} ({summary}){instead} {word}.\n{}", returned.text())
 }

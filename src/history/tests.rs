@@ -480,6 +480,9 @@ fn late_outcomes_are_told_once() {
         // A second return tells nothing more.
         records.push(finished("a", status));
         assert_eq!(History::of(&records).notes().len(), 1);
+        // Nor does clearing the conversation lose it.
+        records.push(Record::Cleared);
+        assert_eq!(History::of(&records).notes().len(), 1);
     }
     records.push(finished("a", ReturnStatus::Ok));
     records.push(user("without it"));

@@ -1,7 +1,7 @@
 //! What a hook's run means: exit code and output in, a verdict out. Pure.
 //!
-//! Exit 0 is read as a decision, exit 2 blocks, and everything else is no opinion, with a word for the person. Words of
-//! a hook are made harmless and short here, before anybody sees them. Called by `command`.
+//! Exit 0 is read as a decision, exit 2 blocks, and everything else is a trouble: a call asks then.
+//! Words of a hook are made harmless and short here, before anybody sees them. Called by `command`.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,7 +23,7 @@ const LONGEST_NOTE: usize = 8_000;
 /// Characters of stderr that a trouble tells.
 const LONGEST_WORDS: usize = 200;
 
-/// Why a hook has no opinion although it ran, or should have.
+/// Why a hook came to no decision although it ran, or should have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
     #[error("cannot be started: {why}")]
@@ -40,6 +40,30 @@ pub enum Trouble {
     Garbage { why: String },
     #[error("said {word}, which means nothing at {}", event.word())]
     NotHere { word: &'static str, event: HookEvent },
+}
+
+impl Trouble {
+    /// What it comes to. Nobody knows what a hook that broke would have said of a call; a timeout is no opinion.
+    pub fn verdict(&self, name: &str, event: HookEvent) -> HookVerdict {
+        match self {
+            Self::TooSlow { .. } => HookVerdict::Pass,
+            Self::NotStarted { .. }
+            | Self::Code { .. }
+            | Self::Signal { .. }
+            | Self::TooMuch
+            | Self::Garbage { .. }
+            | Self::NotHere { .. } => match event {
+                HookEvent::PreToolUse => HookVerdict::Ask { reason: format!("hook {name} broke: it {self}") },
+                HookEvent::SessionStart
+                | HookEvent::UserPromptSubmit
+                | HookEvent::PostToolUse
+                | HookEvent::PostToolUseFailure
+                | HookEvent::PreCompact
+                | HookEvent::Stop
+                | HookEvent::SessionEnd => HookVerdict::Pass,
+            },
+        }
+    }
 }
 
 fn behind(said: &str) -> String {

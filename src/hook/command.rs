@@ -91,10 +91,11 @@ impl CommandHook {
         match self.try_out(input).await.verdict {
             Ok(verdict) => verdict,
             Err(trouble) => {
-                let key = format!("{} {:?}", self.hash, std::mem::discriminant(&trouble));
-                let text = format!("hook {} {trouble}; it has no say in this", self.def.name);
-                self.teller.tell(key, text);
-                HookVerdict::Pass
+                let verdict = trouble.verdict(&self.def.name, input.subject.event());
+                let so = if verdict == HookVerdict::Pass { "it has no say in this" } else { "the call asks" };
+                let key = format!("{} {:?} {so}", self.hash, std::mem::discriminant(&trouble));
+                self.teller.tell(key, format!("hook {} {trouble}; {so}", self.def.name));
+                verdict
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A hook may stop a call, ask for it, allow it, put it off or rewrite its arguments; what it says is one voice among
 //! those that the policy weighs, and never passes a deny. The trait and its values only; the one that runs a program
-//! is beside this file (layer 5): `file` reads definitions, `trust` knows which may run, `command` runs them by
+//! is beside this file (layer 5): `file` reads definitions, `trust` knows which may run (`words` finds the files of a text for the shell), `command` runs them by
 //! `process` and takes `answer`s, `told` is what the person hears. Called by the driver and by whoever opens and closes
 //! sessions.
 
@@ -12,6 +12,7 @@ pub mod file;
 pub mod process;
 pub mod told;
 pub mod trust;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -152,7 +153,8 @@ pub trait Hook: Send + Sync {
     /// Whether it is run at this event; for events about a call, of this tool.
     fn wants(&self, event: HookEvent, tool: Option<&ToolName>) -> bool;
 
-    /// Cancel-safe: dropped at once on interrupt. A hook that breaks or takes too long has no opinion.
+    /// Cancel-safe: dropped at once on interrupt. A hook that takes too long has no opinion; one that breaks makes the
+    /// call ask that it should have looked at.
     fn fire<'a>(&'a self, input: &'a HookInput) -> BoxFuture<'a, HookVerdict>;
 }
 

@@ -263,7 +263,7 @@ const PRE: &str = "event = 'PreToolUse'\ntimeout = 1";
 const HANG: Duration = Duration::from_secs(20);
 
 #[tokio::test]
-async fn programs_that_behave_badly_have_no_say_and_hold_nothing_up() {
+async fn programs_that_behave_badly_fail_closed_and_hold_nothing_up() {
     let slow = "took longer than 1 s and was stopped";
     let cases: &[(&str, &str)] = &[
         (r#"printf '{"decision":"deny","reason":"%s"}' "$1""#, "deny h: x"),
@@ -298,20 +298,27 @@ async fn programs_that_behave_badly_have_no_say_and_hold_nothing_up() {
         let shown = match &told {
             None => said(Ok(verdict)),
             Some(text) => {
-                assert_eq!(verdict, HookVerdict::Pass, "{script}");
-                text.strip_prefix("hook h ")
-                    .unwrap()
-                    .strip_suffix("; it has no say in this")
-                    .unwrap()
-                    .to_owned()
+                // A timeout is no opinion; of what broke nobody knows what it would have said.
+                let (said, so) = if *expected == slow {
+                    (HookVerdict::Pass, "; it has no say in this")
+                } else {
+                    (HookVerdict::Ask { reason: format!("hook h broke: it {expected}") }, "; the call asks")
+                };
+                assert_eq!(verdict, said, "{script}");
+                text.strip_prefix("hook h ").unwrap().strip_suffix(so).unwrap().to_owned()
             }
         };
         assert_eq!(shown, *expected, "{script}");
         assert!(begun.elapsed() < HANG, "{script}");
         // The same trouble is told once.
         if told.is_some() && *expected != slow {
-            assert_eq!(hook.fire(&scene.input()).await, HookVerdict::Pass);
+            let again = hook.fire(&scene.input()).await;
+            assert_eq!(again, HookVerdict::Ask { reason: format!("hook h broke: it {expected}") });
             assert!(words.try_recv().is_err(), "{script}: told twice");
+            // Where there is nothing to decide it has no say.
+            let end = HookInput { subject: HookSubject::SessionEnd { reason: "quit" }, ..scene.input() };
+            assert_eq!(hook.fire(&end).await, HookVerdict::Pass, "{script}");
+            assert!(words.try_recv().unwrap().ends_with("; it has no say in this"), "{script}");
         }
     }
 }
@@ -433,6 +440,73 @@ fn trust_is_bound_to_the_content() {
         error.contains("trusted.json cannot be read: EOF") && error.ends_with("; move it away"),
         "{error}"
     );
+}
+
+/// Scripts that a text for the shell runs are hashed, or the text is not trusted.
+#[test]
+fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
+    let scene = Scene::new("exit 0");
+    let home = tempfile::tempdir().unwrap();
+    let at = Whereabouts { home: Some(home.path().to_owned()), ..scene.at() };
+    let shell = |line: &str| HookDef {
+        command: super::file::HookCommand::Shell { line: line.to_owned() },
+        ..scene.def("event = 'PreToolUse'")
+    };
+    let outcome = |line: &str| {
+        let def = shell(line);
+        let write = |text: &str| {
+            scene.write(text);
+            std::fs::write(scene.dir.path().join("a b.sh"), text).unwrap();
+            std::fs::write(home.path().join("h.sh"), text).unwrap();
+        };
+        write("1");
+        let before = content(&def, &at);
+        write("2");
+        match (before, content(&def, &at)) {
+            (Err(Broken::Unclear { word }), _) => word,
+            (before, after) if before == after => "same".to_owned(),
+            (_, _) => "hashed".to_owned(),
+        }
+    };
+    for (line, expected) in [
+        ("./hook.sh", "hashed"),
+        ("$CO_WORKSPACE/hook.sh --fast", "hashed"),
+        ("\"$CO_WORKSPACE\"/hook.sh", "hashed"),
+        ("sh \"${CO_WORKSPACE}/hook.sh\"", "hashed"),
+        ("X=1 $PWD/hook.sh", "hashed"),
+        ("$HOME/h.sh", "hashed"),
+        ("~/h.sh", "hashed"),
+        ("sh './a b.sh'", "hashed"),
+        ("cd \"$CO_WORKSPACE\" && ./hook.sh", "hashed"),
+        ("case $x in a) ./hook.sh ;; esac", "hashed"),
+        ("echo x >> \"$HOME/h.sh\"", "same"),
+        ("grep -q \"$x\" && exit 2", "same"),
+        ("read line; case $line in *secret*) echo no >&2; exit 2 ;; esac", "same"),
+        ("x=$(jq -r .tool_input.command); [ \"$x\" = ls ] || exit 2", "same"),
+        ("echo '{\"decision\":\"deny\",\"reason\":\"no\"}'", "same"),
+        ("cd x && ./hook.sh", "./hook.sh"),
+        ("cd && sh hook.sh", "hook.sh"),
+        ("cd x; $PWD/hook.sh", "$PWD/hook.sh"),
+        ("$X/hook.sh", "$X/hook.sh"),
+        ("D=. ; sh $D/hook.sh", "$D/hook.sh"),
+        ("\"$CMD\" x", "$CMD"),
+        ("sh 2>&1 $f", "$f"),
+        ("bash -c \"$f\"", "$f"),
+        ("${X:-./hook.sh}", "$X:-./hook.sh"),
+        ("$(echo ./hook.sh)", "$("),
+        ("$(pwd)/hook.sh", "$("),
+        ("sh \"$(pwd)\"/hook.sh", "$("),
+        ("echo `pwd`/hook.sh", "`"),
+        ("./hoo*.sh", "./hoo*.sh"),
+        ("./{hook,x}.sh", "./{hook,x}.sh"),
+        ("~root/hook.sh", "~root/hook.sh"),
+        ("PATH=. hook.sh", "PATH="),
+    ] {
+        assert_eq!(outcome(line), expected, "{line}");
+    }
+    let error = content(&shell("$X"), &at).unwrap_err().to_string();
+    let told = "`$X` in its command could name any program; name the program's file, or use a list of words";
+    assert_eq!(error, told);
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::file::{HookCommand, HookDef, HookScope};
+use super::words::named;
 use crate::stdx::fs::{create_private_dir, write_private};
 
 /// Bytes of the largest file that a hook's command may name.
@@ -43,6 +44,10 @@ pub enum Broken {
     Unreadable { path: PathBuf, why: String },
     #[error("{} is larger than {} MiB", path.display(), LARGEST / 1024 / 1024)]
     TooLarge { path: PathBuf },
+    #[error(
+        "`{word}` in its command could name any program; name the program's file, or use a list of words"
+    )]
+    Unclear { word: String },
 }
 
 /// The file to run: a path is meant from the project's folder, or from the folder of the person's own file.
@@ -96,21 +101,18 @@ pub fn content(def: &HookDef, at: &Whereabouts) -> Result<String, Broken> {
 /// The files that the command names: the program, where it is a path, and every other word that is a file.
 fn files(def: &HookDef, at: &Whereabouts) -> Result<Vec<PathBuf>, Broken> {
     let mut files = Vec::new();
-    let words: Vec<&str> = match &def.command {
+    let paths: Vec<PathBuf> = match &def.command {
         HookCommand::Program { program, args } => {
             if program.contains('/') {
                 let path = self::program(def, at);
                 is_program(&path)?;
                 files.push(path);
             }
-            args.iter().map(String::as_str).collect()
+            args.iter().map(|word| at.workspace.join(expanded(word, at))).collect()
         }
-        HookCommand::Shell { line } => {
-            let apart = |c: char| c.is_whitespace() || ";|&<>(){}'\"`=".contains(c);
-            line.split(apart).filter(|word| !word.is_empty()).collect()
-        }
+        HookCommand::Shell { line } => named(line, at).map_err(|word| Broken::Unclear { word })?,
     };
-    let paths = words.into_iter().map(|word| at.workspace.join(expanded(word, at)));
+    let paths = paths.into_iter();
     files.extend(paths.filter(|path| path.is_file() && !is_of_the_system(path)));
     Ok(files)
 }

@@ -8,6 +8,7 @@ use crate::agent::turn::Effect;
 use crate::approval::{Approval, Decider, RequestId, Verdict};
 use crate::history::{Durability, Record};
 use crate::message::ReturnStatus;
+use crate::tool::ToolError;
 
 /// Records to be committed together, and what is shown once they are.
 #[derive(Default)]
@@ -185,6 +186,16 @@ impl Calls {
             }
         }
     }
+}
+
+/// Why a request is back, within its turn or outside of it.
+pub(in crate::agent) const TOO_LATE: &str = "you said yes, but its time was over before it could run";
+pub(in crate::agent) const MOVED: &str = "what it would change has changed since you were asked";
+pub(in crate::agent) const REWRITTEN: &str = "a hook changed what you said yes to";
+
+/// Why a request is back whose edit does not plan.
+pub(in crate::agent) fn edit_failed(error: &ToolError) -> String {
+    format!("the edited call does not work: {error}")
 }
 
 /// What a person said beside their yes, as the model hears it.

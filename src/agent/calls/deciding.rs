@@ -2,7 +2,7 @@
 //!
 //! A person's yes settles an ask, never a deny. What was settled without a person is kept for the audit.
 
-use super::{Calls, ChangedBy, Consent, Purpose, Rules, State, Tracked, permitted};
+use super::{Calls, ChangedBy, Consent, MOVED, Purpose, REWRITTEN, Rules, State, Tracked, permitted};
 use crate::agent::port::Event;
 use crate::agent::turn::Effect;
 use crate::approval::{
@@ -75,8 +75,7 @@ impl Calls {
                 Verdict::Allow | Verdict::Deny => false,
             };
             if self.decide(at, rules).is_some_and(asks) {
-                let because = "what it would change has changed since you were asked";
-                return self.ask_again(at, because.to_owned(), rules, out);
+                return self.ask_again(at, MOVED.to_owned(), rules, out);
             }
         }
         self.settle(at, Purpose::Recheck, rules, out);
@@ -101,7 +100,7 @@ impl Calls {
         } else if risen && self.calls[at].consent == Consent::Given {
             self.ask_again(at, "the change raises the risk".to_owned(), rules, out);
         } else if self.calls[at].consent == Consent::Overtaken {
-            self.ask_again(at, "a hook changed what you said yes to".to_owned(), rules, out);
+            self.ask_again(at, REWRITTEN.to_owned(), rules, out);
         } else if permitted(&decision, self.calls[at].consent) {
             self.calls[at].state = State::Ready;
         } else {

@@ -4,7 +4,7 @@ use super::{Calls, ChangedBy, Stage, State, asking};
 use crate::agent::port::Event;
 use crate::agent::turn::Effect;
 use crate::history::{Durability, Record, SEEN};
-use crate::message::{CallId, ReturnPart, ReturnStatus, ToolReturn};
+use crate::message::{CallId, ReturnPart, ReturnStatus, ToolCall, ToolReturn};
 use crate::tool::{Resource, Seen, Version};
 
 impl Calls {
@@ -33,7 +33,7 @@ impl Calls {
         }
         let one = &self.calls[at];
         if let Some(changed_by) = one.changed_by {
-            returned.content.insert(0, ReturnPart::Text { text: what_ran(changed_by, one) });
+            returned.content.insert(0, ReturnPart::Text { text: what_ran(changed_by, &one.effective()) });
         }
         self.end_with(at, returned, records, out);
     }
@@ -136,10 +136,11 @@ impl Calls {
     }
 }
 
-fn what_ran(changed_by: ChangedBy, one: &super::Tracked) -> String {
+/// What ran in place of what the model wrote, as the model hears it.
+pub(in crate::agent) fn what_ran(changed_by: ChangedBy, ran: &ToolCall) -> String {
     let who = match changed_by {
         ChangedBy::Person => "The user changed this call before approving it",
         ChangedBy::Hook => "A hook changed this call",
     };
-    format!("[{who}. What really ran: {} {}]", one.tool, one.args)
+    format!("[{who}. What really ran: {} {}]", ran.name, ran.args)
 }

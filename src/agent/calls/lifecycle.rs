@@ -11,7 +11,6 @@ use crate::approval::Verdict;
 use crate::history::{Durability, Record};
 use crate::message::ReturnStatus;
 
-const TOO_LATE: &str = "you said yes, but its time was over before it could run";
 const RUNS_LATER: &str = "Not done yet: the user said yes, and it runs once the call it runs after has run. Its \
      outcome will be told.";
 
@@ -102,7 +101,7 @@ impl Calls {
         let one = &self.calls[at];
         let expires = one.request.as_ref().and_then(|request| request.expires);
         if one.consent == Consent::Given && expires.is_some_and(|expires| expires <= rules.now) {
-            return self.ask_again(at, TOO_LATE.to_owned(), rules, out);
+            return self.ask_again(at, super::TOO_LATE.to_owned(), rules, out);
         }
         let Some(decision) = self.decide(at, rules) else { return };
         if decision.verdict == Verdict::Deny {

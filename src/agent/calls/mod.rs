@@ -21,9 +21,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-pub(in crate::agent) use self::asking::told;
+pub(in crate::agent) use self::asking::{MOVED, REWRITTEN, TOO_LATE, edit_failed, told};
 pub(in crate::agent) use self::deciding::{Covered, denial, denied_by_policy, is_person, reach};
 
+pub(in crate::agent) use self::ending::what_ran;
 pub(in crate::agent) use self::intake::without_links;
 pub use self::intake::{AFTER, LABEL};
 pub use self::open::close_open;
@@ -192,7 +193,7 @@ enum Consent {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ChangedBy {
+pub(in crate::agent) enum ChangedBy {
     Person,
     Hook,
 }

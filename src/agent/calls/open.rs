@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Calls, Rules, Stage, State};
+use super::{Calls, ChangedBy, Rules, Stage, State};
 use crate::agent::circling::Circles;
 use crate::agent::port::{Event, Settled};
 use crate::agent::turn::Effect;
@@ -83,6 +83,10 @@ impl Calls {
                 by: Decider::Risk,
             });
             tracked.taint.clone_from(&request.taint);
+            // A person's edit that was asked about again is told as a hook's: who changed it is not recorded.
+            if request.tool != tracked.call.name || request.args != super::without_links(&tracked.call.args) {
+                tracked.changed_by = Some(ChangedBy::Hook);
+            }
             tracked.request = Some(request.clone());
         }
         // One that nobody decided in time keeps its request here: it goes on nowhere.

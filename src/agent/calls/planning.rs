@@ -66,7 +66,7 @@ impl Calls {
     ) {
         if purpose == Purpose::Edited {
             self.take_back_edit(at, rules);
-            return self.ask_again(at, format!("the edited call does not work: {error}"), rules, out);
+            return self.ask_again(at, super::edit_failed(error), rules, out);
         }
         let open_dependencies = self.calls[at].after.iter().any(|&dep| !self.calls[dep].is_done());
         if open_dependencies {

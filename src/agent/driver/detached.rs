@@ -23,10 +23,8 @@ use crate::session::Session;
 use crate::store::StoreError;
 use crate::tool::{CallPlan, Seen, Tool, ToolError, ToolSpec};
 
-const MOVED: &str = "what it would change has changed since you were asked";
-const REWRITTEN: &str = "a hook changed what you said yes to";
 const RISEN: &str = "its risk is higher than when you were asked";
-const TOO_LATE: &str = "you said yes, but its time was over before it could run";
+const UNCOVERED: &str = "nothing says yes to it any more";
 
 /// Consumes decisions and settles every detached call that has one, in call order: runs it once what it runs after
 /// has run, denies it, or asks again. Gives what the person said meanwhile, for the caller to act upon: nothing of it
@@ -59,7 +57,7 @@ pub(super) async fn run_ready(
 ) -> Result<(), StoreError> {
     // Each at most once: what one call does may let another run, or take its ground away.
     let mut tried = BTreeSet::new();
-    while !cancel.is_cancelled() {
+    while !cancel.is_cancelled() && !heard.iter().any(stops) {
         let Some((one, step)) = next_step(session.history(), &tried) else { break };
         tried.insert(one.call.id.clone());
         match step {
@@ -77,6 +75,11 @@ pub(super) async fn run_ready(
         }
     }
     Ok(())
+}
+
+/// Whether the person wants no more of what goes on.
+fn stops(op: &Op) -> bool {
+    *op == Op::Interrupt || *op == Op::Close
 }
 
 /// How a request came to its end that nobody decided.
@@ -151,7 +154,7 @@ struct Face<'a> {
 async fn approved(
     session: &mut Session,
     env: &AgentEnv,
-    face: Face<'_>,
+    mut face: Face<'_>,
     one: &Detached,
     approval: &Approval,
 ) -> Result<(), StoreError> {
@@ -162,12 +165,18 @@ async fn approved(
         }
     };
     let call = ToolCall { name: name.clone(), args: calls::without_links(args), ..one.call.clone() };
+    let edited = call.args != one.request.args || call.name != one.request.tool;
     let Some(tool) = env.registry.get(&call.name).cloned() else {
+        if edited {
+            let error = ToolError::Misuse { hint: format!("there is no tool `{}`", call.name) };
+            return take_back_edit(session, env, face.frontend, one, &error).await;
+        }
         let text = format!("There is no tool `{}` any more.", call.name);
         return failed(session, face.frontend, &call, text).await;
     };
-    let edited = call.args != one.request.args || call.name != one.request.tool;
-    let verdict = if edited { hooked(&call, env, session).await } else { HookVerdict::Pass };
+    let verdict = if edited { hooked(&call, env, session, &mut face).await } else { Some(HookVerdict::Pass) };
+    // Stopped before it ran: the yes stands.
+    let Some(verdict) = verdict else { return Ok(()) };
     let call = match &verdict {
         HookVerdict::Rewrite { args } => ToolCall { args: args.clone(), ..call },
         HookVerdict::Pass
@@ -177,11 +186,13 @@ async fn approved(
         | HookVerdict::Deny { .. }
         | HookVerdict::Note { .. } => call,
     };
-    match planned(&call, env, session).await {
+    let Some(planned) = planned(&call, env, session, &mut face).await else { return Ok(()) };
+    match planned {
         Ok(plan) => {
             let found = Found { one, approval, edited, hook: verdict, tool, call, plan };
             decide_and_run(session, env, face, found).await
         }
+        Err(error) if edited => take_back_edit(session, env, face.frontend, one, &error).await,
         Err(error) => {
             failed(session, face.frontend, &call, format!("It does not work any more: {error}")).await
         }
@@ -199,21 +210,48 @@ struct Found<'a> {
     plan: CallPlan,
 }
 
-/// Hooks see a call once, and edited arguments once more.
-async fn hooked(call: &ToolCall, env: &AgentEnv, session: &Session) -> HookVerdict {
+/// Hooks see a call once, and edited arguments once more. `None`: stopped meanwhile.
+async fn hooked(
+    call: &ToolCall,
+    env: &AgentEnv,
+    session: &Session,
+    face: &mut Face<'_>,
+) -> Option<HookVerdict> {
     let mut looking = Looking::default();
     looking.hook(call.clone(), 0, env, session);
-    let Input::Hooked { verdict, .. } = looking.answered().await else { return HookVerdict::Pass };
-    verdict
+    let Input::Hooked { verdict, .. } = face.answered(&mut looking).await? else { return None };
+    Some(verdict)
 }
 
-async fn planned(call: &ToolCall, env: &AgentEnv, session: &Session) -> Result<CallPlan, ToolError> {
+async fn planned(
+    call: &ToolCall,
+    env: &AgentEnv,
+    session: &Session,
+    face: &mut Face<'_>,
+) -> Option<Result<CallPlan, ToolError>> {
     let mut looking = Looking::default();
     looking.plan(call.clone(), 0, env, session);
-    let Input::Planned { result, .. } = looking.answered().await else {
-        return Err(ToolError::Terminal { message: "it was not planned; this is a bug in co".to_owned() });
-    };
-    result
+    let Input::Planned { result, .. } = face.answered(&mut looking).await? else { return None };
+    Some(result)
+}
+
+impl Face<'_> {
+    /// What was found, unless the person stops it first: what only looks may be dropped.
+    async fn answered(&mut self, looking: &mut Looking) -> Option<Input> {
+        loop {
+            tokio::select! {
+                input = looking.answered() => return Some(input),
+                op = self.frontend.next_op() => {
+                    let stop = stops(&op);
+                    self.heard.push_back(op);
+                    if stop {
+                        return None;
+                    }
+                }
+                () = self.cancel.cancelled() => return None,
+            }
+        }
+    }
 }
 
 /// Looks again at what the person said yes to: the same is run, anything else asks again.
@@ -239,11 +277,13 @@ async fn decide_and_run(
     let over = one.request.expires.is_some_and(|expires| expires <= now);
     let moved = !edited && plan.basis != one.request.plan.basis;
     let again = if matches!(found.hook, HookVerdict::Rewrite { .. }) {
-        Some(REWRITTEN)
+        Some(calls::REWRITTEN)
     } else if over {
-        Some(TOO_LATE)
+        Some(calls::TOO_LATE)
+    } else if asks && one.by.as_ref().is_some_and(|by| !calls::is_person(by)) {
+        Some(UNCOVERED)
     } else if asks && moved {
-        Some(MOVED)
+        Some(calls::MOVED)
     } else if asks && decision.risk > one.request.risk {
         Some(RISEN)
     } else {
@@ -334,20 +374,49 @@ async fn ask_again(
     let Found { one, call, plan, .. } = found;
     let request = Request {
         id: calls::request_id(&one.call.id.0, &one.request.id.0),
-        call: one.call.id.clone(),
         tool: call.name,
         args: call.args,
         plan,
         risk: decision.risk,
         why: decision.because,
         after: Vec::new(),
-        depends: one.request.depends.clone(),
         taint: again.taint,
         expires: again.expires,
         again: Some(again.because.to_owned()),
+        ..one.request.clone()
     };
+    put(session, frontend, one, request).await
+}
+
+/// An edit that does not plan: what was asked before is asked again with the error, and the model hears nothing.
+async fn take_back_edit(
+    session: &mut Session,
+    env: &AgentEnv,
+    frontend: &dyn Frontend,
+    one: &Detached,
+    error: &ToolError,
+) -> Result<(), StoreError> {
+    let request = Request {
+        id: calls::request_id(&one.call.id.0, &one.request.id.0),
+        after: Vec::new(),
+        expires: calls::expires(env.expiry, env.clock.now()),
+        again: Some(calls::edit_failed(error)),
+        ..one.request.clone()
+    };
+    put(session, frontend, one, request).await
+}
+
+/// Puts a request in the place of the one before.
+async fn put(
+    session: &mut Session,
+    frontend: &dyn Frontend,
+    one: &Detached,
+    request: Request,
+) -> Result<(), StoreError> {
     let record = Record::Asked { call: one.call.clone(), request: request.clone() };
     session.commit(&[record], Durability::Written).await?;
+    let old = one.request.id.clone();
+    let _closed = frontend.show(Event::ApprovalSettled { request: old, settled: Settled::Superseded }).await;
     let _closed = frontend.show(Event::ApprovalNeeded { request }).await;
     Ok(())
 }
@@ -376,7 +445,7 @@ async fn run(
                 Happened::Ended(ended) => break ended,
             },
             op = frontend.next_op() => {
-                if (op == Op::Interrupt || op == Op::Close) && !std::mem::replace(&mut stopped, true) {
+                if stops(&op) && !std::mem::replace(&mut stopped, true) {
                     running.cancel();
                 }
                 heard.push_back(op);
@@ -388,6 +457,9 @@ async fn run(
         }
     };
     let Input::ToolDone { mut returned, seen } = ended else { return Ok(()) };
+    if let Some(changed_by) = changed_by(found) {
+        returned.content.insert(0, ReturnPart::Text { text: calls::what_ran(changed_by, &call) });
+    }
     if let Approval::Approve { note: Some(note), .. } = found.approval {
         returned.content.insert(0, ReturnPart::Text { text: calls::told(note) });
     }
@@ -395,6 +467,15 @@ async fn run(
     let seen = (!seen.is_empty()).then(|| serde_json::to_value(seen).ok()).flatten();
     let seen = seen.map(|value| Record::State { tool: SEEN.to_owned(), value });
     finish(session, frontend, &call, seen.into_iter().collect(), returned).await
+}
+
+/// Whose words ran, where they are not the model's.
+fn changed_by(found: &Found<'_>) -> Option<calls::ChangedBy> {
+    let written = &found.one.call;
+    if found.call.name == written.name && found.call.args == calls::without_links(&written.args) {
+        return None;
+    }
+    Some(if found.edited { calls::ChangedBy::Person } else { calls::ChangedBy::Hook })
 }
 
 async fn failed(

@@ -304,9 +304,13 @@ fn line_of(row: RequestRow, (title, holder): (String, Holder), now: Timestamp, z
 
 /// Runs what a session has to go on with, and says what came of it.
 async fn go_on(app: Arc<App>, mut session: Session, name: String, stop: CancellationToken) -> Say {
-    let env = app.env_beside(&session, Decider::Tui).await;
+    let folder = session.history().workspace().to_owned();
+    let (env, policy) = app.env_beside(&session, Decider::Tui).await;
     let face = Unwatched::default();
-    let went = headless::run(&mut session, &env, Work::Resume, &face, stop).await;
+    let went = tokio::select! {
+        went = headless::run(&mut session, &env, Work::Resume, &face, stop) => went,
+        never = app.keep_rules_of(&folder, &policy) => match never {},
+    };
     outcome(&name, went, face.returned.load(Ordering::Relaxed))
 }
 

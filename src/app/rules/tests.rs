@@ -283,3 +283,12 @@ fn rules_are_tried_on_the_past_and_habits_become_rules() {
     let counting = RuleSet { rules: parse(cargo), ..RuleSet::default() };
     assert_eq!(suggested(2, &counting), BTreeMap::from([(notes.to_owned(), 2)]));
 }
+
+#[test]
+fn a_slow_look_does_not_undo_a_later_one() {
+    let looks = Looks::default();
+    let (slow, quick) = (looks.begin(), looks.begin());
+    assert!(looks.is_newest(quick));
+    assert!(!looks.is_newest(slow));
+    assert!(looks.is_newest(looks.begin()));
+}

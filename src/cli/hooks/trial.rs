@@ -127,7 +127,7 @@ fn sample(event: HookEvent, call: ToolCall, desk: &Desk<'_>) -> HookInput {
 }
 
 fn in_words(def: &HookDef, event: HookEvent, tried: &Tried) -> String {
-    let (word, more) = said(tried);
+    let (word, more) = said(def, event, tried);
     let mut rows = vec![("verdict", word.to_owned())];
     if let Some(more) = more {
         rows.push((if tried.verdict.is_ok() { "says" } else { "because" }, more));
@@ -142,10 +142,11 @@ fn in_words(def: &HookDef, event: HookEvent, tried: &Tried) -> String {
 }
 
 fn as_json(def: &HookDef, input: &HookInput, tried: &Tried) -> Value {
-    let (word, more) = said(tried);
+    let event = input.subject.event();
+    let (word, more) = said(def, event, tried);
     json!({
         "name": def.name,
-        "event": input.subject.event().word(),
+        "event": event.word(),
         "input": told(input),
         "verdict": word,
         "says": more,
@@ -157,9 +158,20 @@ fn as_json(def: &HookDef, input: &HookInput, tried: &Tried) -> Value {
 }
 
 /// The verdict's word, and what goes with it.
-fn said(tried: &Tried) -> (&'static str, Option<String>) {
+fn said(def: &HookDef, event: HookEvent, tried: &Tried) -> (&'static str, Option<String>) {
     match &tried.verdict {
-        Err(trouble) => ("no opinion", Some(format!("it {trouble}"))),
+        Err(trouble) => {
+            let word = match trouble.verdict(&def.name, event) {
+                HookVerdict::Ask { .. } => "ask",
+                HookVerdict::Pass
+                | HookVerdict::Allow { .. }
+                | HookVerdict::Defer { .. }
+                | HookVerdict::Deny { .. }
+                | HookVerdict::Rewrite { .. }
+                | HookVerdict::Note { .. } => "no opinion",
+            };
+            (word, Some(format!("it {trouble}")))
+        }
         Ok(HookVerdict::Pass) => ("pass", None),
         Ok(HookVerdict::Allow { reason }) => ("allow", Some(reason.clone())),
         Ok(HookVerdict::Ask { reason }) => ("ask", Some(reason.clone())),

@@ -1,0 +1,269 @@
+//! The files that a text for the shell names, as far as that can be told without a shell.
+//!
+//! It knows just enough of the shell to see where a word could name a program; where such a word is only known as the
+//! text runs, it says so, and the hook is not trusted. Reads nothing. Called by `trust`.
+
+use std::iter::Peekable;
+use std::path::{Path, PathBuf};
+use std::str::Chars;
+
+use super::trust::Whereabouts;
+
+/// Programs and builtins that run what their arguments name.
+const RUNNERS: &[&str] = &[
+    ".", "source", "eval", "exec", "command", "builtin", "env", "nohup", "xargs", "timeout", "nice", "sudo",
+    "time", "sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python2", "python3", "node", "deno",
+    "bun", "perl", "ruby", "php", "lua",
+];
+
+/// Words after which a command begins.
+const OPENERS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "!", "time"];
+
+/// Every word that may be a file, whether it is there or not. Errs with a word that could name any program.
+pub(super) fn named(line: &str, at: &Whereabouts) -> Result<Vec<PathBuf>, String> {
+    let mut reader = Reader {
+        at,
+        chars: line.chars().peekable(),
+        now: Word::default(),
+        scene: Scene::START,
+        files: Vec::new(),
+    };
+    reader.read()?;
+    // Quoted names may hold blanks.
+    let quoted = line.split(['"', '\'']).filter(|text| text.contains(' '));
+    reader.files.extend(quoted.map(|text| in_quotes(text, at)));
+    Ok(reader.files)
+}
+
+#[derive(Default)]
+struct Word {
+    text: String,
+    sort: Sort,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Sort {
+    #[default]
+    Known,
+    /// Only the shell knows what it becomes.
+    Open,
+}
+
+/// What the next word is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Command,
+    Argument,
+    /// What a variable is set to, at the begin of a command.
+    Value,
+    /// A file that is written.
+    Target,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Runs {
+    Nothing,
+    Files,
+    Text,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Folder {
+    Workspace,
+    /// The word that says where to is still to come.
+    Moving,
+    Elsewhere,
+}
+
+#[derive(Clone, Copy)]
+struct Scene {
+    place: Place,
+    runs: Runs,
+    folder: Folder,
+}
+
+impl Scene {
+    const START: Self = Self { place: Place::Command, runs: Runs::Nothing, folder: Folder::Workspace };
+}
+
+struct Reader<'a> {
+    at: &'a Whereabouts,
+    chars: Peekable<Chars<'a>>,
+    now: Word,
+    scene: Scene,
+    files: Vec<PathBuf>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self) -> Result<(), String> {
+        while let Some(char) = self.chars.next() {
+            match char {
+                '"' | '\'' => {}
+                '$' => self.expand()?,
+                '=' => self.assign()?,
+                '>' => {
+                    self.end()?;
+                    while self.chars.next_if(|char| "&>|".contains(*char)).is_some() {}
+                    self.scene.place = Place::Target;
+                }
+                '<' => self.end()?,
+                '`' => return Err("`".to_owned()),
+                ')' => {
+                    self.command()?;
+                    self.glue();
+                }
+                '\n' | ';' | '|' | '&' | '(' => self.command()?,
+                '}' if self.now.text.is_empty() => self.command()?,
+                '{' if self.chars.peek().is_some_and(|next| next.is_whitespace()) => self.command()?,
+                blank if blank.is_whitespace() => self.end()?,
+                other => {
+                    // Such a name goes on after the blank, or is several.
+                    if other == '{' || (other == '\\' && self.chars.peek() == Some(&' ')) {
+                        self.now.sort = Sort::Open;
+                    }
+                    self.now.text.push(other);
+                }
+            }
+        }
+        self.command()
+    }
+
+    /// What goes on behind a substitution is part of its word.
+    fn glue(&mut self) {
+        while self.chars.next_if(|char| matches!(char, '"' | '\'')).is_some() {}
+        if self.chars.peek().is_some_and(|next| !next.is_whitespace() && !";|&()<>`".contains(*next)) {
+            self.now.sort = Sort::Open;
+        }
+    }
+
+    fn expand(&mut self) -> Result<(), String> {
+        if self.chars.peek() == Some(&'(') {
+            self.now.sort = Sort::Open;
+            self.now.text.push_str("$(");
+            return self.command();
+        }
+        let braced = self.chars.next_if_eq(&'{').is_some();
+        let mut name = String::new();
+        while let Some(char) =
+            self.chars.next_if(|char| if braced { *char != '}' } else { is_of_name(*char) })
+        {
+            name.push(char);
+        }
+        if braced {
+            self.chars.next();
+        }
+        let path = match (name.as_str(), self.scene.folder) {
+            ("CO_WORKSPACE", _) | ("PWD", Folder::Workspace) => Some(self.at.workspace.as_path()),
+            ("HOME", _) => self.at.home.as_deref(),
+            (_, _) => None,
+        };
+        match path {
+            Some(path) if self.now.text.is_empty() => self.now.text = path.display().to_string(),
+            Some(_) | None => {
+                self.now.sort = Sort::Open;
+                self.now.text.push('$');
+                self.now.text.push_str(&name);
+            }
+        }
+        Ok(())
+    }
+
+    fn assign(&mut self) -> Result<(), String> {
+        let name = std::mem::take(&mut self.now.text);
+        if name == "PATH" {
+            return Err("PATH=".to_owned());
+        }
+        if self.scene.place == Place::Command {
+            self.scene.place = Place::Value;
+        } else {
+            self.now.text = name;
+            let place = self.scene.place;
+            self.end()?;
+            self.scene.place = place;
+        }
+        Ok(())
+    }
+
+    /// The word ends, and its command with it.
+    fn command(&mut self) -> Result<(), String> {
+        self.end()?;
+        if self.scene.folder == Folder::Moving {
+            self.scene.folder = Folder::Elsewhere;
+        }
+        (self.scene.place, self.scene.runs) = (Place::Command, Runs::Nothing);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        let Word { text, sort } = std::mem::take(&mut self.now);
+        if text.is_empty() && sort == Sort::Known {
+            // A value may be empty.
+            if self.scene.place == Place::Value {
+                self.scene.place = Place::Command;
+            }
+            return Ok(());
+        }
+        let place = std::mem::replace(&mut self.scene.place, Place::Argument);
+        if place == Place::Target {
+            return Ok(());
+        }
+        let path = self.path(&text);
+        if self.scene.folder == Folder::Moving && place == Place::Argument {
+            let stays = sort == Sort::Known && (text == "." || path == self.at.workspace);
+            self.scene.folder = if stays { Folder::Workspace } else { Folder::Elsewhere };
+            return Ok(());
+        }
+        if self.is_unclear(&text, sort, place) {
+            return Err(text);
+        }
+        self.go_on(&text, place);
+        self.files.push(path);
+        Ok(())
+    }
+
+    fn is_unclear(&self, text: &str, sort: Sort, place: Place) -> bool {
+        let Scene { runs, folder, .. } = self.scene;
+        let (is_path, is_flag) = (text.contains('/'), text.starts_with('-'));
+        let tilde = text.starts_with('~') && !text.starts_with("~/") && is_path;
+        let open = sort == Sort::Open && (is_path || place == Place::Command || runs != Runs::Nothing);
+        let glob = text.contains(['*', '?', '[']) && (is_path || runs == Runs::Files);
+        let moved = folder == Folder::Elsewhere
+            && !text.starts_with(['/', '~'])
+            && (is_path || (runs == Runs::Files && !is_flag));
+        open || glob || tilde || moved
+    }
+
+    fn go_on(&mut self, text: &str, place: Place) {
+        let name = Path::new(text).file_name().and_then(|name| name.to_str()).unwrap_or(text);
+        match place {
+            Place::Value => self.scene.place = Place::Command,
+            Place::Command if OPENERS.contains(&text) => self.scene.place = Place::Command,
+            Place::Command if ["cd", "pushd", "popd"].contains(&text) => self.scene.folder = Folder::Moving,
+            Place::Command if RUNNERS.contains(&name) => self.scene.runs = Runs::Files,
+            Place::Argument if self.scene.runs == Runs::Files && ["-c", "-e"].contains(&text) => {
+                self.scene.runs = Runs::Text;
+            }
+            Place::Command | Place::Argument | Place::Target => {}
+        }
+    }
+
+    fn path(&self, text: &str) -> PathBuf {
+        match (text.strip_prefix("~/"), &self.at.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (Some(_), None) | (None, _) => self.at.workspace.join(text),
+        }
+    }
+}
+
+fn in_quotes(text: &str, at: &Whereabouts) -> PathBuf {
+    let bare = text.replace("${HOME}", "$HOME").replace("${CO_WORKSPACE}", "$CO_WORKSPACE");
+    match (bare.strip_prefix("$HOME/"), &at.home, bare.strip_prefix("$CO_WORKSPACE/")) {
+        (Some(rest), Some(home), _) => home.join(rest),
+        (_, _, Some(rest)) => at.workspace.join(rest),
+        (_, _, None) => at.workspace.join(text),
+    }
+}
+
+fn is_of_name(char: char) -> bool {
+    char.is_ascii_alphanumeric() || char == '_'
+}
