@@ -38,7 +38,7 @@
 //! - [`tool`]: the seam; what follows from a tool's schema (`schema.rs`) and from a preview (`diff.rs`, `hunks.rs` and
 //!   `hunks/`: a change without some of its hunks); `builtin/` holds one file per tool.
 //! - [`hook`]: programs of the person's own that look at what happens: the seam; definitions (`file.rs`), which of them
-//!   may run (`trust.rs`), running one (`command.rs`, `process.rs`, `answer.rs`), what the person hears of it (`told.rs`).
+//!   may run (`trust.rs`), running one (`command.rs`, `process.rs`, `answer.rs`), the files a shell text names (`words.rs`), what the person hears of it (`told.rs`).
 //! - [`approval`]: the policy (`policy.rs`, `stages.rs`), standing grants (`grants.rs`, `words.rs`), rules (`rules/`),
 //!   whose words arguments carry (`provenance.rs`, `provenance/`), requests and approvals.
 //! - [`provider`]: the seam, its one table of failures (`error.rs`) and what is known of a model (`profile.rs`). Codecs are pure

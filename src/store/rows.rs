@@ -1,7 +1,7 @@
 //! Requests as a list shows them: columns only, so that ten thousand of them are read in a moment.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::error::SqlResult as _;
 use super::inbox::moment;
@@ -70,8 +70,10 @@ fn groups(connection: &Connection) -> Result<Vec<Vec<RequestRow>>, StoreError> {
             Some(_) | None => {
                 let at = place
                     .query_row([&session], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))
+                    .optional()
                     .sql()?;
-                groups.push(vec![listed(row, session, at)?]);
+                // A request whose session is gone must not hide all others.
+                groups.extend(at.map(|at| listed(row, session, at)).transpose()?.map(|row| vec![row]));
             }
         }
     }

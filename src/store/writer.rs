@@ -112,12 +112,17 @@ impl Writer {
     }
 
     /// Brings what was written to the disk and keeps the audit's head, where it is not yet.
-    pub(super) fn seal(&mut self) -> Result<(), StoreError> {
+    fn seal(&mut self) -> Result<(), StoreError> {
         if self.unkept.is_some() {
-            self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).sql()?;
+            self.sync()?;
             self.keep_head();
         }
         Ok(())
+    }
+
+    /// Brings all that was written to the disk, by other processes too.
+    pub(super) fn sync(&mut self) -> Result<(), StoreError> {
+        self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).sql()
     }
 
     fn keep_head(&mut self) {

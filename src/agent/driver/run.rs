@@ -427,7 +427,8 @@ impl<'a> Driver<'a> {
 
     /// Sends the next request, late approvals first: their outcomes are part of it.
     async fn call_model(&mut self, choice: ToolChoice, who: Whom) -> Result<(), StoreError> {
-        self.session.consume_decisions().await?;
+        let late = self.session.consume_decisions().await?;
+        self.tell_late(&late).await;
         detached::run_ready(self.session, self.env, self.frontend, &self.cancel, &mut self.heard).await?;
         detached::say_outcomes(self.session, self.frontend).await?;
         let model = self.model(who);

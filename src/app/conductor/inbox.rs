@@ -452,7 +452,8 @@ mod tests {
         let start: Timestamp = "2026-11-21T20:11:00Z".parse().unwrap();
         let clock = Arc::new(ManualClock::at(start));
         let options = StoreOptions::new(dir.path().join("data"), dir.path().join("run"));
-        let store = Store::open(StoreOptions { clock: clock.clone(), ..options }).await.unwrap();
+        let store =
+            Store::open(StoreOptions { clock: Arc::<ManualClock>::clone(&clock), ..options }).await.unwrap();
         let mut beside = Beside::new(&store);
         let mut session = Session::create(&store, dir.path()).await.unwrap();
         let in_time = async |beside: &mut Beside| {

@@ -124,9 +124,11 @@ struct Conductor<'a> {
     env: AgentEnv,
     wakeups: Wakeups,
     queue: Queue,
+    /// The same of late approvals: held once the person stopped them.
+    late: Queue,
 }
 
-/// Whether queued prompts start turns by themselves.
+/// Whether something starts by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Queue {
     Runs,
@@ -151,7 +153,7 @@ enum Going {
 impl<'a> Conductor<'a> {
     fn new(desk: &'a mut Desk, session: Session, env: AgentEnv) -> Self {
         let wakeups = session.store().wakeups();
-        Self { desk, session, env, wakeups, queue: Queue::Runs }
+        Self { desk, session, env, wakeups, queue: Queue::Runs, late: Queue::Runs }
     }
 
     /// Until the face closes or another session is wanted.
@@ -227,7 +229,7 @@ impl<'a> Conductor<'a> {
         if driver::can_resume(&self.session) {
             return Some(Work::Resume);
         }
-        if driver::can_settle_late(&self.session) {
+        if self.late == Queue::Runs && driver::can_settle_late(&self.session) {
             return Some(Work::Detached);
         }
         match self.queue {
@@ -314,7 +316,7 @@ impl<'a> Conductor<'a> {
 
     /// Starts a turn with a prompt; behind others that wait.
     async fn prompt(&mut self, parts: Vec<UserPart>) -> Result<Going, AppError> {
-        self.queue = Queue::Runs;
+        (self.queue, self.late) = (Queue::Runs, Queue::Runs);
         let queued = self.session.history().queued();
         if queued.is_empty() {
             return self.turn(Work::Prompt(parts)).await;
@@ -376,6 +378,7 @@ impl<'a> Conductor<'a> {
 
     /// Decides a request that waits between turns: to the store first, first answer wins.
     async fn decide(&mut self, request: &RequestId, approval: Approval) -> Result<(), AppError> {
+        self.late = Queue::Runs;
         let outcome = self.desk.app.store.decide(request, approval, Decider::Tui).await?;
         if outcome != DecideOutcome::Recorded {
             self.desk.say(Say::warning("approvals", desk::lost(&outcome))).await;

@@ -40,6 +40,7 @@ impl Conductor<'_> {
         let (words, ops) = mpsc::channel(OPS);
         let frontend = self.desk.tap(ChannelFrontend::new(self.desk.updates.clone(), ops));
         let cancel = CancellationToken::new();
+        let is_late = matches!(work, Work::Detached);
         let mut going = Going::On;
         let (app, folder) = (Arc::clone(&self.desk.app), self.desk.folder.clone());
         let end = {
@@ -79,6 +80,11 @@ impl Conductor<'_> {
         }
         let mut unheard = ran.unheard;
         unheard.extend(frontend.unheard());
+        if is_late && unheard.contains(&Op::Interrupt) {
+            self.late = Queue::Held;
+            let text = "Stopped. What was approved late runs with your next prompt or decision.";
+            self.desk.say(Say::warning("stopped", text)).await;
+        }
         if let Going::Closing = self.take_unheard(unheard).await? {
             going = Going::Closing;
         }

@@ -39,13 +39,20 @@ impl AuditHead {
 impl Store {
     /// The last row of the audit, if there is one. From now on it is kept beside the database too.
     pub async fn audit_head(&self) -> Result<Option<AuditHead>, StoreError> {
-        self.write(|writer| {
-            writer.seal()?;
+        let data = self.inner.data.clone();
+        self.write(move |writer| {
+            writer.sync()?;
             let connection = writer.connection();
             let mut select =
                 connection.prepare_cached("SELECT no, hash FROM audit ORDER BY no DESC LIMIT 1").sql()?;
             let mut rows = select.query([]).sql()?;
-            rows.next().sql()?.map(|row| AuditHead::of_row(row).sql()).transpose()
+            let head = rows.next().sql()?.map(|row| AuditHead::of_row(row).sql()).transpose()?;
+            if let Some(head) = &head
+                && let Err(error) = keep(&data, head)
+            {
+                tracing::warn!(%error, "the head of the audit was not kept");
+            }
+            Ok(head)
         })
         .await
     }

@@ -203,7 +203,11 @@ async fn each_kind_of_tampering_is_found() {
             },
             Some(AuditFinding::NoHead),
         ),
-        ("a file that says nothing", |_, data| fs::write(head::file(data), "junk\n").unwrap(), Some(AuditFinding::NoHead)),
+        (
+            "a file that says nothing",
+            |_, data| fs::write(head::file(data), "junk\n").unwrap(),
+            Some(AuditFinding::NoHead),
+        ),
     ];
     for (what, tamper, expected) in cases {
         let place = Place::with(8).await;

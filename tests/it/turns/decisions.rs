@@ -196,7 +196,7 @@ async fn column(call: &Call, mode: &str, face: Face) -> Vec<String> {
             cells.push(NOBODY_ASKED.to_owned());
             continue;
         }
-        let told = run(&script::parse(&script_of(call, mode, decision, face))).await;
+        let told = Box::pin(run(&script::parse(&script_of(call, mode, decision, face)))).await;
         asks = told.lines().any(|line| line.starts_with("ask "));
         cells.push(cell(call, &told));
     }

@@ -4,7 +4,7 @@
 //! it.
 
 use super::Driver;
-use crate::agent::port::Event;
+use crate::agent::port::{Event, Settled};
 use crate::agent::turn::Input;
 use crate::approval::{Approval, Remember, RequestId};
 use crate::history::{Record, TurnEnd};
@@ -47,7 +47,9 @@ impl Driver<'_> {
     /// Takes what was decided, here or in any process, and gives it to the machine.
     pub(super) async fn take_decisions(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         let mut granted = false;
-        for record in self.session.consume_decisions().await? {
+        let records = self.session.consume_decisions().await?;
+        self.tell_late(&records).await;
+        for record in records {
             let input = match record {
                 Record::Decided { request, approval, by, .. } => {
                     granted |= matches!(approval, Approval::Approve { remember: Remember::Session, .. });
@@ -83,6 +85,31 @@ impl Driver<'_> {
         }
         Ok(None)
     }
+
+    /// Shows what was settled of requests that this turn does not wait for: their cards stand on the screen too, and
+    /// the machine knows nothing of them.
+    pub(super) async fn tell_late(&mut self, records: &[Record]) {
+        let ours: Vec<RequestId> =
+            self.turn.waiting_requests().into_iter().map(|request| request.id).collect();
+        let settled: Vec<Event> = records.iter().filter_map(settlement).collect();
+        for event in settled {
+            if !matches!(&event, Event::ApprovalSettled { request, .. } if ours.contains(request)) {
+                self.show(event).await;
+            }
+        }
+    }
+}
+
+/// A consumed record as a front end sees it.
+fn settlement(record: &Record) -> Option<Event> {
+    if let Record::Decided { request, approval, by, .. } = record {
+        let settled = Settled::Decided { approval: approval.clone(), by: by.clone() };
+        return Some(Event::ApprovalSettled { request: request.clone(), settled });
+    }
+    if let Record::Expired { request, .. } = record {
+        return Some(Event::ApprovalSettled { request: request.clone(), settled: Settled::Expired });
+    }
+    None
 }
 
 /// What to tell the person whose decision did not count.
