@@ -111,9 +111,9 @@ fn is_skin_tone(c: char) -> bool {
 }
 
 /// Blocks whose characters take part in emoji sequences. Wider than the exact property: a joiner between two symbols
-/// hides nothing.
+/// hides nothing. Halves of flags are no part of any: joined, they are one cell with something invisible in it.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '\u{A9}' | '\u{AE}' | '\u{2190}'..='\u{21FF}' | '\u{2300}'..='\u{23FF}' | '\u{2600}'..='\u{27BF}'
-        | '\u{2B00}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}')
+        | '\u{2B00}'..='\u{2BFF}' | '\u{1F000}'..='\u{1F1E5}' | '\u{1F200}'..='\u{1FAFF}')
 }
