@@ -16,7 +16,7 @@ use co::store::{DecideOutcome, Store, StoreOptions};
 use co::tool::{Access, CallPlan, Effect, Preview, Risk, Undo};
 use tokio::runtime::Runtime;
 
-use super::report::{Report, median, percentile};
+use super::report::{Goal, Report, median, percentile};
 use super::stage::{Screen, Stage, Who, ms};
 
 const READY: &str = "── ask ──";
@@ -166,8 +166,8 @@ pub fn decided(report: &mut Report) {
             .collect();
         screen.close();
         let name = format!("another process's decision on the screen, {state}");
-        report.add(&format!("{name}, p50"), "ms", &[median(&took)], &[], "≤ 100 ms");
-        report.add(&format!("{name}, p99"), "ms", &[percentile(&took, 99)], &[], "≤ 100 ms");
+        report.add(&format!("{name}, p50"), "ms", &[median(&took)], &[], Goal::Most(100.0));
+        report.add(&format!("{name}, p99"), "ms", &[percentile(&took, 99)], &[], Goal::Most(100.0));
     }
 }
 
@@ -187,8 +187,8 @@ pub fn waiting(report: &mut Report) {
         took
     };
     let opened: Vec<f64> = (0..15).map(|_| open()).collect();
-    report.add("10,000 requests: the inbox opens", "ms", &opened, &[], "≤ 50 ms");
+    report.add("10,000 requests: the inbox opens", "ms", &opened, &[], Goal::Most(50.0));
     let list = || desk.stage.run(Who::Co, &["approvals", "list"]).wall;
     let walls: Vec<f64> = (0..15).map(|_| list()).collect();
-    report.add("10,000 requests: `co approvals list`", "ms", &walls, &[], "≤ 100 ms");
+    report.add("10,000 requests: `co approvals list`", "ms", &walls, &[], Goal::Most(100.0));
 }

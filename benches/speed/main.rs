@@ -1,8 +1,8 @@
 //! Measures `co` as a person meets it: real processes, real pseudo-terminals, a model service on loopback.
 //!
 //! Every figure is taken in turns with the smallest program that does the same (`floor.rs`, which is this very file run
-//! with other arguments), so that ratios hold on any machine. Medians; nothing is asserted. `scripts/bench` builds and
-//! runs it; `scripts/bench run start echo` runs only the figures of these names.
+//! with other arguments), so that ratios hold on any machine. Medians. `scripts/bench` builds and runs it; `scripts/bench
+//! run start echo` takes only the figures of these names, `scripts/bench check` fails where a goal is missed.
 //!
 //! How each figure is taken stands at its function. CPU times are those of all threads and children, to the
 //! nanosecond (`/proc/*/task/*/schedstat`).
@@ -17,7 +17,7 @@ mod service;
 mod session;
 mod stage;
 
-use self::report::Report;
+use self::report::{Check, Report};
 
 /// A group of figures that are taken together.
 type Figure = (&'static str, fn(&mut Report));
@@ -37,20 +37,36 @@ const FIGURES: &[Figure] = &[
     ("waiting", approvals::waiting),
 ];
 
+/// What a check takes: those that say how fast the program is, in a few minutes.
+const CHECKED: &[&str] =
+    &["start", "headless", "rounds", "first", "idle", "flood", "stream", "echo", "session"];
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     if let Some(("floor", rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return floor::run(rest);
     }
-    let wanted = |name: &str| args.is_empty() || args.iter().any(|arg| arg == name);
-    if let Some(unknown) = args.iter().find(|arg| !FIGURES.iter().any(|(name, _)| name == arg)) {
-        let names: Vec<_> = FIGURES.iter().map(|(name, _)| *name).collect();
-        println!("there is no figure {unknown:?}; there are: {}", names.join(" "));
+    let (check, args) = match args.split_first() {
+        Some((first, rest)) if first == "check" => (Some(Check::Whole), rest.to_vec()),
+        Some((first, rest)) if first == "check-coarse" => (Some(Check::Coarse), rest.to_vec()),
+        Some(_) | None => (None, args),
+    };
+    let names: Vec<&str> = match (check, args.as_slice()) {
+        (Some(_), []) => CHECKED.to_vec(),
+        (None, []) => FIGURES.iter().map(|(name, _)| *name).collect(),
+        (_, named) => named.iter().map(String::as_str).collect(),
+    };
+    if let Some(unknown) = names.iter().find(|name| !FIGURES.iter().any(|(known, _)| known == *name)) {
+        let known: Vec<_> = FIGURES.iter().map(|(name, _)| *name).collect();
+        println!("there is no figure {unknown:?}; there are: {}", known.join(" "));
         std::process::exit(2);
     }
     let mut report = Report::default();
-    for (_, take) in FIGURES.iter().filter(|(name, _)| wanted(name)) {
+    for (_, take) in FIGURES.iter().filter(|(name, _)| names.contains(name)) {
         take(&mut report);
     }
     report.print_table();
+    if check.is_some_and(|check| !report.passes(check)) {
+        std::process::exit(1);
+    }
 }

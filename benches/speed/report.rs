@@ -1,4 +1,4 @@
-//! Figures, their medians and ratios, as lines while they are taken and as a Markdown table at the end.
+//! Figures, their medians and ratios: lines while they are taken, a Markdown table at the end, and the verdict of a check.
 
 /// What was measured.
 #[derive(Default)]
@@ -11,12 +11,51 @@ struct Row {
     unit: &'static str,
     ours: f64,
     floor: Option<f64>,
-    goal: &'static str,
+    goal: Goal,
+}
+
+/// What a figure is to be.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Goal {
+    /// At most so many times its floor.
+    Times(f64),
+    /// At most so much, in the figure's unit.
+    Most(f64),
+    /// It is told, and nothing is asked of it.
+    Open,
+}
+
+impl std::fmt::Display for Goal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Times(times) => write!(f, "≤ {times}×"),
+            Self::Most(most) => write!(f, "≤ {most}"),
+            Self::Open => f.write_str("–"),
+        }
+    }
+}
+
+/// Which rows a check judges, and how far beyond its goal a figure may be.
+#[derive(Clone, Copy)]
+pub enum Check {
+    /// Every goal, with a quarter of slack: on a quiet machine.
+    Whole,
+    /// Ratios to floors above a millisecond, with a bound of three times the goal: on any machine.
+    Coarse,
+}
+
+impl Check {
+    fn slack(self) -> f64 {
+        match self {
+            Self::Whole => 1.25,
+            Self::Coarse => 3.0,
+        }
+    }
 }
 
 impl Report {
-    /// A figure and its floor, each a list of runs; the goal as it stands in the README.
-    pub fn add(&mut self, name: &str, unit: &'static str, ours: &[f64], floor: &[f64], goal: &'static str) {
+    /// A figure and its floor, each a list of runs.
+    pub fn add(&mut self, name: &str, unit: &'static str, ours: &[f64], floor: &[f64], goal: Goal) {
         let spread = |values: &[f64]| {
             let sorted = sorted(values);
             format!(
@@ -47,6 +86,36 @@ impl Report {
                 number(row.ours),
                 row.goal
             );
+        }
+    }
+}
+
+impl Report {
+    /// Whether every judged figure is within its bound; says which are not.
+    pub fn passes(&self, check: Check) -> bool {
+        let excess = |row: &Row| row.excess(check).is_some_and(|excess| excess > check.slack());
+        let missed: Vec<&Row> = self.rows.iter().filter(|row| excess(row)).collect();
+        let judged = self.rows.iter().filter(|row| row.excess(check).is_some()).count();
+        println!("\n{judged} figures judged, {} beyond {} times their goal", missed.len(), check.slack());
+        for row in &missed {
+            println!("  {}: {} {}, goal {}", row.name, number(row.ours), row.unit, row.goal);
+        }
+        missed.is_empty()
+    }
+}
+
+impl Row {
+    /// How many times its goal the figure is; `None` where nothing is judged.
+    fn excess(&self, check: Check) -> Option<f64> {
+        let is_noise = self.name.ends_with("p99");
+        match (self.goal, self.floor, check) {
+            (Goal::Times(_), Some(floor), Check::Coarse) if floor < 1.0 || self.unit != "ms" => None,
+            (Goal::Times(_), Some(_), Check::Coarse) if is_noise => None,
+            (Goal::Times(times), Some(floor), _) if floor > 0.0 => Some(self.ours / floor / times),
+            (Goal::Most(most), _, Check::Whole) if most > 0.0 => Some(self.ours / most),
+            // A millisecond of rounding.
+            (Goal::Most(_), _, Check::Whole) => Some(if self.ours <= 1.0 { 0.0 } else { f64::INFINITY }),
+            (Goal::Most(_), _, Check::Coarse) | (Goal::Times(_) | Goal::Open, _, _) => None,
         }
     }
 }

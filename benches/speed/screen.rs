@@ -4,7 +4,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::headless::answer;
-use super::report::{Report, median, percentile};
+use super::report::{Goal, Report, median, percentile};
 use super::service::{Answer, Service};
 use super::stage::{Screen, Stage, Who, ms};
 
@@ -35,7 +35,7 @@ pub fn first(report: &mut Report) {
         });
         runs.collect::<Vec<f64>>()
     };
-    report.add("exec to composer visible", "ms", &take(Who::Co), &take(Who::Floor), "≤ 4× floor, ≤ 6 ms");
+    report.add("exec to composer visible", "ms", &take(Who::Co), &take(Who::Floor), Goal::Times(3.0));
 }
 
 /// Half a minute without input: CPU, and memory at its end.
@@ -45,8 +45,8 @@ pub fn idle(report: &mut Report) {
     sleep(Duration::from_secs(2));
     let before = screen.cpu();
     sleep(Duration::from_secs(30));
-    report.add("idle for 30 s, CPU", "ms", &[screen.cpu() - before], &[], "0 ms");
-    report.add("idle, memory", "MiB", &[screen.memory()], &[], "≤ 15 MiB");
+    report.add("idle for 30 s, CPU", "ms", &[screen.cpu() - before], &[], Goal::Most(0.0));
+    report.add("idle, memory", "MiB", &[screen.memory()], &[], Goal::Most(14.0));
     screen.close();
 }
 
@@ -72,8 +72,8 @@ pub fn flood(report: &mut Report) {
         (walls, cpus)
     };
     let (co, floor) = (take(Who::Co), take(Who::Floor));
-    report.add("20,000 tokens on the screen", "ms", &co.0, &floor.0, "≤ 5× floor, ≤ 150 ms");
-    report.add("the same, CPU", "ms", &co.1, &floor.1, "≤ 120 ms");
+    report.add("20,000 tokens on the screen", "ms", &co.0, &floor.0, Goal::Times(2.0));
+    report.add("20,000 tokens on the screen, CPU", "ms", &co.1, &floor.1, Goal::Times(2.5));
 }
 
 fn tokens(count: usize) -> Vec<String> {
@@ -97,8 +97,8 @@ pub fn stream(report: &mut Report) {
         took
     };
     let (co, floor) = (take(Who::Co), take(Who::Floor));
-    report.add("100 tokens a second for 20 s, CPU", "ms", &[co.0], &[floor.0], "≤ 350 ms");
-    report.add("the same, to the terminal", "kB", &[co.1], &[floor.1], "≤ 400 kB");
+    report.add("100 tokens a second for 20 s, CPU", "ms", &[co.0], &[floor.0], Goal::Times(1.3));
+    report.add("100 tokens a second for 20 s, to the terminal", "kB", &[co.1], &[floor.1], Goal::Times(0.4));
 }
 
 /// From the write of a letter until it stands behind the composer's mark; 200 letters, 45 ms apart.
@@ -139,17 +139,21 @@ pub fn echo(report: &mut Report) {
         screen.close();
         took
     };
-    for (state, busy, p50, p99) in
-        [("idle", false, "≤ 0.5 ms", "≤ 2 ms"), ("streaming", true, "≤ 1 ms", "≤ 4 ms")]
-    {
+    for (state, busy) in [("idle", false), ("streaming", true)] {
         let (co, floor) = (take(Who::Co, busy), take(Who::Floor, busy));
-        report.add(&format!("key echo {state}, p50"), "ms", &[median(&co)], &[median(&floor)], p50);
+        report.add(
+            &format!("key echo {state}, p50"),
+            "ms",
+            &[median(&co)],
+            &[median(&floor)],
+            Goal::Times(1.3),
+        );
         report.add(
             &format!("key echo {state}, p99"),
             "ms",
             &[percentile(&co, 99)],
             &[percentile(&floor, 99)],
-            p99,
+            Goal::Times(1.3),
         );
     }
 }

@@ -94,7 +94,11 @@ const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransf
 fn respond(mut stream: &TcpStream, answer: &Answer, number: usize) -> Option<()> {
     stream.write_all(HEAD.as_bytes()).ok()?;
     match answer {
-        Answer::Text(text) => stream.write_all(&whole(text)).ok()?,
+        Answer::Text(text) => {
+            for piece in whole(text).chunks(PIECE) {
+                stream.write_all(piece).ok()?;
+            }
+        }
         Answer::Rounds { rounds } if number % (rounds + 1) < *rounds => {
             stream.write_all(&chunk(&call(number))).ok()?;
         }
@@ -112,12 +116,14 @@ fn respond(mut stream: &TcpStream, answer: &Answer, number: usize) -> Option<()>
     stream.write_all(b"0\r\n\r\n").ok()
 }
 
-/// A text as deltas of about four characters, in one piece.
+/// Bytes that are written at once: more than one event comes with each read.
+const PIECE: usize = 16 * 1024;
+
+/// A text as deltas of about four characters, each event a chunk of its own, as servers send them.
 fn whole(text: &str) -> Vec<u8> {
     let chars: Vec<char> = text.chars().collect();
-    let mut events: String = chars.chunks(4).map(|piece| delta(&piece.iter().collect::<String>())).collect();
-    events.push_str(&end("stop"));
-    chunk(&events)
+    let deltas = chars.chunks(4).map(|piece| delta(&piece.iter().collect::<String>()));
+    deltas.chain([end("stop")]).flat_map(|event| chunk(&event)).collect()
 }
 
 fn delta(text: &str) -> String {

@@ -4,7 +4,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::headless::answer;
-use super::report::{Report, median};
+use super::report::{Goal, Report, median};
 use super::service::{Answer, Service};
 use super::stage::{Screen, Stage, Who};
 
@@ -31,7 +31,7 @@ fn turns(count: usize, tokens: usize) -> (Vec<f64>, Screen) {
     (cpus, screen)
 }
 
-fn tell(report: &mut Report, name: &str, cpus: &[f64], screen: &Screen, goal: [&'static str; 2]) {
+fn tell(report: &mut Report, name: &str, cpus: &[f64], screen: &Screen, goal: [Goal; 2]) {
     let first = &cpus[..20];
     let last = &cpus[cpus.len() - 20..];
     report.add(&format!("{name}: memory"), "MiB", &[screen.memory()], &[], goal[0]);
@@ -42,13 +42,13 @@ fn tell(report: &mut Report, name: &str, cpus: &[f64], screen: &Screen, goal: [&
 /// 200 turns of 150 tokens.
 pub fn four_hundred(report: &mut Report) {
     let (cpus, screen) = turns(200, 150);
-    tell(report, "400 messages", &cpus, &screen, ["≤ 25 MiB", "≤ 8 ms, flat"]);
+    tell(report, "400 messages", &cpus, &screen, [Goal::Most(24.0), Goal::Times(1.3)]);
     screen.close();
 }
 
 /// 5,000 turns of 50 tokens.
 pub fn ten_thousand(report: &mut Report) {
     let (cpus, screen) = turns(5_000, 50);
-    tell(report, "10,000 messages", &cpus, &screen, ["flat", "flat"]);
+    tell(report, "10,000 messages", &cpus, &screen, [Goal::Open, Goal::Open]);
     screen.close();
 }

@@ -77,24 +77,22 @@ impl Stage {
         }
     }
 
-    /// Runs it to its end without a terminal; what it cost.
+    /// Runs it to its end without a terminal, its output into a pipe that is drained at once; what it cost.
     pub fn run(&self, who: Who, args: &[&str]) -> Cost {
         let (program, first) = Self::program(who);
         let before = children_cpu();
         let start = Instant::now();
-        let status = Command::new(program)
+        let output = Command::new(program)
             .args(first)
             .args(args)
             .env_clear()
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .current_dir(self.workspace())
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
+            .output()
             .unwrap();
         let wall = ms(start.elapsed());
-        assert!(status.success(), "{args:?} ended with {status}");
+        assert!(output.status.success(), "{args:?} ended with {}", output.status);
         Cost { wall, cpu: children_cpu() - before }
     }
 

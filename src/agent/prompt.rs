@@ -16,6 +16,7 @@ use crate::message::{Message, images};
 use crate::provider::{ModelRequest, Profile, ToolChoice, ToolSchema};
 use crate::sandbox::Isolation;
 use crate::session::Session;
+use crate::stdx::clock::system_zone;
 use crate::tool::{Registry, ToolSpec};
 
 const IDENTITY: &str = include_str!("../../prompts/identity.md");
@@ -69,7 +70,7 @@ fn visible(message: &Arc<Message>, profile: &Profile) -> Arc<Message> {
 
 /// The whole system prompt.
 pub fn system(workspace: &Path, policy: &Policy, isolation: Isolation, now: Timestamp) -> String {
-    let day = now.to_zoned(jiff::tz::TimeZone::system()).strftime("%A, %-d %B %Y").to_string();
+    let day = now.to_zoned(system_zone()).strftime("%A, %-d %B %Y").to_string();
     let mode = match (policy.mode, policy.standing) {
         (Mode::Plan, Standing::Asking | Standing::Yolo) => "plan: you may look but change nothing",
         (Mode::DryRun, Standing::Asking | Standing::Yolo) => {

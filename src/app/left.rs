@@ -27,6 +27,9 @@ fn own_prefix(session: &SessionId) -> String {
 /// Ends what still runs of calls that were cut off, and tells the person in lines of harmless text what was found;
 /// none where nothing was left. Only the session's owner may call it, and before it starts a call.
 pub async fn left_behind(session: &Session) -> Vec<String> {
+    if session.is_new() {
+        return Vec::new();
+    }
     let cut_off = cut_off(session.history());
     let calls: Vec<CallId> = cut_off.iter().map(|one| one.call.clone()).collect();
     let own = own_prefix(session.id());

@@ -20,6 +20,17 @@ pub(super) struct Args {
     pub command: Option<Sub>,
 }
 
+impl Args {
+    /// Whether a conversation may be shown, rather than something printed.
+    pub fn draws(&self) -> bool {
+        match &self.command {
+            None | Some(Sub::Chat(_)) => self.run.print.is_none(),
+            Some(Sub::Resume(resume)) => !resume.print,
+            Some(_) => false,
+        }
+    }
+}
+
 /// Settings for this run.
 #[derive(Debug, clap::Args)]
 pub(super) struct Shared {

@@ -4,8 +4,6 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use jiff::tz::TimeZone;
-
 use self::words::{in_short, in_words};
 use super::args::{Audit, AuditWhat};
 use super::console::Console;
@@ -14,6 +12,7 @@ use super::error::{CliError, Kind};
 use super::table::table;
 use crate::app::{World, load_settings, open_store};
 use crate::history::grouped;
+use crate::stdx::clock::system_zone;
 use crate::store::{AuditFilter, AuditRow, Store};
 
 /// Fewer digits of a hash could be those of many rows.
@@ -35,7 +34,7 @@ pub(super) async fn run(
         Some(AuditWhat::Show { id, json: true }) => console.json(&about(&store, id).await?),
         Some(AuditWhat::Show { id, json: false }) => {
             let rows = about(&store, id).await?;
-            console.out(&in_words(&rows, &TimeZone::system()))
+            console.out(&in_words(&rows, &system_zone()))
         }
         Some(AuditWhat::Verify { head, json }) => {
             let head = head.as_deref().map(digits).transpose()?;
@@ -46,7 +45,7 @@ pub(super) async fn run(
 }
 
 async fn list(what: &Audit, store: &Store, console: &mut Console) -> Result<(), CliError> {
-    let zone = TimeZone::system();
+    let zone = system_zone();
     let session = match &what.session {
         Some(prefix) => Some(store.find_session(prefix).await?),
         None => None,
@@ -152,7 +151,7 @@ async fn verify(
 }
 
 async fn prune(before: &str, store: &Store, console: &mut Console) -> Result<(), CliError> {
-    let begin = begin("--before", before, store.clock().now(), &TimeZone::system())?;
+    let begin = begin("--before", before, store.clock().now(), &system_zone())?;
     let words = match store.prune_audit(begin).await? {
         Some(pruned) => {
             let (from, to) = (grouped(pruned.from), grouped(pruned.to));

@@ -36,6 +36,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser as _;
+use tokio::runtime::{Builder, Runtime};
 
 use self::args::{Args, Sub};
 use self::chat::Shape;
@@ -66,9 +67,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     };
     // The only failure is that somebody installed one before, and ours is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    // The screen has this thread; one more serves the session's owner and the network. What blocks has threads of its
-    // own, and waking others for each token would cost more than it brings.
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() {
+    let runtime = match runtime(&args) {
         Ok(runtime) => runtime,
         Err(error) => return console.fail(&CliError::new(Kind::Error, error)),
     };
@@ -79,6 +78,17 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => console.fail(&error),
     }
+}
+
+/// The screen has this thread, and one more serves the session's owner and the network. Where nothing is drawn, one
+/// thread does it all: waking another for each piece of a reply costs more than it brings. What blocks has threads of
+/// its own.
+fn runtime(args: &Args) -> std::io::Result<Runtime> {
+    let mut builder = match args.draws() {
+        true => Builder::new_multi_thread(),
+        false => Builder::new_current_thread(),
+    };
+    builder.worker_threads(1).enable_all().build()
 }
 
 async fn dispatch(args: Args, console: &mut Console) -> Result<(), CliError> {

@@ -20,7 +20,7 @@ use crate::approval::Decider;
 use crate::config::Loaded;
 use crate::frontend::images::Prompt;
 use crate::frontend::json::JsonFrontend;
-use crate::frontend::print::{Detail, PrintFrontend};
+use crate::frontend::print::{Delivery, Detail, PrintFrontend};
 use crate::history::{Limit, SessionId, TurnEnd};
 use crate::message::UserPart;
 use crate::message::images::mentions;
@@ -140,7 +140,9 @@ async fn turn(
     let mut words = app.hook_words();
     say_words(&mut words, console);
     let json = JsonFrontend::default();
-    let text = PrintFrontend::new(Box::new(tokio::io::stdout()), Box::new(tokio::io::stderr()), detail);
+    let delivery = if Terminals::of_process().stdout { Delivery::Live } else { Delivery::Whole };
+    let (out, err) = (Box::new(tokio::io::stdout()), Box::new(tokio::io::stderr()));
+    let text = PrintFrontend::new(out, err, detail, delivery);
     let frontend: &dyn Frontend = match output {
         Output::Text => &text,
         Output::Json => &json,

@@ -12,6 +12,7 @@ use super::error::CliError;
 use super::table::table;
 use crate::app::{World, load_settings, open_store};
 use crate::history::grouped;
+use crate::stdx::clock::system_zone;
 use crate::store::{Store, Total, UsageOf};
 
 /// Characters of an id that tell two sessions apart.
@@ -24,7 +25,7 @@ pub(super) async fn run(
     console: &mut Console,
 ) -> Result<(), CliError> {
     let loaded = load_settings(world, flags)?;
-    let zone = TimeZone::system();
+    let zone = system_zone();
     let since = match &what.since {
         Some(text) => begin("--since", text, world.clock.now(), &zone)?,
         None => Timestamp::UNIX_EPOCH,

@@ -1,5 +1,6 @@
-//! `PrintFrontend`: a turn as plain text. The reply streams to standard output as it comes; everything else is a row on
-//! standard error.
+//! `PrintFrontend`: a turn as plain text. On a terminal the reply streams to standard output as it comes; anywhere else
+//! each reply is written once, whole, when it is committed, so that a script never reads what a retry replaced.
+//! Everything else is a row on standard error.
 //!
 //! Nobody can answer here, so requests wait in the store. Text is passed on as it is but for characters that would act
 //! on a terminal or hide something: those are made visible, also in a pipe, because a pipe may end at a terminal.
@@ -29,7 +30,16 @@ pub enum Detail {
     Thinking,
 }
 
-/// See the module's words.
+/// When the text of a reply is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// As it comes: somebody reads along.
+    Live,
+    /// Once the reply is committed.
+    Whole,
+}
+
+/// Prints one turn.
 pub struct PrintFrontend {
     page: Mutex<Page>,
 }
@@ -38,8 +48,12 @@ struct Page {
     out: Sink,
     err: Sink,
     detail: Detail,
-    /// The end of a delta that the next one may change: part of a cluster of characters.
+    delivery: Delivery,
+    /// Text that is not written yet: live, the end of a delta that the next one may change (part of a cluster of
+    /// characters), else the reply so far.
     held: String,
+    /// The reply of the held text has ended: text that follows is another's.
+    reply_ended: bool,
     out_line: Line,
     err_line: Line,
     summaries: HashMap<CallId, String>,
@@ -52,12 +66,14 @@ enum Line {
 }
 
 impl PrintFrontend {
-    pub fn new(out: Sink, err: Sink, detail: Detail) -> Self {
+    pub fn new(out: Sink, err: Sink, detail: Detail, delivery: Delivery) -> Self {
         let page = Page {
             out,
             err,
             detail,
+            delivery,
             held: String::new(),
+            reply_ended: false,
             out_line: Line::Start,
             err_line: Line::Start,
             summaries: HashMap::new(),
@@ -85,7 +101,7 @@ impl Page {
     async fn show(&mut self, event: Event) -> std::io::Result<()> {
         match event {
             Event::TextDelta { text } => self.text(&text).await,
-            Event::TextCommitted { .. } => self.end_text().await,
+            Event::TextCommitted { .. } => self.text_committed().await,
             Event::ThinkingDelta { text } => self.thinking(&text).await,
             Event::ThinkingCommitted { .. } => self.end_thinking().await,
             Event::ToolPlanned { call, plan } => {
@@ -123,18 +139,27 @@ impl Page {
                 self.row(&format!("co: {spent} ({}); {adds}", question.cap.setting())).await
             }
             Event::Status { text } => self.row(&sanitize_line(&text)).await,
+            Event::Usage { .. } => {
+                self.reply_ended = true;
+                Ok(())
+            }
             Event::Prompted { .. }
             | Event::ToolArgs { .. }
-            | Event::ToolCall { .. }
             | Event::ToolProgress { .. }
-            | Event::Usage { .. }
             | Event::CapAnswered { .. } => Ok(()),
-            Event::TurnEnded { .. } => self.end_text().await,
+            // Calls are told of once their reply is committed.
+            Event::ToolCall { .. } | Event::TurnEnded { .. } => self.end_text().await,
         }
     }
 
     async fn text(&mut self, delta: &str) -> std::io::Result<()> {
+        if std::mem::take(&mut self.reply_ended) {
+            self.end_text().await?;
+        }
         self.held.push_str(delta);
+        if self.delivery == Delivery::Whole {
+            return Ok(());
+        }
         let keep = self
             .held
             .graphemes(true)
@@ -143,6 +168,18 @@ impl Page {
         let tail = self.held.split_off(self.held.len() - keep);
         let ready = std::mem::replace(&mut self.held, tail);
         self.write_text(&ready).await
+    }
+
+    async fn text_committed(&mut self) -> std::io::Result<()> {
+        match self.delivery {
+            Delivery::Live => self.end_text().await,
+            Delivery::Whole => {
+                if !self.held.is_empty() && !self.held.ends_with('\n') {
+                    self.held.push('\n');
+                }
+                Ok(())
+            }
+        }
     }
 
     async fn write_text(&mut self, text: &str) -> std::io::Result<()> {
@@ -156,6 +193,7 @@ impl Page {
     }
 
     async fn end_text(&mut self) -> std::io::Result<()> {
+        self.reply_ended = false;
         let held = std::mem::take(&mut self.held);
         self.write_text(&held).await?;
         if self.out_line == Line::Middle {
@@ -209,7 +247,9 @@ impl Page {
 
     /// One whole line on standard error, below whatever line is open.
     async fn row(&mut self, row: &str) -> std::io::Result<()> {
-        self.end_text().await?;
+        if self.delivery == Delivery::Live {
+            self.end_text().await?;
+        }
         self.end_err_line().await?;
         self.err.write_all(row.as_bytes()).await?;
         self.err.write_all(b"\n").await?;
@@ -224,12 +264,14 @@ mod tests {
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
+    use crate::history::TurnEnd;
+    use crate::message::Usage;
 
     /// What the two outputs hold after these events.
-    async fn printed(detail: Detail, events: Vec<Event>) -> (String, String) {
+    async fn printed(detail: Detail, delivery: Delivery, events: Vec<Event>) -> (String, String) {
         let (out, mut out_end) = tokio::io::duplex(64 * 1024);
         let (err, mut err_end) = tokio::io::duplex(64 * 1024);
-        let front = Arc::new(PrintFrontend::new(Box::new(out), Box::new(err), detail));
+        let front = Arc::new(PrintFrontend::new(Box::new(out), Box::new(err), detail, delivery));
         for event in events {
             assert_eq!(front.show(event).await, Ok(()));
         }
@@ -271,7 +313,26 @@ mod tests {
                 "co: the reply broke off and starts again\n",
             ),
         ] {
-            assert_eq!(printed(detail, events.clone()).await, (out.to_owned(), err.to_owned()), "{events:?}");
+            let printed = printed(detail, Delivery::Live, events.clone()).await;
+            assert_eq!(printed, (out.to_owned(), err.to_owned()), "{events:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn where_nobody_reads_along_each_reply_is_written_whole_once() {
+        let usage = || Event::Usage { usage: Usage::default(), model: "m".to_owned(), cost: None };
+        let ended = || Event::TurnEnded { end: TurnEnd::Completed };
+        for (events, out) in [
+            (vec![text("ha"), text("lf")], ""),
+            (vec![text("half"), Event::PartialReset, text("whole"), done(), usage(), ended()], "whole\n"),
+            // A reply that ended and was taken back all the same: the window had cut it off.
+            (vec![text("cut"), done(), usage(), Event::PartialReset, text("whole"), ended()], "whole\n"),
+            // One reply goes on in another, which breaks off.
+            (vec![text("a"), done(), usage(), text("b"), Event::PartialReset, text("c"), ended()], "a\nc\n"),
+            (vec![text("cut short"), ended()], "cut short\n"),
+        ] {
+            let (text, _) = printed(Detail::Brief, Delivery::Whole, events.clone()).await;
+            assert_eq!(text, out, "{events:?}");
         }
     }
 
@@ -279,7 +340,8 @@ mod tests {
     async fn a_reader_that_is_gone_closes_the_front_end() {
         let (out, end) = tokio::io::duplex(16);
         drop(end);
-        let front = PrintFrontend::new(Box::new(out), Box::new(tokio::io::sink()), Detail::Brief);
+        let front =
+            PrintFrontend::new(Box::new(out), Box::new(tokio::io::sink()), Detail::Brief, Delivery::Live);
         assert_eq!(front.show(text("x")).await, Err(Closed));
     }
 }

@@ -31,7 +31,7 @@ use self::exchange::{Exchange, Phase};
 pub use self::get::get_json;
 pub use self::key::{ApiKey, KeyHeader};
 pub use self::network::Network;
-use self::network::Via;
+use self::network::{Tls, Via};
 use self::secrets::Secrets;
 use self::trouble::Place;
 use super::{ErrorClass, HttpRequest, ModelRequest, Provider, ProviderError, StreamEvent, WireCodec};
@@ -130,7 +130,8 @@ impl Route {
         }
         let own_headers = own_headers(&endpoint.headers)?;
         let (via, connects) = (endpoint.network.via(&base_url)?, Connects::default());
-        let client = endpoint.network.client(connect, via.as_ref(), &connects)?;
+        let tls = Tls::to(&base_url, via.as_ref());
+        let client = endpoint.network.client(connect, via.as_ref(), tls, &connects)?;
         let secrets = secrets(endpoint, via.as_ref());
         let place = Arc::new(Place::new(&base_url, via.as_ref(), connect, secrets, connects));
         Ok(Self { base_url, headers, own_headers, client, place })
@@ -243,7 +244,7 @@ pub(super) enum Proxy {
 /// A client for the search on this machine.
 pub(super) fn client(connect: Duration, proxy: Proxy) -> Result<reqwest::Client, SetupError> {
     match proxy {
-        Proxy::Never => Network::default().client(connect, None, &Connects::default()),
+        Proxy::Never => Network::default().client(connect, None, Tls::Never, &Connects::default()),
     }
 }
 

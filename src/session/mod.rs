@@ -91,6 +91,11 @@ impl Session {
         &self.history
     }
 
+    /// Whether nothing of it is in the store yet.
+    pub fn is_new(&self) -> bool {
+        self.unsaved.is_some()
+    }
+
     pub fn store(&self) -> &Store {
         &self.store
     }

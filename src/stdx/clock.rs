@@ -3,7 +3,7 @@
 //! Called by `app` (which chooses the clock) and by whatever stamps records. It never sleeps and measures no
 //! durations: timers belong to the async runtime.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -20,6 +20,21 @@ pub trait Clock: Send + Sync {
 pub fn day_start(now: Timestamp, zone: &TimeZone) -> Timestamp {
     // A day that has no start lies at the end of what a timestamp can express.
     now.to_zoned(zone.clone()).start_of_day().map_or(now, |start| start.timestamp())
+}
+
+/// Where the system's own time zone is described, as a compiled file.
+const LOCAL_ZONE: &str = "/etc/localtime";
+
+/// The person's time zone: that of `TZ`, else the system's. It has no name where the system's file is read as it is:
+/// looking its name up would read the whole folder of zones.
+#[must_use]
+pub fn system_zone() -> TimeZone {
+    static ZONE: OnceLock<TimeZone> = OnceLock::new();
+    let local = || match std::env::var_os("TZ") {
+        Some(_) => None,
+        None => TimeZone::tzif("Local", &std::fs::read(LOCAL_ZONE).ok()?).ok(),
+    };
+    ZONE.get_or_init(|| local().unwrap_or_else(TimeZone::system)).clone()
 }
 
 /// The machine's own clock.

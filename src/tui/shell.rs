@@ -9,7 +9,6 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use ratatui::backend::{Backend as _, ClearType};
 use ratatui::buffer::Buffer;
 use tokio::sync::mpsc;
@@ -37,6 +36,7 @@ use super::view::paint;
 use super::{Fold, Motion, update};
 use crate::frontend::channel::FaceUpdates;
 use crate::frontend::link::{Ask, Update};
+use crate::stdx::clock::system_zone;
 
 mod answer;
 mod away;
@@ -138,7 +138,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         screen,
         watch,
         theme: Theme::choose(options.theme, &options.surroundings),
-        model: Model { mouse: options.mouse, zone: TimeZone::system(), ..Model::new(setup) },
+        model: Model { mouse: options.mouse, zone: system_zone(), ..Model::new(setup) },
         options,
         ears: Ears::default(),
         outside: None,

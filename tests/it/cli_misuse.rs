@@ -102,12 +102,14 @@ fn in_the_home_folder_reads_ask_too() {
 
 #[test]
 fn a_session_has_one_owner() {
-    let service = Service::new("reply\n  text One.\nreply\n  text Two\n  hang\nreply\n  text Three.");
+    let service =
+        Service::new("reply\n  text One.\nreply\n  text Two\n  thinking Hm\n  hang\nreply\n  text Three.");
     let co = Co::new().with(&service, Wire::Anthropic);
     co.run(&["-p", "hi"]).check(0, "One.\n", "");
-    let mut first = co.start(&["-c", "-p", "go on"]);
-    let mut word = [0; 3];
-    std::io::Read::read_exact(first.stdout.as_mut().unwrap(), &mut word).unwrap();
+    let mut first = co.start(&["-v", "-c", "-p", "go on"]);
+    // What it thinks comes as it is thought; the answer into a pipe only as a whole.
+    let mut word = [0; 2];
+    std::io::Read::read_exact(first.stderr.as_mut().unwrap(), &mut word).unwrap();
     let ran = co.run(&["-c", "-p", "me too"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
     assert!(

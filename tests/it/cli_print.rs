@@ -168,12 +168,12 @@ fn a_reader_that_goes_away_is_no_failure() {
 #[test]
 fn a_signal_closes_the_turn_and_what_was_done_is_kept() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
-        let service = Service::new("reply\n  text Half an\n  hang\nreply\n  text Whole.");
+        let service = Service::new("reply\n  text Half an\n  thinking Hm\n  hang\nreply\n  text Whole.");
         let co = Co::new().with(&service, Wire::Anthropic);
-        let mut child = co.start(&["-p", "hi"]);
-        // The first words are out: the turn runs.
-        let mut first = [0; 4];
-        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
+        let mut child = co.start(&["-v", "-p", "hi"]);
+        // It thinks after the first words, and what it thinks comes as it is thought: the turn runs.
+        let mut first = [0; 2];
+        std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut first).unwrap();
         let started = std::time::Instant::now();
         let pid = child.id().to_string();
         assert!(

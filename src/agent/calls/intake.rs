@@ -2,9 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{Calls, Consent, Rules, Stage, State, Tracked};
+use super::{Calls, Consent, MOST_CALLS, Rules, Stage, State, Tracked};
+use crate::agent::port::Event;
 use crate::agent::turn::Effect;
-use crate::message::{ReturnStatus, ToolCall};
+use crate::history::{Durability, Record};
+use crate::message::{ReturnStatus, ToolCall, ToolReturn};
 
 /// The two fields every tool schema gets (seed 002).
 pub const LABEL: &str = "label";
@@ -31,7 +33,28 @@ impl Calls {
         }
         self.stage = Stage::Committed;
         self.record_early(out);
+        self.refuse_surplus(out);
         self.link(out);
+    }
+
+    /// What goes beyond what one reply may hold is answered at once, in one commit.
+    fn refuse_surplus(&mut self, out: &mut Vec<Effect>) {
+        let all = self.calls.len();
+        let Some(surplus) = self.calls.get_mut(MOST_CALLS..).filter(|surplus| !surplus.is_empty()) else {
+            return;
+        };
+        let text = format!(
+            "Not run: this reply held {all} calls, and {MOST_CALLS} are taken of one reply. Call again, with fewer at once."
+        );
+        let (mut records, mut shows) = (Vec::new(), Vec::new());
+        for one in surplus {
+            let returned = ToolReturn::program(one.call.id.clone(), ReturnStatus::Failed, text.clone());
+            records.push(Record::ToolFinished { returned: returned.clone() });
+            shows.push(Effect::Show(Event::ToolReturn { call: one.effective(), returned: returned.clone() }));
+            one.state = State::Done(returned);
+        }
+        out.push(Effect::Commit(records, Durability::Written));
+        out.extend(shows);
     }
 
     pub(super) fn add(&mut self, call: ToolCall, rules: &Rules) -> usize {

@@ -3,7 +3,7 @@
 //! Whatever happened since a plan was made is looked at again just before the call runs. Planning is in `planning`,
 //! deciding in `deciding`, asking in `asking`, ending in `ending`.
 
-use super::schedule::{self, Dependencies};
+use super::schedule::{self, Dependencies, Walk};
 use super::{Calls, Consent, Purpose, Rules, Stage, State, permitted};
 use crate::agent::port::Event;
 use crate::agent::turn::Effect;
@@ -40,11 +40,11 @@ impl Calls {
     pub(super) fn step_ready(
         &mut self,
         at: usize,
-        held: &[bool],
+        walk: &Walk,
         rules: &mut Rules,
         out: &mut Vec<Effect>,
     ) -> bool {
-        match schedule::dependencies(&self.calls, at, held) {
+        match schedule::dependencies(&self.calls, at, &walk.held) {
             Dependencies::Failed => {
                 self.fail_dependency(at, out);
                 return true;
@@ -56,7 +56,7 @@ impl Calls {
             }
             Dependencies::Met => {}
         }
-        if schedule::blocked(&self.calls, at, held) {
+        if walk.blocks(&self.calls[at]) {
             return false;
         }
         let one = &self.calls[at];

@@ -29,6 +29,7 @@ pub(in crate::agent) use self::intake::without_links;
 pub use self::intake::{AFTER, LABEL};
 pub use self::open::close_open;
 pub(in crate::agent) use self::open::{DEPENDENCY, EXPIRED, OUTCOME_UNKNOWN, request_id};
+use self::schedule::Walk;
 pub use self::schedule::conflict;
 use super::circling::Circles;
 use super::turn::Effect;
@@ -38,6 +39,9 @@ use crate::hook::HookVerdict;
 use crate::message::{ToolCall, ToolName, ToolReturn};
 use crate::sandbox::Isolation;
 use crate::tool::{Access, CallPlan, Seen, ToolSpec};
+
+/// Calls of one reply that are taken; those behind them are told to come again.
+const MOST_CALLS: usize = 200;
 
 /// What decides over calls in this turn; pure data.
 #[derive(Debug, Clone)]
@@ -280,17 +284,18 @@ impl Calls {
         }
     }
 
-    /// One pass over all calls; says whether anything moved.
+    /// One pass over all calls, in the order that counts; says whether anything moved.
     fn step(&mut self, rules: &mut Rules, out: &mut Vec<Effect>) -> bool {
         let mut moved = false;
-        for at in 0..self.calls.len() {
-            let held = schedule::held_by_person(&self.calls);
+        let mut walk = Walk::over(&self.calls);
+        for at in schedule::order(&self.calls) {
             moved |= match self.calls[at].state {
-                State::Held => self.step_held(at, &held, rules, out),
-                State::Ready => self.step_ready(at, &held, rules, out),
-                State::Undecided | State::Waiting => self.drop_if_dependency_failed(at, &held, out),
+                State::Held => self.step_held(at, &walk.held, rules, out),
+                State::Ready => self.step_ready(at, &walk, rules, out),
+                State::Undecided | State::Waiting => self.drop_if_dependency_failed(at, &walk.held, out),
                 State::Planning(_) | State::Hooking | State::Running | State::Done(_) => false,
             };
+            walk.pass(&self.calls, at);
         }
         moved
     }
@@ -302,8 +307,13 @@ impl Calls {
             Stage::Committed => true,
             // A call without arguments may still prove to be cut off by the output limit.
             Stage::Early => {
+                let is_taken = at < MOST_CALLS;
                 let has_arguments = one.args.as_object().is_some_and(|args| !args.is_empty());
-                has_arguments && one.is_read() && one.after.is_empty() && !rules.hooked.contains(&one.tool)
+                is_taken
+                    && has_arguments
+                    && one.is_read()
+                    && one.after.is_empty()
+                    && !rules.hooked.contains(&one.tool)
             }
         }
     }

@@ -3,7 +3,9 @@
 //! One rule: a call starts as soon as it may run, its dependencies are met, and no earlier unfinished
 //! call of the reply conflicts with it.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
 
 use super::{State, Tracked};
 use crate::message::ReturnStatus;
@@ -78,7 +80,7 @@ pub(super) fn dependencies(calls: &[Tracked], at: usize, by_person: &[bool]) -> 
 
 /// The calls in the order that counts: call order, except that what a call runs after comes before it.
 /// Both dependencies and conflicts point back in this order, so nothing can wait for itself.
-fn order(calls: &[Tracked]) -> Vec<usize> {
+pub(super) fn order(calls: &[Tracked]) -> Vec<usize> {
     fn place(calls: &[Tracked], at: usize, placed: &mut [bool], order: &mut Vec<usize>) {
         if std::mem::replace(&mut placed[at], true) {
             return;
@@ -96,49 +98,133 @@ fn order(calls: &[Tracked]) -> Vec<usize> {
     order
 }
 
-/// For each call: whether it stands still until a person speaks.
+/// Whether each call stands still until a person speaks.
 pub(super) fn held_by_person(calls: &[Tracked]) -> Vec<bool> {
-    let mut held = vec![false; calls.len()];
-    let order = order(calls);
-    for (place, &at) in order.iter().enumerate() {
-        held[at] = match &calls[at].state {
+    let mut walk = Walk::over(calls);
+    for at in order(calls) {
+        walk.pass(calls, at);
+    }
+    walk.held
+}
+
+/// A walk over the calls of a reply in the order that counts; it knows what the unfinished calls behind it touch, so
+/// that a call is compared with all of them at once.
+pub(super) struct Walk {
+    /// For each call that was passed: whether it stands still until a person speaks.
+    pub held: Vec<bool>,
+    /// Of calls that a person holds up.
+    waiting: ByKind,
+    /// Of calls that move by themselves.
+    moving: ByKind,
+}
+
+#[derive(Default)]
+struct ByKind {
+    reads: Touched,
+    others: Touched,
+}
+
+/// What some calls touch together.
+#[derive(Default)]
+struct Touched {
+    /// One is not planned yet: nobody knows what it touches.
+    unplanned: bool,
+    /// One may touch anything.
+    anything: bool,
+    /// One says what it touches.
+    bounded: bool,
+    reads: BTreeSet<PathBuf>,
+    writes: BTreeSet<PathBuf>,
+}
+
+impl Walk {
+    /// At the start: no call has been passed.
+    pub fn over(calls: &[Tracked]) -> Self {
+        Self { held: vec![false; calls.len()], waiting: ByKind::default(), moving: ByKind::default() }
+    }
+
+    /// Goes past a call as it stands now.
+    pub fn pass(&mut self, calls: &[Tracked], at: usize) {
+        let one = &calls[at];
+        self.held[at] = match &one.state {
             State::Undecided | State::Waiting => true,
             State::Held | State::Ready => {
-                calls[at].after.iter().any(|&dep| held[dep] && !calls[dep].is_done())
-                    || order[..place].iter().any(|&earlier| held[earlier] && blocks(calls, earlier, at, true))
+                one.after.iter().any(|&dep| self.held[dep] && !calls[dep].is_done())
+                    || self.waits_behind_a_person(one)
             }
             State::Planning(_) | State::Hooking | State::Running | State::Done(_) => false,
         };
+        if one.is_done() {
+            return;
+        }
+        let side = if self.held[at] { &mut self.waiting } else { &mut self.moving };
+        let touched = if one.is_read() { &mut side.reads } else { &mut side.others };
+        touched.add(one.access());
     }
-    held
+
+    /// Whether an unfinished call that was passed keeps this one from starting.
+    pub fn blocks(&self, then: &Tracked) -> bool {
+        self.waits_behind_a_person(then) || self.moving.blocks(then)
+    }
+
+    /// A call that waits for a person holds back no read that nobody knows to conflict with it, and a command that
+    /// waits none at all, unless `after` names it.
+    fn waits_behind_a_person(&self, then: &Tracked) -> bool {
+        match then.is_read() {
+            true => self.waiting.others.paths_block(then.access()),
+            false => self.waiting.blocks(then),
+        }
+    }
 }
 
-/// Whether an earlier unfinished call keeps this one from starting.
-pub(super) fn blocked(calls: &[Tracked], at: usize, by_person: &[bool]) -> bool {
-    order(calls)
-        .into_iter()
-        .take_while(|&earlier| earlier != at)
-        .any(|earlier| blocks(calls, earlier, at, by_person[earlier]))
+impl ByKind {
+    /// Two reads never conflict.
+    fn blocks(&self, then: &Tracked) -> bool {
+        self.others.blocks(then.access()) || (!then.is_read() && self.reads.blocks(then.access()))
+    }
 }
 
-fn blocks(calls: &[Tracked], earlier: usize, at: usize, earlier_waits: bool) -> bool {
-    let (first, then) = (&calls[earlier], &calls[at]);
-    if first.is_done() {
-        return false;
+impl Touched {
+    fn add(&mut self, access: Option<&Access>) {
+        match access {
+            None => self.unplanned = true,
+            Some(Access::Anything) => self.anything = true,
+            Some(Access::Nothing) => self.bounded = true,
+            Some(Access::Paths { reads, writes }) => {
+                self.bounded = true;
+                self.reads.extend(reads.iter().cloned());
+                self.writes.extend(writes.iter().cloned());
+            }
+        }
     }
-    if earlier_waits && then.is_read() && first.access().is_none() {
-        return false;
+
+    /// Whether one of them conflicts with a call of this access, or may, for all that is known.
+    fn blocks(&self, then: Option<&Access>) -> bool {
+        match then {
+            None | Some(Access::Anything) => self.unplanned || self.anything || self.bounded,
+            Some(Access::Nothing) => self.unplanned || self.anything,
+            Some(Access::Paths { .. }) => self.unplanned || self.anything || self.paths_block(then),
+        }
     }
-    let (Some(first_access), Some(then_access)) = (first.access(), then.access()) else {
-        // Unplanned: nobody knows yet what it touches. Two reads never conflict.
-        return !(first.is_read() && then.is_read());
-    };
-    if first.is_read() && then.is_read() {
-        return false;
+
+    /// The same for calls that hold back only what is known to conflict with them, and as commands nothing.
+    /// A call that is not planned yet conflicts with any that is.
+    fn paths_block(&self, then: Option<&Access>) -> bool {
+        match then {
+            None => self.anything || self.bounded,
+            Some(Access::Anything) => self.bounded,
+            Some(Access::Nothing) => false,
+            Some(Access::Paths { reads, writes }) => {
+                writes.iter().any(|path| overlaps(&self.writes, path) || overlaps(&self.reads, path))
+                    || reads.iter().any(|path| overlaps(&self.writes, path))
+            }
+        }
     }
-    // A command that only waits for a person holds back no read unless `after` names it.
-    if earlier_waits && then.is_read() && *first_access == Access::Anything {
-        return false;
-    }
-    conflict(first_access, then_access)
+}
+
+/// Whether one of the paths is this one, lies in it, or holds it.
+fn overlaps(paths: &BTreeSet<PathBuf>, path: &Path) -> bool {
+    // Paths are ordered by their components: what lies in a path comes right behind it.
+    let next = paths.range::<Path, _>((Bound::Included(path), Bound::Unbounded)).next();
+    next.is_some_and(|next| next.starts_with(path)) || path.ancestors().any(|above| paths.contains(above))
 }

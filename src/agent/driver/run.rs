@@ -8,9 +8,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt;
 use futures::stream::BoxStream;
-use jiff::tz::TimeZone;
+use futures::{FutureExt, StreamExt};
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -33,11 +32,14 @@ use crate::hook::{HookEvent, HookVerdict};
 use crate::message::{Message, NoteKind};
 use crate::provider::{ErrorClass, ProviderError, StreamEvent, ToolChoice};
 use crate::session::Session;
-use crate::stdx::clock::day_start;
+use crate::stdx::clock::{day_start, system_zone};
 use crate::store::{StoreError, Wakeups};
 
 /// A reply's text is kept this often while it streams.
 const CHECKPOINT: Duration = Duration::from_secs(1);
+
+/// Events of a reply that are taken before the loop listens to anything else again.
+const EVENT_BATCH: usize = 1024;
 
 /// Deltas that arrived together are shown as one, up to this many bytes.
 const JOINED: usize = 16 * 1024;
@@ -135,6 +137,8 @@ enum Overfull {
 /// What woke the loop.
 enum Woken {
     Input(Input),
+    /// The next event of the reply; `None` where it broke off.
+    Reply(Option<Result<StreamEvent, ProviderError>>),
     Op(Op),
     Approvals,
     /// The time of a request is over.
@@ -218,6 +222,7 @@ impl<'a> Driver<'a> {
             }
             end = match self.next().await {
                 Woken::Input(input) => self.feed(input).await?,
+                Woken::Reply(event) => self.on_reply(event).await?,
                 Woken::Op(op) => self.on_op(op).await?,
                 Woken::Approvals => self.take_decisions().await?,
                 Woken::Due => {
@@ -292,9 +297,32 @@ impl<'a> Driver<'a> {
                 self.checkpoint = Some(timer(CHECKPOINT));
                 Woken::Input(Input::Checkpoint)
             }
-            event = next_event(&mut self.stream) => Woken::Input(Input::Stream(self.checked(event))),
+            event = next_event(&mut self.stream) => Woken::Reply(event),
             () = std::future::ready(()), if self.delta.is_some() => Woken::Quiet,
         }
+    }
+
+    /// Takes this event; behind a delta also what came with it: what one read of the connection brought is one batch.
+    async fn on_reply(
+        &mut self,
+        first: Option<Result<StreamEvent, ProviderError>>,
+    ) -> Result<Option<TurnEnd>, StoreError> {
+        let mut event = first;
+        for _ in 0..EVENT_BATCH {
+            let is_delta = matches!(event, Some(Ok(StreamEvent::PartDelta { .. })));
+            let checked = self.checked(event);
+            let end = self.feed(Input::Stream(checked)).await?;
+            // Early calls get their turns while the reply still streams.
+            let is_alone = self.heard.is_empty() && self.running.is_idle() && self.looking.is_idle();
+            if end.is_some() || !is_delta || !is_alone {
+                return Ok(end);
+            }
+            match next_event(&mut self.stream).now_or_never() {
+                Some(next) => event = next,
+                None => break,
+            }
+        }
+        Ok(None)
     }
 
     /// A stream that stops without its end is a truncated reply.
@@ -359,7 +387,7 @@ impl<'a> Driver<'a> {
                     return Box::pin(self.carry_out(effects)).await;
                 }
                 Effect::Weigh { who } => {
-                    let midnight = day_start(self.env.clock.now(), &TimeZone::system());
+                    let midnight = day_start(self.env.clock.now(), &system_zone());
                     let day = self.session.store().used_since(midnight).await?;
                     let figures = self.figures(who, day);
                     let effects = self.turn.handle(Input::Weighed { figures });

@@ -1,13 +1,11 @@
 //! The lines that stand on the normal screen after the face has closed; the face itself repeats the last answer.
 
-use jiff::tz::TimeZone;
-
 use super::view::title;
 use crate::app::{App, AppError};
 use crate::history::grouped;
 use crate::message::Usd;
 use crate::session::Session;
-use crate::stdx::clock::day_start;
+use crate::stdx::clock::{day_start, system_zone};
 
 /// What was saved and how to go on; of a session in which nothing happened only what waits in others.
 pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, AppError> {
@@ -33,7 +31,7 @@ pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, A
         1 => saved.push_str(" · 1 approval waiting in another session"),
         many => saved.push_str(&format!(" · {many} approvals waiting in other sessions")),
     }
-    let midnight = day_start(app.store.clock().now(), &TimeZone::system());
+    let midnight = day_start(app.store.clock().now(), &system_zone());
     let today = app.store.used_since(midnight).await?;
     if today.usd > Usd(0) {
         let at_least = if today.unpriced > 0 { "at least " } else { "" };

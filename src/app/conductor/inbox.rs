@@ -26,6 +26,7 @@ use crate::command::Say;
 use crate::frontend::link::{Holder, InboxLine, Notice};
 use crate::history::{SessionId, TurnEnd};
 use crate::session::{Owner, Session, SessionError, holders};
+use crate::stdx::clock::system_zone;
 use crate::stdx::text::one_line_summary;
 use crate::store::{DecideOutcome, RequestRow, Store, Wakeups};
 
@@ -193,7 +194,7 @@ impl Desk {
             Ok(rows) => {
                 let holders = holders(store).await;
                 let now = store.clock().now();
-                let zone = TimeZone::system();
+                let zone = system_zone();
                 let mut lines: Vec<InboxLine> = Vec::with_capacity(rows.len());
                 for row in rows {
                     // Requests of one session stand together: what is the same for all of them is found once.

@@ -18,6 +18,7 @@ use crate::frontend::link::{EarlierLine, Notice, SessionLine};
 use crate::history::SessionId;
 use crate::message::{AssistantMessage, Message, PartKind, UserPart, images};
 use crate::session::Session;
+use crate::stdx::clock::system_zone;
 use crate::stdx::text::one_line_summary;
 use crate::store::{InputScope, SessionFilter, SessionSummary, TypedLine};
 
@@ -64,7 +65,7 @@ impl Desk {
             sessions.push(SessionLine {
                 title,
                 here: one.workspace == self.app.world.workspace,
-                when: when(one.updated, now, &TimeZone::system()),
+                when: when(one.updated, now, &system_zone()),
                 id: one.id,
                 workspace: one.workspace,
                 turns: one.turns,

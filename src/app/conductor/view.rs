@@ -1,7 +1,5 @@
 //! What a command and the header are told of the session.
 
-use jiff::tz::TimeZone;
-
 use super::desk::Desk;
 use crate::app::status_rows;
 use crate::approval::rules::{Rule, RulesHealth};
@@ -9,7 +7,7 @@ use crate::command::{Activity, CommandView, CostPart, RuleLine, Totals};
 use crate::frontend::link::{ContextUse, Header, Known, Money};
 use crate::history::History;
 use crate::message::{Message, Usage, Usd, UserPart, images};
-use crate::stdx::clock::day_start;
+use crate::stdx::clock::{day_start, system_zone};
 use crate::stdx::text::one_line_summary;
 use crate::store::{RequestFilter, UsageOf};
 
@@ -60,7 +58,7 @@ fn rule_line(rule: &Rule) -> RuleLine {
 async fn cost(desk: &Desk, history: &History) -> Vec<CostPart> {
     let store = &desk.app.store;
     let id = &desk.session;
-    let midnight = day_start(store.clock().now(), &TimeZone::system());
+    let midnight = day_start(store.clock().now(), &system_zone());
     let parts = [
         ("last request", UsageOf::Last(id.clone())),
         ("this turn", UsageOf::Turn(id.clone(), history.turns())),
@@ -108,7 +106,7 @@ pub(super) async fn header(desk: &Desk, history: &History, last_input: Option<u6
 
 /// What was paid; nothing where nothing was, or where the store cannot be read.
 async fn money(desk: &Desk, history: &History) -> Option<Money> {
-    let midnight = day_start(desk.app.store.clock().now(), &TimeZone::system());
+    let midnight = day_start(desk.app.store.clock().now(), &system_zone());
     let today = desk.app.store.used_since(midnight).await.ok()?;
     let session = history.spent().usd;
     let known = if today.unpriced > 0 { Known::Partly } else { Known::All };

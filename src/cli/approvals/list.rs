@@ -2,12 +2,12 @@
 //! newest first.
 
 use globset::{Glob, GlobMatcher};
-use jiff::tz::TimeZone;
 
 use super::typed::Listed;
 use super::{Desk, listed};
 use crate::cli::error::{CliError, Kind};
 use crate::cli::table::{age, table};
+use crate::stdx::clock::system_zone;
 use crate::stdx::text::{sanitize_line, truncate};
 use crate::store::{RequestFilter, RequestRow, StoredRequest};
 
@@ -51,7 +51,7 @@ pub(super) async fn run(desk: &mut Desk<'_>, wanted: Listed) -> Result<(), CliEr
 }
 
 fn in_words(desk: &Desk<'_>, rows: &[RequestRow], undecided: bool) -> String {
-    let (now, zone) = (desk.store.clock().now(), TimeZone::system());
+    let (now, zone) = (desk.store.clock().now(), system_zone());
     let cells = |row: &RequestRow| {
         let what = truncate(&sanitize_line(&row.summary), WHAT);
         [

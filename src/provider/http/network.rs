@@ -27,6 +27,20 @@ pub struct Network {
     pub ca_file: Option<PathBuf>,
 }
 
+/// Whether connections may be encrypted: reading the system's certificates takes longer than a whole turn on loopback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tls {
+    Never,
+    Possible,
+}
+
+impl Tls {
+    /// What an address asks for, and the way to it.
+    pub fn to(url: &Url, via: Option<&Via>) -> Self {
+        if url.scheme() == "http" && via.is_none() { Self::Never } else { Self::Possible }
+    }
+}
+
 /// A proxy that a server is reached through.
 pub(super) struct Via {
     intercept: Intercept,
@@ -89,6 +103,7 @@ impl Network {
         &self,
         connect: Duration,
         via: Option<&Via>,
+        tls: Tls,
         connects: &Connects,
     ) -> Result<reqwest::Client, SetupError> {
         // Without a provider the TLS library panics; installing one twice is harmless.
@@ -102,9 +117,12 @@ impl Network {
         if let Some(via) = via {
             builder = builder.proxy(proxy(&via.intercept)?);
         }
-        if let Some(path) = &self.ca_file {
-            builder = builder.tls_certs_merge(certificates(path)?);
-        }
+        let own = self.ca_file.as_deref().map(certificates).transpose()?;
+        builder = match (tls, own) {
+            (Tls::Never, _) => builder.tls_certs_only([]),
+            (Tls::Possible, Some(own)) => builder.tls_certs_merge(own),
+            (Tls::Possible, None) => builder,
+        };
         builder.build().map_err(|error| SetupError::Client { reason: deepest(&error) })
     }
 }
@@ -202,7 +220,7 @@ mod tests {
                 std::fs::write(&path, contents).unwrap();
             }
             let network = Network { proxy: None, ca_file: Some(path.clone()) };
-            let made = network.client(Duration::from_secs(1), None, &Connects::default());
+            let made = network.client(Duration::from_secs(1), None, Tls::Possible, &Connects::default());
             made.err().map(|error| error.to_string()).unwrap_or_default()
         };
         for (contents, words) in [
