@@ -51,8 +51,10 @@ fn main() {
         Some((first, rest)) if first == "check-coarse" => (Some(Check::Coarse), rest.to_vec()),
         Some(_) | None => (None, args),
     };
+    let is_for_readme = args.first().is_some_and(|first| first == "readme");
     let names: Vec<&str> = match (check, args.as_slice()) {
         (Some(_), []) => CHECKED.to_vec(),
+        (None, [only]) if only == "readme" => CHECKED.to_vec(),
         (None, []) => FIGURES.iter().map(|(name, _)| *name).collect(),
         (_, named) => named.iter().map(String::as_str).collect(),
     };
@@ -65,8 +67,25 @@ fn main() {
     for (_, take) in FIGURES.iter().filter(|(name, _)| names.contains(name)) {
         take(&mut report);
     }
-    report.print_table();
+    println!("\n{}", report.table());
+    if is_for_readme {
+        write_readme(&report);
+    }
     if check.is_some_and(|check| !report.passes(check)) {
         std::process::exit(1);
     }
+}
+
+/// What stands around the figures in the README.
+const MARKS: (&str, &str) = ("<!-- taken by scripts/bench readme -->\n", "<!-- end of figures -->");
+
+/// Puts the figures into the README, with when and where they were taken.
+fn write_readme(report: &Report) {
+    let readme = std::fs::read_to_string("README.md").unwrap();
+    let (before, rest) = readme.split_once(MARKS.0).unwrap();
+    let (_, after) = rest.split_once(MARKS.1).unwrap();
+    let stamp = std::env::var("BENCH_STAMP").unwrap_or_default();
+    let size = std::fs::metadata(env!("CARGO_BIN_EXE_co")).unwrap().len() as f64 / 1e6;
+    let said = format!("Taken {stamp}. The program has {size:.1} MB.\n\n{}", report.table());
+    std::fs::write("README.md", format!("{before}{}{said}{}{after}", MARKS.0, MARKS.1)).unwrap();
 }

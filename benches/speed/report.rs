@@ -72,21 +72,17 @@ impl Report {
         self.rows.push(Row { name: name.to_owned(), unit, ours: median(ours), floor, goal });
     }
 
-    /// All rows as the README quotes them.
-    pub fn print_table(&self) {
-        println!("\n| figure | co | floor | ratio | goal |\n|---|---|---|---|---|");
+    /// All rows as a Markdown table.
+    pub fn table(&self) -> String {
+        let mut table = "| figure | co | floor | ratio | goal |\n|---|---|---|---|---|\n".to_owned();
         for row in &self.rows {
             let floor = row.floor.map_or("–".to_owned(), number);
             let ratio = row.floor.filter(|floor| *floor > 0.0);
             let ratio = ratio.map_or("–".to_owned(), |floor| format!("{:.1}×", row.ours / floor));
-            println!(
-                "| {}, {} | {} | {floor} | {ratio} | {} |",
-                row.name,
-                row.unit,
-                number(row.ours),
-                row.goal
-            );
+            let (name, unit, ours) = (&row.name, row.unit, number(row.ours));
+            table.push_str(&format!("| {name}, {unit} | {ours} | {floor} | {ratio} | {} |\n", row.goal));
         }
+        table
     }
 }
 

@@ -6,12 +6,12 @@
 //! Called by `app`, which gives it to the turn as a `Provider`.
 
 mod address;
+mod body;
 mod connects;
 mod exchange;
 mod get;
 mod key;
 mod network;
-mod notice;
 mod secrets;
 mod trouble;
 
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::field::Empty;
 
 use self::connects::Connects;
-use self::exchange::{Exchange, Phase};
+use self::exchange::{Exchange, Flow, Phase};
 pub use self::get::get_json;
 pub use self::key::{ApiKey, KeyHeader};
 pub use self::network::Network;
@@ -221,17 +221,18 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
         let exchange = Exchange {
             codec: Arc::clone(&self.codec),
             decoder,
+            request,
             provider: self.name.clone(),
             phase: Phase::Prepared(Box::new(prepared)),
             ready: VecDeque::new(),
             told: crate::message::Usage::default(),
             idle: self.idle,
+            flow: Flow::begins(),
             place: Arc::clone(&self.route.place),
             clock: Arc::clone(&self.clock),
             span,
         };
-        let stream = notice::noticing(exchange.into_stream(), Arc::clone(&self.codec), request);
-        stream.take_until(cancel.cancelled_owned()).boxed()
+        exchange.into_stream().take_until(cancel.cancelled_owned()).boxed()
     }
 }
 

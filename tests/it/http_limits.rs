@@ -129,7 +129,11 @@ async fn silence_is_limited_and_length_is_not() {
             pass(IDLE - Duration::from_secs(1)).await;
             let _ = stream.write_all(b": still here\n\n").await;
             pass(IDLE - Duration::from_secs(1)).await;
-            let _ = stream.write_all(b"data: {\"choices\":[{\"delta\":{\"content\":\".\"}}]}\n\n").await;
+            let word = format!(
+                "data: {{\"choices\":[{{\"delta\":{{\"content\":\".\"}}}}],\"padding\":\"{}\"}}\n\n",
+                "x".repeat(1024)
+            );
+            let _ = stream.write_all(word.as_bytes()).await;
         }
         let _ = stream.write_all(HI.as_bytes()).await;
     })
@@ -138,6 +142,27 @@ async fn silence_is_limited_and_length_is_not() {
     let provider = patient(&format!("http://{}/v1", slow.address), Network::default(), IDLE);
     assert_eq!(ask(provider.as_ref()).await, Ok("........Hi".to_owned()));
     assert!(start.elapsed() > Duration::from_secs(3_600), "{:?}", start.elapsed());
+}
+
+/// Comments and single bytes would keep a request open for ever.
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_only_trickles_is_broken() {
+    for drop in [&b": still here\n\n"[..], b"data: {}\n\n", b":"] {
+        let slow = Peer::start(move |_, mut stream| async move {
+            head(&mut stream).await;
+            let _ = stream.write_all(b"data: {\"choices\":[{\"delta\":{\"content\":\".\"}}]}\n\n").await;
+            for _ in 0..100 {
+                pass(Duration::from_secs(60)).await;
+                let _ = stream.write_all(drop).await;
+            }
+        })
+        .await;
+        let start = Instant::now();
+        let provider = patient(&format!("http://{}/v1", slow.address), Network::default(), IDLE);
+        let error = ask(provider.as_ref()).await.unwrap_err();
+        assert!(error.message.ends_with(" bytes in 10 minutes"), "{error}");
+        assert!(start.elapsed() < Duration::from_secs(900), "{:?}", start.elapsed());
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,30 +7,36 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt;
+use bytes::Bytes;
 use futures::stream::{self, Stream};
 use reqwest::header::HeaderMap;
 use reqwest::{RequestBuilder, Response};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tracing::Span;
 
+use super::body::Body;
 use super::trouble::{self, Place};
 use crate::message::Usage;
-use crate::provider::{ErrorClass, ProviderError, RetryHeaders, Seen, StreamDecoder, StreamEvent, WireCodec};
+use crate::provider::{
+    ErrorClass, ModelRequest, ProviderError, RetryHeaders, Seen, StreamDecoder, StreamEvent, WireCodec,
+};
 use crate::stdx::clock::Clock;
 
 /// The most that is read of a body that explains a failure, in bytes.
 const LONGEST_EXPLANATION: usize = 64 * 1024;
 
-/// Pieces that are read after the end, so that the connection can be used again.
-const LEFTOVERS: usize = 4;
+/// A reply that brings less than [`TRICKLE`] bytes of events in this time is broken: comments and single bytes would
+/// keep it open for ever.
+const TRICKLE_WINDOW: Duration = Duration::from_secs(600);
 
-/// How long those are waited for.
-const LEFTOVERS_WAIT: Duration = Duration::from_secs(2);
+/// See [`TRICKLE_WINDOW`].
+const TRICKLE: usize = 1024;
 
 pub(super) struct Exchange<W: WireCodec> {
     pub codec: Arc<W>,
     pub decoder: W::Decoder,
+    pub request: ModelRequest,
     /// The name that opaque data is bound to.
     pub provider: String,
     pub phase: Phase,
@@ -39,6 +45,7 @@ pub(super) struct Exchange<W: WireCodec> {
     /// The usage that was said last.
     pub told: Usage,
     pub idle: Duration,
+    pub flow: Flow,
     pub place: Arc<Place>,
     pub clock: Arc<dyn Clock>,
     pub span: Span,
@@ -47,12 +54,47 @@ pub(super) struct Exchange<W: WireCodec> {
 pub(super) enum Phase {
     /// Boxed, because it is by far the largest.
     Prepared(Box<Result<RequestBuilder, ProviderError>>),
-    Streaming(Response),
+    Streaming(Body),
     /// The reply is whole; what is left of the body is still read.
     Ending(JoinHandle<()>),
     /// The connection is done with; this error is still to be said.
     Failed(ProviderError),
     Over,
+}
+
+/// How much has come lately.
+pub(super) struct Flow {
+    /// `None` until the first bytes: how long a server may think is the idle time's to say.
+    since: Option<Instant>,
+    bytes: usize,
+}
+
+impl Flow {
+    pub fn begins() -> Self {
+        Self { since: None, bytes: 0 }
+    }
+
+    /// Notes bytes of events; errs where the time brought too few.
+    fn note(&mut self, bytes: usize) -> Result<(), ProviderError> {
+        self.bytes += bytes;
+        let since = *self.since.get_or_insert_with(Instant::now);
+        if since.elapsed() < TRICKLE_WINDOW {
+            return Ok(());
+        }
+        let flow = std::mem::replace(self, Self { since: Some(Instant::now()), bytes: 0 });
+        if flow.bytes >= TRICKLE {
+            return Ok(());
+        }
+        let minutes = TRICKLE_WINDOW.as_secs() / 60;
+        let text = format!("the server sent {} bytes in {minutes} minutes", flow.bytes);
+        Err(ProviderError::new(ErrorClass::Idle, text))
+    }
+}
+
+/// Bytes of lines that are part of events: neither comments nor what separates events.
+fn event_bytes(piece: &[u8]) -> usize {
+    let lines = piece.split(|byte| *byte == b'\n');
+    lines.filter(|line| !line.starts_with(b":")).map(<[u8]>::len).sum()
 }
 
 impl<W: WireCodec> Exchange<W> {
@@ -70,7 +112,7 @@ impl<W: WireCodec> Exchange<W> {
             }
             match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Prepared(request) => self.phase = self.open(*request).await,
-                Phase::Streaming(response) => self.phase = self.read(response).await,
+                Phase::Streaming(body) => self.phase = self.read(body).await,
                 Phase::Failed(error) => {
                     let error = self.place.secrets.hide_in_error(error);
                     self.span.record("error.type", tracing::field::debug(error.class));
@@ -106,7 +148,7 @@ impl<W: WireCodec> Exchange<W> {
         }
         match trouble::compressed(&response) {
             Some(error) => Phase::Failed(error),
-            None => Phase::Streaming(response),
+            None => Phase::Streaming(Body::of(response)),
         }
     }
 
@@ -132,32 +174,47 @@ impl<W: WireCodec> Exchange<W> {
         tokio::time::timeout(self.idle, request.send()).await.map_err(|_| self.silent())
     }
 
-    /// Reads one piece of the stream.
-    async fn read(&mut self, mut response: Response) -> Phase {
+    /// Reads what has come of the stream.
+    async fn read(&mut self, mut body: Body) -> Phase {
+        let mut pieces = Vec::new();
+        let read = tokio::time::timeout(self.idle, body.read(&mut pieces)).await;
         let mut events = Vec::new();
-        match tokio::time::timeout(self.idle, response.chunk()).await {
-            Ok(Ok(Some(bytes))) => {
-                let decoded = self.decoder.feed(&bytes, &mut events);
-                if ends(&events) {
-                    let rest = Phase::Ending(finish_connection(response));
-                    return self.decoded(events, decoded, rest);
+        for (piece, _room) in pieces {
+            match piece {
+                Ok(bytes) => {
+                    if let Err(error) = self.feed(&bytes, &mut events) {
+                        return self.decoded(events, Err(error), Phase::Over);
+                    }
                 }
-                self.decoded(events, decoded, Phase::Streaming(response))
+                // A connection may be torn down roughly after a reply that was whole.
+                Err(error) => return self.ended(events, || trouble::broken(&error)),
             }
-            Ok(Ok(None)) => {
+        }
+        match read {
+            Ok(_) if ends(&events) => {
+                self.decoded(events, Ok(()), Phase::Ending(tokio::spawn(body.finish())))
+            }
+            Ok(0) => {
                 let decoded = self.decoder.finish(&mut events);
                 self.decoded(events, decoded, Phase::Over)
             }
-            // A connection may be torn down roughly after a reply that was whole.
-            Ok(Err(error)) => {
-                let decoded = self.decoder.finish(&mut events).map_err(|_| trouble::broken(&error));
-                self.decoded(events, decoded, Phase::Over)
-            }
+            Ok(_) => self.decoded(events, Ok(()), Phase::Streaming(body)),
             Err(_) => {
-                let decoded = self.decoder.finish(&mut events).map_err(|_| self.silent());
-                self.decoded(events, decoded, Phase::Over)
+                let silent = self.silent();
+                self.ended(events, || silent)
             }
         }
+    }
+
+    fn feed(&mut self, bytes: &Bytes, events: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        self.flow.note(event_bytes(bytes))?;
+        self.decoder.feed(bytes, events)
+    }
+
+    /// Nothing more comes: `why`, unless the reply was whole.
+    fn ended(&mut self, mut events: Vec<StreamEvent>, why: impl FnOnce() -> ProviderError) -> Phase {
+        let decoded = self.decoder.finish(&mut events).map_err(|_| why());
+        self.decoded(events, decoded, Phase::Over)
     }
 
     fn decoded(
@@ -168,6 +225,7 @@ impl<W: WireCodec> Exchange<W> {
     ) -> Phase {
         let over = ends(&events);
         bind(&mut events, &self.provider);
+        self.notice(&mut events);
         self.ready.extend(events);
         if over {
             self.record();
@@ -177,6 +235,17 @@ impl<W: WireCodec> Exchange<W> {
         match decoded {
             Ok(()) => next,
             Err(error) => Phase::Failed(error),
+        }
+    }
+
+    /// Puts what the codec notices of the request before the end of its reply: a decoder sees the reply alone.
+    fn notice(&self, events: &mut Vec<StreamEvent>) {
+        let notice = match events.last() {
+            Some(StreamEvent::Finished { usage, .. }) => self.codec.notice(&self.request, usage),
+            Some(_) | None => None,
+        };
+        if let Some(text) = notice {
+            events.insert(events.len() - 1, StreamEvent::Notice { text });
         }
     }
 
@@ -250,26 +319,6 @@ fn bind(events: &mut [StreamEvent], provider: &str) {
             provider.clone_into(&mut opaque.provider);
         }
     }
-}
-
-/// Reads what comes after the end, so that the connection returns to the pool. Goes on by itself where nobody waits.
-fn finish_connection(mut response: Response) -> JoinHandle<()> {
-    let rest = async move {
-        for _ in 0..LEFTOVERS {
-            if !matches!(response.chunk().await, Ok(Some(_))) {
-                return;
-            }
-        }
-    };
-    let mut rest = Box::pin(tokio::time::timeout(LEFTOVERS_WAIT, rest));
-    // Mostly all has come, and the next request must find the connection.
-    let done = (&mut rest).now_or_never().is_some();
-    tokio::spawn(async move {
-        if !done {
-            // What takes longer is closed, and the next request opens another connection.
-            let _ = rest.await;
-        }
-    })
 }
 
 fn retry_headers(headers: &HeaderMap, clock: &dyn Clock) -> RetryHeaders {
