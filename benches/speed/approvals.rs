@@ -81,6 +81,7 @@ fn request(number: usize) -> Request {
             undo: Undo::None,
             effect: Effect::OfTool,
             question: None,
+            needs_person: None,
         },
         args: serde_json::json!({ "path": path, "content": "a line of the file\n".repeat(40) }),
         risk: Risk::Medium,

@@ -133,7 +133,7 @@ fn delta(text: &str) -> String {
 
 fn call(number: usize) -> String {
     let call = format!(
-        "{{\"index\":0,\"id\":\"c{number}\",\"type\":\"function\",\"function\":{{\"name\":\"list_dir\",\"arguments\":\"{{}}\"}}}}"
+        "{{\"index\":0,\"id\":\"c{number}\",\"type\":\"function\",\"function\":{{\"name\":\"find_files\",\"arguments\":\"{{\\\"pattern\\\":\\\"none-{number}\\\"}}\"}}}}"
     );
     format!(
         "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{call}]}}}}]}}\n\n{}",

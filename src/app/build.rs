@@ -195,6 +195,7 @@ impl App {
             tool_retries: self.settings.tool_retries,
             clock: Arc::clone(&self.world.clock),
             spill: self.spill(session.id()),
+            own: self.world.own_folders(&self.settings),
             decider,
         }
     }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::AppError;
 use crate::approval::WorkspaceKind;
+use crate::config::{Settings, user_file};
 use crate::stdx::clock::{Clock, SystemClock};
+use crate::stdx::paths::normalize;
 
 /// The surroundings of one run.
 #[derive(Clone)]
@@ -19,11 +21,9 @@ pub struct World {
 }
 
 impl World {
-    /// The world of this process. Errs where its folder is gone or cannot be entered.
-    pub fn of_process() -> Result<Self, AppError> {
-        let mut env: BTreeMap<String, String> = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect();
+    /// The world of this process, with the environment it was started with. Errs where its folder is gone or cannot be
+    /// entered.
+    pub fn of_process(mut env: BTreeMap<String, String>) -> Result<Self, AppError> {
         if env.get("HOME").is_none_or(String::is_empty)
             && let Some(home) = std::env::home_dir()
         {
@@ -34,14 +34,26 @@ impl World {
         Ok(Self { env, workspace, clock: Arc::new(SystemClock) })
     }
 
-    /// What kind of workspace a folder is: in the home folder itself and in `/`, reads ask too.
+    /// Folders of `co` itself: settings, rules and hooks, and data with keys, spilled outputs and sockets. Each as it is
+    /// named and as it is without links. Blocking.
+    pub fn own_folders(&self, settings: &Settings) -> Arc<[PathBuf]> {
+        let config = user_file(&self.env).and_then(|file| file.parent().map(Path::to_owned));
+        let data = Some(settings.data_dir.clone()).filter(|data| data.is_absolute());
+        let named = config.into_iter().chain(data).map(|folder| normalize(&folder));
+        named.flat_map(|folder| [folder.canonicalize().ok(), Some(folder)]).flatten().collect()
+    }
+
+    /// What kind of workspace a folder is: in the home folder, in what holds it, and in `/`, reads ask too; so they do
+    /// where nobody knows which folder is the home.
     pub fn kind_of(&self, workspace: &Path) -> WorkspaceKind {
-        let home = self.env.get("HOME").filter(|home| !home.is_empty());
-        let is_home = home.is_some_and(|home| {
-            let home = Path::new(home);
-            home == workspace || home.canonicalize().is_ok_and(|home| home == workspace)
-        });
-        if is_home || workspace.parent().is_none() {
+        let Some(home) = self.env.get("HOME").filter(|home| !home.is_empty()) else {
+            return WorkspaceKind::HomeOrRoot;
+        };
+        let home = Path::new(home);
+        let holds = |folder: &Path| folder.starts_with(workspace);
+        let holds_home = holds(&normalize(home)) || home.canonicalize().is_ok_and(|home| holds(&home));
+        let config = user_file(&self.env);
+        if holds_home || config.is_some_and(|file| holds(&normalize(&file))) || workspace.parent().is_none() {
             WorkspaceKind::HomeOrRoot
         } else {
             WorkspaceKind::Project
@@ -64,7 +76,11 @@ mod tests {
             (link, home.clone(), WorkspaceKind::HomeOrRoot),
             (home.clone(), home.join("project"), WorkspaceKind::Project),
             (home.clone(), PathBuf::from("/"), WorkspaceKind::HomeOrRoot),
-            (PathBuf::new(), home, WorkspaceKind::Project),
+            (home.clone(), home.parent().unwrap().to_owned(), WorkspaceKind::HomeOrRoot),
+            (home.join("x/.."), home.clone(), WorkspaceKind::HomeOrRoot),
+            (home.join("x"), home.clone(), WorkspaceKind::HomeOrRoot),
+            // Nobody knows where the home is.
+            (PathBuf::new(), home, WorkspaceKind::HomeOrRoot),
         ] {
             let env = [("HOME".to_owned(), home_as_set.display().to_string())].into();
             let world = World { env, workspace: PathBuf::from("/else"), clock: Arc::new(SystemClock) };

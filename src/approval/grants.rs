@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::rules::{Rule, RuleSet, RuleSource};
-use super::words::{CommandWords, command_words};
+use super::words::{CommandWords, Extent, command_words};
 use super::{Approval, Decider, Remember, Request};
 use crate::bash;
 use crate::message::ToolName;
@@ -85,12 +85,32 @@ impl Grants {
         let invocations = bash::invocations(script)?;
         let granted = |invocation: &bash::Invocation| {
             self.grants.iter().find(|grant| match grant {
-                Grant::Words { words, folder } => folder == workspace && words.cover(invocation),
+                Grant::Words { words, folder } => {
+                    folder == workspace && words.cover(invocation, &invocations)
+                }
                 Grant::Tool(_) | Grant::Command { .. } | Grant::Rule(_) => false,
             })
         };
         let all: Option<Vec<&Grant>> = invocations.iter().map(granted).collect();
         all?.first().copied()
+    }
+
+    /// How wide a yes for the session would be, in words for the person before they say it.
+    #[must_use]
+    pub fn width(tool: &ToolName, args: &Value) -> String {
+        let grants = grants_for(tool, args, Path::new(""));
+        let of_words = |grant: &Grant| match grant {
+            Grant::Words { words, .. } if words.extent == Extent::Prefix => Some(format!("`{words}`")),
+            Grant::Words { .. } | Grant::Command { .. } | Grant::Tool(_) | Grant::Rule(_) => None,
+        };
+        let prefixes: Vec<String> = grants.iter().filter_map(of_words).collect();
+        if tool.as_str() != SHELL {
+            tool.to_string()
+        } else if prefixes.is_empty() {
+            "exactly this command".to_owned()
+        } else {
+            format!("{} with harmless flags", prefixes.join(", "))
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Grant> {

@@ -20,6 +20,7 @@ pub enum Stage {
     BrokenRules,
     AskRule,
     Question,
+    NeedsPerson,
     Circling,
     Taint,
     AllowRule,
@@ -31,7 +32,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    pub const ORDER: [Self; 17] = [
+    pub const ORDER: [Self; 18] = [
         Self::DenyRule,
         Self::PlanMode,
         Self::HookDeny,
@@ -41,6 +42,7 @@ impl Stage {
         Self::BrokenRules,
         Self::AskRule,
         Self::Question,
+        Self::NeedsPerson,
         Self::Circling,
         Self::Taint,
         Self::AllowRule,
@@ -63,6 +65,7 @@ impl Stage {
             Self::BrokenRules => "rules sound",
             Self::AskRule => "ask rules",
             Self::Question => "question",
+            Self::NeedsPerson => "needs a person",
             Self::Circling => "circling",
             Self::Taint => "untrusted words",
             Self::AllowRule => "allow rules",
@@ -138,6 +141,7 @@ impl Weighing<'_> {
             Stage::BrokenRules => self.broken_rules(),
             Stage::AskRule => self.ask_rule(),
             Stage::Question => self.question(),
+            Stage::NeedsPerson => self.needs_person(),
             Stage::Circling => self.circling(),
             Stage::Taint => self.taint(),
             Stage::AllowRule => self.allow_rule(),
@@ -282,6 +286,14 @@ impl Weighing<'_> {
             return self.decided(Verdict::Ask, Decider::Risk, format!("{} asks you something", self.name()));
         }
         passed("it asks nothing of you")
+    }
+
+    /// What the plan keeps for a person: nobody says yes in their place.
+    fn needs_person(&self) -> Found {
+        match &self.call.plan.needs_person {
+            Some(why) => self.decided(Verdict::Ask, Decider::Risk, format!("only you can allow this: {why}")),
+            None => passed("nothing of it is kept for you"),
+        }
     }
 
     fn circling(&self) -> Found {

@@ -17,60 +17,10 @@ pub struct CommandWords {
 pub enum Extent {
     /// These words and no other.
     Exact,
-    /// A program and its subcommand; what follows is free.
+    /// A program and its subcommand; behind them flags that are known to be harmless there, and files of the workspace
+    /// that are no secrets.
     Prefix,
 }
-
-/// Programs whose second word says what they do.
-const WITH_SUBCOMMANDS: &[&str] = &[
-    "apt",
-    "apt-get",
-    "brew",
-    "bun",
-    "bundle",
-    "cargo",
-    "composer",
-    "conda",
-    "deno",
-    "dnf",
-    "docker",
-    "dotnet",
-    "gem",
-    "gh",
-    "git",
-    "glab",
-    "go",
-    "gradle",
-    "helm",
-    "hg",
-    "jj",
-    "journalctl",
-    "just",
-    "kubectl",
-    "make",
-    "mix",
-    "mvn",
-    "npm",
-    "pip",
-    "pip3",
-    "pnpm",
-    "podman",
-    "poetry",
-    "rustup",
-    "sbt",
-    "svn",
-    "swift",
-    "systemctl",
-    "task",
-    "terraform",
-    "uv",
-    "yarn",
-    "zig",
-];
-
-/// Subcommands that say nothing without the word behind them.
-const TAKE_ANOTHER: &[&str] =
-    &["run", "exec", "tool", "compose", "x", "remote", "stash", "config", "alias", "pr", "issue"];
 
 /// Programs that do what other words, their input or a file say: their own name allows nothing.
 const DO_ANYTHING: &[&str] = &[
@@ -98,20 +48,12 @@ fn words_of(invocation: &Invocation) -> Option<CommandWords> {
     if DO_ANYTHING.contains(&program) || program.contains('/') {
         return None;
     }
-    let subcommand = |at: usize| invocation.words.get(at)?.as_deref().filter(|word| is_subcommand(word));
-    if WITH_SUBCOMMANDS.contains(&program)
-        && let Some(second) = subcommand(1)
-    {
-        let mut words = vec![program.to_owned(), second.to_owned()];
-        if TAKE_ANOTHER.contains(&second) {
-            match subcommand(2) {
-                Some(third) => words.push(third.to_owned()),
-                None => return exact(invocation),
-            }
-        }
-        return Some(CommandWords { words, extent: Extent::Prefix });
+    let named = bash::subcommand(&invocation.words).filter(|named| *named > 1);
+    let named = named.and_then(|named| invocation.words.get(..named));
+    match named.and_then(|words| words.iter().cloned().collect()) {
+        Some(words) => Some(CommandWords { words, extent: Extent::Prefix }),
+        None => exact(invocation),
     }
-    exact(invocation)
 }
 
 fn exact(invocation: &Invocation) -> Option<CommandWords> {
@@ -119,25 +61,27 @@ fn exact(invocation: &Invocation) -> Option<CommandWords> {
     Some(CommandWords { words, extent: Extent::Exact })
 }
 
-/// Whether a word looks like the name of something to do, and not like a flag, a file or a text.
-fn is_subcommand(word: &str) -> bool {
-    let begins = word.starts_with(|c: char| c.is_ascii_lowercase());
-    begins
-        && word.len() <= 40
-        && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
-}
-
 impl CommandWords {
-    /// Whether a program of another command line is what these words name.
+    /// Whether a program of another command line is what these words name. In a folder that the line goes to, paths mean
+    /// something else: there the words alone count.
     #[must_use]
-    pub fn cover(&self, invocation: &Invocation) -> bool {
+    pub fn cover(&self, invocation: &Invocation, line: &[Invocation]) -> bool {
         let begins = invocation.words.len() >= self.words.len()
             && self.words.iter().zip(&invocation.words).all(|(word, said)| said.as_ref() == Some(word));
         match self.extent {
             Extent::Exact => begins && invocation.words.len() == self.words.len(),
-            Extent::Prefix => begins,
+            Extent::Prefix => begins && follows_harmlessly(invocation, self.words.len(), line),
         }
     }
+}
+
+/// Whether what stands behind the first `named` words of a program changes nothing about what it may do.
+#[must_use]
+pub fn follows_harmlessly(invocation: &Invocation, named: usize, line: &[Invocation]) -> bool {
+    let goes = |one: &Invocation| {
+        one.words.first().is_some_and(|word| matches!(word.as_deref(), Some("cd" | "pushd" | "popd") | None))
+    };
+    invocation.words.len() <= named || (!line.iter().any(goes) && bash::has_known_words(&invocation.words))
 }
 
 impl std::fmt::Display for CommandWords {
@@ -195,11 +139,13 @@ mod tests {
     fn words_name_what_a_program_does() {
         for (script, expected) in [
             ("git status", Some("git status …")),
-            ("git log oneline", Some("git log …")),
+            ("git log --oneline", Some("git log …")),
+            ("git stash list", Some("git stash list …")),
             ("cargo test foo", Some("cargo test …")),
-            ("npm run build", Some("npm run build …")),
-            ("git config user", Some("git config user …")),
-            ("npm run", Some("npm run")),
+            ("npm run build", Some("npm run build")),
+            ("git config user", Some("git config user")),
+            ("git fetch origin", Some("git fetch origin")),
+            ("git -c a=b log", None),
             ("ls", Some("ls")),
             ("rm old important", Some("rm old important")),
             ("python script", None),
@@ -210,6 +156,43 @@ mod tests {
             let words =
                 command_words(script).map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
             assert_eq!(words.map(|all| all.join(", ")).as_deref(), expected, "{script}");
+        }
+    }
+
+    /// What was tried against prefixes: the left was allowed, the right must ask (`true`: it is covered).
+    #[test]
+    fn a_prefix_ends_at_what_is_not_known_as_harmless() {
+        for (allowed, other, covered) in [
+            ("git log --oneline", "git log -5 --stat", true),
+            ("git log --oneline", "git log -- src/main.rs", true),
+            ("git log --oneline", "git log -1 --output=pwn", false),
+            ("git log --oneline", "git log --output=.git/config", false),
+            ("git log --oneline", "git log --format=%+GK", false),
+            ("git log --oneline", "cd sub; git log", false),
+            ("git log --oneline", "git -C sub log", false),
+            ("git log --oneline", "git log -- .env", false),
+            ("git show HEAD", "git show HEAD~1", true),
+            ("git show HEAD", "git show --output=pwn", false),
+            ("git show HEAD", "git show --ext-diff", false),
+            ("git fetch origin", "git fetch origin", true),
+            ("git fetch origin", "git fetch --upload-pack='touch pwn;false' ./.", false),
+            ("git grep foo", "git grep bar src", true),
+            ("git grep foo", "git grep -O'touch pwn;true' one", false),
+            ("git diff", "git diff --no-index /dev/null /home/me/.ssh/id_rsa", false),
+            ("make test", "make test --eval='$(shell touch pwn)'", false),
+            ("npm run build", "npm run build --script-shell=./x", false),
+            ("cargo test", "cargo test -p kit -- --nocapture", true),
+            ("cargo test", "cargo test --config x", false),
+            ("cargo test", "cargo test --target-dir=/tmp/x", false),
+            ("go test", "go test -exec ./x", false),
+            ("pip install .", "pip install ./evil", false),
+            ("git remote add x y", "git remote add x 'ext::sh -c true'", false),
+        ] {
+            let words = command_words(allowed).unwrap_or_default();
+            let line = bash::invocations(other).unwrap_or_default();
+            let covers = command_words(other).is_some()
+                && line.iter().all(|one| words.iter().any(|words| words.cover(one, &line)));
+            assert_eq!(covers, covered, "{allowed} → {other}");
         }
     }
 

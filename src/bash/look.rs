@@ -2,11 +2,12 @@
 
 use super::flags::{Arg, Order, Parsed, parse};
 use super::lexer::{Open, Redirect, Simple, Word};
-use super::programs::{Operands, Program, program};
+use super::programs::{Does, Operands, Program, program};
 use super::reading::read;
-use super::special::{FOUND, is_inside, names_inside};
-use super::wrap::{Manner, SHELLS, wrapper};
+use super::special::{FOUND, is_inside, is_no_flag, names_inside};
+use super::wrap::{Manner, wrapper};
 use super::{MAX_NESTING, notes};
+use crate::stdx::secret_files::may_match_secrets;
 
 /// Variables that change how something is said, and nothing else.
 const HARMLESS: &[&str] = &[
@@ -28,6 +29,9 @@ const HARMLESS: &[&str] = &[
 /// Flags between `git` and its subcommand that change nothing.
 const BEFORE: &[&str] =
     &["--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"];
+
+/// Shells that read a script as it is read here.
+const POSIX_SHELLS: &[&str] = &["sh", "bash", "dash", "ash"];
 
 /// The most commands that are judged: more than a person would look through.
 const MAX_COMMANDS: usize = 100;
@@ -136,7 +140,7 @@ impl Judge<'_> {
             "git" => self.git(rest),
             "command" if rest.first().is_some_and(|arg| ["-v", "-V"].contains(&arg.text.as_str())) => Ok(()),
             "find" => deeper.find(rest),
-            shell if SHELLS.contains(&shell) && rest.first().is_some_and(|arg| arg.text == "-c") => {
+            shell if POSIX_SHELLS.contains(&shell) && rest.first().is_some_and(|arg| arg.text == "-c") => {
                 match rest {
                     [_, text] if !text.pattern => script_in(&text.text, self.place, self.depth + 1),
                     _ => Err(notes::unknown(shell)),
@@ -205,13 +209,21 @@ impl Judge<'_> {
         let mut filled = inner.to_vec();
         // More than one, because a program may write to its second.
         filled.extend([FOUND; 3].map(|text| Arg { text: text.to_owned(), pattern: false }));
-        self.command(&filled)
+        self.command(&filled)?;
+        let sure = self
+            .feeder
+            .is_some_and(|feeder| finds_no_secrets(feeder.words.iter().map(|word| word.text.as_str())));
+        if !sure && !OF_NAMES.contains(&inner[0].text.as_str()) {
+            return Err("`xargs` may get files that hold secrets; choose them with `find -name`".to_owned());
+        }
+        Ok(())
     }
 
     /// `find`, and what its `-exec` runs on the names that it finds.
     fn find(&self, args: &[Arg]) -> Result<(), String> {
         let mut own = Vec::new();
         let mut at = 0;
+        let sure = finds_no_secrets(args.iter().map(|arg| arg.text.as_str()));
         while let Some(arg) = args.get(at) {
             at += 1;
             if arg.text != "-exec" {
@@ -232,6 +244,11 @@ impl Judge<'_> {
                 inner.extend([FOUND; 2].map(|text| Arg { text: text.to_owned(), pattern: false }));
             }
             self.command(&inner)?;
+            if !sure && !inner.first().is_some_and(|program| OF_NAMES.contains(&program.text.as_str())) {
+                return Err(
+                    "`find -exec` may read files that hold secrets; choose them with `-name`".to_owned()
+                );
+            }
             at += end + 1;
         }
         listed("find", &own)
@@ -256,9 +273,53 @@ impl Judge<'_> {
     }
 }
 
-/// Judges a program by its row.
+/// Whether `find` with these words finds only names that no secret has.
+fn finds_no_secrets<'a>(words: impl Iterator<Item = &'a str>) -> bool {
+    const ACTS: [&str; 5] = ["-exec", "-print", "-print0", "-printf", "-ls"];
+    let words: Vec<&str> = words.collect();
+    let acts = |word: &&str| ACTS.contains(word);
+    // What stands behind an action does not choose what it gets; of two actions only one would be looked at.
+    let tests = words.split(acts).next().unwrap_or_default();
+    let one_act = words.iter().filter(|word| acts(word)).count() == 1;
+    let chosen = |pair: &[&str]| ["-name", "-iname"].contains(&pair[0]) && !may_match_secrets(pair[1]);
+    let other = |word: &&str| ["-o", "-or", ",", "!", "-not"].contains(word);
+    one_act && tests.windows(2).any(chosen) && !words.iter().any(other)
+}
+
+/// Whether a program only reads, by its row.
 fn listed(name: &str, args: &[Arg]) -> Result<(), String> {
-    let Some(Program { flags, operands }) = program(name) else { return Err(notes::unknown(name)) };
+    match program(name) {
+        Some(Program { does: Does::RunsSettings, .. }) => {
+            known_words(name, args)?;
+            Err(format!("`{name}` runs programs that the repository's settings name"))
+        }
+        Some(Program { does: Does::Acts, .. }) | None => Err(notes::unknown(name)),
+        Some(Program { does: Does::Reads, .. }) => known_words(name, args),
+    }
+}
+
+/// How many of the first words name a program or a subcommand that has a row; `None` where none does.
+pub fn subcommand(words: &[Option<String>]) -> Option<usize> {
+    let named = |count: usize| {
+        let words: Option<Vec<&str>> = words.get(..count)?.iter().map(Option::as_deref).collect();
+        program(&words?.join(" ")).map(|_| count)
+    };
+    named(3).or_else(|| named(2)).or_else(|| named(1))
+}
+
+/// Whether everything behind a program's name is a flag that its row knows, or a file of the workspace that is no secret.
+pub fn has_known_words(words: &[Option<String>]) -> bool {
+    let Some(named) = subcommand(words) else { return false };
+    let (name, rest) = words.split_at(named);
+    let name: Vec<&str> = name.iter().flatten().map(String::as_str).collect();
+    let args: Option<Vec<Arg>> =
+        rest.iter().map(|word| Some(Arg { text: word.clone()?, pattern: false })).collect();
+    args.is_some_and(|args| known_words(&name.join(" "), &args).is_ok())
+}
+
+/// Whether a program's words are those that its row allows.
+fn known_words(name: &str, args: &[Arg]) -> Result<(), String> {
+    let Some(Program { flags, operands, .. }) = program(name) else { return Err(notes::unknown(name)) };
     if let Operands::Own(check) = operands {
         return check(args);
     }
@@ -273,7 +334,58 @@ fn listed(name: &str, args: &[Arg]) -> Result<(), String> {
             }
         }
     }
+    reads_no_secrets(name, &parsed)?;
     allowed(name, &operands, &parsed)
+}
+
+/// Programs that say of a file no more than its name, size and kind.
+const OF_NAMES: &[&str] = &[
+    "echo", "basename", "dirname", "ls", "stat", "file", "wc", "du", "realpath", "readlink", "test", "[",
+    "printf", "true",
+];
+
+/// File types of `rg` that hold source code.
+const OF_SOURCES: &[&str] = &[
+    "rust", "py", "python", "js", "ts", "go", "c", "cpp", "java", "md", "markdown", "html", "css", "ruby",
+    "php", "swift", "kotlin", "scala", "haskell", "lua", "perl", "sql", "zig",
+];
+
+/// Whether a program that reads whole folders is told kinds of files which no secret is.
+fn reads_no_secrets(name: &str, parsed: &Parsed<'_>) -> Result<(), String> {
+    let has = |names: &[&str]| names.iter().any(|flag| parsed.has(flag));
+    let chosen = |names: &[&str]| {
+        let mut values =
+            parsed.flags.iter().filter(|flag| names.contains(&flag.name)).filter_map(|flag| flag.value);
+        values.clone().next().is_some()
+            && values.all(|glob| glob.starts_with('!') || !may_match_secrets(glob))
+    };
+    let reads_all = match name {
+        "grep" | "egrep" | "fgrep" => {
+            has(&["-r", "--recursive", "-d", "--directories"]) && !chosen(&["--include"])
+        }
+        "rg" => {
+            let names_only = has(&["--files", "--type-list", "--version"]);
+            let globs = ["-g", "--glob", "--iglob"];
+            let all_but = parsed.flags.iter().any(|flag| {
+                globs.contains(&flag.name) && flag.value.is_some_and(|glob| !glob.starts_with('!'))
+            });
+            let of_type: Vec<&str> = parsed
+                .flags
+                .iter()
+                .filter(|flag| ["-t", "--type"].contains(&flag.name))
+                .filter_map(|flag| flag.value)
+                .collect();
+            let typed = !of_type.is_empty() && of_type.iter().all(|kind| OF_SOURCES.contains(kind));
+            !(names_only || typed || all_but && chosen(&globs))
+        }
+        "diff" => has(&["-r", "--recursive", "-N", "--new-file"]) && !has(&["-q", "--brief"]),
+        _ => false,
+    };
+    if reads_all {
+        Err(format!("`{name}` may read files that hold secrets; say which kinds to read"))
+    } else {
+        Ok(())
+    }
 }
 
 fn allowed(name: &str, operands: &Operands, parsed: &Parsed<'_>) -> Result<(), String> {
@@ -285,7 +397,7 @@ fn allowed(name: &str, operands: &Operands, parsed: &Parsed<'_>) -> Result<(), S
         Operands::None => too_many(0),
         Operands::NoneWith(flags) if has(flags) => too_many(0),
         Operands::NoneWith(_) => Err(notes::unknown(name)),
-        Operands::Texts => Ok(()),
+        Operands::Texts => given.iter().try_for_each(|arg| is_no_flag(arg)),
         Operands::Paths => paths(0),
         Operands::AtMost(most) => {
             too_many(*most)?;
@@ -301,7 +413,7 @@ fn allowed(name: &str, operands: &Operands, parsed: &Parsed<'_>) -> Result<(), S
             }
             Some(_) | None => paths(1),
         },
-        Operands::TextsWith(flags) if has(flags) => Ok(()),
+        Operands::TextsWith(flags) if has(flags) => given.iter().try_for_each(|arg| is_no_flag(arg)),
         Operands::TextsWith(_) => too_many(0),
         Operands::Check(check) => check(parsed),
         // Its words are no flags and operands; who calls this has asked it.

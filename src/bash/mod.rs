@@ -47,6 +47,8 @@ pub struct Invocation {
     pub assigns: Vec<String>,
     /// Files that its output goes to, as `words`.
     pub writes: Vec<Option<String>>,
+    /// Files that it reads by a redirection, as `words`.
+    pub reads: Vec<Option<String>>,
     /// Whether it reads what another command prints.
     pub piped: bool,
 }
@@ -73,6 +75,23 @@ pub fn classify(script: &str) -> Class {
     match look::script(script) {
         Ok(()) => Class::LooksOnly,
         Err(because) => Class::Unknown { because: truncate(&sanitize_line(&because), REASON_WIDTH) },
+    }
+}
+
+pub use self::look::{has_known_words, subcommand};
+
+/// Whether a program runs text that its words do not hold: what it reads, or what a script says.
+pub fn runs_other_text(invocation: &Invocation) -> bool {
+    let Some(Some(program)) = invocation.words.first() else { return false };
+    let rest = invocation.words.get(1..).unwrap_or_default();
+    let operand = rest.iter().flatten().any(|word| !word.starts_with('-'));
+    match wrap::base(program) {
+        "." | "source" => true,
+        name if wrap::is_shell(name) => {
+            !wrap::is_inline(&invocation.words)
+                && (operand || invocation.piped || !invocation.reads.is_empty())
+        }
+        _ => false,
     }
 }
 
@@ -112,11 +131,13 @@ impl Invocation {
         let written = |word: &Word| script.get(word.span.clone()).unwrap_or_default().to_owned();
         let name = |word: &Word| written(word).split('=').next().unwrap_or_default().to_owned();
         let writes = simple.redirects.iter().filter(|one| one.writes());
+        let reads = simple.redirects.iter().filter(|one| matches!(one.operator.as_str(), "<" | "0<" | "<>"));
         Self {
             words: simple.words.iter().map(known).collect(),
             written: simple.words.iter().map(written).collect(),
             assigns: simple.assigns.iter().map(name).collect(),
             writes: writes.map(|one| known(&one.target)).collect(),
+            reads: reads.map(|one| known(&one.target)).collect(),
             piped: simple.piped,
         }
     }
@@ -133,6 +154,13 @@ impl Invocation {
                 written.push("{}".to_owned());
             }
         }
-        Some(Self { words, written, assigns: Vec::new(), writes: Vec::new(), piped: self.piped })
+        Some(Self {
+            words,
+            written,
+            assigns: Vec::new(),
+            writes: Vec::new(),
+            reads: self.reads.clone(),
+            piped: self.piped,
+        })
     }
 }

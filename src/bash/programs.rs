@@ -8,10 +8,32 @@ const TABLE: &str = include_str!("programs.txt");
 /// How deep one row's flags may stand for another's.
 const MAX_SETS: usize = 3;
 
-/// One program, or one subcommand of `git`.
+/// One program, or one subcommand.
 pub struct Program {
+    pub does: Does,
     pub flags: Vec<&'static str>,
     pub operands: Operands,
+}
+
+/// What a program does with the words that its row allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Does {
+    /// It reads and prints.
+    Reads,
+    /// It runs programs that the settings of the repository name.
+    RunsSettings,
+    /// More; its row only says which words change nothing about that.
+    Acts,
+}
+
+impl Does {
+    /// What stands before a row's operands.
+    const WORDS: [(&'static str, Self); 2] = [("by settings, ", Self::RunsSettings), ("acts, ", Self::Acts)];
+
+    fn told(operands: &'static str) -> (Self, &'static str) {
+        let marked = |(word, does): &(&str, Self)| Some((*does, operands.strip_prefix(word)?));
+        Self::WORDS.iter().find_map(marked).unwrap_or((Self::Reads, operands))
+    }
 }
 
 /// What the words that are no flags may be.
@@ -40,7 +62,8 @@ pub fn program(name: &str) -> Option<Program> {
     let (operands, flags) = find(name)?;
     let mut all = Vec::new();
     spread(flags, 0, &mut all);
-    Some(Program { flags: all, operands: Operands::named(operands)? })
+    let (does, operands) = Does::told(operands);
+    Some(Program { does, flags: all, operands: Operands::named(operands)? })
 }
 
 /// What stands behind a row's names, and its flags.
@@ -100,6 +123,7 @@ impl Operands {
         Some(match name {
             "anything" => Self::Own(special::anything),
             "bracket" => Self::Own(special::bracket),
+            "cargo" => Self::Check(special::cargo),
             "cd" => Self::Own(special::cd),
             "date" => Self::Check(special::date),
             "exit" => Self::Own(special::exit),
@@ -107,6 +131,7 @@ impl Operands {
             "jq" => Self::Check(special::jq),
             "log" => Self::Check(special::log),
             "printf" => Self::Own(special::printf),
+            "refs" => Self::Check(special::refs),
             "reflog" => Self::Check(special::reflog),
             "sed" => Self::Check(special::sed),
             "test" => Self::Own(special::test),

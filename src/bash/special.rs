@@ -1,46 +1,8 @@
 //! Programs whose words have a meaning of their own, and what words may name.
 
 use super::flags::{Arg, Parsed};
-
-/// Parts of paths that hold secrets, as a whole name.
-const SECRET_NAMES: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".netrc",
-    "_netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".htpasswd",
-    ".vault-token",
-    "credentials",
-    "credentials.json",
-    "secrets",
-    "shadow",
-    ".password-store",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    ".boto",
-    ".s3cfg",
-    "keyring",
-    ".bash_history",
-    ".zsh_history",
-];
-
-/// Beginnings and ends of names that hold secrets.
-const SECRET_STARTS: &[&str] = &[".env", "id_rsa", "id_ed25519", "secrets.", "credentials."];
-const SECRET_ENDS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".env"];
-
-/// Names that look like secrets and are templates for them.
-const TEMPLATES: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist"];
+use super::notes;
+use crate::stdx::secret_files::{may_hold_secrets, may_match_secrets};
 
 /// Stands for a name that another program finds: it lies in the folder, and nothing else is known of it.
 pub const FOUND: &str = "./…";
@@ -50,8 +12,16 @@ pub fn is_inside(arg: &Arg) -> Result<(), String> {
     let text = arg.text.as_str();
     if arg.pattern {
         is_safe_pattern(text)?;
+        if may_match_secrets(text) {
+            return Err(format!("`{text}` may match files that hold secrets"));
+        }
     }
     names_inside(text)
+}
+
+/// Whether a text is no pattern, or one whose matches cannot be flags or names elsewhere.
+pub fn is_no_flag(arg: &Arg) -> Result<(), String> {
+    if arg.pattern { is_inside(arg) } else { Ok(()) }
 }
 
 /// The same of a text.
@@ -66,18 +36,7 @@ pub fn names_inside(text: &str) -> Result<(), String> {
     if (absolute && !text.starts_with(":/")) || parts().any(|part| part == "..") {
         return outside();
     }
-    let secret = parts().any(is_secret) || text.ends_with(".git/config");
-    if secret { Err(format!("`{text}` may hold secrets")) } else { Ok(()) }
-}
-
-fn is_secret(part: &str) -> bool {
-    let part = part.to_lowercase();
-    let part = part.as_str();
-    !TEMPLATES.contains(&part)
-        && (SECRET_NAMES.contains(&part)
-            || SECRET_STARTS.iter().any(|start| part.starts_with(start))
-            || SECRET_ENDS.iter().any(|end| part.ends_with(end)))
-        && !part.ends_with(".pub")
+    if may_hold_secrets(text) { Err(format!("`{text}` may hold secrets")) } else { Ok(()) }
 }
 
 /// A pattern whose matches cannot be flags, other folders or hidden files.
@@ -93,9 +52,9 @@ fn is_safe_pattern(text: &str) -> Result<(), String> {
     }
 }
 
-/// Prints or ignores all its words.
-pub fn anything(_: &[Arg]) -> Result<(), String> {
-    Ok(())
+/// Prints or ignores all its words; names that a pattern stands for are those of the workspace.
+pub fn anything(args: &[Arg]) -> Result<(), String> {
+    args.iter().filter(|arg| arg.pattern).try_for_each(|arg| names_inside(&arg.text))
 }
 
 /// Goes to a folder below; back or home, what is named afterwards lies elsewhere.
@@ -215,12 +174,42 @@ pub fn jq(parsed: &Parsed<'_>) -> Result<(), String> {
     files.iter().try_for_each(|arg| is_inside(arg))
 }
 
+/// `git rev-parse` with plain names of references. Others look into the index or at objects, for which git may start
+/// programs that settings name.
+pub fn refs(parsed: &Parsed<'_>) -> Result<(), String> {
+    let plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '-' | '_' | '.'));
+    match parsed.operands.iter().find(|arg| arg.pattern || !plain(&arg.text)) {
+        Some(arg) => {
+            Err(format!("`git rev-parse {}` may run programs that the repository's settings name", arg.text))
+        }
+        None => parsed.operands.iter().try_for_each(|arg| is_inside(arg)),
+    }
+}
+
+/// `cargo`: what stands behind `--` goes to a program with flags of its own, some of which name files to write.
+pub fn cargo(parsed: &Parsed<'_>) -> Result<(), String> {
+    const KNOWN: [&str; 4] = ["--nocapture", "--exact", "--ignored", "--include-ignored"];
+    let known = |text: &str| !text.starts_with('-') || KNOWN.contains(&text);
+    match parsed.operands.iter().find(|arg| arg.pattern || !known(&arg.text)) {
+        Some(arg) => Err(notes::refused("cargo", &arg.text)),
+        None => Ok(()),
+    }
+}
+
 /// `git log` and its kin: `%G?` and its kin run the program that checks signatures.
 pub fn log(parsed: &Parsed<'_>) -> Result<(), String> {
-    if parsed.flags.iter().any(|flag| flag.value.is_some_and(|value| value.contains("%G"))) {
+    if parsed.flags.iter().any(|flag| flag.value.is_some_and(shows_signatures)) {
         return Err("`%G` runs the program that checks signatures".to_owned());
     }
     parsed.operands.iter().try_for_each(|arg| is_inside(arg))
+}
+
+/// A conversion may have a modifier: `%+GK`, `% G?`.
+fn shows_signatures(format: &str) -> bool {
+    let plain = format.replace("%%", "");
+    let mut conversions = plain.split('%').skip(1);
+    conversions.any(|one| one.trim_start_matches(['+', '-', ' ']).starts_with('G'))
+        || format.contains("signature")
 }
 
 /// `git reflog` only shows.

@@ -66,6 +66,21 @@ const WRAPPERS: &[Wrapper] = &[
     row("chrt", "-b -f -i -o -r", 1, Manner::More),
     row("setsid", "-c -f -w", 0, Manner::More),
     row("exec", "-c -l -a:", 0, Manner::More),
+    row("taskset", "-c -a -p", 1, Manner::More),
+    row(
+        "unshare",
+        "-m -u -i -n -p -U -C -T -f -r --mount --uts --ipc --net --pid --user --cgroup --time --fork --map-root-user --mount-proc?",
+        0,
+        Manner::More,
+    ),
+    row(
+        "setpriv",
+        "--nnp --no-new-privs --reuid: --regid: --clear-groups --keep-groups --init-groups --inh-caps: --ambient-caps: --bounding-set:",
+        0,
+        Manner::More,
+    ),
+    row("chroot", "--userspec: --groups: --skip-chdir", 1, Manner::More),
+    row("nsenter", "-t: -a -m -u -i -n -p -U --target: --all", 0, Manner::More),
     row("busybox", "", 0, Manner::More),
     row("toybox", "", 0, Manner::More),
     row("sudo", "-n -E -H -S -k -b -i -s -u: --user: -g: --group: -p: -C:", 0, Manner::More),
@@ -78,7 +93,12 @@ const WRAPPERS: &[Wrapper] = &[
 ];
 
 /// Shells that run the script behind `-c`.
-pub const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh"];
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "csh", "tcsh", "rbash", "fish"];
+/// Whether a program is a shell, by its name without a folder.
+pub fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
+
 const SHELL_FLAGS: &str = "-c -e -u -x -l -i -f -n -v -s -o: -O: --login --norc --noprofile --posix";
 
 /// Programs that run what they are given in ways of their own, so that nothing is known of it.
@@ -111,6 +131,9 @@ pub fn inner(words: &[Option<String>]) -> Option<Vec<Inner>> {
         "fd" | "fdfind" => fd(words),
         "eval" => joined(words.get(1..)?),
         "trap" => joined(words.get(1..2).unwrap_or_default()),
+        "git" => git(words),
+        // The loader runs the program behind it.
+        _ if name.starts_with("ld-") && name.contains(".so") => Some(vec![Inner::Words(1..words.len())]),
         _ if SHELLS.contains(&name) => shell(words),
         _ => Some(Vec::new()),
     }
@@ -149,6 +172,60 @@ fn fixed_head(words: &[Option<String>]) -> Vec<Arg> {
 fn joined(words: &[Option<String>]) -> Option<Vec<Inner>> {
     let words = words.iter().cloned().collect::<Option<Vec<String>>>()?;
     Some(vec![Inner::Script(words.join(" "))])
+}
+
+/// What `git -c KEY=VALUE` runs: an alias or a program that a setting names.
+fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
+    /// Ends of keys whose values are commands.
+    const COMMANDS: &[&str] = &[
+        "pager",
+        "editor",
+        "command",
+        "cmd",
+        "fsmonitor",
+        "external",
+        "textconv",
+        "helper",
+        "program",
+        "clean",
+        "smudge",
+        "process",
+        "driver",
+    ];
+    let mut inner = Vec::new();
+    let mut at = 1;
+    while let Some(word) =
+        words.get(at).filter(|word| word.as_deref().is_none_or(|word| word.starts_with('-')))
+    {
+        at += 1;
+        match word.as_deref()? {
+            "-c" => {
+                let setting = words.get(at)?.as_deref()?;
+                at += 1;
+                let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+                let key = key.to_lowercase();
+                match value.strip_prefix('!').filter(|_| key.starts_with("alias.")) {
+                    Some(script) => inner.push(Inner::Script(script.to_owned())),
+                    None if COMMANDS.iter().any(|end| key.ends_with(end)) => {
+                        inner.push(Inner::Script(value.to_owned()));
+                    }
+                    None => {}
+                }
+            }
+            "-C" | "--git-dir" | "--work-tree" | "--namespace" => at += 1,
+            // Settings of a variable, or another folder of programs.
+            word if word.starts_with("--config-env") || word.starts_with("--exec-path=") => return None,
+            _ => {}
+        }
+    }
+    Some(inner)
+}
+
+/// Whether the words of a shell hold the text that it runs (`sh -c TEXT`).
+pub(super) fn is_inline(words: &[Option<String>]) -> bool {
+    let args = fixed_head(words.get(1..).unwrap_or_default());
+    let allowed: Vec<&'static str> = SHELL_FLAGS.split_ascii_whitespace().collect();
+    parse(&allowed, &args, Order::First).is_ok_and(|parsed| parsed.has("-c"))
 }
 
 fn shell(words: &[Option<String>]) -> Option<Vec<Inner>> {

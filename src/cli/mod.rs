@@ -31,12 +31,14 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser as _;
 use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
 
 use self::args::{Args, Sub};
 use self::chat::Shape;
@@ -44,6 +46,7 @@ use self::console::Console;
 use self::error::{CliError, Kind};
 use self::input::Terminals;
 use crate::app::{Opening, World};
+use crate::sandbox::shield;
 
 /// How long work in the background may take to end once the outcome is known.
 const LINGER: Duration = Duration::from_millis(100);
@@ -51,6 +54,9 @@ const LINGER: Duration = Duration::from_millis(100);
 /// Runs the program with these arguments (the program's name first) and says how it ended.
 #[must_use]
 pub fn run(args: Vec<OsString>) -> ExitCode {
+    // Before there is another thread.
+    let env = shield::take_environment();
+    shield::shield();
     let mut console = Console::of_process();
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
@@ -71,7 +77,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return console.fail(&CliError::new(Kind::Error, error)),
     };
-    let outcome = runtime.block_on(dispatch(args, &mut console));
+    let outcome = runtime.block_on(async {
+        survive_full_files();
+        dispatch(args, env, &mut console).await
+    });
     // Nothing that still runs holds anything unsaved; a writer on a full pipe would never end by itself.
     runtime.shutdown_timeout(LINGER);
     match outcome {
@@ -91,12 +100,21 @@ fn runtime(args: &Args) -> std::io::Result<Runtime> {
     builder.worker_threads(1).enable_all().build()
 }
 
-async fn dispatch(args: Args, console: &mut Console) -> Result<(), CliError> {
+/// A file that may not grow any more is an error of the write, not the end of the program: with a handler in place the
+/// signal kills nobody.
+fn survive_full_files() {
+    let beyond = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+    if let Err(error) = signal(beyond) {
+        tracing::warn!(%error, "a file at its size limit ends co");
+    }
+}
+
+async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Console) -> Result<(), CliError> {
     let Args { shared, run, command } = args;
     // A value typed below a subcommand reaches the options of all above it.
     let is_field = matches!(&command, Some(Sub::Approvals(what)) if what.takes_fields());
     let flags = if is_field { shared.without_sets().flags()? } else { shared.flags()? };
-    let world = World::of_process()?;
+    let world = World::of_process(env)?;
     let at = Terminals::of_process();
     match command {
         None => talk(run, world, flags, at, console).await,

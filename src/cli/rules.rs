@@ -13,6 +13,7 @@ use super::args::{Rules, RulesWhat};
 use super::console::Console;
 use super::error::{CliError, Kind};
 use crate::app::rules::{RuleBook, RuleTrouble, counting, revoke_rule, suggestions, tried};
+use crate::app::trust::trust_in;
 use crate::app::{World, load_settings, open_store, tools};
 use crate::approval::FolderTrust;
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource};
@@ -60,11 +61,7 @@ pub(super) async fn run(
 
 impl Desk<'_> {
     fn trust_of(&self, folder: &Path) -> FolderTrust {
-        if self.settings.trusted_folders.iter().any(|trusted| folder.starts_with(trusted)) {
-            FolderTrust::Trusted
-        } else {
-            FolderTrust::Untrusted
-        }
+        trust_in(&self.settings, self.world, folder)
     }
 
     /// All rules of a folder, and those of them that count now.

@@ -89,6 +89,7 @@ mod tests {
             undo: Undo::None,
             effect: Effect::OfTool,
             question: None,
+            needs_person: None,
         };
         let mut request = Request {
             id: RequestId("8c2f".to_owned()),

@@ -8,7 +8,11 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::process::Pid;
 use sha2::{Digest as _, Sha256};
+
+/// What names of temporary files begin with, before the id of the process that made them.
+pub(super) const TEMPORARY: &str = ".co-";
 
 /// How many symbolic links in a row are followed before they count as a loop; the kernel's own number.
 const MAX_LINKS: usize = 40;
@@ -42,7 +46,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     };
     let mode = if existing.is_some() { 0o600 } else { 0o666 };
     let mut temporary = tempfile::Builder::new()
-        .prefix(".co-")
+        .prefix(&format!("{TEMPORARY}{}-", std::process::id()))
         .suffix(".tmp")
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder)?;
@@ -55,7 +59,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-fn keep_owner_and_mode(file: &File, old: &fs::Metadata) -> io::Result<()> {
+pub(super) fn keep_owner_and_mode(file: &File, old: &fs::Metadata) -> io::Result<()> {
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
         // Only root may give files away; for others the new content matters more than the old owner.
@@ -105,7 +109,7 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Some(_) | None => Path::new("."),
     };
     let mut temporary = tempfile::Builder::new()
-        .prefix(".co-")
+        .prefix(&format!("{TEMPORARY}{}-", std::process::id()))
         .suffix(".tmp")
         .permissions(Permissions::from_mode(0o600))
         .tempfile_in(folder)?;
@@ -113,6 +117,21 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|failed| failed.error)?;
     File::open(folder)?.sync_all()
+}
+
+/// Removes temporary files of writes that were cut off: those of processes that are gone. What cannot be removed stays.
+pub fn remove_temporaries(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let inner = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY)?.strip_suffix(".tmp"));
+        let pid = inner.and_then(|inner| inner.split('-').next()?.parse().ok()).and_then(Pid::from_raw);
+        let is_gone = |pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH);
+        if pid.is_some_and(is_gone) {
+            // It may be gone already.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// A short name for some content: the first half of its SHA-256, as 32 hexadecimal digits. Equal names mean equal
@@ -220,6 +239,24 @@ mod tests {
         drop(open_private(&file).unwrap());
         assert_eq!((mode(&file), fs::read(&file).unwrap()), (0o600, b"keep".to_vec()));
         assert!(create_private_dir(&file).is_err());
+    }
+
+    #[test]
+    fn temporary_files_of_the_dead_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let dead = std::process::Command::new("true").spawn().map(|mut child| {
+            child.wait().unwrap();
+            child.id()
+        });
+        let own = format!(".co-{}-x.tmp", std::process::id());
+        let dead = format!(".co-{}-x.tmp", dead.unwrap());
+        for name in [own.as_str(), &dead, ".co-x.tmp", ".co-1.txt", "a"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        remove_temporaries(dir.path());
+        let mut kept = [own.as_str(), ".co-1.txt", ".co-x.tmp", "a"].map(str::to_owned);
+        kept.sort();
+        assert_eq!(names(dir.path()), kept);
     }
 
     #[test]

@@ -13,7 +13,9 @@ pub mod json_stream;
 
 pub mod paths;
 
+pub mod beneath;
 pub mod fs;
+pub mod secret_files;
 
 pub mod image;
 

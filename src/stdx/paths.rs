@@ -137,6 +137,25 @@ pub fn overlaps(a: &Path, b: &Path) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
 
+/// Braces within braces that a glob may have: the library that reads globs goes down one call for each.
+const DEEPEST: usize = 8;
+
+/// Errs where braces stand too deep in each other for the library that reads globs.
+pub fn shallow(text: &str) -> Result<(), String> {
+    let mut depth = 0_usize;
+    for c in text.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return Err(format!("it has braces more than {DEEPEST} deep"));
+        }
+    }
+    Ok(())
+}
+
 /// `path` as a person in `root` would write it: relative when it lies inside (`.` for the root), else as it is. Bytes
 /// that are no UTF-8 are replaced; the result is not sanitized.
 #[must_use]

@@ -126,6 +126,9 @@ pub struct CallPlan {
     /// For tools that ask the person: the answer is the return.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
+    /// Why only a person may say yes: no rule, grant, hook, mode or yolo does in their place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_person: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -243,6 +246,8 @@ pub struct PlanContext {
     pub workspace: PathBuf,
     /// Where spilled outputs lie; readable like the workspace.
     pub spill: PathBuf,
+    /// Folders of `co` itself: settings, rules, hooks, keys, data. Absolute, links resolved where they exist.
+    pub own: Arc<[PathBuf]>,
     pub seen: Arc<Seen>,
 }
 
@@ -252,6 +257,8 @@ pub struct ToolContext {
     pub call: CallId,
     pub workspace: PathBuf,
     pub spill: PathBuf,
+    /// As in [`PlanContext`].
+    pub own: Arc<[PathBuf]>,
     pub seen: Arc<Seen>,
     /// Fires on interrupt; the tool returns soon after.
     pub cancel: CancellationToken,

@@ -110,6 +110,7 @@ pub fn write(id: &str, path: &str, content: &str) -> Request {
             undo: Undo::None,
             effect: Effect::OfTool,
             question: None,
+            needs_person: None,
         },
         risk: Risk::Medium,
         why: vec!["write_file changes something".to_owned()],

@@ -70,11 +70,10 @@ fn a_deny_tells_the_model_why_and_one_without_predicates_hides_the_tool() {
 
 #[test]
 fn a_project_s_rules_count_in_a_trusted_folder_only() {
-    for (trusted, code) in [("", 4), ("[HOME]/work", 0)] {
+    for (trusted, code) in [(false, 4), (true, 0)] {
         let service = Service::new(&writes("notes/a.md"));
         let co = Co::new().with(&service, Wire::Anthropic).file("work/.co/rules.toml", MINE);
-        let trusted = trusted.replace("[HOME]", &co.home().display().to_string());
-        let co = if trusted.is_empty() { co } else { co.env("CO_TRUSTED_FOLDERS", trusted) };
+        let co = if trusted { co.trusting() } else { co };
         let ran = co.run(&["-p", "write"]);
         assert_eq!(ran.code, Some(code), "{}", ran.err);
         let warned =
@@ -151,6 +150,7 @@ fn a_decision_is_explained_stage_by_stage() {
            rules sound       they are\n  \
            ask rules         none is about write_file\n  \
            question          it asks nothing of you\n  \
+           needs a person    nothing of it is kept for you\n  \
            circling          the model turns in no circle\n  \
            untrusted words   its arguments carry none\n  \
            allow rules       notes: not so: path inside notes\n  \

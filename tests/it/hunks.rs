@@ -32,7 +32,12 @@ impl Place {
         let workspace = Path::canonicalize(self.root.path()).unwrap();
         let seen =
             (Resource(workspace.join(FILE).display().to_string()), Version(fingerprint(self.old.as_bytes())));
-        let cx = PlanContext { spill: workspace.join("spill"), workspace, seen: Arc::new([seen].into()) };
+        let cx = PlanContext {
+            spill: workspace.join("spill"),
+            workspace,
+            own: Arc::new([]),
+            seen: Arc::new([seen].into()),
+        };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime
             .block_on(async {

@@ -360,6 +360,7 @@ async fn play(store: &Store, items: &Items, with_fallback: bool) -> Outcome {
 pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<FallbackModel>) -> AgentEnv {
     let policy = Policy::default();
     AgentEnv {
+        own: Arc::new([]),
         caps: watch::Sender::new(Caps::default()),
         registry: Registry::new(Vec::new()),
         hooks: Vec::new(),

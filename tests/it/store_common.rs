@@ -72,6 +72,7 @@ pub fn request(call: &str, id: &str) -> Request {
             undo: Undo::None,
             effect: co::tool::Effect::OfTool,
             question: None,
+            needs_person: None,
         },
         risk: Risk::Medium,
         why: vec!["write_file changes something".to_owned()],

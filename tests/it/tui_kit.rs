@@ -332,6 +332,7 @@ pub fn plan(summary: &str, preview: Preview, risk: Risk) -> CallPlan {
         undo: Undo::None,
         effect: co::tool::Effect::OfTool,
         question: None,
+        needs_person: None,
     }
 }
 

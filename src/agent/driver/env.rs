@@ -48,6 +48,8 @@ pub struct AgentEnv {
     pub clock: Arc<dyn Clock>,
     /// Where outputs too long for the model are kept; one folder a session.
     pub spill: PathBuf,
+    /// Folders of `co` itself, which its tools keep out of.
+    pub own: Arc<[PathBuf]>,
     /// Who is written down as the decider of this front end's answers.
     pub decider: Decider,
 }

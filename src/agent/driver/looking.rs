@@ -37,6 +37,7 @@ pub(super) fn plan_context(env: &AgentEnv, session: &Session) -> PlanContext {
     PlanContext {
         workspace: session.history().workspace().to_owned(),
         spill: env.spill.clone(),
+        own: Arc::clone(&env.own),
         seen: Arc::clone(session.history().seen()),
     }
 }

@@ -21,9 +21,7 @@ pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
 use super::port::Frontend;
 use super::{calls, turn};
 use crate::history::{Durability, Limit, Record, TurnEnd};
-use crate::message::{
-    AssistantMessage, AssistantPart, Message, NoteKind, PartKind, StopKind, StopReason, UserPart,
-};
+use crate::message::{Message, NoteKind, UserPart};
 use crate::session::Session;
 use crate::store::StoreError;
 
@@ -89,16 +87,13 @@ pub async fn close_left_open(session: &mut Session) -> Result<(), StoreError> {
     let Some(running) = history.running() else { return Ok(()) };
     let mut records = Vec::new();
     if let Some((_, text)) = running.partial.clone().filter(|(_, text)| !text.is_empty()) {
-        let parts = vec![AssistantPart::new(PartKind::Text { text })];
-        let stop = StopReason::new(StopKind::Interrupted);
-        let message = Message::Assistant(AssistantMessage { parts, model: String::new(), stop });
-        records.push(Record::Said { message });
+        records.push(Record::Said { message: Message::partial(text) });
     }
     let returns = calls::close_open(history.open_calls());
     records.extend(returns.into_iter().map(|returned| Record::ToolFinished { returned }));
     let rests = matches!(
         history.last_end(),
-        Some(TurnEnd::Deferred | TurnEnd::LimitReached { limit: Limit::Cap(_) })
+        Some(TurnEnd::Deferred | TurnEnd::Failed { .. } | TurnEnd::LimitReached { limit: Limit::Cap(_) })
     );
     if !rests {
         let text = "The last turn was cut off when the program ended. Work may be half-done; look before you \

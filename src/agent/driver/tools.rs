@@ -127,6 +127,7 @@ impl Running {
 }
 
 /// What came of the tools under way.
+#[expect(clippy::large_enum_variant, reason = "one at a time, on the driver's stack")]
 pub(super) enum Happened {
     Ended(Input),
     Progress(Progress),
@@ -144,6 +145,7 @@ pub(super) fn context(
         call: call.clone(),
         workspace: session.history().workspace().to_owned(),
         spill: env.spill.clone(),
+        own: Arc::clone(&env.own),
         seen: Arc::clone(session.history().seen()),
         cancel,
         progress,

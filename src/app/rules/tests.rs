@@ -261,7 +261,7 @@ fn rules_are_tried_on_the_past_and_habits_become_rules() {
     let parse = |text: &str| RuleSet::parse(text, &RuleSource::Session, None).unwrap();
     for (args, expected) in [
         ("args.command = { words = [\"git\", \"push\"] }", (3, 1)),
-        ("args.command = { words = [\"cargo|git\"] }", (6, 1)),
+        ("args.command = { words = [\"cargo|git\"] }", (3, 0)),
         ("", (9, 1)),
         ("folder = \"/else\"", (0, 0)),
     ] {

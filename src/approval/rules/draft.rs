@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::pattern::escape;
+use super::predicate::{COMMANDS, PATHS};
 use crate::approval::words::{CommandWords, Extent, command_words};
 use crate::message::ToolName;
 use crate::stdx::paths::{display_relative, normalize};
@@ -31,9 +32,6 @@ const WORDS: &[&str] = &[
     "text",
     "title",
 ];
-/// Arguments that are paths, where the plan does not tell.
-const PATHS: &[&str] = &["dir", "directory", "file", "file_path", "filename", "folder", "path"];
-
 /// A rule and the call it was made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
@@ -83,7 +81,7 @@ impl Place<'_> {
                 lines.push(format!("# {} is not looked at\n", quoted(name)));
             } else if let Some(path) = self.path_of(name, value) {
                 lines.push(format!("{key} = {}\n", self.near(&path, value)));
-            } else if let (true, Value::String(script)) = (name == "command" || name == "script", value) {
+            } else if let (true, Value::String(script)) = (COMMANDS.contains(&name.as_str()), value) {
                 lines.push(format!("{key} = {}\n", command(script)));
             } else if !about_files {
                 self.other(name, &key, value, lines);

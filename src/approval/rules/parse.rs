@@ -13,6 +13,7 @@ use serde_json::Value;
 use toml_edit::{Document, Item, Table, TomlError};
 
 use super::pattern::Glob;
+use super::predicate::ArgTest;
 use super::{Rule, RuleEffect, RuleProblem, RuleSource};
 use crate::stdx::fs::fingerprint;
 use crate::stdx::paths::normalize;
@@ -139,16 +140,20 @@ impl Reading<'_> {
                 None => self.problem_at(item, "`args` is a table: `args.path = { inside = \"notes\" }`"),
             }
         }
+        let effect = effect?;
+        if effect == RuleEffect::Allow {
+            args.iter().filter_map(ArgTest::allows_too_much).for_each(|why| self.problem(line, why));
+        }
         let mut rule = Rule {
             id: String::new(),
-            effect: effect?,
+            effect,
             tools,
             server,
             reason: self.string(table, "reason").map(|reason| text::sanitize_line(&reason).into_owned()),
             source: at(self.source, line),
             folder: self.folder(table),
             expires: self.expires(table),
-            uses: self.uses(table, effect?),
+            uses: self.uses(table, effect),
             args,
         };
         rule.id = self.id(table).unwrap_or_else(|| made_id(&rule));

@@ -4,6 +4,8 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
+use crate::stdx::paths::shallow;
+
 /// Characters of one pattern.
 const LONGEST: usize = 1_000;
 /// Bytes that one compiled pattern may take.
@@ -30,6 +32,7 @@ impl Glob {
         if !text.contains(is_special) {
             return Ok(Self { text: text.to_owned(), matcher: Matcher::Exactly(text.to_owned()) });
         }
+        shallow(text)?;
         let glob = GlobBuilder::new(text).literal_separator(false).backslash_escape(true).build();
         let glob = glob.map_err(|error| format!("the glob does not work: {}", error.kind()))?;
         Ok(Self { text: text.to_owned(), matcher: Matcher::Glob(Box::new(glob.compile_matcher())) })
@@ -73,14 +76,19 @@ fn is_special(c: char) -> bool {
 
 /// A regular expression, found anywhere in a text unless it says `^` and `$`.
 #[derive(Debug, Clone)]
-pub struct Regex(regex::Regex);
+pub struct Regex {
+    anywhere: regex::Regex,
+    /// The same, of the whole text.
+    whole: regex::Regex,
+}
 
 impl Regex {
     /// Errs with what is wrong, in words.
     pub fn new(text: &str) -> Result<Self, String> {
         bounded(text)?;
-        match regex::RegexBuilder::new(text).size_limit(COMPILED).build() {
-            Ok(regex) => Ok(Self(regex)),
+        let build = |text: &str| regex::RegexBuilder::new(text).size_limit(COMPILED).build();
+        match build(text).and_then(|anywhere| Ok((anywhere, build(&format!("^(?:{text})$"))?))) {
+            Ok((anywhere, whole)) => Ok(Self { anywhere, whole }),
             Err(regex::Error::CompiledTooBig(_)) => {
                 Err("the regular expression is too big; make its repetitions smaller".to_owned())
             }
@@ -95,12 +103,24 @@ impl Regex {
 
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
-        self.0.is_match(text)
+        self.anywhere.is_match(text)
+    }
+
+    /// Whether all of the text matches, not only a part of it.
+    #[must_use]
+    pub fn matches_whole(&self, text: &str) -> bool {
+        self.whole.is_match(text) && !text.contains('\n')
+    }
+
+    /// Whether it says where the text begins and ends.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.as_str().starts_with('^') && self.as_str().ends_with('$')
     }
 
     #[must_use]
     pub fn as_str(&self) -> &str {
-        self.0.as_str()
+        self.anywhere.as_str()
     }
 }
 

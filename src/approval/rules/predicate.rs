@@ -9,9 +9,9 @@ use serde_json::{Number, Value};
 
 use super::pattern::{Glob, Regex};
 use super::{RuleEffect, Subject};
-use crate::approval::words::says_more;
+use crate::approval::words::{follows_harmlessly, says_more};
 use crate::bash::{self, Invocation};
-use crate::stdx::paths::normalize;
+use crate::stdx::paths::{display_relative, normalize};
 use crate::tool::Access;
 
 /// What can be said of a call.
@@ -99,6 +99,28 @@ pub enum Wanted {
 }
 
 impl ArgTest {
+    /// The argument's own name.
+    fn name(&self) -> &str {
+        self.path.last().map_or("", String::as_str)
+    }
+
+    /// Why an allow rule may not ask this: it would hold where only a part of a command is meant.
+    pub(super) fn allows_too_much(&self) -> Option<&'static str> {
+        match &self.predicate {
+            Predicate::Regex(regex) if COMMANDS.contains(&self.name()) && !regex.is_whole() => Some(
+                "to allow a command, a regex must say all of it: begin it with `^` and end it with `$`, or use `words`",
+            ),
+            Predicate::OneOf(_)
+            | Predicate::Glob(_)
+            | Predicate::Regex(_)
+            | Predicate::Inside(_)
+            | Predicate::Host(_)
+            | Predicate::Words(_)
+            | Predicate::Bounds { .. }
+            | Predicate::Empty(_) => None,
+        }
+    }
+
     pub(super) fn truth(&self, subject: &Subject<'_>, need: Need) -> Truth {
         let mut found = Vec::new();
         let reached = reach(subject.args, &self.path, &mut found);
@@ -111,7 +133,7 @@ impl ArgTest {
             (predicate, Reached::All) => need.of(found
                 .iter()
                 .flat_map(|value| elements(value))
-                .map(|value| predicate.truth(value, subject, need))),
+                .map(|value| predicate.truth(value, &Argument { name: self.name(), subject, need }))),
         }
     }
 }
@@ -156,13 +178,102 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
+/// Names of arguments that are command lines.
+pub(super) const COMMANDS: &[&str] = &["command", "script"];
+
+/// Names of arguments that are paths, where the plan does not tell.
+pub(super) const PATHS: &[&str] = &["dir", "directory", "file", "file_path", "filename", "folder", "path"];
+
+/// What a predicate knows beside the value that it looks at.
+struct Argument<'a> {
+    name: &'a str,
+    subject: &'a Subject<'a>,
+    need: Need,
+}
+
+impl Argument<'_> {
+    /// Files and folders that the plan found.
+    fn touched(&self) -> Vec<&PathBuf> {
+        match self.subject.access {
+            Access::Paths { reads, writes } => reads.iter().chain(writes).collect(),
+            Access::Anything | Access::Nothing => Vec::new(),
+        }
+    }
+
+    /// The path that a text means, where the argument is one.
+    fn path(&self, text: &str) -> Option<PathBuf> {
+        if text.is_empty() || text.contains('\0') {
+            return None;
+        }
+        let path = normalize(&self.subject.folder.join(text));
+        (PATHS.contains(&self.name) || self.touched().contains(&&path)).then_some(path)
+    }
+
+    /// Whether a test of texts holds for the file that is meant: by each of its names to forbid, by its own to allow.
+    fn of_path(&self, text: &str, path: &Path, test: impl Fn(&str) -> bool) -> Truth {
+        let named = |path: &Path| {
+            test(&display_relative(self.subject.folder, path)) || test(&path.display().to_string())
+        };
+        let touched = self.touched();
+        match self.need {
+            Need::One => said(test(text) || named(path) || touched.iter().any(|path| named(path))),
+            // A link leads elsewhere.
+            Need::All if !touched.is_empty() && !touched.iter().any(|touched| *touched == path) => {
+                Truth::Unknown
+            }
+            Need::All => said(named(path)),
+        }
+    }
+
+    /// Whether a test holds for each command of a line, all of its text: to allow, what is not a plain command counts
+    /// as not understood.
+    fn of_commands(&self, script: &str, test: impl Fn(&str) -> bool) -> Truth {
+        let Some(invocations) = bash::invocations(script).filter(|all| !all.is_empty()) else {
+            return Truth::Unknown;
+        };
+        let written = |one: &Invocation| one.written.join(" ");
+        let substitutes =
+            invocations.iter().flat_map(|one| &one.written).any(|word| word.contains(['$', '`']));
+        if says_more(script) || substitutes {
+            return Truth::Unknown;
+        }
+        Need::All.of(invocations.iter().map(|one| said(test(&written(one)))))
+    }
+
+    fn of_text(&self, text: &str, test: impl Fn(&str) -> bool, whole: impl Fn(&str) -> bool) -> Truth {
+        if let Some(path) = self.path(text) {
+            return self.of_path(text, &path, test);
+        }
+        // A path may climb out of what its text seems to say.
+        let climbs = text.split('/').any(|part| part == "..");
+        match self.need {
+            Need::All if COMMANDS.contains(&self.name) => self.of_commands(text, whole),
+            Need::One if test(text) => Truth::Holds,
+            Need::All | Need::One if climbs => Truth::Unknown,
+            Need::All | Need::One => said(test(text)),
+        }
+    }
+}
+
 impl Predicate {
-    fn truth(&self, value: &Value, subject: &Subject<'_>, need: Need) -> Truth {
+    fn truth(&self, value: &Value, argument: &Argument<'_>) -> Truth {
+        let Argument { subject, need, .. } = *argument;
         match (self, value) {
+            (Self::OneOf(wanted), Value::String(text)) if argument.path(text).is_some() => {
+                let same = |text: &str| {
+                    let path = |text: &str| normalize(&subject.folder.join(text));
+                    wanted.iter().filter_map(Value::as_str).any(|wanted| path(wanted) == path(text))
+                };
+                argument.of_text(text, same, same)
+            }
             (Self::OneOf(wanted), value) => one_of(wanted, value),
-            (Self::Glob(glob), Value::String(text)) => globbed(glob, text, need),
-            (Self::Regex(regex), Value::String(text)) => said(regex.matches(text)),
-            (Self::Inside(folder), Value::String(text)) => inside(folder, text, subject, need),
+            (Self::Glob(glob), Value::String(text)) => {
+                argument.of_text(text, |text| glob.matches(text), |text| glob.matches(text))
+            }
+            (Self::Regex(regex), Value::String(text)) => {
+                argument.of_text(text, |text| regex.matches(text), |text| regex.matches_whole(text))
+            }
+            (Self::Inside(folder), Value::String(text)) => inside(folder, text, argument),
             (Self::Host(glob), Value::String(text)) => {
                 host(text).map_or(Truth::Unknown, |host| said(glob.matches(&host)))
             }
@@ -223,31 +334,17 @@ fn bounds(min: Option<f64>, max: Option<f64>, number: &Number) -> Truth {
     said(min.is_none_or(|min| number >= min) && max.is_none_or(|max| number <= max))
 }
 
-/// A path may climb out of what its text seems to say: then a glob allows nothing.
-fn globbed(glob: &Glob, text: &str, need: Need) -> Truth {
-    let climbs = text.split('/').any(|part| part == "..");
-    match (glob.matches(text), need) {
-        (true, Need::One) => Truth::Holds,
-        (true, Need::All) if !climbs => Truth::Holds,
-        (true, Need::All) => Truth::Unknown,
-        (false, _) if climbs => Truth::Unknown,
-        (false, _) => Truth::Fails,
-    }
-}
-
 /// What a path means by its text, and what the tool found that it touches.
-fn inside(folder: &Path, text: &str, subject: &Subject<'_>, need: Need) -> Truth {
+fn inside(folder: &Path, text: &str, argument: &Argument<'_>) -> Truth {
     if text.is_empty() || text.contains('\0') || text.starts_with('~') {
         return Truth::Unknown;
     }
+    let subject = argument.subject;
     let folder = normalize(&subject.folder.join(folder));
     let path = normalize(&subject.folder.join(text));
     let written = path.starts_with(&folder);
-    let touched: Vec<&PathBuf> = match subject.access {
-        Access::Paths { reads, writes } => reads.iter().chain(writes).collect(),
-        Access::Anything | Access::Nothing => Vec::new(),
-    };
-    match need {
+    let touched = argument.touched();
+    match argument.need {
         Need::One => said(written || touched.iter().any(|touched| touched.starts_with(&folder))),
         // A link leads elsewhere.
         Need::All if written && !touched.is_empty() && !touched.contains(&&path) => Truth::Unknown,
@@ -280,9 +377,21 @@ fn words(choices: &[Vec<Vec<Glob>>], script: &str, need: Need) -> Truth {
     if need == Need::All && says_more(script) {
         return Truth::Unknown;
     }
-    let one =
-        |invocation: &Invocation| Need::One.of(choices.iter().map(|choice| begins(choice, invocation, need)));
-    need.of(invocations.iter().map(one))
+    let one = |invocation: &Invocation| {
+        let begins = |choice: &Vec<Vec<Glob>>| match (begins(choice, invocation, need), need) {
+            (Truth::Holds, Need::All) if !follows_harmlessly(invocation, choice.len(), &invocations) => {
+                Truth::Unknown
+            }
+            (truth, _) => truth,
+        };
+        Need::One.of(choices.iter().map(begins))
+    };
+    // To forbid, text that runs from elsewhere may say it too.
+    let elsewhere = need == Need::One && invocations.iter().any(bash::runs_other_text);
+    match need.of(invocations.iter().map(one)) {
+        Truth::Fails if elsewhere => Truth::Unknown,
+        truth => truth,
+    }
 }
 
 /// Whether a program is called with these first words.

@@ -172,6 +172,42 @@ fn a_predicate_allows_only_what_it_is_sure_of_and_denies_what_it_is_not() {
                 (json!({"command": "rm x"}), "--"),
             ],
         ),
+        // Behind the words only what is known to be harmless there is allowed; nothing of it saves from a deny.
+        (
+            "args.command = { words = [\"git\", \"log|diff|fetch\"] }",
+            &[
+                (json!({"command": "git log -5 --stat"}), "++"),
+                (json!({"command": "git log -1 --output=.git/config"}), "-+"),
+                (json!({"command": "git diff --no-index /dev/null /home/me/.ssh/id_rsa"}), "-+"),
+                (json!({"command": "git diff -- .env"}), "-+"),
+                (json!({"command": "git fetch"}), "++"),
+                (json!({"command": "git fetch --upload-pack=x ."}), "-+"),
+                (json!({"command": "cd x; git log"}), "-+"),
+            ],
+        ),
+        // To allow a command, all of it must match, each simple command by itself.
+        (
+            "args.command = { glob = \"git status*\" }",
+            &[
+                (json!({"command": "git status"}), "++"),
+                (json!({"command": "git status --short"}), "++"),
+                (json!({"command": "git status; git status -s"}), "++"),
+                (json!({"command": "git status; rm -rf x"}), "-+"),
+                (json!({"command": "git status\nrm -rf x"}), "-+"),
+                (json!({"command": "git status && rm x"}), "-+"),
+                (json!({"command": "git status > x"}), "-+"),
+                (json!({"command": "X=1 git status"}), "--"),
+                (json!({"command": "git status $(rm x)"}), "-+"),
+            ],
+        ),
+        (
+            "args.command = { regex = \"^git (status|log)$\" }",
+            &[
+                (json!({"command": "git status"}), "++"),
+                (json!({"command": "git log; git status"}), "+-"),
+                (json!({"command": "git log; rm x"}), "--"),
+            ],
+        ),
         (
             "args.cc = { empty = true }",
             &[
@@ -247,6 +283,42 @@ fn links_lead_no_rule_astray() {
     }
 }
 
+/// A path in a rule is the file that is meant, however it is spelled and whatever links lead to it.
+#[test]
+fn paths_are_the_files_that_are_meant() {
+    let rule = |effect: &str, predicate: &str| {
+        one(&format!("[[rule]]\neffect = \"{effect}\"\ntool = \"t\"\nargs.path = {predicate}"))
+    };
+    let reads = |path: &str| Access::Paths { reads: vec![path.into()], writes: Vec::new() };
+    for (predicate, path, access, expected) in [
+        ("{ glob = \"secret/*\" }", "secret/k", reads("/w/secret/k"), "++"),
+        ("{ glob = \"secret/*\" }", "./secret/k", reads("/w/secret/k"), "++"),
+        ("{ glob = \"secret/*\" }", "/w/secret/k", reads("/w/secret/k"), "++"),
+        ("{ glob = \"secret/*\" }", "x/../secret//k", reads("/w/secret/k"), "++"),
+        // `here` leads to `/w`, `l` to `/w/secret/k`.
+        ("{ glob = \"secret/*\" }", "here/secret/k", reads("/w/secret/k"), "-+"),
+        ("{ glob = \"secret/*\" }", "l", reads("/w/secret/k"), "-+"),
+        ("\"secret/k\"", "secret//k", reads("/w/secret/k"), "++"),
+        ("\"./secret/k\"", "secret/k", reads("/w/secret/k"), "++"),
+        ("\"secret/k\"", "l", reads("/w/secret/k"), "-+"),
+        ("{ regex = \"^secret/\" }", "./secret/k", reads("/w/secret/k"), "++"),
+        ("{ regex = \"^secret/\" }", "l", reads("/w/secret/k"), "-+"),
+        // `notes.md` leads to `/w/.git/config`.
+        ("{ glob = \"*.md\" }", "notes.md", reads("/w/.git/config"), "-+"),
+        ("{ regex = \"[.]md$\" }", "notes.md", reads("/w/.git/config"), "-+"),
+        ("{ glob = \"*.md\" }", "notes.md", reads("/w/notes.md"), "++"),
+        ("{ glob = \"*.md\" }", "notes.txt", reads("/w/notes.txt"), "--"),
+    ] {
+        let said: String = ["allow", "deny"]
+            .map(|effect| {
+                fit(&rule(effect, predicate), "t", &Origin::Builtin, &json!({"path": path}), &access)
+            })
+            .iter()
+            .collect();
+        assert_eq!(said, expected, "{predicate} {path}");
+    }
+}
+
 #[test]
 fn a_rule_is_about_tools_servers_and_folders() {
     let server = |name: &str| Origin::Server(name.to_owned());
@@ -274,6 +346,17 @@ fn every_mistake_is_told_with_its_line_and_what_to_do() {
     let rule = "[[rule]]\neffect = \"deny\"\ntool = \"t\"\n";
     let cases: &[(String, &[&str])] = &[
         ("[[rule]\n".to_owned(), &["rules.toml:1: this is not TOML: "]),
+        (
+            "[[rule]]\neffect = \"allow\"\ntool = \"shell\"\nargs.command = { regex = \"^git status\" }\n"
+                .to_owned(),
+            &[
+                "rules.toml:1: to allow a command, a regex must say all of it: begin it with `^` and end it with `$`",
+            ],
+        ),
+        (
+            format!("{rule}args.path = {{ glob = \"{}\" }}\n", "{a,".repeat(200)),
+            &["rules.toml:4: it has braces more than 8 deep"],
+        ),
         (
             "x = 1\n".to_owned(),
             &["rules.toml:1: `x` has no place here; each rule begins with a line `[[rule]]`"],

@@ -80,6 +80,7 @@ async fn plan(desk: &Desk<'_>, call: &Call) -> Result<CallPlan, CliError> {
     let context = PlanContext {
         workspace: call.folder.clone(),
         spill: desk.settings.data_dir.join("spill"),
+        own: desk.world.own_folders(&desk.settings),
         seen: Arc::default(),
     };
     call.tool.plan(&call.args, &context).await.map_err(|error| match error {

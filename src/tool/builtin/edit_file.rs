@@ -107,7 +107,7 @@ impl Tool for EditFile {
                 if cancel.is_cancelled() {
                     return Err(interrupted());
                 }
-                store(&change.path, &change.shown, change.new.as_bytes())?;
+                store(&place, &change.path, change.new.as_bytes())?;
                 let text = format!("changed {}\n{}", change.shown, as_text(&change.lines()));
                 let source = Source::File { path: change.shown.clone() };
                 let version = version(change.new.as_bytes());
@@ -121,7 +121,7 @@ impl Tool for EditFile {
 fn look(args: &Args, place: &Place, seen: &Seen) -> Result<Change, ToolError> {
     let path = place.writable(&args.path)?;
     let shown = place.shown(&path);
-    let old = present(&path, &shown)?;
+    let old = present(place, &path)?;
     let Present::File { bytes, .. } = &old else {
         return Err(not_found(&path, &shown));
     };

@@ -3,9 +3,10 @@
 //! Blocking. Called by the tools that read and change files.
 
 use std::fs::{self, Metadata};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 
+use super::place::Place;
 use super::work::{misuse, terminal};
 use crate::stdx::fs::fingerprint;
 use crate::stdx::text::{nearest, sanitize_line};
@@ -39,12 +40,14 @@ pub fn version(bytes: &[u8]) -> Version {
 }
 
 /// What lies at `path`. Errs where that is no regular file, or one too large to be changed here.
-pub fn present(path: &Path, shown: &str) -> Result<Present, ToolError> {
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
+pub fn present(place: &Place, path: &Path) -> Result<Present, ToolError> {
+    let shown = &place.shown(path);
+    let mut file = match place.open(path) {
+        Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Present::Absent),
         Err(error) => return Err(unreadable(shown, &error)),
     };
+    let metadata = file.metadata().map_err(|error| unreadable(shown, &error))?;
     check_regular(&metadata, shown)?;
     if metadata.len() > MAX_CHANGED {
         return Err(misuse(format!(
@@ -52,7 +55,8 @@ pub fn present(path: &Path, shown: &str) -> Result<Present, ToolError> {
             metadata.len()
         )));
     }
-    let bytes = fs::read(path).map_err(|error| unreadable(shown, &error))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|error| unreadable(shown, &error))?;
     Ok(Present::File { version: version(&bytes), bytes })
 }
 

@@ -3,17 +3,23 @@
 //! Reads reach the workspace and the spill folder, writes the workspace only; links and `..` are resolved before the
 //! question is asked. Blocking: it looks at links. Called by every file tool, at planning and again when running.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::stdx::beneath::Root;
 use crate::stdx::paths::{PathError, confine, display_relative};
 use crate::stdx::text::sanitize_line;
 use crate::tool::ToolError;
 
-/// The two folders of a call; both absolute.
+/// The folders of a call; all absolute.
 #[derive(Debug, Clone)]
 pub struct Place {
     pub workspace: PathBuf,
     pub spill: PathBuf,
+    /// Of `co` itself: nothing of them is read, but for what was spilled.
+    pub own: Arc<[PathBuf]>,
 }
 
 impl Place {
@@ -24,8 +30,36 @@ impl Place {
                 confine(&self.spill, given).map_err(|_| refused(&error))
             }
             Err(error) => Err(refused(&error)),
+            Ok(path) if self.is_own(&path) && !path.starts_with(&self.spill) => {
+                let shown = self.shown(&path);
+                let hint =
+                    format!("{shown} belongs to co itself (settings, keys, data): its tools do not read it");
+                Err(ToolError::Misuse { hint })
+            }
             Ok(path) => Ok(path),
         }
+    }
+
+    /// Whether a path is one of `co`'s own.
+    pub fn is_own(&self, path: &Path) -> bool {
+        self.own.iter().any(|own| path.starts_with(own))
+    }
+
+    /// Opens a file that [`Place::readable`] named, without following a link that came since.
+    pub fn open(&self, path: &Path) -> io::Result<File> {
+        let root = if path.starts_with(&self.workspace) { &self.workspace } else { &self.spill };
+        let Ok(relative) = path.strip_prefix(root) else {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "it is not in the folder any more"));
+        };
+        Root::open(root)?.file(relative)
+    }
+
+    /// Writes a file that [`Place::writable`] named, whole, its folders first, without following a link that came since.
+    pub fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let Ok(relative) = path.strip_prefix(&self.workspace) else {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "it is not in the folder any more"));
+        };
+        Root::open(&self.workspace)?.write(relative, bytes)
     }
 
     /// The real path of `given`, if it may be written.

@@ -16,8 +16,9 @@ use tokio_util::sync::CancellationToken;
 use super::args;
 use super::files::{check_regular, not_found, resource, unreadable};
 use super::output::untrusted;
+use super::place::Place;
 use super::work::{
-    LOOK_TIMEOUT, interrupted, look, look_plan, misuse, off_thread, place_of_plan, place_of_run,
+    LOOK_TIMEOUT, interrupted, look, misuse, off_thread, place_of_plan, place_of_run, read_plan,
 };
 use crate::message::{Source, ToolName};
 use crate::stdx::fs::Fingerprinter;
@@ -113,7 +114,7 @@ impl Tool for ReadFile {
             let place = place_of_plan(cx);
             off_thread(move || {
                 let path = place.readable(&args.path)?;
-                Ok(look_plan(args.summary(&place.shown(&path)), path))
+                Ok(read_plan(args.summary(&place.shown(&path)), path))
             })
             .await
         })
@@ -130,7 +131,7 @@ impl Tool for ReadFile {
             let wanted = args.wanted(self.spec.output_limit);
             look(&cx.cancel, move || {
                 let path = place.readable(&args.path)?;
-                read(&path, &place.shown(&path), wanted, &cancel)
+                read(&place, &path, wanted, &cancel)
             })
             .await
         })
@@ -138,18 +139,19 @@ impl Tool for ReadFile {
 }
 
 fn read(
+    place: &Place,
     path: &Path,
-    shown: &str,
     wanted: Wanted,
     cancel: &CancellationToken,
 ) -> Result<ToolOutput, ToolError> {
-    let metadata = match std::fs::metadata(path) {
-        Ok(metadata) => metadata,
+    let shown = &place.shown(path);
+    let file = match place.open(path) {
+        Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(not_found(path, shown)),
         Err(error) => return Err(unreadable(shown, &error)),
     };
+    let metadata = file.metadata().map_err(|error| unreadable(shown, &error))?;
     check_regular(&metadata, shown)?;
-    let file = File::open(path).map_err(|error| unreadable(shown, &error))?;
     let extent = if metadata.len() <= MAX_WHOLE { Extent::Whole } else { Extent::AsAsked };
     let scanned = scan(file, wanted, extent, cancel).map_err(|error| unreadable(shown, &error))?;
     let Some(Scanned { binary, mut lines, version }) = scanned else { return Err(interrupted()) };

@@ -20,13 +20,17 @@ use super::output::{Spill, cap, untrusted};
 use super::place::Place;
 use super::walk::{glob, walker};
 use super::work::{
-    LOOK_TIMEOUT, interrupted, look, look_plan, misuse, off_thread, place_of_plan, place_of_run,
+    LOOK_TIMEOUT, interrupted, look, misuse, off_thread, place_of_plan, place_of_run, read_plan,
 };
 use crate::message::{Source, ToolName};
+use crate::stdx::secret_files::may_hold_secrets;
 use crate::stdx::text::one_line_summary;
 use crate::tool::{
     CallPlan, Category, PlanContext, Risk, SideEffect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
 };
+
+/// Bytes of a pattern: a longer one takes longer to prepare than to search with.
+const MAX_PATTERN: usize = 4 * 1024;
 
 /// Matching lines after which the search stops.
 const MAX_MATCHES: usize = 500;
@@ -62,6 +66,15 @@ enum Case {
 impl Args {
     fn path(&self) -> &str {
         self.path.as_deref().unwrap_or(".")
+    }
+
+    fn check(&self) -> Result<(), ToolError> {
+        if self.pattern.len() > MAX_PATTERN {
+            return Err(misuse(format!(
+                "the pattern has more than {MAX_PATTERN} bytes; search for a part of it"
+            )));
+        }
+        self.matcher().map(drop)
     }
 
     fn matcher(&self) -> Result<RegexMatcher, ToolError> {
@@ -121,13 +134,13 @@ impl Tool for SearchText {
     ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
         Box::pin(async move {
             let args: Args = args::parse(&self.spec, args)?;
-            args.matcher()?;
+            args.check()?;
             args.glob.as_deref().map(glob).transpose()?;
             let place = place_of_plan(cx);
             off_thread(move || {
                 let path = place.readable(args.path())?;
                 let pattern = one_line_summary(&args.pattern, 60);
-                Ok(look_plan(format!("search for {pattern} in {}", place.shown(&path)), path))
+                Ok(read_plan(format!("search for {pattern} in {}", place.shown(&path)), path))
             })
             .await
         })
@@ -165,7 +178,7 @@ fn search(place: &Place, root: &Path, args: &Args, cancel: &CancellationToken) -
         .binary_detection(BinaryDetection::quit(0))
         .heap_limit(Some(MAX_LINE_HELD))
         .build();
-    let (mut lines, mut unreadable) = (Vec::new(), 0usize);
+    let (mut lines, mut unreadable, mut skipped) = (Vec::new(), 0_usize, 0_usize);
     for entry in walker(root).build() {
         let Ok(entry) = entry else {
             unreadable += 1;
@@ -173,11 +186,15 @@ fn search(place: &Place, root: &Path, args: &Args, cancel: &CancellationToken) -
         };
         let path = entry.path();
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        if is_file && path != root && may_hold_secrets(&place.shown(path)) {
+            skipped += 1;
+            continue;
+        }
         if !is_file || filter.as_ref().is_some_and(|filter| !filter.is_match(name_within(root, path))) {
             continue;
         }
         let mut sink = Matches { shown: place.shown(path), lines: &mut lines };
-        let reader = File::open(path).map(|file| Watched { file, cancel });
+        let reader = place.open(path).map(|file| Watched { file, cancel });
         let searched = reader.and_then(|reader| searcher.search_reader(&matcher, reader, &mut sink));
         if cancel.is_cancelled() {
             return Err(interrupted());
@@ -188,12 +205,17 @@ fn search(place: &Place, root: &Path, args: &Args, cancel: &CancellationToken) -
             break;
         }
     }
-    Ok(report(lines, unreadable))
+    Ok(report(lines, unreadable, skipped))
 }
 
-fn report(mut lines: Vec<String>, unreadable: usize) -> String {
+fn report(mut lines: Vec<String>, unreadable: usize, skipped: usize) -> String {
     if lines.is_empty() {
         lines.push("no matches (files hidden by .gitignore are not searched)".to_owned());
+    }
+    if skipped > 0 {
+        lines.push(format!(
+            "[{skipped} files that may hold secrets were not searched; read_file asks for them]"
+        ));
     }
     if unreadable > 0 {
         lines.push(format!("[{unreadable} entries could not be read]"));

@@ -84,6 +84,7 @@ impl Bench {
         let cx = PlanContext {
             workspace: self.at(""),
             spill: self.base.join("spill"),
+            own: [self.base.join("own")].into(),
             seen: Arc::new(self.seen.clone()),
         };
         self.tool(name).plan(args, &cx).await
@@ -95,6 +96,7 @@ impl Bench {
             call: CallId(format!("s/1.1.{}-{}", self.calls, self.base.display())),
             workspace: self.at(""),
             spill: self.base.join("spill"),
+            own: [self.base.join("own")].into(),
             seen: Arc::new(self.seen.clone()),
             cancel: self.cancel.clone(),
             progress: self.progress.clone(),
@@ -464,7 +466,9 @@ async fn plans_say_what_would_happen() {
             Risk::Medium,
         ),
         ("shell", json!({"command": "ls -l\npwd"}), "run ls -l … (only looks)", Risk::Low),
-        ("shell", json!({"command": "git status"}), "run git status (only looks)", Risk::Low),
+        ("shell", json!({"command": "git status"}), "run git status", Risk::Medium),
+        ("read_file", json!({"path": "sub/.env"}), "read sub/.env (may hold secrets)", Risk::Medium),
+        ("shell", json!({"command": "cat /etc/hosts"}), "run cat /etc/hosts", Risk::Medium),
         ("shell", json!({"command": "make test"}), "run make test", Risk::Medium),
         ("shell", json!({"command": "ls > out"}), "run ls > out", Risk::Medium),
         ("shell", json!({"command": "cat .ssh/x"}), "run cat .ssh/x (touches secrets)", Risk::High),
@@ -489,6 +493,80 @@ async fn plans_say_what_would_happen() {
     assert_eq!(plan.effect, Effect::OfTool);
     let plan = bench.plan("shell", &json!({"command": "ls | wc -l"})).await.unwrap();
     assert_eq!((plan.access, plan.effect), (Access::Anything, Effect::LooksOnly));
+}
+
+/// What a name leads to counts, not only how it is spelled.
+#[tokio::test]
+async fn plans_look_at_links_scripts_and_places_of_our_own() {
+    let bench =
+        Bench::new(&[("x.sh", "echo 1\n"), ("notes.txt", "n\n"), (".env", "k\n"), ("sub/hostname", "h\n")]);
+    std::os::unix::fs::symlink("/etc", bench.at("link")).unwrap();
+    std::os::unix::fs::symlink(".env", bench.at("plain")).unwrap();
+    let shell = async |command: &str| bench.plan("shell", &json!({ "command": command })).await.unwrap();
+    for (command, risk) in [
+        ("cat notes.txt", Risk::Low),
+        ("cat sub/hostname", Risk::Low),
+        ("cat link/hostname", Risk::Medium),
+        ("cd link; cat hostname", Risk::Medium),
+        ("cat plain", Risk::Medium),
+        ("ls -L link/ssl", Risk::Medium),
+        ("wc -l ./*.txt", Risk::Medium),
+        ("cat ../own/config.toml", Risk::High),
+        ("sh -c 'cat ../own/keys'", Risk::High),
+    ] {
+        assert_eq!(shell(command).await.risk, risk, "{command}");
+    }
+    // A yes is for the script as it was.
+    for command in ["sh x.sh", "./x.sh", ". ./x.sh", "timeout 5 sh x.sh"] {
+        bench.put("x.sh", "echo 1\n");
+        let before = shell(command).await.basis;
+        assert_eq!(before.len(), 1, "{command}");
+        bench.put("x.sh", "echo 2\n");
+        assert_ne!(shell(command).await.basis, before, "{command}");
+    }
+    let own = bench.base.join("own/config.toml");
+    let refused = bench.plan("read_file", &json!({ "path": own })).await.unwrap_err().to_string();
+    assert!(refused.contains("leads outside"), "{refused}");
+    let long = "x".repeat(130 * 1024);
+    let refused = bench.plan("shell", &json!({ "command": long })).await.unwrap_err().to_string();
+    assert!(refused.contains("the system starts none above 131071"), "{refused}");
+    let refused = bench.plan("search_text", &json!({ "pattern": long })).await.unwrap_err().to_string();
+    assert!(refused.contains("the pattern has more than 4096 bytes"), "{refused}");
+    let deep = "{a,".repeat(200);
+    let refused = bench.plan("find_files", &json!({ "pattern": deep })).await.unwrap_err().to_string();
+    assert!(refused.contains("braces more than 8 deep"), "{refused}");
+    for (path, person) in
+        [(".co/rules.toml", true), (".CO/hooks.toml", true), (".GIT/config", false), ("a", false)]
+    {
+        let plan = bench.plan("write_file", &json!({"path": path, "content": "x"})).await.unwrap();
+        assert_eq!((plan.risk == Risk::High, plan.needs_person.is_some()), (path != "a", person), "{path}");
+    }
+}
+
+/// Where the workspace holds folders of `co`, its tools keep out of them.
+#[tokio::test]
+async fn places_of_our_own_are_not_read_and_only_a_person_changes_them() {
+    let mut bench = Bench::new(&[]);
+    std::fs::rename(bench.at(""), bench.base.join("moved")).unwrap();
+    std::fs::create_dir_all(bench.base.join("ws")).unwrap();
+    let own = bench.base.join("own");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("keys.toml"), "k").unwrap();
+    std::os::unix::fs::symlink(&own, bench.at("door")).unwrap();
+    bench.check(&[("read_file", json!({"path": "door/keys.toml"}), "MISUSE")]).await;
+}
+
+#[tokio::test]
+async fn search_skips_what_may_hold_secrets_and_says_so() {
+    let mut bench =
+        Bench::new(&[("a.txt", "PASSWORD\n"), (".env", "PASSWORD=1\n"), ("k/id_rsa", "PASSWORD\n")]);
+    let found = bench.call("search_text", json!({"pattern": "PASSWORD"})).await;
+    assert_eq!(
+        found,
+        "a.txt:1: PASSWORD\n[2 files that may hold secrets were not searched; read_file asks for them]\n"
+    );
+    let named = bench.plan("search_text", &json!({"pattern": "x", "path": ".env"})).await.unwrap();
+    assert_eq!(named.risk, Risk::Medium);
 }
 
 #[tokio::test]

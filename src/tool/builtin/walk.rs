@@ -10,6 +10,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 
 use super::work::misuse;
+use crate::stdx::paths::shallow;
 use crate::tool::ToolError;
 
 /// Walks `root`: by name within each folder, dot files included, `.git` left out.
@@ -32,6 +33,7 @@ pub fn glob(pattern: &str) -> Result<GlobMatcher, ToolError> {
     if Path::new(pattern).is_absolute() {
         return Err(misuse(format!("the pattern `{pattern}` must be relative; give the folder in `path`")));
     }
+    shallow(pattern).map_err(|why| misuse(format!("the pattern cannot be used: {why}")))?;
     let relative = pattern.strip_prefix("./").unwrap_or(pattern);
     if relative.is_empty() {
         return Err(misuse("the pattern is empty; `*` is met by every file, `*.rs` by Rust files"));

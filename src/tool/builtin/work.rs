@@ -1,10 +1,12 @@
 //! How tools do blocking work, and the words they share for how it went.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use super::place::Place;
+use crate::stdx::secret_files::may_hold_secrets;
 use crate::tool::{Access, CallPlan, PlanContext, Preview, Risk, ToolContext, ToolError, Undo};
 
 /// Longer than any look at a healthy disk.
@@ -42,15 +44,25 @@ pub fn look_plan(summary: String, path: std::path::PathBuf) -> CallPlan {
         undo: Undo::None,
         effect: crate::tool::Effect::OfTool,
         question: None,
+        needs_person: None,
     }
 }
 
+/// The plan of a call that looks at what is in a file: one that may hold secrets asks.
+pub fn read_plan(summary: String, path: std::path::PathBuf) -> CallPlan {
+    if may_hold_secrets(&path.to_string_lossy()) {
+        let summary = format!("{summary} (may hold secrets)");
+        return CallPlan { risk: Risk::Medium, ..look_plan(summary, path) };
+    }
+    look_plan(summary, path)
+}
+
 pub fn place_of_plan(cx: &PlanContext) -> Place {
-    Place { workspace: cx.workspace.clone(), spill: cx.spill.clone() }
+    Place { workspace: cx.workspace.clone(), spill: cx.spill.clone(), own: Arc::clone(&cx.own) }
 }
 
 pub fn place_of_run(cx: &ToolContext) -> Place {
-    Place { workspace: cx.workspace.clone(), spill: cx.spill.clone() }
+    Place { workspace: cx.workspace.clone(), spill: cx.spill.clone(), own: Arc::clone(&cx.own) }
 }
 
 pub fn misuse(hint: impl Into<String>) -> ToolError {

@@ -16,7 +16,6 @@ use super::output::untrusted;
 use super::place::Place;
 use super::work::{LOOK_TIMEOUT, interrupted, misuse, off_thread, place_of_plan, place_of_run, terminal};
 use crate::message::{Source, ToolName};
-use crate::stdx::fs::write_atomic;
 use crate::tool::diff::{Untouched, counts, diff_inside};
 use crate::tool::{
     Access, CallPlan, Category, DiffLine, PlanContext, Preview, Risk, Seen, SideEffect, Tool, ToolContext,
@@ -93,7 +92,7 @@ impl Tool for WriteFile {
                 if cancel.is_cancelled() {
                     return Err(interrupted());
                 }
-                store(&change.path, &change.shown, change.new.as_bytes())?;
+                store(&place, &change.path, change.new.as_bytes())?;
                 let done = match change.old {
                     Present::Absent => "created",
                     Present::File { .. } => "replaced",
@@ -140,15 +139,17 @@ impl Change {
             Present::Absent => format!("write {} to {shown} (new file)", counted(added)),
             Present::File { .. } => format!("change {shown}: +{added} -{removed}"),
         };
+        let (risk, needs_person) = guard(place, &self.path);
         CallPlan {
             summary,
             preview: Preview::Diff { path: shown.clone(), lines },
-            risk: risk(place, &self.path),
+            risk,
             access: Access::Paths { reads: Vec::new(), writes: vec![self.path.clone()] },
             basis: vec![(resource(&self.path), self.old.version())],
             undo: Undo::None,
             effect: crate::tool::Effect::OfTool,
             question: None,
+            needs_person,
         }
     }
 }
@@ -159,7 +160,7 @@ fn look(args: &Args, place: &Place, seen: &Seen) -> Result<Change, ToolError> {
     if args.content.len() as u64 > MAX_CHANGED {
         return Err(misuse(format!("the content has more than {MAX_CHANGED} bytes; write it in parts")));
     }
-    let old = present(&path, &shown)?;
+    let old = present(place, &path)?;
     check_seen(seen, &path, &old, &shown)?;
     if matches!(&old, Present::File { bytes, .. } if bytes == args.content.as_bytes()) {
         return Err(misuse(format!("{shown} already has exactly this content; nothing is to be written")));
@@ -167,22 +168,24 @@ fn look(args: &Args, place: &Place, seen: &Seen) -> Result<Change, ToolError> {
     Ok(Change { path, shown, old, new: args.content.clone(), untouched: Untouched::default() })
 }
 
-/// What lies in `.git` can run as a program the next time git does; `.co` holds our own settings.
-fn risk(place: &Place, path: &Path) -> Risk {
+/// What lies in `.git` can run as a program the next time git does. Settings, rules and hooks of `co` decide what it asks
+/// for: only a person may change those. Case does not count: it does not on every file system.
+fn guard(place: &Place, path: &Path) -> (Risk, Option<String>) {
     let inner = path.strip_prefix(&place.workspace).unwrap_or(path);
-    if inner.components().any(|part| part.as_os_str() == ".git" || part.as_os_str() == ".co") {
-        Risk::High
+    let has = |name: &str| inner.components().any(|part| part.as_os_str().eq_ignore_ascii_case(name));
+    if place.is_own(path) || has(".co") {
+        (Risk::High, Some("it changes settings, rules, hooks or data of co itself".to_owned()))
+    } else if has(".git") {
+        (Risk::High, None)
     } else {
-        Risk::Medium
+        (Risk::Medium, None)
     }
 }
 
 /// Writes the file whole, its folders first.
-pub fn store(path: &Path, shown: &str, bytes: &[u8]) -> Result<(), ToolError> {
-    let folders = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    folders
-        .and_then(|()| write_atomic(path, bytes))
-        .map_err(|error| terminal(format!("{shown} was not written: {error}")))
+pub fn store(place: &Place, path: &Path, bytes: &[u8]) -> Result<(), ToolError> {
+    let failed = |error| terminal(format!("{} was not written: {error}", place.shown(path)));
+    place.write(path, bytes).map_err(failed)
 }
 
 /// A number of lines in words.

@@ -50,6 +50,9 @@ impl Default for Keymap {
 impl Keymap {
     /// The default keys with these in their place, and what is wrong with them. The keymap is whole in any case.
     pub fn with(entries: &[TableEntry]) -> (Self, Vec<KeyProblem>) {
+        if entries.is_empty() {
+            return (Self::default(), Vec::new());
+        }
         let mut bound: Vec<Bound> = rows().map(Bound::default_of).collect();
         let mut problems = Vec::new();
         for entry in entries {
@@ -260,6 +263,8 @@ mod tests {
     #[test]
     fn nothing_set_is_the_default() {
         assert_eq!(Keymap::with(&[]), (Keymap::default(), Vec::new()));
+        let defaults: Vec<Bound> = rows().map(Bound::default_of).collect();
+        assert_eq!(conflict::twice(&defaults), Vec::new());
         assert_eq!(Keymap::default().conflicts(), Vec::new());
         for binding in rows() {
             assert_eq!(Keymap::default().keys(binding.context, binding.action), binding.keys);

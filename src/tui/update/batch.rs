@@ -352,6 +352,7 @@ mod tests {
             undo: Undo::None,
             effect: crate::tool::Effect::OfTool,
             question: None,
+            needs_person: None,
         };
         Request {
             id: RequestId(number.to_string()),

@@ -230,6 +230,7 @@ fn environment(
         })
         .collect();
     AgentEnv {
+        own: Arc::new([]),
         registry: Registry::new(tools(world, slow)),
         hooks,
         model: watch::channel(Arc::new(model)).1,

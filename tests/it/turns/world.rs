@@ -167,6 +167,7 @@ impl Double {
             undo: Undo::None,
             effect: co::tool::Effect::OfTool,
             question: None,
+            needs_person: None,
         })
     }
 

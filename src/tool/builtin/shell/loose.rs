@@ -69,6 +69,7 @@ fn invocation(words: &[&str], writes: Vec<Option<String>>, piped: bool) -> Invoc
         written: words.iter().map(|word| (*word).to_owned()).collect(),
         assigns: Vec::new(),
         writes,
+        reads: Vec::new(),
         piped,
     }
 }

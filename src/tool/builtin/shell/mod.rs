@@ -4,6 +4,7 @@
 //! other than 0, a signal or the timeout make a failed return that holds the output. Processes that left the command's
 //! group are named. It decides nothing: what it finds in the command only changes the risk that others weigh.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use serde_json::Value;
 use super::BuiltinOptions;
 use super::args;
 use super::output::{Capture, Spill, untrusted, without_torn_end};
-use super::work::{misuse, terminal};
+use super::work::{misuse, off_thread, terminal};
 use crate::bash::{self, Class};
 use crate::message::{Source, ToolName};
 use crate::sandbox::survivors::MARKER;
@@ -28,10 +29,14 @@ use crate::tool::{
 };
 
 mod loose;
+mod places;
 mod risk;
 
 /// Between a command's own timeout and the one that others may set on the call: its output must get through.
 const MARGIN: Duration = Duration::from_secs(10);
+
+/// Bytes of one argument that Linux hands to a program (`MAX_ARG_STRLEN`), its end included.
+const LONGEST_COMMAND: usize = 128 * 1024 - 1;
 
 /// Cells of the command in the summary.
 const SUMMARY_WIDTH: usize = 72;
@@ -81,6 +86,12 @@ impl Shell {
         if args.command.trim().is_empty() {
             return Err(misuse("`command` is empty; give a command line"));
         }
+        if args.command.len() > LONGEST_COMMAND {
+            return Err(misuse(format!(
+                "`command` has {} bytes, and the system starts none above {LONGEST_COMMAND}; put the text into a file",
+                args.command.len()
+            )));
+        }
         if args.command.contains('\0') {
             return Err(misuse("`command` holds a NUL character, which no command line can"));
         }
@@ -106,27 +117,8 @@ impl Tool for Shell {
     ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
         Box::pin(async move {
             let (args, _) = self.parse(args)?;
-            let command = one_line_summary(&args.command, SUMMARY_WIDTH);
-            let found = risk::assess(&args.command, &cx.workspace);
-            // The table of dangers knows nothing of what only looks, unless it is about what it looks at.
-            let looks = found.reasons.is_empty() && bash::classify(&args.command) == Class::LooksOnly;
-            let (risk, effect) =
-                if looks { (Risk::Low, Effect::LooksOnly) } else { (found.risk, Effect::OfTool) };
-            let summary = match found.reasons.as_slice() {
-                [] if looks => format!("run {command} (only looks)"),
-                [] => format!("run {command}"),
-                reasons => format!("run {command} ({})", reasons.join(", ")),
-            };
-            Ok(CallPlan {
-                summary,
-                preview: Preview::Text { text: args.command },
-                risk,
-                access: Access::Anything,
-                basis: Vec::new(),
-                undo: Undo::None,
-                effect,
-                question: None,
-            })
+            let (workspace, own) = (cx.workspace.clone(), Arc::clone(&cx.own));
+            off_thread(move || Ok(planned(args.command, &workspace, &own))).await
         })
     }
 
@@ -147,6 +139,37 @@ impl Tool for Shell {
                 Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => Err(terminal(text)),
             }
         })
+    }
+}
+
+/// The plan of a command: what is known of it by its words, and by what they name here. Blocking.
+fn planned(script: String, workspace: &Path, own: &[PathBuf]) -> CallPlan {
+    let command = one_line_summary(&script, SUMMARY_WIDTH);
+    let mut found = risk::assess(&script, workspace);
+    let invocations = bash::invocations(&script).unwrap_or_default();
+    if places::names_own(&script, &invocations, workspace, own) {
+        found = found.with("touches files of co itself");
+    }
+    // The table of dangers knows nothing of what only reads, unless it is about what it reads.
+    let reads = found.reasons.is_empty()
+        && bash::classify(&script) == Class::LooksOnly
+        && places::leads_elsewhere(&invocations, workspace).is_none();
+    let (risk, effect) = if reads { (Risk::Low, Effect::LooksOnly) } else { (found.risk, Effect::OfTool) };
+    let summary = match found.reasons.as_slice() {
+        [] if reads => format!("run {command} (only looks)"),
+        [] => format!("run {command}"),
+        reasons => format!("run {command} ({})", reasons.join(", ")),
+    };
+    CallPlan {
+        summary,
+        risk,
+        access: Access::Anything,
+        basis: places::scripts(&invocations, workspace),
+        preview: Preview::Text { text: script },
+        undo: Undo::None,
+        effect,
+        question: None,
+        needs_person: None,
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 use super::loose;
 use crate::bash::{self, Invocation};
 use crate::stdx::paths::normalize;
+use crate::stdx::secret_files::may_hold_secrets;
 use crate::tool::Risk;
 
 /// What was found.
@@ -121,7 +122,7 @@ const TABLE: &[(&[&str], When, &str)] = &[
 ];
 
 /// Programs that run what they read.
-const INTERPRETERS: [&str; 14] = [
+pub(super) const INTERPRETERS: [&str; 14] = [
     "sh",
     "bash",
     "zsh",
@@ -141,21 +142,16 @@ const INTERPRETERS: [&str; 14] = [
 /// Programs that write where their arguments say.
 const WRITERS: [&str; 8] = ["cp", "mv", "tee", "ln", "install", "touch", "mkdir", "rmdir"];
 
-/// Parts of paths that hold secrets.
-const SECRETS: [&str; 9] = [
-    ".ssh",
-    ".gnupg",
-    ".aws/",
-    ".netrc",
-    ".git-credentials",
-    "/etc/shadow",
-    ".kube/config",
-    ".docker/config",
-    ".pgpass",
-];
-
 /// Devices that are safe to write to.
 const HARMLESS_DEVICES: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+
+impl Assessment {
+    /// With one more reason, which makes it HIGH.
+    pub fn with(mut self, reason: &'static str) -> Self {
+        self.reasons.push(reason);
+        Self { risk: Risk::High, ..self }
+    }
+}
 
 /// Weighs a command line that would run in `workspace`. Medium when nothing is found: any command can do harm.
 pub fn assess(script: &str, workspace: &Path) -> Assessment {
@@ -192,7 +188,7 @@ fn weigh(one: &Invocation, workspace: &Path, reasons: &mut Vec<&'static str>) {
         }
     }
     let said = one.words.iter().flatten().chain(&one.written);
-    if said.clone().any(|word| SECRETS.iter().any(|secret| word.contains(secret))) {
+    if said.clone().any(|word| may_hold_secrets(word)) {
         reasons.push("touches secrets");
     }
     reasons.extend(one.writes.iter().filter_map(|target| writing(target.as_deref(), workspace)));

@@ -1,6 +1,8 @@
 //! The lower end of a card: what its stage asks for, and the keys.
 
 use super::{Holds, NARROW, Sheet};
+use crate::approval::Grants;
+use crate::stdx::text::one_line_summary;
 use crate::tui::cards::{Card, Stage};
 use crate::tui::cells::Fold;
 use crate::tui::composer::Rows;
@@ -100,14 +102,13 @@ pub fn whole_words(card: &Card) -> &'static str {
     }
 }
 
+/// Cells of what a yes for the session covers.
+const WIDTH: usize = 48;
+
 /// The keys of a card that asks.
 fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
-    let tool = card.request.tool.as_str();
-    let always = if tool == "shell" {
-        "exactly this command, this session".to_owned()
-    } else {
-        format!("{tool}, this session")
-    };
+    let width = Grants::width(&card.request.tool, &card.request.args);
+    let always = format!("{}, this session", one_line_summary(&width, WIDTH));
     let (context, yes) = (Context::Card, Action::Card(CardKey::Yes));
     let twice = if card.is_high() { format!("{} yes", keymap.shown(context, yes)) } else { "yes".to_owned() };
     let mut keys = keymap.hints(&[

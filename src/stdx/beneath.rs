@@ -1,0 +1,195 @@
+//! Files below a folder, reached by descriptors: whoever exchanges folders for links meanwhile leads nobody outside.
+//!
+//! Every step opens one name below the folder opened before it and follows no link, so that a path which was inside when
+//! it was checked is inside when it is used. (`openat2` would say the same in one call, and only on Linux.) Blocking.
+//! Paths are absolute, normalized and without links: callers resolve those before. Called by the file tools.
+
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path};
+
+use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
+use uuid::Uuid;
+
+use super::fs::{TEMPORARY, keep_owner_and_mode};
+
+/// A folder from which paths are walked.
+#[derive(Debug)]
+pub struct Root {
+    folder: OwnedFd,
+}
+
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+impl Root {
+    /// Opens `root` itself; links on the way to it are followed.
+    pub fn open(root: &Path) -> io::Result<Self> {
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        Ok(Self { folder: rustix::fs::open(root, flags, Mode::empty())? })
+    }
+
+    /// Opens a file below for reading. It never blocks on what is no regular file.
+    pub fn file(&self, relative: &Path) -> io::Result<File> {
+        let (parent, name) = self.parent(relative, Missing::Fail)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        Ok(File::from(openat(&parent, name, flags, Mode::empty())?))
+    }
+
+    /// Replaces a file below whole, or creates it, its folders first: as [`super::fs::write_atomic`] does by path.
+    pub fn write(&self, relative: &Path, bytes: &[u8]) -> io::Result<()> {
+        let (parent, name) = self.parent(relative, Missing::Make)?;
+        let existing = match self.file(relative) {
+            Ok(file) => Some(file.metadata()?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // What cannot be read may be written all the same.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
+            Err(error) => return Err(error),
+        };
+        if let Some(metadata) = &existing {
+            check_writable(metadata)?;
+        }
+        let temporary = format!("{TEMPORARY}{}-{}.tmp", std::process::id(), Uuid::now_v7().simple());
+        let mode = Mode::from_raw_mode(if existing.is_some() { 0o600 } else { 0o666 });
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut file = File::from(openat(&parent, &temporary, flags, mode)?);
+        let written = fill(&mut file, bytes, existing.as_ref())
+            .and_then(|()| Ok(renameat(&parent, &temporary, &parent, name)?));
+        if let Err(error) = written {
+            // It is known by its name and removed by the next that writes here.
+            let _ = unlinkat(&parent, &temporary, AtFlags::empty());
+            return Err(error);
+        }
+        File::from(parent).sync_all()
+    }
+
+    /// The folder that a path lies in, and its name there.
+    fn parent<'a>(&self, relative: &'a Path, missing: Missing) -> io::Result<(OwnedFd, &'a OsStr)> {
+        let outside =
+            || io::Error::new(io::ErrorKind::InvalidInput, "the path names no file below the folder");
+        let mut names = Vec::new();
+        for component in relative.components() {
+            match component {
+                Component::Normal(name) => names.push(name),
+                Component::CurDir => {}
+                Component::ParentDir | Component::RootDir | Component::Prefix(_) => return Err(outside()),
+            }
+        }
+        let (last, folders) = names.split_last().ok_or_else(outside)?;
+        let mut at = self.folder.try_clone()?;
+        for name in folders {
+            at = match openat(&at, *name, FOLDER, Mode::empty()) {
+                Err(rustix::io::Errno::NOENT) if missing == Missing::Make => {
+                    match mkdirat(&at, *name, Mode::from_raw_mode(0o777)) {
+                        Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                    openat(&at, *name, FOLDER, Mode::empty())?
+                }
+                opened => opened?,
+            };
+        }
+        Ok((at, last))
+    }
+}
+
+/// What is done about folders that are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Fail,
+    Make,
+}
+
+fn fill(file: &mut File, bytes: &[u8], existing: Option<&Metadata>) -> io::Result<()> {
+    file.write_all(bytes)?;
+    if let Some(metadata) = existing {
+        keep_owner_and_mode(file, metadata)?;
+    }
+    file.sync_all()
+}
+
+fn check_writable(metadata: &Metadata) -> io::Result<()> {
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    if metadata.mode() & 0o222 == 0 {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn files_are_read_and_written_below_and_nowhere_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let (inside, outside) = (dir.path().join("in"), dir.path().join("out"));
+        fs::create_dir_all(inside.join("a")).unwrap();
+        fs::create_dir_all(&outside).unwrap();
+        fs::write(outside.join("secret"), "s").unwrap();
+        symlink(&outside, inside.join("link")).unwrap();
+        symlink("a", inside.join("near")).unwrap();
+        symlink(outside.join("secret"), inside.join("leaf")).unwrap();
+        let root = Root::open(&inside).unwrap();
+        root.write(Path::new("a/b/c"), b"one").unwrap();
+        fs::set_permissions(inside.join("a/b/c"), fs::Permissions::from_mode(0o754)).unwrap();
+        root.write(Path::new("a/b/c"), b"two").unwrap();
+        assert_eq!(fs::read_to_string(inside.join("a/b/c")).unwrap(), "two");
+        assert_eq!(fs::metadata(inside.join("a/b/c")).unwrap().mode() & 0o777, 0o754);
+        assert_eq!(fs::read_dir(inside.join("a/b")).unwrap().count(), 1, "no temporary file stays");
+        for path in ["link/secret", "near/b/c", "leaf", "../out/secret", "/etc/passwd", "", "."] {
+            assert!(root.file(Path::new(path)).is_err(), "{path}");
+            assert!(root.write(Path::new(path), b"x").is_err(), "{path}");
+        }
+        assert_eq!(fs::read_to_string(outside.join("secret")).unwrap(), "s");
+        fs::set_permissions(inside.join("a/b/c"), fs::Permissions::from_mode(0o444)).unwrap();
+        assert!(root.write(Path::new("a/b/c"), b"x").unwrap_err().to_string().contains("read-only"));
+        assert!(root.write(Path::new("a"), b"x").unwrap_err().to_string().contains("not a regular file"));
+    }
+
+    /// A folder and a link that leads outside change places all the while.
+    #[test]
+    fn a_race_with_a_link_leads_nowhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let (inside, outside) = (dir.path().join("in"), dir.path().join("out"));
+        fs::create_dir_all(inside.join("d")).unwrap();
+        fs::create_dir_all(&outside).unwrap();
+        fs::write(inside.join("d/f"), "inside").unwrap();
+        fs::write(outside.join("f"), "outside").unwrap();
+        symlink(&outside, inside.join("l")).unwrap();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let names = (inside.join("d"), inside.join("l"));
+                while !over.load(Ordering::Relaxed) {
+                    let flags = rustix::fs::RenameFlags::EXCHANGE;
+                    let here = rustix::fs::CWD;
+                    rustix::fs::renameat_with(here, &names.0, here, &names.1, flags).unwrap();
+                }
+            });
+            let tries =
+                std::env::var("CO_TEST_RACES").ok().and_then(|tries| tries.parse().ok()).unwrap_or(4_000);
+            let (mut read, mut written) = (0, 0);
+            for _ in 0..tries {
+                let root = Root::open(&inside).unwrap();
+                if let Ok(file) = root.file(Path::new("d/f")) {
+                    assert_ne!(io::read_to_string(file).unwrap(), "outside");
+                    read += 1;
+                }
+                written += usize::from(root.write(Path::new("d/f"), b"inside").is_ok());
+            }
+            over.store(true, Ordering::Relaxed);
+            assert!(read > 0 && written > 0, "{read} read and {written} written of {tries}");
+        });
+        assert_eq!(fs::read_to_string(outside.join("f")).unwrap(), "outside");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,157 @@
+//! Names of files that hold secrets: one list for command lines and for file tools.
+//!
+//! Pure, and by names alone. It knows the usual places of keys, passwords and tokens; what a file really holds it cannot
+//! know.
+
+/// Names of files and folders that hold secrets, in lower case.
+const NAMES: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".htpasswd",
+    ".vault-token",
+    "credentials",
+    "credentials.json",
+    "secrets",
+    "shadow",
+    ".password-store",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    ".boto",
+    ".s3cfg",
+    "keyring",
+    ".bash_history",
+    ".zsh_history",
+];
+
+/// Beginnings and ends of names that hold secrets.
+const STARTS: &[&str] = &[".env", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "secrets.", "credentials."];
+const ENDS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".env"];
+
+/// Names that look like secrets and are templates for them.
+const TEMPLATES: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist"];
+
+/// Extensions that no secret is expected to have.
+const PLAIN: &[&str] = &[
+    "rs", "py", "js", "mjs", "ts", "tsx", "jsx", "go", "c", "h", "cc", "cpp", "hpp", "java", "kt", "swift",
+    "rb", "php", "lua", "pl", "sh", "bash", "zig", "hs", "scala", "md", "rst", "tex", "html", "css", "scss",
+    "svg", "png", "jpg", "log", "csv", "txt", "lock", "toml",
+];
+
+/// What `.git` holds beside the history: addresses with tokens in them.
+const GIT: (&str, &str) = (".git", "config");
+
+/// Whether a path, by its text, names something that may hold secrets. `:` and `=` part names too, as they do in the
+/// arguments of commands.
+#[must_use]
+pub fn may_hold_secrets(path: &str) -> bool {
+    let parts: Vec<String> = path.split(['/', ':', '=']).map(str::to_lowercase).collect();
+    parts.iter().any(|part| is_secret(part))
+        || parts.windows(2).any(|pair| (pair[0].as_str(), pair[1].as_str()) == GIT)
+}
+
+/// `name` is in lower case.
+fn is_secret(name: &str) -> bool {
+    !TEMPLATES.contains(&name)
+        && !name.ends_with(".pub")
+        && (NAMES.contains(&name)
+            || STARTS.iter().any(|start| name.starts_with(start))
+            || ENDS.iter().any(|end| name.ends_with(end)))
+}
+
+/// Whether a pattern of a shell (`*`, `?`, `[…]`) may stand for such a path. It is sure only where each part that is a
+/// pattern says how its names begin or end, and no secret's does so.
+#[must_use]
+pub fn may_match_secrets(pattern: &str) -> bool {
+    let is_open = |part: &str| part.contains(['*', '?', '[']);
+    let last = pattern.rsplit('/').next().unwrap_or(pattern);
+    // Of a bare name the folder is not known: it may be that of `.git`.
+    may_hold_secrets(pattern)
+        || last.eq_ignore_ascii_case(GIT.1)
+        || pattern.split('/').filter(|part| is_open(part)).any(part_may_match)
+}
+
+fn part_may_match(part: &str) -> bool {
+    let part = part.to_lowercase();
+    let begins: &str = part.split(['*', '?', '[']).next().unwrap_or_default();
+    let ends: &str = part.rsplit(['*', '?', ']']).next().unwrap_or_default();
+    let may_begin = |name: &str| name.starts_with(begins) || begins.starts_with(name);
+    let may_end = |name: &str| name.ends_with(ends) || ends.ends_with(name);
+    // An extension of sources and texts: `*.rs`. Others stand behind names of secrets too: `.env.local`, `secrets.yml`.
+    let ends_otherwise = ends.strip_prefix('.').is_some_and(|extension| PLAIN.contains(&extension));
+    // A beginning that no secret has, and an end that none has.
+    let begins_otherwise = !begins.is_empty()
+        && !NAMES.iter().chain(STARTS).any(|name| may_begin(name))
+        && !ENDS.iter().any(|end| may_end(end));
+    !(ends_otherwise && (begins.is_empty() || !STARTS.iter().any(|start| may_begin(start))))
+        && !begins_otherwise
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_secrets_are_known_by_any_spelling() {
+        for (path, secret) in [
+            (".env", true),
+            ("sub/.env.local", true),
+            (".env.example", false),
+            ("id_rsa", true),
+            ("id_rsa.pub", false),
+            ("certs/x.PEM", true),
+            ("a/.ssh/config", true),
+            (".git/config", true),
+            ("sub/.GIT/config", true),
+            (".git/HEAD", false),
+            ("config", false),
+            ("HEAD:.env", true),
+            ("--file=.netrc", true),
+            (".aws/credentials", true),
+            ("src/keyboard.rs", false),
+            ("environment.md", false),
+            ("secretary.txt", false),
+        ] {
+            assert_eq!(may_hold_secrets(path), secret, "{path}");
+        }
+    }
+
+    #[test]
+    fn patterns_that_may_stand_for_secrets_are_known() {
+        for (pattern, secret) in [
+            ("*.rs", false),
+            ("src/*.rs", false),
+            ("./*.md", false),
+            ("test_*.py", false),
+            ("notes-?.txt", false),
+            ("*", true),
+            ("./*", true),
+            ("*.pe?", true),
+            ("*.key", true),
+            ("id_rs?", true),
+            (".en*", true),
+            (".git/confi?", true),
+            ("*.json", true),
+            ("*.yml", true),
+            ("*.local", true),
+            ("config", true),
+            ("secrets.*", true),
+            ("c*", true),
+            ("x[.]pem", true),
+        ] {
+            assert_eq!(may_match_secrets(pattern), secret, "{pattern}");
+        }
+    }
+}
