@@ -4,15 +4,13 @@
 //! What should run and cannot is never passed over in silence: the person is told once, and where a hook would have
 //! looked at calls, those ask. Reading is blocking. Called by [`App`] at the start of each turn, and by `co hooks`.
 
-use std::fs::File;
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{App, World};
 use crate::agent::driver::AgentEnv;
 use crate::approval::FolderTrust;
-use crate::config::{Settings, user_file};
+use crate::config::{Settings, read_bounded, user_file};
 use crate::hook::Hook;
 use crate::hook::command::{CommandHook, Missing, Unfit};
 use crate::hook::file::{HookDef, HookProblem, HookScope, parse};
@@ -27,9 +25,6 @@ const USER_HOOKS: &str = "hooks.toml";
 
 /// The contents that are trusted, in the data folder.
 const TRUSTED: &str = "trusted_hooks.json";
-
-/// Bytes of a file of hooks.
-const LARGEST: u64 = 256 * 1024;
 
 /// Where hooks are written down, and what they run with. Cheap to clone.
 #[derive(Clone)]
@@ -153,32 +148,11 @@ impl HookFiles {
 /// The hooks of a file; none where there is no file. Errs with all that is wrong with it.
 pub(super) fn defined(path: &Path, scope: HookScope) -> Result<Vec<HookDef>, Vec<HookProblem>> {
     let problem = |what: String| vec![HookProblem { path: path.to_owned(), line: 1, what }];
-    match read(path) {
+    match read_bounded(path) {
         Ok(Some(text)) => parse(&text, path, scope),
         Ok(None) => Ok(Vec::new()),
         Err(error) => Err(problem(format!("this cannot be read: {error}"))),
     }
-}
-
-/// The text of a small regular file; `None` where there is none.
-pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
-    let metadata = match std::fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(error),
-    };
-    // A pipe with such a name would never end.
-    if !metadata.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    let mut text = String::new();
-    File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > LARGEST {
-        return Err(io::Error::other(format!("it is larger than {} kB", LARGEST / 1024)));
-    }
-    Ok(Some(text))
 }
 
 impl App {

@@ -123,6 +123,12 @@ impl Service {
             return;
         }
         let own = settings.own(name);
+        if general.moved_by_project {
+            // The service's own keys were set for the service's own address.
+            own.moved_by_project = true;
+            own.api_key = None;
+            own.headers.clear();
+        }
         own.base_url = general.base_url.or(own.base_url.take());
         own.api_key = general.api_key.or(own.api_key.take());
     }
@@ -218,7 +224,10 @@ impl Target {
         };
         let address = set.base_url.as_deref().or(row.base_url);
         let address = address.ok_or_else(|| ModelError::NoAddress { provider: name.to_owned() })?;
-        let stored = || keys.stored(name).map(|key| key.map(Key::Literal));
+        let stored = || match set.moved_by_project {
+            true => Ok(None),
+            false => keys.stored(name).map(|key| key.map(Key::Literal)),
+        };
         let key = match &set.api_key {
             Some(key) => Some(key.clone()),
             None => stored()?,

@@ -5,28 +5,34 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
-use toml_edit::{Array, DocumentMut, Item, Value};
+use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 
-use super::hooks::{PROJECT_HOOKS, defined, read};
+use super::hooks::{PROJECT_HOOKS, defined};
 use super::login::WriteError;
 use super::{App, World, load_settings};
 use crate::approval::rules::{RuleSet, RuleSource};
 use crate::approval::{FolderTrust, WorkspaceKind};
 use crate::command::code;
-use crate::config::{self, ConfigWarning, user_file};
+use crate::config::{
+    ConfigWarning, Contents, PROJECT_FILES, Settings, TrustRecord, contents_of, read_bounded, user_file,
+};
 use crate::hook::file::HookScope;
 use crate::stdx::fs::{Fingerprinter, create_private_dir, write_atomic, write_private};
+use crate::stdx::secrecy::shown_address;
 use crate::store::{AuditNote, StoreError};
+use crate::tool::DiffKind;
+use crate::tool::diff::diff;
 
 /// Where a project keeps what is its own.
 const PROJECT: &str = ".co";
 
 /// Its settings and rules.
-const PROJECT_SETTINGS: &str = ".co/config.toml";
-const PROJECT_RULES: &str = ".co/rules.toml";
+const PROJECT_SETTINGS: &str = PROJECT_FILES[0];
+const PROJECT_RULES: &str = PROJECT_FILES[1];
 
 /// The setting that holds the trusted folders.
 const SETTING: &str = "trusted_folders";
@@ -47,6 +53,10 @@ pub enum TrustError {
         path.display()
     )]
     TooMuch { path: PathBuf },
+    #[error("others may write into {}, and trusting it would trust whatever they put there", path.display())]
+    Shared { path: PathBuf },
+    #[error("{} changed while you looked at it; look again", path.display())]
+    Changed { path: PathBuf },
     #[error(transparent)]
     Write(#[from] WriteError),
     #[error(transparent)]
@@ -56,9 +66,10 @@ pub enum TrustError {
 }
 
 /// What is done to the list of trusted folders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    Trust,
+    /// With what the person was shown of it.
+    Trust(Contents),
     Revoke,
 }
 
@@ -72,23 +83,25 @@ pub struct Belongings {
     pub hooks: Vec<(String, String, String)>,
     /// Files of it that cannot be read as they should.
     pub problems: Vec<String>,
-    /// Stands for the content of all its files.
-    pub content: String,
+    /// Variables that its settings want as keys or headers, and where those would be sent.
+    pub keys: Vec<String>,
+    /// What is other than when it was trusted, as lines of a difference; empty where it was not.
+    pub changes: Vec<String>,
+    /// The texts of its files.
+    pub contents: Contents,
 }
 
 impl Belongings {
     /// Of a folder. Blocking.
     pub fn of(folder: &Path, world: &World) -> Self {
-        let mut found = Self::default();
-        let mut content = Fingerprinter::default();
-        for file in [PROJECT_SETTINGS, PROJECT_RULES, PROJECT_HOOKS] {
-            match read(&folder.join(file)) {
-                Ok(text) => content.update(text.unwrap_or_default().as_bytes()),
-                Err(error) => found.problems.push(format!("{file}: {error}")),
-            }
-            content.update(b"\0");
+        let (contents, problems) = contents_of(folder);
+        let mut found = Self { problems, ..Self::default() };
+        let before = TrustRecord::of(&world.env).contents(folder);
+        if !before.is_empty() {
+            found.changes = changes(&before, &contents);
         }
-        found.content = content.finish();
+        found.keys = contents.get(PROJECT_SETTINGS).map(|text| wanted_keys(text)).unwrap_or_default();
+        found.contents = contents;
         let there = World { workspace: folder.to_owned(), ..world.clone() };
         // What is wrong with the settings is told as such, wherever they are used.
         if let Ok(loaded) = load_settings(&there, vec![(SETTING.to_owned(), String::new())]) {
@@ -110,7 +123,7 @@ impl Belongings {
     fn rules(&mut self, folder: &Path, world: &World) {
         let home = world.env.get("HOME").map(Path::new);
         let path = folder.join(PROJECT_RULES);
-        let Ok(Some(text)) = read(&path) else { return };
+        let Ok(Some(text)) = read_bounded(&path) else { return };
         match RuleSet::parse(&text, &RuleSource::Project { path, line: 1 }, home) {
             Ok(rules) => self.rules = rules.len(),
             Err(problems) => self.problems.extend(problems.iter().map(ToString::to_string)),
@@ -146,6 +159,69 @@ impl Belongings {
             Some((last, before)) => format!("{} and {last}", before.join(", ")),
         }
     }
+
+    /// A short name for what its files say.
+    pub fn fingerprint(&self) -> String {
+        let mut all = Fingerprinter::default();
+        for (name, text) in &self.contents {
+            for part in [name, text] {
+                all.update(part.as_bytes());
+                all.update(b"\0");
+            }
+        }
+        all.finish()
+    }
+}
+
+/// What changed between two contents, file by file.
+fn changes(before: &Contents, now: &Contents) -> Vec<String> {
+    let mut lines = Vec::new();
+    for name in PROJECT_FILES {
+        let text = |contents: &Contents| contents.get(name).cloned().unwrap_or_default();
+        let (before, now) = (text(before), text(now));
+        if before == now {
+            continue;
+        }
+        lines.push(format!("{name}:"));
+        for line in diff(&before, &now) {
+            match line.kind {
+                DiffKind::Added => lines.push(format!("+ {}", line.text)),
+                DiffKind::Removed => lines.push(format!("- {}", line.text)),
+                DiffKind::Context | DiffKind::Hunk => {}
+            }
+        }
+    }
+    lines
+}
+
+/// Variables that settings want as keys or headers, each with where it would go.
+fn wanted_keys(text: &str) -> Vec<String> {
+    let Ok(document) = text.parse::<DocumentMut>() else { return Vec::new() };
+    let mut found = Vec::new();
+    wanted_in(document.as_table(), "", &mut found);
+    found
+}
+
+fn wanted_in(table: &dyn TableLike, prefix: &str, found: &mut Vec<String>) {
+    let url = table.get("base_url").and_then(Item::as_str);
+    let host = url.map_or_else(|| "the service of that name".to_owned(), shown_address);
+    for (key, item) in table.iter() {
+        let name = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
+        match (item.as_str(), item.as_table_like()) {
+            (Some(value), _) if value.starts_with('$') => {
+                found.push(format!("{name} takes {value}, sent to {host}"));
+            }
+            (_, Some(headers)) if key == "headers" => {
+                let variables = headers.iter().filter_map(|(header, item)| Some((header, item.as_str()?)));
+                let wanted = variables.filter(|(_, value)| value.starts_with('$'));
+                found.extend(
+                    wanted.map(|(header, value)| format!("{name}.{header} takes {value}, sent to {host}")),
+                );
+            }
+            (_, Some(inner)) => wanted_in(inner, &name, found),
+            (Some(_) | None, None) => {}
+        }
+    }
 }
 
 fn untrusted_key(warning: &ConfigWarning) -> Option<String> {
@@ -156,6 +232,10 @@ fn untrusted_key(warning: &ConfigWarning) -> Option<String> {
         | ConfigWarning::NotForProjects { .. }
         | ConfigWarning::ValueNotForProjects { .. }
         | ConfigWarning::BadEntry { .. }
+        | ConfigWarning::TrustSuspended { .. }
+        | ConfigWarning::Unread { .. }
+        | ConfigWarning::Passed { .. }
+        | ConfigWarning::KeyWithheld { .. }
         | ConfigWarning::UnknownEnvironment { .. } => None,
     }
 }
@@ -167,14 +247,30 @@ pub fn trustable(folder: &Path, world: &World) -> Result<PathBuf, TrustError> {
     if !path.is_dir() {
         return Err(TrustError::NoFolder { path, why: "it is a file".to_owned() });
     }
+    let writable = path.metadata().is_ok_and(|folder| folder.mode() & 0o002 != 0);
     match world.kind_of(&path) {
+        WorkspaceKind::Project if writable => Err(TrustError::Shared { path }),
         WorkspaceKind::Project => Ok(path),
         WorkspaceKind::HomeOrRoot => Err(TrustError::TooMuch { path }),
     }
 }
 
 /// Changes the list in the person's settings file; says where, and leaves everything else as it was written. Blocking.
-pub fn write_trust(world: &World, folder: &Path, change: Change) -> Result<PathBuf, WriteError> {
+pub fn write_trust(world: &World, folder: &Path, change: &Change) -> Result<PathBuf, TrustError> {
+    let contents = match change {
+        Change::Trust(shown) if *shown != contents_of(folder).0 => {
+            return Err(TrustError::Changed { path: folder.to_owned() });
+        }
+        Change::Trust(shown) => Some(shown.clone()),
+        Change::Revoke => None,
+    };
+    let file = write_list(world, folder, change)?;
+    let kept = TrustRecord::of(&world.env).keep(folder, contents);
+    kept.map_err(|error| WriteError::Io { path: file.clone(), reason: error.to_string() })?;
+    Ok(file)
+}
+
+fn write_list(world: &World, folder: &Path, change: &Change) -> Result<PathBuf, WriteError> {
     let path = user_file(&world.env).ok_or(WriteError::NoFile)?;
     let io = |error: io::Error| WriteError::Io { path: path.clone(), reason: error.to_string() };
     let damaged = || WriteError::Damaged { path: path.clone() };
@@ -195,8 +291,8 @@ pub fn write_trust(world: &World, folder: &Path, change: Change) -> Result<PathB
         named.is_some_and(|named| named == folder || named.canonicalize().is_ok_and(|named| named == folder))
     };
     match change {
-        Change::Trust if list.iter().any(is_it) => return Ok(path),
-        Change::Trust => list.push(folder.display().to_string()),
+        Change::Trust(_) if list.iter().any(is_it) => return Ok(path),
+        Change::Trust(_) => list.push(folder.display().to_string()),
         Change::Revoke => list.retain(|value| !is_it(value)),
     }
     if list.is_empty() {
@@ -209,27 +305,30 @@ pub fn write_trust(world: &World, folder: &Path, change: Change) -> Result<PathB
     Ok(path)
 }
 
-/// The folders of these settings that a folder lies in.
-pub fn trusting<'a>(folders: &'a [PathBuf], folder: &Path) -> Option<&'a PathBuf> {
-    folders.iter().find(|trusted| folder.starts_with(trusted))
+/// Whether the person trusts a folder with what it says now, by these settings. Blocking, for a few small files.
+pub fn trust_in(settings: &Settings, world: &World, folder: &Path) -> FolderTrust {
+    match TrustRecord::of(&world.env).trusts(&settings.trusted_folders, folder) {
+        true => FolderTrust::Trusted,
+        false => FolderTrust::Untrusted,
+    }
 }
 
 impl App {
     /// Whether the person trusts a folder, now.
     pub fn trust_of(&self, folder: &Path) -> FolderTrust {
         let trusted = self.trusted_folders.lock().unwrap_or_else(PoisonError::into_inner);
-        match trusting(&trusted, folder) {
-            Some(_) => FolderTrust::Trusted,
-            None => FolderTrust::Untrusted,
+        match TrustRecord::of(&self.world.env).trusts(&trusted, folder) {
+            true => FolderTrust::Trusted,
+            false => FolderTrust::Untrusted,
         }
     }
 
-    /// Trusts a folder, for good and at once; says in which file that is written.
-    pub async fn trust_folder(&self, folder: &Path) -> Result<PathBuf, TrustError> {
+    /// Trusts a folder with what the person was shown of it, for good and at once; says in which file that is written.
+    pub async fn trust_folder(&self, folder: &Path, shown: Contents) -> Result<PathBuf, TrustError> {
         let (world, folder) = (self.world.clone(), folder.to_owned());
         let task = tokio::task::spawn_blocking(move || {
             let folder = trustable(&folder, &world)?;
-            let file = write_trust(&world, &folder, Change::Trust)?;
+            let file = write_trust(&world, &folder, &Change::Trust(shown))?;
             Ok::<_, TrustError>((folder, file))
         });
         let (folder, file) =
@@ -249,7 +348,7 @@ impl App {
         let told = self.settings.data_dir.join(TOLD);
         let notice = tokio::task::spawn_blocking(move || {
             let found = Belongings::of(&folder, &world);
-            let news = !found.is_empty() && is_new(&told, &folder, &found.content);
+            let news = !found.is_empty() && is_new(&told, &folder, &found.fingerprint());
             let words = found.in_words();
             news.then(|| {
                 format!(
@@ -264,7 +363,7 @@ impl App {
 
 /// Whether this content of a folder was not told before; it is from now on. A list that cannot be kept is none.
 fn is_new(list: &Path, folder: &Path, content: &str) -> bool {
-    let text = read(list).ok().flatten().unwrap_or_default();
+    let text = read_bounded(list).ok().flatten().unwrap_or_default();
     let mut told: BTreeMap<String, String> = serde_json::from_str(&text).unwrap_or_default();
     let folder = folder.display().to_string();
     if told.get(&folder).is_some_and(|known| known == content) {
@@ -285,5 +384,6 @@ fn is_new(list: &Path, folder: &Path, content: &str) -> bool {
 /// Whether the settings of a folder, read anew, make it trusted.
 pub fn is_in_effect(world: &World, folder: &Path, flags: Vec<(String, String)>) -> bool {
     let there = World { workspace: folder.to_owned(), ..world.clone() };
-    load_settings(&there, flags).is_ok_and(|loaded| loaded.trust == config::FolderTrust::Trusted)
+    let loaded = load_settings(&there, flags);
+    loaded.is_ok_and(|loaded| trust_in(&loaded.settings, &there, folder) == FolderTrust::Trusted)
 }

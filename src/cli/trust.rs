@@ -11,8 +11,9 @@ use super::console::Console;
 use super::error::{CliError, Kind};
 use super::hooks::{Asking, Consent};
 use super::input::Terminals;
-use crate::app::trust::{Belongings, Change, TrustError, is_in_effect, trustable, trusting, write_trust};
+use crate::app::trust::{Belongings, Change, TrustError, is_in_effect, trust_in, trustable, write_trust};
 use crate::app::{World, load_settings, open_store};
+use crate::approval::FolderTrust;
 use crate::config::Loaded;
 use crate::store::AuditNote;
 
@@ -32,16 +33,17 @@ pub(super) async fn run(
         return revoke(folder, world, &loaded, flags, console).await;
     }
     let folder = trustable(folder, world)?;
-    if let Some(by) = trusting(&loaded.settings.trusted_folders, &folder) {
-        return console.out(&format!("{} is trusted already, by {}.\n", folder.display(), by.display()));
+    if trust_in(&loaded.settings, world, &folder) == FolderTrust::Trusted {
+        return console.out(&format!("{} is trusted already, with what it says now.\n", folder.display()));
     }
-    console.out(&brings(&folder, world))?;
+    let found = Belongings::of(&folder, world);
+    console.out(&brings(&folder, &found))?;
     let asking = if what.yes { Asking::Nobody } else { Asking::Person(at) };
-    if asking.consents("Trust this folder, with all inside it? y/N ")? == Consent::Withheld {
+    if asking.consents("Trust this folder with what it says now? y/N ")? == Consent::Withheld {
         return console.out("Nothing was changed.\n");
     }
     let store = open_store(world, &loaded.settings).await?;
-    let file = write_trust(world, &folder, Change::Trust).map_err(TrustError::from)?;
+    let file = write_trust(world, &folder, &Change::Trust(found.contents))?;
     store.note(AuditNote::FolderTrusted { folder: folder.clone() }).await?;
     console.out(&format!("{} is trusted; {} says so.\n", folder.display(), file.display()))?;
     if !is_in_effect(world, &folder, flags) {
@@ -62,8 +64,7 @@ fn list(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
 }
 
 /// What would count, line by line.
-fn brings(folder: &Path, world: &World) -> String {
-    let found = Belongings::of(folder, world);
+fn brings(folder: &Path, found: &Belongings) -> String {
     let mut text = format!("{}\n", folder.display());
     let mut line =
         |words: String| text.push_str(&format!("  {}\n", crate::stdx::text::sanitize_line(&words)));
@@ -82,6 +83,15 @@ fn brings(folder: &Path, world: &World) -> String {
             "hook     {name} at {events}: {command} (runs once `co hooks trust {name}` was said too)"
         ));
     }
+    for key in &found.keys {
+        line(format!("key      {key}"));
+    }
+    if !found.changes.is_empty() {
+        line("changed since you trusted it:".to_owned());
+    }
+    for change in &found.changes {
+        line(format!("  {change}"));
+    }
     for problem in &found.problems {
         line(format!("problem  {problem}"));
     }
@@ -98,16 +108,14 @@ async fn revoke(
     // A folder that is gone can be taken from the list too.
     let path: PathBuf = world.workspace.join(folder);
     let path = path.canonicalize().unwrap_or(path);
-    if trusting(&loaded.settings.trusted_folders, &path).is_none() {
+    if !loaded.settings.trusted_folders.contains(&path) {
         return console.out(&format!("{} was not trusted.\n", path.display()));
     }
-    write_trust(world, &path, Change::Revoke).map_err(TrustError::from)?;
-    if is_in_effect(world, &path, flags.clone()) {
-        let now = load_settings(world, flags)?;
-        let by = trusting(&now.settings.trusted_folders, &path).map(|by| by.display().to_string());
-        let message = format!("{} is still trusted, by {}", path.display(), by.unwrap_or_default());
+    write_trust(world, &path, &Change::Revoke)?;
+    if load_settings(world, flags)?.settings.trusted_folders.contains(&path) {
+        let message = format!("{} is still in the list of trusted folders", path.display());
         let error = CliError::message(Kind::Error, message);
-        return Err(error.hint("take that one back: co trust --revoke FOLDER, or change CO_TRUSTED_FOLDERS"));
+        return Err(error.hint("CO_TRUSTED_FOLDERS or a flag names it too; change that"));
     }
     // Only now: that the store does not open is no reason to go on trusting.
     let store = open_store(world, &loaded.settings).await?;
@@ -122,8 +130,12 @@ impl From<TrustError> for CliError {
     fn from(error: TrustError) -> Self {
         match error {
             TrustError::Store(error) => error.into(),
-            TrustError::NoFolder { .. } | TrustError::TooMuch { .. } => Self::new(Kind::Usage, error),
-            TrustError::Write(_) | TrustError::Broken { .. } => Self::new(Kind::Error, error),
+            TrustError::NoFolder { .. } | TrustError::TooMuch { .. } | TrustError::Shared { .. } => {
+                Self::new(Kind::Usage, error)
+            }
+            TrustError::Write(_) | TrustError::Changed { .. } | TrustError::Broken { .. } => {
+                Self::new(Kind::Error, error)
+            }
         }
     }
 }

@@ -31,7 +31,7 @@ mod tests;
 pub use self::dispatch::{Entry, Privacy, dispatch};
 pub use self::mode::about as about_mode;
 pub use self::view::{
-    Activity, CommandEffect, CommandView, CostPart, ModelLine, RuleLine, Say, Tone, Totals,
+    Activity, CommandEffect, CommandView, CostPart, ModelLine, RuleLine, Say, Tone, Totals, Trusting,
 };
 pub use self::words::code;
 

@@ -24,6 +24,7 @@ fn request() -> Request {
             undo: Undo::None,
             effect: crate::tool::Effect::OfTool,
             question: None,
+            needs_person: None,
         },
         risk: Risk::High,
         why: Vec::new(),
@@ -107,7 +108,7 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::SwitchModel(name) => format!("switch to {name}"),
         CommandEffect::PickModel(text) => format!("Plain models: {text}"),
         CommandEffect::PickService => "pick a service".to_owned(),
-        CommandEffect::Trust => "trust".to_owned(),
+        CommandEffect::Trust(trusting) => format!("trust {trusting:?}"),
         CommandEffect::PickSession { query } => format!("pick a session like {query:?}"),
         CommandEffect::Quit => "quit".to_owned(),
     }
@@ -144,12 +145,13 @@ fn commands_decide() {
         (&idle, "/resume", "pick a session like \"\""),
         (&running, "/sessions dana", "pick a session like \"dana\""),
         (&idle, "/model anthropic/x ", "switch to anthropic/x"),
-        (&idle, "/trust", "trust"),
+        (&idle, "/trust", "trust Look"),
+        (&idle, "/trust yes", "trust Yes"),
         (
             &idle,
             "/trust /tmp",
-            "Warning trust: `/trust` trusts the folder of this session. `co trust FOLDER` trusts another one, `co trust \
-             --revoke` takes trust back. Nothing was changed.",
+            "Warning trust: `/trust` shows what the folder of this session would bring, `/trust yes` trusts it with that. `co \
+             trust FOLDER` trusts another one, `co trust --revoke` takes trust back. Nothing was changed.",
         ),
         (&idle, "/login", "pick a service"),
         (&idle, "/status", "Plain status: - folder: ``/tmp/a`b``"),

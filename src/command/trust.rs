@@ -1,19 +1,21 @@
 //! `/trust`: lets the settings, rules and hooks of the session's folder count.
 
-use super::{Command, CommandEffect, CommandView, Commands, Say};
+use super::{Command, CommandEffect, CommandView, Commands, Say, Trusting};
 
 pub(super) const COMMAND: Command = Command {
     name: "trust",
-    usage: "",
-    about: "trust this folder: its own settings, rules and hooks count",
+    usage: "[yes]",
+    about: "show what this folder would bring, and trust it: its settings, rules and hooks count",
     decide,
 };
 
 fn decide(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
-    if args.is_empty() {
-        return CommandEffect::Trust;
+    match args.trim() {
+        "" => return CommandEffect::Trust(Trusting::Look),
+        "yes" => return CommandEffect::Trust(Trusting::Yes),
+        _ => {}
     }
-    let text = "`/trust` trusts the folder of this session. `co trust FOLDER` trusts another one, `co trust --revoke` \
+    let text = "`/trust` shows what the folder of this session would bring, `/trust yes` trusts it with that. `co trust FOLDER` trusts another one, `co trust --revoke` \
                 takes trust back. Nothing was changed.";
     CommandEffect::Say(Say::warning("trust", text))
 }

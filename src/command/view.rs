@@ -78,6 +78,13 @@ pub struct ModelLine {
     pub current: bool,
 }
 
+/// A word on the trust in the session's folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trusting {
+    Look,
+    Yes,
+}
+
 /// What a command wants done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandEffect {
@@ -96,8 +103,8 @@ pub enum CommandEffect {
     PickModel(String),
     /// Let the person set up a service.
     PickService,
-    /// Trust the session's folder.
-    Trust,
+    /// Show what the session's folder would bring, or trust it with what was shown.
+    Trust(Trusting),
     /// Let the person pick another session; `query` is what to look for first.
     PickSession {
         query: String,

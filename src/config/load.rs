@@ -1,13 +1,14 @@
 //! The layers laid over each other: sources in, settings with their origins out. Pure.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::file;
 use super::models;
 use super::problem::{ConfigError, ConfigWarning, Source, Wrong, shown};
 use super::providers::{self, Misfit, ProviderEntry};
 use super::settings::{Field, Kind, ProjectTrust, SETTINGS, SettingRow, Status};
+use super::trust::{Contents, PROJECT_FILES};
 use super::typed::{Key, Settings};
 use super::value::{self, Raw, RawEntry, RecordEntry, TableEntry, Value};
 use crate::stdx::text;
@@ -20,6 +21,11 @@ pub struct Sources {
     pub project: Option<SourceFile>,
     /// The whole environment; an empty value counts as unset.
     pub env: BTreeMap<String, String>,
+    /// What the folder says of itself, and what it said when the person trusted it.
+    pub contents: Contents,
+    pub trusted: Contents,
+    /// Files of the folder that could not be read.
+    pub unread: Vec<String>,
     /// Pairs of a flag (`--theme`) or a key (`theme`) and its text. Of several for one row the last counts.
     pub flags: Vec<(String, String)>,
 }
@@ -61,8 +67,10 @@ pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
     let user = sources.user.as_ref().map(|file| loading.user(file)).unwrap_or_default();
     let environment = loading.environment();
     let flags = loading.flags();
-    let trust = trust(&sources.workspace, [&flags, &environment, &user]);
+    let trust = loading.trust([&flags, &environment, &user]);
+    let own_errors = loading.errors.len();
     let project = sources.project.as_ref().map(|file| loading.project(file, trust)).unwrap_or_default();
+    loading.excuse(own_errors);
 
     let mut layers = user;
     for layer in [project, environment, flags] {
@@ -70,17 +78,19 @@ pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
             put(&mut layers, key, value, source);
         }
     }
+    let moved = loading.bind_keys(&mut layers);
     let values = loading.values(layers);
     if !loading.errors.is_empty() {
         return Err(loading.errors);
     }
-    Ok(Loaded {
-        settings: settings(&values),
-        trust,
-        values,
-        without_effect: loading.without_effect,
-        warnings: loading.warnings,
-    })
+    let mut settings = settings(&values);
+    for name in moved {
+        match name.as_str() {
+            "" => settings.endpoint.moved_by_project = true,
+            name => settings.own(name).moved_by_project = true,
+        }
+    }
+    Ok(Loaded { settings, trust, values, without_effect: loading.without_effect, warnings: loading.warnings })
 }
 
 /// The user's settings file: `$XDG_CONFIG_HOME/co/config.toml`, else below `~/.config`. `None` without a home folder.
@@ -414,6 +424,64 @@ impl<'a> Loading<'a> {
         values
     }
 
+    /// Trust is the person's word alone, on what the folder said then: no project's file takes part. `layers` come
+    /// strongest first.
+    fn trust(&mut self, layers: [&Layer; 3]) -> FolderTrust {
+        let Sources { workspace, contents, trusted, unread, .. } = self.sources;
+        for problem in unread {
+            self.warnings.push(ConfigWarning::Unread { folder: workspace.clone(), problem: problem.clone() });
+        }
+        let folders = layers.into_iter().find_map(|layer| layer.get(TRUSTED_FOLDERS));
+        let is_listed = matches!(folders, Some((Value::Paths(folders), _)) if folders.contains(workspace));
+        if is_listed && contents != trusted {
+            let changed = |name: &&str| contents.get(*name) != trusted.get(*name);
+            let files: Vec<&str> = PROJECT_FILES.into_iter().filter(changed).collect();
+            let (folder, files) = (workspace.clone(), files.join(", "));
+            self.warnings.push(ConfigWarning::TrustSuspended { folder, files });
+        }
+        if is_listed && contents == trusted { FolderTrust::Trusted } else { FolderTrust::Untrusted }
+    }
+
+    /// What is wrong with a project's file is told and passed over: whoever made the folder ends no command of the
+    /// person's by it.
+    fn excuse(&mut self, from: usize) {
+        let wrong = self.errors.split_off(from);
+        self.warnings.extend(wrong.iter().map(|error| ConfigWarning::Passed { why: error.to_string() }));
+    }
+
+    /// A key goes to the address it was set for: not to one that only the project's file names. Gives the services whose
+    /// address is the project's; `""` where it is that of whichever service answers.
+    fn bind_keys(&mut self, layers: &mut Layer) -> Vec<String> {
+        let of_project = |source: &Source| matches!(source, Source::ProjectFile { .. });
+        let set = layers.iter().filter(|(_, (_, source))| of_project(source));
+        let mut moved: Vec<String> = set
+            .filter_map(|(key, _)| Some(key.strip_suffix(BASE_URL)?.trim_end_matches('.').to_owned()))
+            .collect();
+        if let Some((Value::Providers(entries), _)) = layers.get(PROVIDERS) {
+            let named = entries.iter().filter(|entry| entry.field == BASE_URL && of_project(&entry.source));
+            moved.extend(named.map(|entry| entry.provider.clone()));
+        }
+        for name in &moved {
+            let key = if name.is_empty() { API_KEY.to_owned() } else { format!("{name}.{API_KEY}") };
+            let kept = layers.get(key.as_str()).filter(|(_, source)| !of_project(source));
+            if let Some(source_of) = kept.map(|(_, source)| source.clone()) {
+                layers.remove(key.as_str());
+                self.warnings.push(ConfigWarning::KeyWithheld { source_of, key });
+            }
+        }
+        if let Some((Value::Providers(entries), _)) = layers.get_mut(PROVIDERS) {
+            let withheld = |entry: &mut ProviderEntry| {
+                moved.contains(&entry.provider) && entry.is_secret() && !of_project(&entry.source)
+            };
+            let withheld: Vec<ProviderEntry> = entries.extract_if(.., withheld).collect();
+            for entry in withheld {
+                let key = format!("{}.{}", entry.provider, entry.field);
+                self.warnings.push(ConfigWarning::KeyWithheld { source_of: entry.source, key });
+            }
+        }
+        moved
+    }
+
     fn user_file_in_words(&self) -> String {
         let path = user_file(&self.sources.env);
         path.map_or_else(|| "your own config.toml".to_owned(), |path| shown(&path))
@@ -422,6 +490,9 @@ impl<'a> Loading<'a> {
 
 const DATA_DIR: &str = "data_dir";
 const TRUSTED_FOLDERS: &str = "trusted_folders";
+const BASE_URL: &str = "base_url";
+const API_KEY: &str = "api_key";
+const PROVIDERS: &str = "providers";
 
 fn settings(values: &[ValueWithSource]) -> Settings {
     let mut settings = Settings::unwritten();
@@ -432,17 +503,6 @@ fn settings(values: &[ValueWithSource]) -> Settings {
     }
     settings.shell.timeout = settings.shell.timeout.min(settings.shell.max_timeout);
     settings
-}
-
-/// Trust is the person's word alone: no project's file takes part. `layers` come strongest first.
-fn trust(workspace: &Path, layers: [&Layer; 3]) -> FolderTrust {
-    let folders = layers.into_iter().find_map(|layer| layer.get(TRUSTED_FOLDERS));
-    match folders {
-        Some((Value::Paths(folders), _)) if folders.iter().any(|folder| workspace.starts_with(folder)) => {
-            FolderTrust::Trusted
-        }
-        Some(_) | None => FolderTrust::Untrusted,
-    }
 }
 
 /// The part of one of our environment names that tells it from the others.
@@ -461,4 +521,26 @@ fn home(env: &BTreeMap<String, String>) -> Option<PathBuf> {
 
 fn xdg(env: &BTreeMap<String, String>, name: &str, below_home: &str) -> Option<PathBuf> {
     absolute(env, name).or_else(|| Some(home(env)?.join(below_home)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_user_file_follows_xdg() {
+        let below_home = Some("/h/.config/co/config.toml");
+        for (home, xdg, expected) in [
+            ("", "", None),
+            ("/h", "", below_home),
+            ("/h", "/x", Some("/x/co/config.toml")),
+            ("/h", "x", below_home),
+        ] {
+            let env = [("HOME", home), ("XDG_CONFIG_HOME", xdg)];
+            let env = env.map(|(name, text)| (name.to_owned(), text.to_owned())).into_iter().collect();
+            assert_eq!(user_file(&env).as_deref(), expected.map(Path::new));
+        }
+    }
 }

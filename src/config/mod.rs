@@ -23,6 +23,8 @@ mod read;
 
 mod describe;
 
+mod trust;
+
 mod providers;
 
 pub use describe::{describe, reference_table};
@@ -32,6 +34,7 @@ pub use problem::{ConfigError, ConfigWarning, Source, Wrong};
 pub use providers::{ProviderEntry, ProviderSettings};
 pub use read::read_sources;
 pub use settings::{Field, Kind, LaterChoice, ProjectTrust, SETTINGS, SettingRow, Status};
+pub use trust::{Contents, PROJECT_FILES, TrustRecord, contents_of, read_bounded};
 pub use typed::{
     CapSettings, Endpoint, Key, ModeName, Notify, Secret, Settings, ShellSettings, ThemeChoice, Thinking,
     WireName,

@@ -120,6 +120,21 @@ pub enum ConfigWarning {
     ValueNotForProjects { source_of: Source, key: String, value: String, user_file: String },
     #[error("{source_of}: `{key}` is {wrong}; it has no effect")]
     BadEntry { source_of: Source, key: String, wrong: Box<Wrong> },
+    #[error(
+        "{} changed since you trusted it ({files}): its settings, rules and hooks do not count until you look at them; \
+         `co trust` shows what changed",
+        shown(folder)
+    )]
+    TrustSuspended { folder: PathBuf, files: String },
+    #[error("{}: {problem}; it does not count", shown(folder))]
+    Unread { folder: PathBuf, problem: String },
+    #[error("{why}; this is passed over, because it is a project's file")]
+    Passed { why: String },
+    #[error(
+        "{source_of}: `{key}` is not used here, because the project's file names another address; put both into your \
+         own file if that is what you want"
+    )]
+    KeyWithheld { source_of: Source, key: String },
     #[error("environment {name} is not a setting; did you mean `{nearest}`?")]
     UnknownEnvironment { name: String, nearest: &'static str },
 }

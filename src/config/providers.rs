@@ -19,6 +19,8 @@ pub struct ProviderSettings {
     pub wire: Option<WireName>,
     /// `http://` or `https://`, without a slash at its end.
     pub base_url: Option<String>,
+    /// The address is the project's: no key that was kept for another one goes there.
+    pub moved_by_project: bool,
     pub api_key: Option<Key>,
     /// Further headers; their values are as secret as keys.
     pub headers: BTreeMap<String, Key>,
@@ -41,6 +43,13 @@ pub struct ProviderEntry {
     pub field: String,
     pub value: Value,
     pub source: Source,
+}
+
+impl ProviderEntry {
+    /// Whether it is a key, or a header that may be one.
+    pub(super) fn is_secret(&self) -> bool {
+        self.field == "api_key" || self.field.starts_with(HEADERS)
+    }
 }
 
 /// A key that every section takes, and what it is set to. `headers` and `quirks` are sections of their own.

@@ -1,4 +1,4 @@
-//! The only place of this module that touches the disk: it reads the two files, if they are there.
+//! Reads the sources of settings from the disk, as far as they are there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,25 +7,23 @@ use std::path::{Path, PathBuf};
 
 use super::load::{SourceFile, Sources, user_file};
 use super::problem::ConfigError;
+use super::trust::{PROJECT_FILES, TrustRecord, contents_of};
 
-/// The project's settings file, below the workspace.
-const PROJECT_FILE: &str = ".co/config.toml";
-
-/// Collects the sources for [`super::load()`]. A missing file is no error; one that cannot be read is, and so is one
-/// that is no UTF-8. `env` is the whole environment; where it names no `HOME` the caller adds it.
+/// Collects the sources for [`super::load()`]. A missing file is no error; the person's own that cannot be read is, and
+/// so is one that is no UTF-8. The project's is read within bounds, and what is wrong with it is a warning. `env` is the whole environment; where it names no `HOME` the caller adds it.
 pub fn read_sources(
     workspace: &Path,
     env: BTreeMap<String, String>,
     flags: Vec<(String, String)>,
 ) -> Result<Sources, Vec<ConfigError>> {
     let user = user_file(&env).map_or(Ok(None), read);
-    let project = read(workspace.join(PROJECT_FILE));
-    match (user, project) {
-        (Ok(user), Ok(project)) => {
-            Ok(Sources { workspace: workspace.to_path_buf(), user, project, env, flags })
-        }
-        (user, project) => Err([user.err(), project.err()].into_iter().flatten().collect()),
-    }
+    let (contents, unread) = contents_of(workspace);
+    let trusted = TrustRecord::of(&env).contents(workspace);
+    let [settings, ..] = PROJECT_FILES;
+    let readable = contents.get(settings).filter(|text| !text.starts_with('\0'));
+    let project = readable.map(|text| SourceFile { path: workspace.join(settings), text: text.clone() });
+    let user = user.map_err(|error| vec![error])?;
+    Ok(Sources { workspace: workspace.to_path_buf(), user, project, contents, trusted, unread, env, flags })
 }
 
 fn read(path: PathBuf) -> Result<Option<SourceFile>, ConfigError> {

@@ -1,5 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -9,7 +9,16 @@ use super::*;
 /// Sources of a workspace `/ws` of a user at home in `/home/u`.
 fn sources() -> Sources {
     let env = BTreeMap::from([("HOME".to_owned(), "/home/u".to_owned())]);
-    Sources { workspace: "/ws".into(), user: None, project: None, env, flags: Vec::new() }
+    Sources {
+        workspace: "/ws".into(),
+        user: None,
+        project: None,
+        contents: Contents::new(),
+        trusted: Contents::new(),
+        unread: Vec::new(),
+        env,
+        flags: Vec::new(),
+    }
 }
 
 impl Sources {
@@ -297,11 +306,14 @@ fn bad_syntax_names_line_and_column() {
     for (text, place) in
         [("theme = 'dark'\nmodel =\n", ":2:"), ("a = [1", ":1:"), ("é = = 1", ":1:"), ("a=1\na=2", ":2:")]
     {
-        let errors = load(&sources().project(text)).err().unwrap_or_default();
+        let errors = load(&sources().user(text)).err().unwrap_or_default();
         let message = lines(&errors);
-        let start = format!("/ws/.co/config.toml{place}");
+        let start = format!("/home/u/.config/co/config.toml{place}");
         assert!(message.starts_with(&start) && message.contains("not valid TOML: "), "{text:?}: {message}");
         assert_eq!(message.lines().count(), 1, "{message}");
+        // A project's file ends nothing.
+        let warnings = lines(&sources().project(text).loaded().warnings);
+        assert!(warnings.ends_with("this is passed over, because it is a project's file"), "{warnings}");
     }
 }
 
@@ -331,7 +343,7 @@ fn what_has_no_effect_is_warned_about() {
             ),
         ),
         (sources().project("model = 'm'").env("CO_TRUSTED_FOLDERS", "/ws"), String::new()),
-        (sources().project("model = 'm'").user("trusted_folders = ['/']"), String::new()),
+        (sources().project("model = 'm'").user("trusted_folders = ['/']"), format!("{P}:1: `model` {trust_me}")),
         (sources().project("model = 'm'").env("CO_TRUSTED_FOLDERS", "/w,/ws/x"), format!("{P}:1: `model` {trust_me}")),
         (sources().user("auto_confirm = false"), format!("/home/u/.config/co/config.toml:1: `auto_confirm` {yolo}")),
         (sources().env("CO_CLI_AUTO_CONFIRM", "1"), format!("environment CO_CLI_AUTO_CONFIRM: `auto_confirm` {yolo}")),
@@ -597,6 +609,7 @@ fn sections_of_services_are_laid_over_each_other_key_by_key() {
         .flag("providers.work.num_ctx", "9000")
         .loaded();
     let expected = ProviderSettings {
+        moved_by_project: false,
         preset: Some("openai".to_owned()),
         wire: Some(WireName::Responses),
         base_url: Some("https://h/v1".to_owned()),
@@ -621,12 +634,14 @@ fn a_key_is_itself_a_variable_or_a_command_of_the_users_own_file() {
     for sources in [
         sources().env("OPENAI_API_KEY", "$(pass co)"),
         sources().flag("openai.api_key", "$(pass co)"),
-        sources().project("openai.api_key = '$(pass co)'").user("trusted_folders = ['/ws']"),
-        sources().project("providers.openai.api_key = '$(pass co)'").user("trusted_folders = ['/ws']"),
         sources().flag("providers.openai.api_key", "$(pass co)"),
     ] {
         let errors = load(&sources).err().unwrap_or_default();
         assert!(lines(&errors).ends_with(only), "{}", lines(&errors));
+    }
+    for project in ["openai.api_key = '$(pass co)'", "providers.openai.api_key = '$(pass co)'"] {
+        let loaded = sources().project(project).user("trusted_folders = ['/ws']").loaded();
+        assert!(lines(&loaded.warnings).contains(only), "{project}");
     }
     let untrusted = sources().project("[providers.evil]\nbase_url = 'http://evil'\napi_key = '$(rm -rf /)'");
     assert!(untrusted.loaded().settings.providers.is_empty());
@@ -746,29 +761,18 @@ fn files_are_read_where_they_are() {
     std::fs::create_dir(at("ws/.co/config.toml")).unwrap();
     let errors = read().err().unwrap_or_default();
     let told = lines(&errors);
-    assert_eq!(errors.len(), 2, "{told}");
-    for name in ["home/.config/co/config.toml", "ws/.co/config.toml"] {
-        assert!(told.contains(&format!("{} cannot be read: ", at(name).display())), "{told}");
-    }
+    assert_eq!(errors.len(), 1, "{told}");
+    assert!(
+        told.contains(&format!("{} cannot be read: ", at("home/.config/co/config.toml").display())),
+        "{told}"
+    );
+    write("home/.config/co/config.toml", b"");
+    let unread = read().map(|sources| sources.unread).unwrap_or_default();
+    assert_eq!(unread, [".co/config.toml: it is not a regular file"]);
     std::fs::remove_dir_all(at("ws")).unwrap();
     write("ws/.co", b"a file");
     write("home/.config/co/config.toml", b"");
     assert_eq!(read().map(texts).ok(), Some([Some(String::new()), None]));
-}
-
-#[test]
-fn the_user_file_follows_xdg() {
-    let cases = [
-        ("", "", None),
-        ("/h", "", Some("/h/.config/co/config.toml")),
-        ("/h", "/x", Some("/x/co/config.toml")),
-        ("/h", "x", Some("/h/.config/co/config.toml")),
-    ];
-    for (home, xdg, expected) in cases {
-        let env = [("HOME", home), ("XDG_CONFIG_HOME", xdg)];
-        let env = env.map(|(name, text)| (name.to_owned(), text.to_owned())).into_iter().collect();
-        assert_eq!(user_file(&env).as_deref(), expected.map(Path::new));
-    }
 }
 
 proptest! {

@@ -89,6 +89,8 @@ pub struct Settings {
 pub struct Endpoint {
     /// `http://` or `https://`, without a slash at its end.
     pub base_url: Option<String>,
+    /// The address is the project's: no key that was kept for another one goes there.
+    pub moved_by_project: bool,
     pub api_key: Option<Key>,
 }
 

@@ -43,11 +43,11 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// What it comes to. Nobody knows what a hook that broke would have said of a call; a timeout is no opinion.
+    /// What it comes to. Nobody knows what a hook that broke or hung would have said of a call: the call asks.
     pub fn verdict(&self, name: &str, event: HookEvent) -> HookVerdict {
         match self {
-            Self::TooSlow { .. } => HookVerdict::Pass,
-            Self::NotStarted { .. }
+            Self::TooSlow { .. }
+            | Self::NotStarted { .. }
             | Self::Code { .. }
             | Self::Signal { .. }
             | Self::TooMuch

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::answer::{Trouble, verdict};
 use super::file::{HookCommand, HookDef};
@@ -18,6 +19,7 @@ use super::trust::{Broken, Whereabouts, content, program};
 use super::{Hook, HookEvent, HookInput, HookSubject, HookVerdict};
 use crate::message::{ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::sandbox::child::Program;
+use crate::sandbox::survivors::{MARKER, end_survivors};
 use crate::stdx::text::sanitize_line;
 
 /// See the module's words.
@@ -61,7 +63,9 @@ impl CommandHook {
             }
         };
         let mut env = self.env.clone();
+        let mark = format!("hook/{}", Uuid::now_v7().simple());
         env.extend([
+            (MARKER.to_owned(), mark.clone()),
             ("CO_HOOK_EVENT".to_owned(), event.word().to_owned()),
             ("CO_SESSION".to_owned(), input.session.clone()),
             ("CO_WORKSPACE".to_owned(), input.workspace.display().to_string()),
@@ -69,6 +73,10 @@ impl CommandHook {
         let program = Program { file, args, cwd: input.workspace.clone(), env };
         let told = told(input).to_string();
         let ran = run(program, told.as_bytes(), self.def.timeout).await;
+        // What left the hook's group ends with it too.
+        let ending = tokio::task::spawn_blocking(move || end_survivors(&mark));
+        // The task fails only by the end of the runtime.
+        drop(ending.await);
         let verdict = verdict(&self.def.name, event, self.def.timeout.as_secs(), &ran);
         Tried { ran, verdict }
     }

@@ -108,13 +108,49 @@ fn files(def: &HookDef, at: &Whereabouts) -> Result<Vec<PathBuf>, Broken> {
                 is_program(&path)?;
                 files.push(path);
             }
-            args.iter().map(|word| at.workspace.join(expanded(word, at))).collect()
+            named_by_args(program, args, at).map_err(|word| Broken::Unclear { word })?
         }
         HookCommand::Shell { line } => named(line, at).map_err(|word| Broken::Unclear { word })?,
     };
     let paths = paths.into_iter();
     files.extend(paths.filter(|path| path.is_file() && !is_of_the_system(path)));
     Ok(files)
+}
+
+/// The files that a program's arguments may name. Errs with a word behind which there is code that no file holds, or that
+/// only the program finds.
+fn named_by_args(program: &str, args: &[String], at: &Whereabouts) -> Result<Vec<PathBuf>, String> {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let is_shell = ["sh", "bash", "dash", "ash", "zsh", "ksh", "fish"].contains(&name);
+    if is_shell && let Some(script) = args.iter().position(|arg| arg.starts_with('-') && arg.ends_with('c')) {
+        return named(args.get(script + 1).map_or("", String::as_str), at);
+    }
+    let finds_code = match name {
+        _ if name.starts_with("python") => ["-c", "-m"].as_slice(),
+        "node" | "deno" | "bun" => &["-e", "--eval", "-p", "--print", "-r", "--require", "eval", "run"],
+        "perl" => &["-e", "-E", "-M", "-m"],
+        "ruby" => &["-e", "-r"],
+        "php" => &["-r"],
+        _ => &[],
+    };
+    let is_code = |arg: &&String| {
+        finds_code.iter().any(|flag| arg == flag || (flag.len() == 2 && arg.starts_with(flag)))
+    };
+    if let Some(arg) = args.iter().find(is_code) {
+        return Err(arg.clone());
+    }
+    let mut words: Vec<&str> = args.iter().map(String::as_str).collect();
+    // `--rules=FILE`, `-fFILE`.
+    words.extend(args.iter().filter_map(|arg| Some(arg.split_once('=')?.1)));
+    words.extend(args.iter().filter(|arg| arg.starts_with('-')).filter_map(|arg| arg.get(2..)));
+    if matches!(name, "make" | "gmake" | "just" | "npm" | "rake") {
+        words.extend(["Makefile", "makefile", "GNUmakefile", "justfile", "package.json", "Rakefile"]);
+    }
+    Ok(words
+        .into_iter()
+        .filter(|word| !word.is_empty())
+        .map(|word| at.workspace.join(expanded(word, at)))
+        .collect())
 }
 
 /// Programs that are named by their whole path in a line for the shell change with the system, not with the hook.

@@ -4,7 +4,7 @@
 //! hold. The kernel sends the parent-death signal when the *thread* that forked ends, not the process: here it cannot
 //! end before its child. And a process id stays taken until it is reaped: here that happens only after the last
 //! signal to the group was sent, so no signal can hit a stranger that got the same number.
-//! This file holds the only `unsafe` of the program. Called by the subprocess sandbox, and for hooks.
+//! This file and `shield.rs` hold the only `unsafe` of the program. Called by the subprocess sandbox, and for hooks.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::unix::process::CommandExt as _;
@@ -176,15 +176,26 @@ fn is_there(folder: &Path) -> io::Result<()> {
 #[expect(unsafe_code, reason = "a new session can only be begun in the child, between fork and exec")]
 fn detach(command: &mut std::process::Command) {
     let parent = rustix::process::getpid();
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes three system calls
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes a few system calls
     // and compares two numbers; it takes no lock and allocates nothing (an `io::Error` of an errno is plain data).
     unsafe {
         command.pre_exec(move || {
             rustix::process::setsid()?;
+            forgo_reading_others();
             die_with(parent)
         });
     }
 }
+
+/// Gives up the right to read the memory of other processes, `co`'s among them, for this process and all it starts.
+#[cfg(target_os = "linux")]
+fn forgo_reading_others() {
+    // Only a privileged process has the right, and only it needs to give it up.
+    let _ = rustix::thread::remove_capability_from_bounding_set(rustix::thread::CapabilitySet::SYS_PTRACE);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn forgo_reading_others() {}
 
 /// Asks the kernel to kill this process when the thread that forked it ends.
 #[cfg(target_os = "linux")]

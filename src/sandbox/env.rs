@@ -11,12 +11,29 @@ const ALLOWED: [&str; 8] = ["PATH", "HOME", "USER", "LOGNAME", "LANG", "SHELL", 
 /// Names that begin so pass: the locale.
 const ALLOWED_PREFIX: &str = "LC_";
 
-/// What every child gets, whatever the parent has: no terminal to draw on, and no pager that waits for a key.
-const FIXED: [(&str, &str); 3] = [("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat")];
+/// What every child gets, whatever the parent has: no terminal to draw on, no pager that waits for a key, and output
+/// that comes as it is printed.
+const FIXED: [(&str, &str); 4] =
+    [("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("PYTHONUNBUFFERED", "1")];
 
 /// Parts of names that hold secrets. Such a name does not pass even when the person lists it.
-const SECRET_PARTS: [&str; 8] =
-    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTHORIZATION", "COOKIE"];
+const SECRET_PARTS: [&str; 9] = [
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASS",
+    "CREDENTIAL",
+    "AUTHORIZATION",
+    "COOKIE",
+    "PRIVATE",
+    "CONNECTION_STRING",
+];
+
+/// Parts that make a name one of a secret where both are in it, in this order: addresses of databases hold passwords.
+const SECRET_PAIRS: [(&str, &str); 3] = [("DB", "URL"), ("DATABASE", "URL"), ("DSN", "")];
+
+/// Ends of names that hold secrets.
+const SECRET_ENDS: [&str; 3] = ["_SK", "_PAT", "_PW"];
 
 /// The environment of a child, sorted by name: what is allowed of `parent`, the names of `extra` that hold no secret,
 /// and the fixed ones, which win.
@@ -40,7 +57,12 @@ pub fn child_env(parent: &BTreeMap<String, String>, extra: &[String]) -> Vec<(St
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
+    let pair = |(first, second): &(&str, &str)| {
+        upper.split_once(first).is_some_and(|(_, rest)| rest.contains(second))
+    };
     SECRET_PARTS.iter().any(|part| upper.contains(part))
+        || SECRET_PAIRS.iter().any(pair)
+        || SECRET_ENDS.iter().any(|end| upper.ends_with(end))
 }
 
 #[cfg(test)]
@@ -67,7 +89,16 @@ mod tests {
         let shown = |extra: &[String]| -> String {
             child_env(&parent, extra).iter().map(|(name, value)| format!("{name}={value} ")).collect()
         };
-        assert_eq!(shown(&[]), "GIT_PAGER=cat LC_ALL=C PAGER=cat PATH=/bin TERM=dumb ");
-        assert_eq!(shown(&extra), "CARGO_HOME=/c GIT_PAGER=cat LC_ALL=C PAGER=cat PATH=/bin TERM=dumb ");
+        assert_eq!(shown(&[]), "GIT_PAGER=cat LC_ALL=C PAGER=cat PATH=/bin PYTHONUNBUFFERED=1 TERM=dumb ");
+        for name in ["MYPASS", "STRIPE_SK", "DBURL", "DATABASE_URL", "GH_PAT", "SENTRY_DSN", "AWS_SECRET"] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in ["PATH", "CARGO_HOME", "SKIP", "URL", "TASK"] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+        assert_eq!(
+            shown(&extra),
+            "CARGO_HOME=/c GIT_PAGER=cat LC_ALL=C PAGER=cat PATH=/bin PYTHONUNBUFFERED=1 TERM=dumb "
+        );
     }
 }

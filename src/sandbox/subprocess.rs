@@ -21,8 +21,14 @@ use super::child::{Group, Started, start};
 use super::survivors::{MARKER, end_survivors, survivors};
 use super::{Command, ExecEvent, Exit, Fate, Isolation, Sandbox, Survivor};
 
-/// Between the polite signal and the last one.
+/// Between the polite signal and the last one, for what a command that ended left behind.
 const GRACE: Duration = Duration::from_millis(200);
+
+/// The same for a command that is ended: the person who pressed Esc waits for it.
+const CUT_GRACE: Duration = Duration::from_millis(40);
+
+/// How long the last output of a command that was ended is listened to.
+const CUT_DRAIN: Duration = Duration::from_millis(20);
 
 /// How long the output of background processes is still listened to after the shell exited.
 const DRAIN: Duration = Duration::from_millis(100);
@@ -145,7 +151,7 @@ async fn cut(
     events: &Events,
 ) {
     group.terminate();
-    let _ = timeout(GRACE, async { tokio::join!(exit, pump.until_end()) }).await;
+    let _ = timeout(CUT_GRACE, async { tokio::join!(exit, pump.until_end()) }).await;
     // Named before the last signal, as then nobody could tell who had left the group. Without a mark, or when the
     // runtime shuts down, the closure is dropped unused, and the group with it: that kills it too.
     let found = look(marker, move |marker| {
@@ -155,7 +161,7 @@ async fn cut(
         left
     })
     .await;
-    let _ = timeout(DRAIN, pump.until_end()).await;
+    let _ = timeout(CUT_DRAIN, pump.until_end()).await;
     tell(found, Fate::Ended, status, events).await;
 }
 

@@ -234,7 +234,7 @@ fn a_key_command_is_run_late_and_tells_why_it_fails() {
         "{ran:?}"
     );
     assert_eq!(co.read("ran").as_deref(), Some(""));
-    let project = Co::new().file("work/.co/config.toml", section).env("CO_TRUSTED_FOLDERS", "/");
+    let project = Co::new().file("work/.co/config.toml", section).trusting();
     let ran = project.run(&["status"]);
     assert!(ran.err.contains("commands that give a key count in your own settings file only"), "{ran:?}");
     assert_eq!(project.read("ran"), None);

@@ -181,6 +181,10 @@ fn trust_counts_at_once() {
         face.line("/trust").await;
         let (title, text, _) = face.local().await;
         assert_eq!(title, "trust");
+        assert!(text.contains("brings hooks (`frozen`)") && text.contains("`./check.sh`"), "{text}");
+        face.line("/trust yes").await;
+        let (title, text, _) = face.local().await;
+        assert_eq!(title, "trust");
         assert!(text.contains("It brings hooks (`frozen`)"), "{text}");
         let trusting = co.run(&["hooks", "trust", "frozen", "--yes"]);
         assert_eq!(trusting.code, Some(0), "{}", trusting.err);
@@ -200,7 +204,7 @@ fn trust_counts_at_once() {
         let told = |update: &Update| matches!(update, Update::Notice(Notice::Local { .. }));
         assert!(!face.seen.iter().any(told), "{:#?}", face.seen);
         face.line("/trust").await;
-        let text = "This folder is trusted already. `co trust --list` lists all such folders.";
+        let text = "This folder is trusted already, with what it says now.";
         assert_eq!(face.local().await.1, text);
         face.close().await;
     });

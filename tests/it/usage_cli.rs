@@ -99,7 +99,7 @@ fn a_day_is_counted_in_all_sessions() {
 
 #[test]
 fn a_project_never_sets_a_cap() {
-    let co = Co::new().file("work/.co/config.toml", "[cap]\nday_usd = 1000").env("CO_TRUSTED_FOLDERS", "/");
+    let co = Co::new().file("work/.co/config.toml", "[cap]\nday_usd = 1000").trusting();
     let ran = co.run(&["config"]);
     assert!(ran.err.contains("`cap.day_usd` is ignored"), "{}", ran.err);
 }

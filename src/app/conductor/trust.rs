@@ -3,7 +3,7 @@
 use super::desk::Desk;
 use crate::app::trust::Belongings;
 use crate::approval::FolderTrust;
-use crate::command::{Say, code};
+use crate::command::{Say, Trusting, code};
 
 impl Desk {
     /// Tells the person, once, what of the session's folder does not count.
@@ -13,20 +13,49 @@ impl Desk {
         }
     }
 
-    /// Trusts the session's folder; what it brings counts from the next turn on.
-    pub(super) async fn trust(&mut self) {
+    /// Shows what the session's folder would bring, or trusts it with what was shown: rules and hooks count from the next
+    /// turn on.
+    pub(super) async fn trust(&mut self, trusting: Trusting) {
         if self.app.trust_of(&self.folder) == FolderTrust::Trusted {
-            let text = "This folder is trusted already. `co trust --list` lists all such folders.";
+            let text = "This folder is trusted already, with what it says now.";
             return self.say(Say::plain("trust", text)).await;
         }
         let (folder, world) = (self.folder.clone(), self.app.world.clone());
         let found = tokio::task::spawn_blocking(move || Belongings::of(&folder, &world)).await;
         let found = found.unwrap_or_default();
-        match self.app.trust_folder(&self.folder).await {
+        match trusting {
+            Trusting::Yes if self.shown_of_folder.as_ref() == Some(&found.contents) => {
+                self.trust_now(found).await;
+            }
+            Trusting::Yes | Trusting::Look => {
+                self.say(Say::plain("trust", self.belongings_in_words(&found))).await;
+                self.shown_of_folder = Some(found.contents);
+            }
+        }
+    }
+
+    fn belongings_in_words(&self, found: &Belongings) -> String {
+        let mut text = format!("{} brings {}.", code(&self.folder.display().to_string()), found.in_words());
+        for key in &found.keys {
+            text.push_str(&format!("\n- {}", code(key)));
+        }
+        for (name, events, command) in &found.hooks {
+            text.push_str(&format!("\n- hook {} at {events}: {}", code(name), code(command)));
+        }
+        if !found.changes.is_empty() {
+            text.push_str("\n\nChanged since you trusted it:");
+            found.changes.iter().for_each(|line| text.push_str(&format!("\n- {}", code(line))));
+        }
+        text.push_str("\n\n`/trust yes` trusts it with just that.");
+        text
+    }
+
+    async fn trust_now(&mut self, found: Belongings) {
+        match self.app.trust_folder(&self.folder, found.contents.clone()).await {
             Ok(file) => {
                 let mut text = format!(
-                    "{} is trusted now, with all inside it; {} says so. It brings {}: rules and hooks count from the \
-                     next turn on, settings from the next start.",
+                    "{} is trusted now with what it says; {} says so. It brings {}: rules and hooks count from the next \
+                     turn on, settings from the next start.",
                     code(&self.folder.display().to_string()),
                     code(&file.display().to_string()),
                     found.in_words(),

@@ -1,0 +1,54 @@
+//! Keeps what this process knows from its children: keys stay in memory that nobody else can read.
+//!
+//! A child of the same user could read its parent's environment block, memory and open files under `/proc`. So values of
+//! secrets are wiped from the block once they are read, the process is made unreadable to others, and children run
+//! without the right to read it all the same (see `child.rs`). Called once, by the command line, before any thread starts.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char};
+
+use super::env::is_secret_name;
+
+/// Takes the environment: the variables whose name and value are text. Those that hold secrets are wiped from the block
+/// that the process was started with, so they are here and nowhere else. Must be called while there is one thread.
+#[must_use]
+pub fn take_environment() -> BTreeMap<String, String> {
+    let env = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    wipe();
+    env
+}
+
+/// Lets no other process of this user read this one's memory, and leaves no core dump.
+pub fn shield() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+    {
+        tracing::warn!(%error, "other processes of this user may read the memory of co");
+    }
+}
+
+#[expect(unsafe_code, reason = "the system's own list of variables, as the C library names it")]
+unsafe extern "C" {
+    static environ: *const *mut c_char;
+}
+
+#[expect(unsafe_code, reason = "the environment block that the kernel shows can be changed in place only")]
+fn wipe() {
+    // SAFETY: `environ` is a list of C strings that ends with a null pointer, as the system's start-up code set it; there
+    // is no other thread yet that could read or change it, and each byte written lies before its string's end.
+    unsafe {
+        let mut entry = environ;
+        while !entry.is_null() && !(*entry).is_null() {
+            let text = CStr::from_ptr(*entry).to_bytes();
+            if let Some(at) = text.iter().position(|byte| *byte == b'=')
+                && text.get(..at).is_some_and(|name| is_secret_name(&String::from_utf8_lossy(name)))
+            {
+                let value = (*entry).add(at + 1);
+                std::ptr::write_bytes(value, 0, text.len() - at - 1);
+            }
+            entry = entry.add(1);
+        }
+    }
+}
