@@ -22,7 +22,8 @@
 //!
 //! - [`stdx`]: what the standard library lacks. `text/` (widths, wrapping, cutting, making control
 //!   characters visible), `sse.rs` (event-stream framing), `json_items.rs` (JSON values one after another), `json_stream.rs`
-//!   (strings out of JSON that still arrives), `paths.rs` (confinement), `fs.rs` (atomic and owner-only files), `clock.rs`, `image.rs` (what a picture's header says),
+//!   (strings out of JSON that still arrives), `paths.rs` (confinement), `fs.rs` (atomic and owner-only files), `beneath.rs` (files reached by descriptors),
+//!   `secret_files.rs` (names of files that hold secrets), `clock.rs`, `image.rs` (what a picture's header says),
 //!   `secrecy.rs` (what may be shown of an address).
 //! - [`bash`]: what a shell command line says, by a real grammar (`tree.rs`) and by a strict reader (`lexer.rs`, `lexer/`) that must
 //!   agree (`reading.rs`), and whether it only looks (`look.rs`): what programs run (`wrap.rs`), and a table of those that
@@ -30,10 +31,10 @@
 //! - [`message`]: messages, parts, calls, returns, usage, stop reasons. Stored for good. `images.rs` names images in
 //!   what a person says.
 //! - [`config`]: one table of settings (`settings.rs`), services in sections (`providers.rs`), what is said of models
-//!   (`models.rs`); reading (`read.rs`, `file.rs`), layering (`load.rs`), checking (`value.rs`, `problem.rs`), describing
+//!   (`models.rs`); reading (`read.rs`, `file.rs`), layering (`load.rs`), checking (`value.rs`, `problem.rs`), what is trusted of a folder (`trust.rs`), describing
 //!   (`describe.rs`) and the typed result (`typed.rs`) derive
 //!   from it.
-//! - [`sandbox`]: the seam, and the plain child process (`subprocess.rs`, `child.rs` with the only
+//! - [`sandbox`]: the seam, and the plain child process (`subprocess.rs`, `child.rs` and `shield.rs` with the only
 //!   `unsafe`, `env.rs`, `survivors.rs`).
 //! - [`tool`]: the seam; what follows from a tool's schema (`schema.rs`) and from a preview (`diff.rs`, `hunks.rs` and
 //!   `hunks/`: a change without some of its hunks); `builtin/` holds one file per tool.
@@ -96,6 +97,20 @@
 //!   key that is held down decides one thing at most. `n` is no on every card, so `]` and `[` go through hunks.
 //! - The glyph set is a setting, not probed: the terminal library tells the cursor's place only by holding all keys
 //!   back meanwhile.
+//! - What arrives together of a reply is fed to the turn as one batch; where nothing is drawn one thread does it all, and
+//!   a pipe gets each reply once it is committed.
+//! - A reply holds 200 calls at most; the schedule compares each call with all before it at once, in one walk.
+//! - File tools walk by descriptors, one name at a time and through no link (`stdx/beneath.rs`), on every system: the
+//!   same promise as `openat2`, with one implementation.
+//! - Trust is in what a folder said when it was trusted (`config/trust.rs` keeps the texts): what changed does not count
+//!   until it was looked at, and it is about the folder itself, not what lies below.
+//! - An allow by words covers flags that the table of programs knows and files of the workspace that are no secrets; where
+//!   the table knows nothing, these words and no more. Reading by `git` is no reading for the classifier where the
+//!   repository's settings can name programs.
+//! - A turn whose front end goes away is left open, as one that was killed: `co resume` repeats its request. So is one that
+//!   failed at its provider.
+//! - What a plan keeps for a person no rule, grant, hook, mode or yolo answers.
+//! - A short write-ahead log stays beside the database when it is closed: writing it back waits for the disk three times.
 //! - The keys cannot be set by a project's file, trusted or not: what a key means is the person's alone.
 
 pub mod stdx;

@@ -63,6 +63,13 @@ impl Message {
         Self::User { parts: vec![UserPart::Text { text: text.into() }] }
     }
 
+    /// What came of a reply that broke off.
+    pub fn partial(text: String) -> Self {
+        let parts = vec![AssistantPart::new(PartKind::Text { text })];
+        let stop = StopReason::new(StopKind::Interrupted);
+        Self::Assistant(AssistantMessage { parts, model: String::new(), stop })
+    }
+
     /// A user message of one note: said by the program, never by the person.
     pub fn note(kind: NoteKind, text: impl Into<String>) -> Self {
         Self::User { parts: vec![UserPart::Note { kind, text: text.into() }] }

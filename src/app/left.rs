@@ -4,12 +4,17 @@
 //! ended, because nobody reads it any more; what runs of the person's own commands (`!cmd`) is named only, because they
 //! may have meant it to stay. A call is never run again here. Called by `conductor` and by `cli`, which say it.
 
+use std::path::PathBuf;
+
+use serde_json::Value;
+
 use crate::command::code;
 use crate::history::{History, Known, SessionId};
-use crate::message::{CallId, ToolName};
+use crate::message::{CallId, ToolCall, ToolName};
 use crate::sandbox::Survivor;
 use crate::sandbox::survivors::{end_survivors, survivors_under};
 use crate::session::Session;
+use crate::stdx::fs::remove_temporaries;
 use crate::stdx::text::one_line_summary;
 
 /// Cells of what a call would do.
@@ -33,7 +38,13 @@ pub async fn left_behind(session: &Session) -> Vec<String> {
     let cut_off = cut_off(session.history());
     let calls: Vec<CallId> = cut_off.iter().map(|one| one.call.clone()).collect();
     let own = own_prefix(session.id());
+    let workspace = session.history().workspace();
+    let written: Vec<PathBuf> = cut_off
+        .iter()
+        .filter_map(|one| Some(workspace.join(one.path.as_ref()?).parent()?.to_owned()))
+        .collect();
     let look = move || {
+        written.iter().for_each(|folder| remove_temporaries(folder));
         let ended: Vec<_> = calls.iter().map(|call| end_survivors(&call.0)).collect();
         (ended, survivors_under(&own))
     };
@@ -53,8 +64,16 @@ pub async fn left_behind(session: &Session) -> Vec<String> {
 struct CutOff {
     call: CallId,
     tool: ToolName,
-    /// Where a request said it.
+    /// As a request said it, else from its arguments.
     summary: Option<String>,
+    /// What it may have been writing.
+    path: Option<PathBuf>,
+}
+
+/// What a call does, by its arguments: a rule let it run, so no request says it.
+fn in_words(call: &ToolCall) -> Option<String> {
+    let argument = ["command", "path"].into_iter().find_map(|name| call.args.get(name)?.as_str())?;
+    Some(format!("{} {argument}", call.name))
 }
 
 impl CutOff {
@@ -75,7 +94,8 @@ fn cut_off(history: &History) -> Vec<CutOff> {
         .map(|(call, _, request)| CutOff {
             call: call.id.clone(),
             tool: call.name.clone(),
-            summary: request.map(|request| request.plan.summary.clone()),
+            summary: request.map(|request| request.plan.summary.clone()).or_else(|| in_words(call)),
+            path: call.args.get("path").and_then(Value::as_str).map(PathBuf::from),
         })
         .collect()
 }

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -86,7 +87,8 @@ pub(super) async fn plain(
         // The owner's own reason says more.
         Err(PlainError::OwnerGone) if owned.is_err() => owned,
         Err(error) => Err(CliError::new(Kind::Error, error)),
-        Ok(()) => owned,
+        Ok(None) => owned,
+        Ok(Some(signal)) => Err(ended_by(signal, owned.as_ref().err())),
     }
 }
 
@@ -114,11 +116,24 @@ fn models(world: &World, loaded: &Loaded) -> Result<Arc<Models>, CliError> {
     Ok(Arc::new(models.map_err(AppError::from)?))
 }
 
+/// How long the owner of the session may take to end once nobody looks at it any more: a store that is held up must not
+/// hold up the person.
+///
+/// Longer than hooks and the person's own command may take to end.
+const GOODBYE: Duration = Duration::from_secs(5);
+
 /// How the owner of the session ended.
 async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<(), CliError> {
-    match owner.await {
-        Ok(owned) => owned.map_err(CliError::from),
-        Err(error) => Err(CliError::from(AppError::Broken { detail: error.to_string() })),
+    match tokio::time::timeout(GOODBYE, owner).await {
+        Ok(Ok(owned)) => owned.map_err(CliError::from),
+        Ok(Err(error)) => Err(CliError::from(AppError::Broken { detail: error.to_string() })),
+        Err(_) => {
+            let error = CliError::message(
+                Kind::Error,
+                "the session did not end in time; what was typed last may not be saved",
+            );
+            Err(error.hint("what was saved before is safe: co -c"))
+        }
     }
 }
 
@@ -138,12 +153,26 @@ pub(super) async fn run(
     // The screen is gone, and with it its end of the link: the owner ends what runs and saves.
     let owned = outcome(owner).await;
     match screen {
-        Ok(lines) => console.out(&lines.text())?,
+        Ok(lines) => {
+            // Where the terminal is gone nobody reads them.
+            let told = console.out(&lines.text());
+            return match lines.signal {
+                Some(signal) => Err(ended_by(signal, owned.as_ref().err())),
+                None => owned.and(told),
+            };
+        }
         // The owner's own reason says more.
         Err(TuiError::OwnerGone) if owned.is_err() => {}
         Err(error) => return Err(CliError::new(Kind::Error, error)),
     }
     owned
+}
+
+/// A signal ended the conversation, and it may be that not all was saved.
+fn ended_by(signal: u8, error: Option<&CliError>) -> CliError {
+    let saved =
+        if error.is_none() { "what was done is saved" } else { "what was done last may not be saved" };
+    CliError::message(Kind::Interrupted(signal), format!("ended by a signal; {saved}"))
 }
 
 /// How the screen is to be, from the settings and the terminal's surroundings.

@@ -117,6 +117,7 @@ impl From<StoreError> for CliError {
             | StoreError::NotDecidable { .. }
             | StoreError::NotFound { .. }
             | StoreError::Ambiguous { .. }
+            | StoreError::Replaced { .. }
             | StoreError::Poisoned { .. }
             | StoreError::Stopped => None,
         };

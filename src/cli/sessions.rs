@@ -10,9 +10,6 @@ use crate::app::{World, load_settings, open_store};
 use crate::history::TurnEnd;
 use crate::store::{SessionFilter, SessionSummary};
 
-/// Sessions that are listed at once.
-const LISTED: usize = 200;
-
 /// Characters of an id that tell two sessions apart: all of its time, to the millisecond.
 const SHORT_ID: usize = 13;
 
@@ -25,7 +22,7 @@ pub(super) async fn run(
     let loaded = load_settings(world, flags)?;
     let store = open_store(world, &loaded.settings).await?;
     let filter = if what.all { SessionFilter::All } else { SessionFilter::Folder(world.workspace.clone()) };
-    let sessions = store.sessions(filter, LISTED).await?;
+    let sessions = store.sessions(filter, usize::MAX).await?;
     if what.json {
         return console.json(&sessions.iter().map(as_json).collect::<Vec<_>>());
     }

@@ -121,10 +121,15 @@ impl History {
                             turn.partial = None;
                         }
                     }
-                    TurnEnd::Completed
-                    | TurnEnd::Interrupted
-                    | TurnEnd::LimitReached { .. }
-                    | TurnEnd::Failed { .. } => self.running = None,
+                    // Its request can be repeated.
+                    TurnEnd::Failed { .. } => {
+                        if let Some(turn) = &mut self.running {
+                            turn.partial = None;
+                        }
+                    }
+                    TurnEnd::Completed | TurnEnd::Interrupted | TurnEnd::LimitReached { .. } => {
+                        self.running = None;
+                    }
                 }
             }
             Record::Queued { prompts } => self.queued.clone_from(prompts),

@@ -136,6 +136,30 @@ impl Session {
         result
     }
 
+    /// Whether a write failed or was cut off, so that nothing more is recorded.
+    pub fn is_poisoned(&self) -> bool {
+        !matches!(self.health, Health::Sound)
+    }
+
+    /// Takes what is stored as what counts, after a write that failed: the session can be gone on with, as if it had been
+    /// opened again. Errs where the store cannot be read; then it stays poisoned.
+    pub async fn reread(&mut self) -> Result<(), StoreError> {
+        let records = match self.store.load(&self.id).await {
+            Err(StoreError::NotFound { .. }) => Vec::new(),
+            records => records?,
+        };
+        if records.is_empty() {
+            let opened = Record::Opened { workspace: self.history.workspace().to_owned() };
+            self.history = History::of(std::slice::from_ref(&opened));
+            self.unsaved = Some(opened);
+        } else {
+            self.history = History::of(&records);
+            self.unsaved = None;
+        }
+        self.health = Health::Sound;
+        Ok(())
+    }
+
     fn begin(&mut self) -> Result<(), StoreError> {
         match &self.health {
             Health::Sound => {

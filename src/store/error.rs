@@ -49,6 +49,12 @@ pub enum StoreError {
     #[error("`{prefix}` could be {}; type more of the one you mean", candidates.join(", "))]
     Ambiguous { what: Listed, prefix: String, candidates: Vec<String> },
     #[error(
+        "the database {} was deleted, moved away or replaced while co ran: what comes now cannot be saved, and nothing \
+         more runs. Put it back, or start co again",
+        path.display()
+    )]
+    Replaced { path: PathBuf },
+    #[error(
         "an earlier write of this session failed ({cause}); nothing more is recorded: open the session again"
     )]
     Poisoned { cause: String },
@@ -92,6 +98,30 @@ impl StoreError {
         }
     }
 
+    /// Whether the same write may succeed later, without anything else being done to the store.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::ReadOnly { .. }
+            | Self::Full { .. }
+            | Self::Busy { .. }
+            | Self::Failed { .. }
+            | Self::Poisoned { .. } => true,
+            Self::Folder { .. }
+            | Self::NotADatabase { .. }
+            | Self::Newer { .. }
+            | Self::Corrupt { .. }
+            | Self::NewerRecord { .. }
+            | Self::OutOfStep { .. }
+            | Self::Unstorable { .. }
+            | Self::RequestIdTaken { .. }
+            | Self::NotDecidable { .. }
+            | Self::NotFound { .. }
+            | Self::Ambiguous { .. }
+            | Self::Replaced { .. }
+            | Self::Stopped => false,
+        }
+    }
+
     /// Fills in the folder, which the place where the database library failed does not know.
     pub(super) fn located(mut self, data: &Path) -> Self {
         match &mut self {
@@ -114,6 +144,7 @@ impl StoreError {
             | Self::NotDecidable { .. }
             | Self::NotFound { .. }
             | Self::Ambiguous { .. }
+            | Self::Replaced { .. }
             | Self::Poisoned { .. }
             | Self::Stopped => {}
         }

@@ -4,9 +4,11 @@
 //! by the two lanes as they start.
 
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::decide::parse;
@@ -33,6 +35,17 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 /// The database file of a data folder.
 pub(super) fn database(data: &Path) -> PathBuf {
     data.join("co.db")
+}
+
+/// Which file a path names, as the system tells files apart; `None` where there is none.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// The write-ahead log beside it.
+pub(super) fn log(data: &Path) -> PathBuf {
+    data.join("co.db-wal")
 }
 
 /// Opens the database for writing, creates or migrates it; everything owner-only from its first byte on.
@@ -68,6 +81,8 @@ pub(super) fn open_reader(data: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database(data), flags).sql()?;
     connection.busy_timeout(BUSY).sql()?;
+    // Whether the log is written back at the end is the writer's to say.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).sql()?;
     Ok(connection)
 }
 

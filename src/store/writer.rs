@@ -1,9 +1,11 @@
 //! What the writing thread owns, and the one way to a transaction.
 
 use std::cell::{Cell, RefCell};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::StoreError;
@@ -19,11 +21,17 @@ use crate::stdx::clock::Clock;
 /// Transactions after which the log is written back at the next pause.
 const CHECKPOINT_EVERY: u32 = 200;
 
+/// A log of at most so many bytes is left beside the database when it is closed: writing it back waits for the disk
+/// three times, and the next to open reads it in a moment.
+const KEPT_LOG: u64 = 1024 * 1024;
+
 pub(super) struct Writer {
     connection: Connection,
     clock: Arc<dyn Clock>,
     bell: Arc<Bell>,
     data: PathBuf,
+    /// The file that was opened: a path may name another one later.
+    file: Option<(u64, u64)>,
     since_checkpoint: u32,
     /// The last row of the audit that is written and not yet kept beside the database.
     unkept: Option<AuditHead>,
@@ -67,7 +75,8 @@ impl Writer {
         if let Some(pages) = max_pages {
             connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).sql()?;
         }
-        Ok(Self { connection, clock, bell, data: data.to_owned(), since_checkpoint: 0, unkept: None })
+        let file = schema::identity(&schema::database(data));
+        Ok(Self { connection, clock, bell, data: data.to_owned(), file, since_checkpoint: 0, unkept: None })
     }
 
     /// Runs `work` in one transaction that is there whole or not at all, as durable as asked. Other processes are told
@@ -77,6 +86,7 @@ impl Writer {
         durability: Durability,
         work: impl FnOnce(&Write<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        self.check_file()?;
         let synchronous = match durability {
             Durability::Written => "NORMAL",
             Durability::Synced => "FULL",
@@ -107,6 +117,12 @@ impl Writer {
 }
 
 impl Writer {
+    /// Errs where the database that is open is not the one of the data folder any more: it would take what nobody finds.
+    fn check_file(&self) -> Result<(), StoreError> {
+        let path = schema::database(&self.data);
+        if schema::identity(&path) == self.file { Ok(()) } else { Err(StoreError::Replaced { path }) }
+    }
+
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
     }
@@ -139,6 +155,11 @@ impl Drop for Writer {
     fn drop(&mut self) {
         if let Err(error) = self.seal() {
             tracing::debug!(%error, "the head of the audit was not kept");
+        }
+        let log = fs::metadata(schema::log(&self.data)).map_or(0, |metadata| metadata.len());
+        let kept = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log <= KEPT_LOG);
+        if let Err(error) = kept {
+            tracing::debug!(%error, "the log is written back although it is short");
         }
     }
 }

@@ -16,12 +16,14 @@ pub struct ExitLines {
     pub answer: Vec<String>,
     /// The owner's words: what was saved, how to go on.
     pub lines: Vec<String>,
+    /// The number of the signal that ended the screen.
+    pub signal: Option<u8>,
 }
 
 impl ExitLines {
     pub fn of(model: &Model) -> Self {
         let lines = model.goodbye.iter().map(|line| sanitize_line(line).into_owned()).collect();
-        Self { answer: answer(model), lines }
+        Self { answer: answer(model), lines, signal: None }
     }
 
     /// All of it, each line with its end.

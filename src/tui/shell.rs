@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use ratatui::backend::{Backend as _, ClearType};
 use ratatui::buffer::Buffer;
+use rustix::process::Signal;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
@@ -150,12 +151,14 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         sight: Sight::Seeing,
         outbox: VecDeque::new(),
         continues: Continues::Unasked,
+        ended_by: None,
     };
     let ended = match shell.draw() {
         Flow::On => shell.live(link, heard).await,
         Flow::Exit => Ok(()),
     };
-    let lines = ExitLines::of(&shell.model);
+    let signal = shell.ended_by.and_then(|signal| u8::try_from(signal.as_raw()).ok());
+    let lines = ExitLines { signal, ..ExitLines::of(&shell.model) };
     ended.map(|()| lines)
 }
 
@@ -223,6 +226,8 @@ struct Shell {
     /// Asks that found the channel full.
     outbox: VecDeque<Ask>,
     continues: Continues,
+    /// The signal that ended the screen; a terminal that went away counts as its hangup.
+    ended_by: Option<Signal>,
 }
 
 impl Shell {
@@ -248,8 +253,11 @@ impl Shell {
             let mut flow = Flow::On;
             tokio::select! {
                 biased;
-                () = Heard::either(&mut heard.terms) => flow = self.take(Input::Hangup, Dirty::Now),
-                () = Heard::either(&mut heard.keys) => flow = self.told_to_end(),
+                signal = Heard::either(&mut heard.terms) => {
+                    self.ended_by.get_or_insert(signal);
+                    flow = self.take(Input::Hangup, Dirty::Now);
+                }
+                signal = Heard::either(&mut heard.keys) => flow = self.told_to_end(signal),
                 () = line.lost(), if self.sight != Sight::Blind => flow = self.lost(),
                 _ = heard.stop.recv() => flow = self.suspend(),
                 _ = heard.cont.recv() => flow = self.resumed(),
@@ -365,19 +373,23 @@ impl Shell {
     }
 
     /// SIGINT or SIGQUIT: they end the program, but those that a key of an editor's terminal sent are the editor's.
-    fn told_to_end(&mut self) -> Flow {
+    fn told_to_end(&mut self, signal: Signal) -> Flow {
         // A signal may be heard a moment after the editor that it was for has ended.
         let late = self.back_since.is_some_and(|back| back.elapsed() < LATE);
         match self.sight {
             Sight::Away => Flow::On,
             Sight::Seeing if late => Flow::On,
-            Sight::Seeing | Sight::Blind => self.take(Input::Hangup, Dirty::Now),
+            Sight::Seeing | Sight::Blind => {
+                self.ended_by.get_or_insert(signal);
+                self.take(Input::Hangup, Dirty::Now)
+            }
         }
     }
 
     /// The terminal is gone: nothing is drawn or read any more, and the session is told.
     fn lost(&mut self) -> Flow {
         self.sight = Sight::Blind;
+        self.ended_by.get_or_insert(Signal::HUP);
         self.take(Input::Hangup, Dirty::No)
     }
 

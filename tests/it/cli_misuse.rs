@@ -201,3 +201,35 @@ fn a_mistyped_provider_before_a_model_is_told() {
     let told = "co: There is no provider `wrok` (did you mean `work`?), so `wrok/m` is taken as the name of a model.\n";
     assert!(ran.err.contains(told), "{}", ran.err);
 }
+
+/// What is written into a database that nobody finds any more is lost: it is said, and nothing more runs.
+#[test]
+fn a_database_that_goes_away_is_noticed() {
+    for how in [
+        "rm -rf .local/share/co",
+        "mv .local/share/co/co.db .local/share/co/co.db.old",
+        "cp -r .local/share/co x; rm -rf .local/share/co; mv x .local/share/co",
+    ] {
+        let service = Service::new(
+            "reply\n  thinking Hm\n  call write_file {\"path\":\"a\",\"content\":\"x\"}\n  gate go\nreply\n  text Done.",
+        );
+        let co = Co::new().with(&service, Wire::Anthropic);
+        let co = co.file(".config/co/rules.toml", "[[rule]]\neffect = \"allow\"\ntool = \"write_file\"\n");
+        let mut child = co.start(&["-v", "-p", "hi"]);
+        // It thinks: the turn runs.
+        std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut [0; 2]).unwrap();
+        assert!(
+            std::process::Command::new("sh")
+                .args(["-c", how])
+                .current_dir(co.home())
+                .status()
+                .unwrap()
+                .success()
+        );
+        service.server.gate().release("go");
+        let ran = co.ended(child);
+        assert_eq!(ran.code, Some(1), "{how}: {ran:?}");
+        assert!(ran.err.contains("was deleted, moved away or replaced while co ran"), "{how}: {ran:?}");
+        assert_eq!(co.read("a"), None, "{how}: nothing ran");
+    }
+}

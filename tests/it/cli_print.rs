@@ -192,6 +192,26 @@ fn a_signal_closes_the_turn_and_what_was_done_is_kept() {
     }
 }
 
+/// A signal is worse than a kill for nobody: the turn goes on from where it was. So does one that failed.
+#[test]
+fn a_turn_that_was_ended_or_failed_can_be_resumed() {
+    let service = Service::new("reply\n  text Half an\n  thinking Hm\n  hang\nreply\n  text Whole.");
+    let co = Co::new().with(&service, Wire::Anthropic);
+    let mut child = co.start(&["-v", "-p", "hi"]);
+    std::io::Read::read_exact(child.stderr.as_mut().unwrap(), &mut [0; 2]).unwrap();
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert_eq!(co.ended(child).code, Some(143));
+    co.run(&["resume", "--print"]).check(0, "Whole.\n", "");
+    assert!(!service.asked(2).contains("Half an"), "the request is repeated");
+
+    let service = Service::new("reply\n  error 529 overloaded_error busy\nreply\n  text Now.");
+    let co = Co::new().with(&service, Wire::Anthropic).env("CO_HTTP_RETRIES", "0");
+    assert_eq!(co.run(&["-p", "hi"]).code, Some(3));
+    co.run(&["resume", "--print"]).check(0, "Now.\n", "");
+    assert_eq!(co.run(&["resume", "--print"]).out, "");
+}
+
 #[test]
 fn a_screen_needs_a_terminal() {
     let co = Co::new();

@@ -63,6 +63,13 @@ impl Co {
     }
 
     /// The same with a variable set.
+    /// The workspace is trusted with what it says now.
+    pub fn trusting(self) -> Self {
+        let ran = self.run(&["trust", "--yes"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        self
+    }
+
     pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
         self.env.retain(|(known, _)| known != name);
         self.env.push((name.to_owned(), value.into()));

@@ -161,7 +161,6 @@ fn a_mode_holds_at_once_and_is_shown_while_a_turn_runs() {
 #[test]
 fn a_mode_is_set_when_the_program_starts() {
     let (co, service) = with("");
-    let trusted = co.workspace().display().to_string();
     let co = co.env("CO_MODE", "plan");
     run(&service, async {
         let mut face = open(&co, Opening::New);
@@ -169,15 +168,14 @@ fn a_mode_is_set_when_the_program_starts() {
         face.close().await;
     });
     // A project may be more careful than the person, and never less.
-    let co = co.env("CO_MODE", "").env("CO_TRUSTED_FOLDERS", trusted);
-    let co = co.file("work/.co/config.toml", "mode = 'auto'\n");
+    let co = co.env("CO_MODE", "").file("work/.co/config.toml", "mode = 'auto'\n").trusting();
     run(&service, async {
         let mut face = open(&co, Opening::New);
         let told = face.words("settings").await;
         assert!(told.contains("a project's file may not set it to `auto`"), "{told}");
         face.close().await;
     });
-    let co = co.file("work/.co/config.toml", "mode = 'dry-run'\n");
+    let co = co.file("work/.co/config.toml", "mode = 'dry-run'\n").trusting();
     run(&service, async {
         let mut face = open(&co, Opening::New);
         assert_eq!(face.header(|_| true).await.mode, Mode::DryRun);

@@ -53,7 +53,12 @@ impl Turn {
         out.push(Effect::CancelModel);
         let told = assembler.usage().filter(|usage| *usage != Usage::default());
         self.count_request(told, None, out);
-        if let Some(message) = assembler.finish(StopReason::new(StopKind::Interrupted)) {
+        if how == Stopping::Close {
+            // The request is repeated by whoever goes on; a new prompt keeps what came of it.
+            let mut assembler = assembler;
+            let partial = assembler.fresh_text().map(|text| Record::Partial { attempt: self.attempt, text });
+            out.extend(partial.map(|partial| Effect::Commit(vec![partial], Durability::Written)));
+        } else if let Some(message) = assembler.finish(StopReason::new(StopKind::Interrupted)) {
             let said = Record::Said { message: Message::Assistant(message) };
             out.push(Effect::Commit(vec![said], Durability::Written));
         }
@@ -101,7 +106,10 @@ impl Turn {
         }
         records.push(Record::TurnEnded { end: end.clone() });
         self.phase = Phase::Ended;
-        out.push(Effect::Commit(records, Durability::Written));
+        // A turn whose front end went away is not the person's to have ended: it stays open, and can be gone on with.
+        if end != TurnEnd::Interrupted || self.stopping != Stopping::Close {
+            out.push(Effect::Commit(records, Durability::Written));
+        }
         out.push(Effect::Show(Event::TurnEnded { end: end.clone() }));
         out.push(Effect::End(end));
     }

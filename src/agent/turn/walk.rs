@@ -221,6 +221,7 @@ fn plan(call: &ToolCall, dice: &mut Dice) -> Result<CallPlan, ToolError> {
         undo: Undo::None,
         effect: crate::tool::Effect::OfTool,
         question: None,
+        needs_person: None,
     })
 }
 

@@ -18,6 +18,7 @@ use crate::app::login::Entered;
 use crate::app::{App, ModelChoice, Origin, images};
 use crate::approval::{Mode, Standing};
 use crate::command::{Activity, Command, CommandEffect, Commands, Entry, Privacy, Say, code, dispatch};
+use crate::config::Contents;
 use crate::frontend::channel::{ChannelFrontend, Updates};
 use crate::frontend::images::Prompt;
 use crate::frontend::json::sum;
@@ -65,6 +66,10 @@ pub(super) struct Desk {
     pub(super) welcomed: bool,
     /// The found server that the person was told of.
     told_server: Option<String>,
+    /// The last typed line, while it is being stored.
+    remembering: Option<tokio::task::JoinHandle<()>>,
+    /// What the person was shown of the folder before they trust it.
+    pub(super) shown_of_folder: Option<Contents>,
     spent: Arc<Mutex<Spent>>,
 }
 
@@ -121,7 +126,9 @@ impl Desk {
             login: None,
             welcomed: false,
             told_server: None,
+            remembering: None,
             spent: Arc::default(),
+            shown_of_folder: None,
         }
     }
 
@@ -180,7 +187,7 @@ impl Desk {
         match ask {
             Ask::Line { text } => self.line(&text, known).await,
             Ask::Prompt(prompt) => {
-                self.remember(&Entry::Prompt { text: prompt.text.clone() }, &prompt.text).await;
+                self.remember(&Entry::Prompt { text: prompt.text.clone() }, &prompt.text);
                 self.prompt(prompt).await
             }
             Ask::Op(op) => Heard::Op(op),
@@ -262,7 +269,7 @@ impl Desk {
 
     async fn line(&mut self, text: &str, known: Known<'_>) -> Heard {
         let entry = dispatch(text);
-        self.remember(&entry, text).await;
+        self.remember(&entry, text);
         match entry {
             Entry::Quit => Heard::Close,
             Entry::Nothing => Heard::Answered,
@@ -288,13 +295,34 @@ impl Desk {
     }
 
     /// Typed lines come back in later sessions, but for those that are nobody's business.
-    async fn remember(&self, entry: &Entry, text: &str) {
+    fn remember(&mut self, entry: &Entry, text: &str) {
         match entry {
             Entry::Quit | Entry::Nothing | Entry::Shell { privacy: Privacy::Private, .. } => return,
             Entry::Shell { privacy: Privacy::Shared, .. } | Entry::Command { .. } | Entry::Prompt { .. } => {}
         }
-        if let Err(error) = self.app.store.remember_input(&self.app.world.workspace, text).await {
-            self.say(Say::warning("history", format!("This line is not remembered: {error}."))).await;
+        // Beside everything else: a store that is held up must not hold up what was said.
+        let (store, updates) = (self.app.store.clone(), self.updates.clone());
+        let (folder, text) = (self.app.world.workspace.clone(), text.to_owned());
+        let before = self.remembering.take();
+        self.remembering = Some(tokio::spawn(async move {
+            if let Some(before) = before {
+                // In the order they were typed; a line that failed says so itself.
+                let _ = before.await;
+            }
+            if let Err(error) = store.remember_input(&folder, &text).await {
+                let Say { title, text, tone } =
+                    Say::warning("history", format!("This line is not remembered: {error}."));
+                // The face may be gone; then nobody wants to know.
+                let _ = updates.notice(Notice::Local { title, text, tone }).await;
+            }
+        }));
+    }
+
+    /// Returns once every line typed so far is stored, or told as not remembered.
+    pub(super) async fn remembered(&mut self) {
+        if let Some(last) = self.remembering.take() {
+            // Its error was told by itself.
+            let _ = last.await;
         }
     }
 
@@ -327,7 +355,7 @@ impl Desk {
                 self.tell(Notice::PickModel { models: view.models, text }).await;
             }
             CommandEffect::PickService => self.offer_services().await,
-            CommandEffect::Trust => self.trust().await,
+            CommandEffect::Trust(trusting) => self.trust(trusting).await,
             CommandEffect::PickSession { query } => {
                 self.sessions().await;
                 self.tell(Notice::PickSession { query }).await;

@@ -427,6 +427,7 @@ mod tests {
             undo: Undo::None,
             effect: Effect::OfTool,
             question: None,
+            needs_person: None,
         };
         let request = Request {
             id: RequestId(id.to_owned()),

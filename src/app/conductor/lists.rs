@@ -22,8 +22,6 @@ use crate::stdx::clock::system_zone;
 use crate::stdx::text::one_line_summary;
 use crate::store::{InputScope, SessionFilter, SessionSummary, TypedLine};
 
-/// Sessions that are looked at for a list.
-const LISTED: usize = 200;
 /// Sessions of this folder that the first screen may show.
 const RECENT: usize = 12;
 /// Lines entered before that can be searched.
@@ -41,10 +39,9 @@ impl Desk {
         self.list(&[(here, RECENT)]).await;
     }
 
-    /// Tells the face every session that can be opened, as far as it can list them.
+    /// Tells the face every session that can be opened.
     pub(super) async fn sessions(&self) {
-        let here = SessionFilter::Folder(self.app.world.workspace.clone());
-        self.list(&[(here, LISTED), (SessionFilter::All, LISTED)]).await;
+        self.list(&[(SessionFilter::All, usize::MAX)]).await;
     }
 
     async fn list(&self, filters: &[(SessionFilter, usize)]) {
@@ -92,7 +89,8 @@ impl Desk {
     }
 
     /// Tells the face what was entered in all sessions.
-    pub(super) async fn earlier(&self) {
+    pub(super) async fn earlier(&mut self) {
+        self.remembered().await;
         match self.app.store.typed(InputScope::All, EARLIER).await {
             Ok(typed) => {
                 let lines = each_once(typed, &self.app.world.workspace);

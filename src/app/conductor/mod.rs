@@ -35,8 +35,9 @@ use crate::config::Loaded;
 use crate::frontend::channel::Updates;
 use crate::frontend::link::{Ask, Notice};
 use crate::history::{Durability, Limit, Record, TurnEnd};
-use crate::message::{NoteKind, UserPart, images};
+use crate::message::{Message, NoteKind, UserPart, images};
 use crate::session::Session;
+use crate::store::StoreError;
 use crate::store::{DecideOutcome, Wakeups};
 
 /// What an interactive run is made of. The face is on the screen already when this is used.
@@ -126,6 +127,8 @@ struct Conductor<'a> {
     queue: Queue,
     /// The same of late approvals: held once the person stopped them.
     late: Queue,
+    /// A prompt that is not known to be stored: it goes back to where it was written when the store refuses it.
+    at_stake: Option<String>,
 }
 
 /// Whether something starts by itself.
@@ -153,7 +156,7 @@ enum Going {
 impl<'a> Conductor<'a> {
     fn new(desk: &'a mut Desk, session: Session, env: AgentEnv) -> Self {
         let wakeups = session.store().wakeups();
-        Self { desk, session, env, wakeups, queue: Queue::Runs, late: Queue::Runs }
+        Self { desk, session, env, wakeups, queue: Queue::Runs, late: Queue::Runs, at_stake: None }
     }
 
     /// Until the face closes or another session is wanted.
@@ -170,14 +173,22 @@ impl<'a> Conductor<'a> {
         self.desk.discover();
         loop {
             let going = match self.ready() {
-                Some(work) => self.turn(work).await?,
+                Some(work) => self.turn(work).await,
                 None => {
                     if !self.desk.pending.has_prompt() {
                         self.desk.tell_idle().await;
                     }
-                    self.idle().await?
+                    self.idle().await
                 }
             };
+            let going = match going {
+                Err(AppError::Store(error)) if error.may_pass() => {
+                    self.stand_by(&error).await;
+                    Going::On
+                }
+                going => going?,
+            };
+            self.at_stake = None;
             match going {
                 Going::On => {}
                 Going::Closing => return self.close("quit").await.map(Left::Closed),
@@ -192,7 +203,10 @@ impl<'a> Conductor<'a> {
     async fn greet(&mut self) {
         let history = self.session.history();
         self.desk.header(history).await;
-        let messages: Vec<_> = history.messages().cloned().collect();
+        let mut messages: Vec<_> = history.messages().cloned().collect();
+        // What came of a reply that broke off: the next prompt would keep it, so the person sees it too.
+        let partial = history.running().and_then(|turn| turn.partial.as_ref());
+        messages.extend(partial.map(|(_, text)| Message::partial(text.clone())));
         if !messages.is_empty() {
             self.desk.tell(Notice::Transcript { messages }).await;
         }
@@ -244,6 +258,12 @@ impl<'a> Conductor<'a> {
             ask = self.desk.asks.recv() => {
                 let ask = ask.unwrap_or(Ask::Close);
                 let heard = self.desk.hear(ask, Known::Here(self.session.history())).await;
+                if let Heard::Close = heard {
+                    return Ok(Going::Closing);
+                }
+                if let Heard::Prompt(parts) = &heard {
+                    self.at_stake = Some(images::words(parts));
+                }
                 // Each word of the person is a moment to look at what others decided.
                 self.take_decisions().await?;
                 self.act(heard).await
@@ -314,9 +334,28 @@ impl<'a> Conductor<'a> {
         Ok(Going::On)
     }
 
+    /// The store refuses for now: nothing is lost, nothing runs by itself, and the next prompt tries again.
+    async fn stand_by(&mut self, error: &StoreError) {
+        (self.queue, self.late) = (Queue::Held, Queue::Held);
+        let again = "The conversation is as it was stored last; send it again once that is out of the way.";
+        self.desk.say(Say::error("not saved", format!("{error}. {again}"))).await;
+        let reread = self.session.reread().await;
+        let last = self.session.history().messages().last();
+        let is_stored =
+            |text: &String| matches!(last, Some(Message::User { parts }) if images::words(parts) == *text);
+        if let Some(text) = self.at_stake.take().filter(|text| reread.is_err() || !is_stored(text)) {
+            self.desk.tell(Notice::Refused { text, reason: error.to_string() }).await;
+        }
+        self.desk.header(self.session.history()).await;
+    }
+
     /// Starts a turn with a prompt; behind others that wait.
     async fn prompt(&mut self, parts: Vec<UserPart>) -> Result<Going, AppError> {
         (self.queue, self.late) = (Queue::Runs, Queue::Runs);
+        self.at_stake = Some(images::words(&parts));
+        if self.session.is_poisoned() {
+            self.session.reread().await?;
+        }
         let queued = self.session.history().queued();
         if queued.is_empty() {
             return self.turn(Work::Prompt(parts)).await;
@@ -426,6 +465,7 @@ impl<'a> Conductor<'a> {
     /// The end: the person's command is stopped, what is left is stored.
     async fn close(mut self, reason: &'static str) -> Result<Vec<String>, AppError> {
         self.desk.stop_shell().await;
+        self.desk.remembered().await;
         self.keep_notes().await?;
         self.keep_unsent();
         submit::session_ended(&self.session, &self.env, reason).await;

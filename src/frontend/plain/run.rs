@@ -41,8 +41,9 @@ pub enum PlainError {
     OwnerGone,
 }
 
-/// Runs the plain face until the person leaves, the input ends, or the owner says goodbye.
-pub async fn run(options: PlainOptions) -> Result<(), PlainError> {
+/// Runs the plain face until the person leaves, the input ends, or the owner says goodbye; gives the number of the
+/// signal that ended it, if one did.
+pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
     let PlainOptions { updates, asks, setup, preface } = options;
     let face = Face {
         plain: Plain::new(setup),
@@ -53,6 +54,7 @@ pub async fn run(options: PlainOptions) -> Result<(), PlainError> {
         told: Told::Nothing,
         started: Instant::now(),
         outbox: VecDeque::new(),
+        ended_by: None,
     };
     face.live(updates, asks, preface).await
 }
@@ -77,13 +79,15 @@ impl Signals {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, ends })
     }
 
-    async fn ended(ends: &mut [Signal; 3]) {
+    /// The number of the one that came.
+    async fn ended(ends: &mut [Signal; 3]) -> u8 {
         let [term, hup, quit] = ends;
-        tokio::select! {
-            _ = term.recv() => {}
-            _ = hup.recv() => {}
-            _ = quit.recv() => {}
-        }
+        let kind = tokio::select! {
+            _ = term.recv() => SignalKind::terminate(),
+            _ = hup.recv() => SignalKind::hangup(),
+            _ = quit.recv() => SignalKind::quit(),
+        };
+        u8::try_from(kind.as_raw_value()).unwrap_or_default()
     }
 }
 
@@ -98,6 +102,7 @@ struct Face {
     started: Instant,
     /// Asks that found the channel full.
     outbox: VecDeque<Ask>,
+    ended_by: Option<u8>,
 }
 
 impl Face {
@@ -106,7 +111,7 @@ impl Face {
         mut updates: FaceUpdates,
         asks: mpsc::Sender<Ask>,
         preface: Option<String>,
-    ) -> Result<(), PlainError> {
+    ) -> Result<Option<u8>, PlainError> {
         if let Some(preface) = preface {
             self.print(&format!("{preface}\n")).await;
         }
@@ -114,7 +119,10 @@ impl Face {
             let wake = self.plain.wake_at().map(|at| self.started + Duration::from_millis(at));
             let input = tokio::select! {
                 biased;
-                () = Signals::ended(&mut self.signals.ends) => Input::Hangup,
+                signal = Signals::ended(&mut self.signals.ends) => {
+                    self.ended_by.get_or_insert(signal);
+                    Input::Hangup
+                }
                 _ = self.signals.interrupt.recv() => Input::Interrupt,
                 permit = asks.reserve(), if !self.outbox.is_empty() => {
                     let Ok(permit) = permit else { return self.abandoned() };
@@ -133,14 +141,14 @@ impl Face {
             };
             self.take(input);
             if self.turn().await == Going::Over {
-                return Ok(());
+                return Ok(self.ended_by);
             }
         }
     }
 
     /// The owner is gone: in order when we were closing, else an error.
-    fn abandoned(&self) -> Result<(), PlainError> {
-        if self.plain.is_closing() { Ok(()) } else { Err(PlainError::OwnerGone) }
+    fn abandoned(&self) -> Result<Option<u8>, PlainError> {
+        if self.plain.is_closing() { Ok(self.ended_by) } else { Err(PlainError::OwnerGone) }
     }
 
     fn take(&mut self, input: Input) {
@@ -208,7 +216,8 @@ impl Face {
         let (whole, told) = tokio::select! {
             biased;
             written = &mut written => (written.is_ok(), Told::Nothing),
-            () = Signals::ended(&mut self.signals.ends) => {
+            signal = Signals::ended(&mut self.signals.ends) => {
+                self.ended_by.get_or_insert(signal);
                 let written = tokio::time::timeout(STUCK, &mut written).await;
                 (written.is_ok_and(|written| written.is_ok()), Told::End)
             }

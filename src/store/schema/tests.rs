@@ -27,6 +27,7 @@ fn request(id: &str) -> Request {
             undo: Undo::None,
             effect: Effect::OfTool,
             question: None,
+            needs_person: None,
         },
         risk: Risk::Medium,
         why: Vec::new(),

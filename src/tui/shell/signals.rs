@@ -9,9 +9,9 @@ use rustix::process::Signal;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 pub struct Heard {
-    pub terms: [Signals; 2],
+    pub terms: [(Signal, Signals); 2],
     /// What keys of the terminal send where it is not ours: to whoever is in front.
-    pub keys: [Signals; 2],
+    pub keys: [(Signal, Signals); 2],
     pub stop: Signals,
     pub cont: Signals,
     pub resized: Signals,
@@ -20,21 +20,22 @@ pub struct Heard {
 impl Heard {
     pub fn listen() -> io::Result<Self> {
         let on = |kind: Signal| signal(SignalKind::from_raw(kind.as_raw()));
+        let named = |kind| Ok::<_, io::Error>((kind, on(kind)?));
         Ok(Self {
-            terms: [on(Signal::TERM)?, on(Signal::HUP)?],
-            keys: [on(Signal::INT)?, on(Signal::QUIT)?],
+            terms: [named(Signal::TERM)?, named(Signal::HUP)?],
+            keys: [named(Signal::INT)?, named(Signal::QUIT)?],
             stop: on(Signal::TSTP)?,
             cont: on(Signal::CONT)?,
             resized: on(Signal::WINCH)?,
         })
     }
 
-    /// One of two came. Cancel-safe.
-    pub async fn either(two: &mut [Signals; 2]) {
-        let [one, other] = two;
+    /// One of two came; which. Cancel-safe.
+    pub async fn either(two: &mut [(Signal, Signals); 2]) -> Signal {
+        let [(one, first), (other, second)] = two;
         tokio::select! {
-            _ = one.recv() => {}
-            _ = other.recv() => {}
+            _ = first.recv() => *one,
+            _ = second.recv() => *other,
         }
     }
 }

@@ -11,7 +11,7 @@
 //! - the model service found nothing wrong with any request.
 
 mod points;
-mod processes;
+pub mod processes;
 mod record;
 mod stage;
 mod step;

@@ -297,6 +297,7 @@ fn told_to_end_between_pipes_it_saves() {
     logged(&service, "gate never");
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     let ran = ended(&co, child);
-    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:?}");
+    let said = "co: ended by a signal; what was done is saved\n";
+    assert_eq!((ran.code, ran.err.as_str()), (Some(143), said), "{ran:?}");
     assert!(ran.out.contains("co: session \"start it\" saved"), "{ran:?}");
 }
