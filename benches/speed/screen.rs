@@ -45,7 +45,7 @@ pub fn idle(report: &mut Report) {
     sleep(Duration::from_secs(2));
     let before = screen.cpu();
     sleep(Duration::from_secs(30));
-    report.add("idle for 30 s, CPU", "ms", &[screen.cpu() - before], &[], Goal::Most(0.0));
+    report.add("idle for 30 s, CPU", "ms", &[(screen.cpu() - before).max(0.0)], &[], Goal::Most(0.0));
     report.add("idle, memory", "MiB", &[screen.memory()], &[], Goal::Most(14.0));
     screen.close();
 }
