@@ -47,7 +47,7 @@ const TEMPLATES: &[&str] = &[".env.example", ".env.sample", ".env.template", ".e
 const PLAIN: &[&str] = &[
     "rs", "py", "js", "mjs", "ts", "tsx", "jsx", "go", "c", "h", "cc", "cpp", "hpp", "java", "kt", "swift",
     "rb", "php", "lua", "pl", "sh", "bash", "zig", "hs", "scala", "md", "rst", "tex", "html", "css", "scss",
-    "svg", "png", "jpg", "log", "csv", "txt", "lock", "toml",
+    "svg", "png", "jpg", "log", "lock",
 ];
 
 /// What `.git` holds beside the history: addresses with tokens in them.
@@ -145,6 +145,8 @@ mod tests {
             (".git/confi?", true),
             ("*.json", true),
             ("*.yml", true),
+            ("*.toml", true),
+            ("*.csv", true),
             ("*.local", true),
             ("config", true),
             ("secrets.*", true),
