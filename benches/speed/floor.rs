@@ -1,33 +1,73 @@
 //! The smallest programs that do the same: what any program of this kind must pay on this machine.
 //!
-//! A minimal HTTP client, and a minimal screen: raw mode, cells compared with those drawn before, Markdown parsed a
-//! block at a time and drawn without colours, a composer of one line. No store, no tools, no safety.
+//! Made with the libraries that `co` is made with: a minimal HTTP client that runs the one tool of the bench, and a
+//! minimal screen: what has come is drawn at once, Markdown parsed a block at a time and shown without colours, a
+//! composer of one line. No store, no policy, no safety.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Stdout, Write as _, stdout};
 use std::net::TcpStream;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::{Duration, Instant};
 
+use crossterm::event::{self, KeyCode, KeyModifiers};
+use crossterm::terminal::EnterAlternateScreen;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::text::Line;
+use ratatui::widgets::Paragraph;
+use serde_json::{Value, json};
 
 pub fn run(args: &[String]) {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["--version"] => println!("floor"),
-        ["ask", url] => ask_headless(url, 1),
-        ["ask", url, times] => ask_headless(url, times.parse().unwrap()),
+        ["ask", url] => turn(url),
         ["screen", url] => screen(url),
         other => println!("no such floor: {other:?}"),
     }
 }
 
-fn ask_headless(url: &str, times: usize) {
+/// One turn: requests with the whole conversation, and the one tool run, until an answer calls nothing.
+fn turn(url: &str) {
     let mut out = std::io::stdout().lock();
     let mut connection = connect(url);
-    for _ in 0..times {
-        ask(&mut connection, |text| out.write_all(text.as_bytes()).unwrap());
+    let mut messages = vec![json!({"role": "user", "content": "hello"})];
+    loop {
+        let mut call: Option<(String, String)> = None;
+        ask(&mut connection, &messages, |delta| {
+            if let Some(text) = delta["content"].as_str() {
+                out.write_all(text.as_bytes()).unwrap();
+            }
+            let called = &delta["tool_calls"][0];
+            if let (Some(id), Some(args)) = (called["id"].as_str(), called["function"]["arguments"].as_str())
+            {
+                call = Some((id.to_owned(), args.to_owned()));
+            }
+        });
+        let Some((id, args)) = call else { return };
+        let pattern = serde_json::from_str::<Value>(&args).unwrap()["pattern"].as_str().unwrap().to_owned();
+        let found = find(".".as_ref(), &pattern).join("\n");
+        let function = json!({"name": "find_files", "arguments": args});
+        let calls = json!([{"id": id, "type": "function", "function": function}]);
+        messages.push(json!({"role": "assistant", "tool_calls": calls}));
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": found}));
     }
+}
+
+/// Names of files below that hold the pattern.
+fn find(folder: &Path, pattern: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().map_while(Result::ok) {
+        let name = entry.path().display().to_string();
+        match entry.file_type().unwrap().is_dir() {
+            true => found.extend(find(&entry.path(), pattern)),
+            false if name.contains(pattern) => found.push(name),
+            false => {}
+        }
+    }
+    found
 }
 
 fn connect(url: &str) -> BufReader<TcpStream> {
@@ -37,9 +77,12 @@ fn connect(url: &str) -> BufReader<TcpStream> {
     BufReader::new(stream)
 }
 
-/// One request; each piece of the answer's text.
-fn ask(connection: &mut BufReader<TcpStream>, mut each: impl FnMut(&str)) {
-    let body = "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}],\"stream\":true}";
+/// One request; each delta of the answer.
+fn ask(connection: &mut BufReader<TcpStream>, messages: &[Value], mut each: impl FnMut(&Value)) {
+    let parameters = json!({"type": "object", "properties": {"pattern": {"type": "string"}}});
+    let function = json!({"name": "find_files", "parameters": parameters});
+    let tools = json!([{"type": "function", "function": function}]);
+    let body = json!({"messages": messages, "tools": tools, "stream": true}).to_string();
     let head =
         format!("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
     connection.get_mut().write_all(format!("{head}{body}").as_bytes()).unwrap();
@@ -53,109 +96,82 @@ fn ask(connection: &mut BufReader<TcpStream>, mut each: impl FnMut(&str)) {
             return;
         }
         let Some(data) = text.strip_prefix("data: ").filter(|data| *data != "[DONE]") else { continue };
-        let event: serde_json::Value = serde_json::from_str(data).unwrap();
-        if let Some(text) = event["choices"][0]["delta"]["content"].as_str() {
-            each(text);
-        }
+        let event: Value = serde_json::from_str(data).unwrap();
+        each(&event["choices"][0]["delta"]);
     }
 }
 
 enum Heard {
-    Key(u8),
+    Key(KeyCode, KeyModifiers),
     Text(String),
-    End,
 }
 
 fn screen(url: &str) {
-    let _raw = Raw::enter();
+    crossterm::terminal::enable_raw_mode().unwrap();
     let (tell, heard) = channel();
     let keys = tell.clone();
     thread::spawn(move || {
-        for byte in std::io::stdin().lock().bytes().map_while(Result::ok) {
-            if keys.send(Heard::Key(byte)).is_err() {
+        while let Ok(event) = crossterm::event::read() {
+            if let event::Event::Key(key) = event
+                && keys.send(Heard::Key(key.code, key.modifiers)).is_err()
+            {
                 return;
             }
         }
     });
     let url = url.to_owned();
-    Canvas::default().live(&heard, || {
+    Canvas::open().live(&heard, || {
         let (tell, url) = (tell.clone(), url.clone());
         thread::spawn(move || {
             let mut connection = connect(&url);
-            ask(&mut connection, |text| drop(tell.send(Heard::Text(text.to_owned()))));
-            drop(tell.send(Heard::End));
+            let messages = [json!({"role": "user", "content": "hello"})];
+            ask(&mut connection, &messages, |delta| {
+                if let Some(text) = delta["content"].as_str() {
+                    drop(tell.send(Heard::Text(text.to_owned())));
+                }
+            });
         });
     });
 }
 
-struct Raw(rustix::termios::Termios);
-
-impl Raw {
-    fn enter() -> Self {
-        let former = rustix::termios::tcgetattr(std::io::stdin()).unwrap();
-        let mut raw = former.clone();
-        raw.make_raw();
-        rustix::termios::tcsetattr(std::io::stdin(), rustix::termios::OptionalActions::Now, &raw).unwrap();
-        Self(former)
-    }
-}
-
-impl Drop for Raw {
-    fn drop(&mut self) {
-        let now = rustix::termios::OptionalActions::Now;
-        rustix::termios::tcsetattr(std::io::stdin(), now, &self.0).unwrap();
-    }
-}
-
-const COLUMNS: usize = 120;
-const ROWS: usize = 40;
-const FRAME: Duration = Duration::from_millis(33);
-
-#[derive(Default)]
 struct Canvas {
     /// Lines of finished blocks.
     frozen: Vec<String>,
     /// The open block.
     open: String,
     typed: String,
-    drawn: Vec<Vec<char>>,
+    terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
 impl Canvas {
+    fn open() -> Self {
+        crossterm::execute!(stdout(), EnterAlternateScreen).unwrap();
+        let terminal = Terminal::new(CrosstermBackend::new(stdout())).unwrap();
+        Self { frozen: Vec::new(), open: String::new(), typed: String::new(), terminal }
+    }
+
     fn live(&mut self, heard: &Receiver<Heard>, mut send: impl FnMut()) {
-        print!("\x1b[?1049h");
         self.draw();
-        let mut due: Option<Instant> = None;
-        loop {
-            let wait =
-                due.map_or(Duration::from_secs(3_600), |due| due.saturating_duration_since(Instant::now()));
-            match heard.recv_timeout(wait) {
-                Ok(Heard::Key(b'\r')) => {
-                    self.typed.clear();
-                    self.draw();
-                    send();
-                }
-                Ok(Heard::Key(0x15)) => {
-                    self.typed.clear();
-                    self.draw();
-                }
-                Ok(Heard::Key(key)) => {
-                    self.typed.push(char::from(key));
-                    self.draw();
-                }
-                Ok(Heard::Text(text)) => {
-                    self.open.push_str(&text);
-                    if text.contains('\n') {
-                        self.freeze();
+        for first in heard {
+            // What has come meanwhile is drawn with it.
+            for heard in [first].into_iter().chain(heard.try_iter()) {
+                match heard {
+                    Heard::Key(KeyCode::Enter, _) => {
+                        self.typed.clear();
+                        send();
                     }
-                    due.get_or_insert_with(|| Instant::now() + FRAME);
+                    Heard::Key(KeyCode::Char('u'), KeyModifiers::CONTROL) => self.typed.clear(),
+                    Heard::Key(KeyCode::Char(key), _) => self.typed.push(key),
+                    Heard::Key(..) => {}
+                    Heard::Text(text) => {
+                        self.open.push_str(&text);
+                        if text.contains('\n') {
+                            self.freeze();
+                        }
+                    }
                 }
-                Ok(Heard::End) | Err(RecvTimeoutError::Timeout) => {
-                    self.draw();
-                    due = None;
-                }
-                Err(RecvTimeoutError::Disconnected) => return,
             }
+            self.draw();
         }
     }
 
@@ -171,38 +187,14 @@ impl Canvas {
 
     fn draw(&mut self) {
         let open = lines(&self.open);
-        let room = ROWS - 3;
+        let room = usize::from(self.terminal.size().unwrap().height) - 3;
         let skip = (self.frozen.len() + open.len()).saturating_sub(room);
-        let shown = self.frozen.iter().chain(&open).skip(skip);
-        let mut rows: Vec<String> = shown.cloned().collect();
-        rows.resize(room, String::new());
-        rows.extend(["── ask ──".to_owned(), format!(" > {}", self.typed), String::new()]);
-        let cells = rows.into_iter().map(|row| {
-            let mut cells: Vec<char> = row.chars().take(COLUMNS).collect();
-            cells.resize(COLUMNS, ' ');
-            cells
-        });
-        let cells: Vec<Vec<char>> = cells.collect();
-        let mut out = String::from("\x1b[?2026h");
-        for (row, line) in cells.iter().enumerate() {
-            let before = self.drawn.get(row);
-            let mut at = None;
-            for (column, c) in line.iter().enumerate() {
-                if before.map_or(*c == ' ', |before| before[column] == *c) {
-                    continue;
-                }
-                if at != Some(column) {
-                    out.push_str(&format!("\x1b[{};{}H", row + 1, column + 1));
-                }
-                out.push(*c);
-                at = Some(column + 1);
-            }
-        }
-        out.push_str("\x1b[?2026l");
-        self.drawn = cells;
-        let mut stdout = std::io::stdout().lock();
-        stdout.write_all(out.as_bytes()).unwrap();
-        stdout.flush().unwrap();
+        let mut rows: Vec<&str> = self.frozen.iter().chain(&open).skip(skip).map(String::as_str).collect();
+        rows.resize(room, "");
+        let typed = format!(" > {}", self.typed);
+        rows.extend(["── ask ──", &typed]);
+        let text: Vec<Line<'_>> = rows.into_iter().map(Line::raw).collect();
+        self.terminal.draw(|frame| frame.render_widget(Paragraph::new(text), frame.area())).unwrap();
     }
 }
 

@@ -70,6 +70,6 @@ pub fn rounds(report: &mut Report) {
             .collect::<Vec<f64>>()
     };
     let co: Vec<f64> = (0..5).flat_map(|_| take(Who::Co, &["-p", "look around"])).collect();
-    let floor: Vec<f64> = (0..5).flat_map(|_| take(Who::Floor, &["ask", "URL", "21"])).collect();
+    let floor: Vec<f64> = (0..5).flat_map(|_| take(Who::Floor, &["ask", "URL"])).collect();
     report.add("between tool rounds", "ms", &co, &floor, Goal::Times(6.0));
 }

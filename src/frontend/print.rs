@@ -187,6 +187,7 @@ impl Page {
             return Ok(());
         }
         self.end_err_line().await?;
+        self.err.flush().await?;
         self.out.write_all(sanitize(text).as_bytes()).await?;
         self.out_line = if text.ends_with('\n') { Line::Start } else { Line::Middle };
         self.out.flush().await
@@ -200,6 +201,7 @@ impl Page {
             self.out.write_all(b"\n").await?;
             self.out_line = Line::Start;
         }
+        self.err.flush().await?;
         self.out.flush().await
     }
 
@@ -242,18 +244,23 @@ impl Page {
     async fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) -> std::io::Result<()> {
         let summary = self.summaries.remove(&call.id).unwrap_or_default();
         let row = rows::returned(returned.status, call.name.as_str(), &summary, &returned.text());
-        self.row(&row).await
+        // The model's next reply is asked for meanwhile.
+        self.start_row(&row).await
     }
 
     /// One whole line on standard error, below whatever line is open.
     async fn row(&mut self, row: &str) -> std::io::Result<()> {
+        self.start_row(row).await?;
+        self.err.flush().await
+    }
+
+    /// The same, on its way: what is written next waits for it.
+    async fn start_row(&mut self, row: &str) -> std::io::Result<()> {
         if self.delivery == Delivery::Live {
             self.end_text().await?;
         }
         self.end_err_line().await?;
-        self.err.write_all(row.as_bytes()).await?;
-        self.err.write_all(b"\n").await?;
-        self.err.flush().await
+        self.err.write_all(format!("{row}\n").as_bytes()).await
     }
 }
 

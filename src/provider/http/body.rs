@@ -29,10 +29,17 @@ const LEFTOVERS_WAIT: Duration = Duration::from_secs(2);
 /// A piece, and the room that it takes.
 type Piece = (Result<Bytes, reqwest::Error>, Option<OwnedSemaphorePermit>);
 
+/// How the last pieces came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    Awaited,
+    /// They were there, or nearly.
+    AtOnce,
+}
+
 pub(super) struct Body {
     pieces: mpsc::Receiver<Piece>,
-    /// When pieces were last taken.
-    taken: Option<Instant>,
+    pace: Pace,
     task: JoinHandle<()>,
 }
 
@@ -51,16 +58,17 @@ impl Body {
                 }
             }
         });
-        Self { pieces, taken: None, task }
+        Self { pieces, pace: Pace::Awaited, task }
     }
 
     /// Waits for the next pieces and gives all that have come; 0 at the end. Cancel-safe.
     pub async fn read(&mut self, pieces: &mut Vec<Piece>) -> usize {
-        if self.taken.is_some_and(|taken| taken.elapsed() < LINGER) {
+        if self.pace == Pace::AtOnce {
             tokio::time::sleep(LINGER).await;
         }
+        let asked = Instant::now();
         let read = self.pieces.recv_many(pieces, PIECES).await;
-        self.taken = Some(Instant::now());
+        self.pace = if asked.elapsed() < LINGER { Pace::AtOnce } else { Pace::Awaited };
         read
     }
 

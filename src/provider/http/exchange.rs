@@ -99,7 +99,8 @@ fn event_bytes(piece: &[u8]) -> usize {
 
 impl<W: WireCodec> Exchange<W> {
     pub fn into_stream(self) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static {
-        stream::unfold(self, |mut this| async move {
+        // Boxed: it is moved with each event.
+        stream::unfold(Box::new(self), |mut this| async move {
             let item = this.next().await?;
             Some((item, this))
         })

@@ -5,11 +5,14 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
-use std::task::Poll;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures::StreamExt as _;
+use futures::task::AtomicWaker;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::answer::{Answer, Sorted};
@@ -46,7 +49,7 @@ pub enum Said {
 #[derive(Default)]
 pub struct Ears {
     /// `None` while another program has the terminal.
-    events: Option<EventStream>,
+    events: Option<Events>,
     answer: Answer,
     asked: Option<Instant>,
     /// When what is held back goes on as keys.
@@ -57,7 +60,7 @@ pub struct Ears {
 
 impl Ears {
     pub fn open(&mut self) {
-        self.events = Some(EventStream::new());
+        self.events = Some(Events::new());
     }
 
     /// Reads nothing from here on.
@@ -118,7 +121,7 @@ impl Ears {
             let Some(events) = &mut self.events else { return std::future::pending().await };
             let until = self.held_until;
             tokio::select! {
-                event = events.next() => match event {
+                event = poll_fn(|cx| events.poll(cx)) => match event {
                     Some(Ok(event)) => self.sort(event),
                     Some(Err(_)) | None => return Heard::Gone,
                 },
@@ -162,14 +165,54 @@ impl Ears {
     async fn fetch(&mut self, wanted: usize) {
         while self.ready.len() < wanted {
             let Some(events) = &mut self.events else { return };
-            // With the loop's own waker: the stream remembers the last one that asked.
-            let next = poll_fn(|cx| match events.poll_next_unpin(cx) {
+            let next = poll_fn(|cx| match events.poll(cx) {
                 Poll::Ready(next) => Poll::Ready(next),
                 Poll::Pending => Poll::Ready(None),
             });
             let Some(Ok(event)) = next.await else { return };
             self.sort(event);
         }
+    }
+}
+
+/// The library's stream of events, asked only once it has said that there is something: each question takes a lock that
+/// its reader holds all the while, and waits for it a moment.
+struct Events {
+    stream: EventStream,
+    call: Arc<Call>,
+}
+
+/// Heard from the stream's reader.
+struct Call {
+    came: AtomicBool,
+    task: AtomicWaker,
+}
+
+impl Wake for Call {
+    fn wake(self: Arc<Self>) {
+        self.came.store(true, Ordering::Release);
+        self.task.wake();
+    }
+}
+
+impl Events {
+    fn new() -> Self {
+        let call = Call { came: AtomicBool::new(true), task: AtomicWaker::new() };
+        Self { stream: EventStream::new(), call: Arc::new(call) }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Event>>> {
+        // Registered before the look: a call in between is not missed.
+        self.call.task.register(context.waker());
+        if !self.call.came.swap(false, Ordering::AcqRel) {
+            return Poll::Pending;
+        }
+        let waker = Waker::from(Arc::clone(&self.call));
+        let event = self.stream.poll_next_unpin(&mut Context::from_waker(&waker));
+        if event.is_ready() {
+            self.call.came.store(true, Ordering::Release);
+        }
+        event
     }
 }
 
