@@ -99,32 +99,19 @@ impl From<AppError> for CliError {
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        let hint = match &error {
+        let elsewhere = matches!(
+            error,
             StoreError::Folder { .. }
-            | StoreError::ReadOnly { .. }
-            | StoreError::NotADatabase { .. }
-            | StoreError::Newer { .. }
-            | StoreError::Corrupt { .. } => {
-                Some("CO_DATA_DIR=/another/folder co … chooses another data folder")
-            }
-            StoreError::Full { .. }
-            | StoreError::Busy { .. }
-            | StoreError::Failed { .. }
-            | StoreError::NewerRecord { .. }
-            | StoreError::OutOfStep { .. }
-            | StoreError::Unstorable { .. }
-            | StoreError::RequestIdTaken { .. }
-            | StoreError::NotDecidable { .. }
-            | StoreError::NotFound { .. }
-            | StoreError::Ambiguous { .. }
-            | StoreError::Replaced { .. }
-            | StoreError::Poisoned { .. }
-            | StoreError::Stopped => None,
-        };
+                | StoreError::ReadOnly { .. }
+                | StoreError::NotADatabase { .. }
+                | StoreError::Newer { .. }
+                | StoreError::Corrupt { .. }
+        );
         let this = Self::new(Kind::Error, error);
-        match hint {
-            Some(hint) => this.hint(hint),
-            None => this,
+        if elsewhere {
+            this.hint("CO_DATA_DIR=/another/folder co … chooses another data folder")
+        } else {
+            this
         }
     }
 }

@@ -124,16 +124,24 @@ fn check_writable(metadata: &Metadata) -> io::Result<()> {
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::path::PathBuf;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
 
-    #[test]
-    fn files_are_read_and_written_below_and_nowhere_else() {
+    /// A scratch folder, and two folders in it: the one that is opened, and another.
+    fn folders() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let (inside, outside) = (dir.path().join("in"), dir.path().join("out"));
-        fs::create_dir_all(inside.join("a")).unwrap();
-        fs::create_dir_all(&outside).unwrap();
+        fs::create_dir(&inside).unwrap();
+        fs::create_dir(&outside).unwrap();
+        (dir, inside, outside)
+    }
+
+    #[test]
+    fn files_are_read_and_written_below_and_nowhere_else() {
+        let (_dir, inside, outside) = folders();
+        fs::create_dir(inside.join("a")).unwrap();
         fs::write(outside.join("secret"), "s").unwrap();
         symlink(&outside, inside.join("link")).unwrap();
         symlink("a", inside.join("near")).unwrap();
@@ -158,10 +166,8 @@ mod tests {
     /// A folder and a link that leads outside change places all the while.
     #[test]
     fn a_race_with_a_link_leads_nowhere() {
-        let dir = tempfile::tempdir().unwrap();
-        let (inside, outside) = (dir.path().join("in"), dir.path().join("out"));
-        fs::create_dir_all(inside.join("d")).unwrap();
-        fs::create_dir_all(&outside).unwrap();
+        let (_dir, inside, outside) = folders();
+        fs::create_dir(inside.join("d")).unwrap();
         fs::write(inside.join("d/f"), "inside").unwrap();
         fs::write(outside.join("f"), "outside").unwrap();
         symlink(&outside, inside.join("l")).unwrap();

@@ -100,53 +100,26 @@ impl StoreError {
 
     /// Whether the same write may succeed later, without anything else being done to the store.
     pub fn may_pass(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::ReadOnly { .. }
-            | Self::Full { .. }
-            | Self::Busy { .. }
-            | Self::Failed { .. }
-            | Self::Poisoned { .. } => true,
-            Self::Folder { .. }
-            | Self::NotADatabase { .. }
-            | Self::Newer { .. }
-            | Self::Corrupt { .. }
-            | Self::NewerRecord { .. }
-            | Self::OutOfStep { .. }
-            | Self::Unstorable { .. }
-            | Self::RequestIdTaken { .. }
-            | Self::NotDecidable { .. }
-            | Self::NotFound { .. }
-            | Self::Ambiguous { .. }
-            | Self::Replaced { .. }
-            | Self::Stopped => false,
-        }
+                | Self::Full { .. }
+                | Self::Busy { .. }
+                | Self::Failed { .. }
+                | Self::Poisoned { .. }
+        )
     }
 
     /// Fills in the folder, which the place where the database library failed does not know.
     pub(super) fn located(mut self, data: &Path) -> Self {
-        match &mut self {
-            Self::ReadOnly { folder }
-            | Self::Full { folder }
-            | Self::Busy { folder }
-            | Self::Corrupt { folder, .. }
-            | Self::Failed { folder, .. } => {
-                if folder.as_os_str().is_empty() {
-                    data.clone_into(folder);
-                }
-            }
-            Self::Folder { .. }
-            | Self::NotADatabase { .. }
-            | Self::Newer { .. }
-            | Self::NewerRecord { .. }
-            | Self::OutOfStep { .. }
-            | Self::Unstorable { .. }
-            | Self::RequestIdTaken { .. }
-            | Self::NotDecidable { .. }
-            | Self::NotFound { .. }
-            | Self::Ambiguous { .. }
-            | Self::Replaced { .. }
-            | Self::Poisoned { .. }
-            | Self::Stopped => {}
+        if let Self::ReadOnly { folder }
+        | Self::Full { folder }
+        | Self::Busy { folder }
+        | Self::Corrupt { folder, .. }
+        | Self::Failed { folder, .. } = &mut self
+            && folder.as_os_str().is_empty()
+        {
+            data.clone_into(folder);
         }
         self
     }
