@@ -222,10 +222,20 @@ impl Building {
     }
 }
 
+/// Longest arguments of a call that are kept, in bytes. They are stored with the reply, the request and the audit.
+const MAX_ARGUMENTS: usize = 1 << 20;
+
 /// A call's arguments: nothing and `null` mean none; what is no JSON object stays as text.
 fn arguments(raw: &str) -> Value {
     if raw.trim().is_empty() {
         return Value::Object(Map::new());
+    }
+    if raw.len() > MAX_ARGUMENTS {
+        let start: String = raw.chars().take(200).collect();
+        return Value::String(format!(
+            "{start}… [{} bytes in all; a call takes at most {MAX_ARGUMENTS}]",
+            raw.len()
+        ));
     }
     match serde_json::from_str::<Value>(raw) {
         Ok(Value::Null) => Value::Object(Map::new()),

@@ -3,7 +3,7 @@
 //! Built once a process. It opens the data folder and nothing else: no network, no probe. Called by `cli` for headless
 //! runs, and beside the first frame for interactive ones.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
@@ -28,8 +28,8 @@ use crate::sandbox::env::child_env;
 use crate::sandbox::subprocess::Subprocess;
 use crate::session::{Session, SessionError};
 use crate::store::{Store, StoreError, StoreOptions};
-use crate::tool::Registry;
 use crate::tool::builtin::{self, BuiltinOptions};
+use crate::tool::{CallPlan, PlanContext, Registry};
 use crate::tui::keys::Keymap;
 
 /// Why the program cannot do what it was asked.
@@ -261,6 +261,45 @@ pub fn schema_of(tool: &ToolName, settings: &Settings) -> Option<Value> {
     registry(settings, &sandbox, &[]).get(tool).map(|tool| tool.spec().parameters.clone())
 }
 
+fn store_options(world: &World, settings: &Settings) -> StoreOptions {
+    let proxy = settings.proxy.as_ref().map(|proxy| proxy.expose().to_owned());
+    let mut options = StoreOptions::new(settings.data_dir.clone(), settings.data_dir.join("run"));
+    options.clock = Arc::clone(&world.clock);
+    options.secrets = Network { proxy, ca_file: None }.secrets();
+    options
+}
+
+/// The same for what is listed: where the data folder cannot be written, what it holds is read all the same.
+pub async fn open_store_for_lists(world: &World, settings: &Settings) -> Result<Store, StoreError> {
+    match open_store(world, settings).await {
+        Err(StoreError::ReadOnly { .. }) => Store::open_read_only(store_options(world, settings)).await,
+        opened => opened,
+    }
+}
+
+/// What a plan of a call in this folder may know, where no session is open.
+pub fn plan_context(world: &World, settings: &Settings, folder: &Path) -> PlanContext {
+    PlanContext {
+        workspace: folder.to_owned(),
+        spill: settings.data_dir.join("spill"),
+        own: world.own_folders(settings),
+        seen: Arc::default(),
+    }
+}
+
+/// Plans a call as the tool of this name would; `None` where there is none, or where it refuses.
+pub async fn planned(
+    world: &World,
+    settings: &Settings,
+    folder: &Path,
+    call: (&ToolName, &Value),
+) -> Option<CallPlan> {
+    let sandbox: Arc<dyn Sandbox> = Arc::new(Subprocess);
+    let registry = registry(settings, &sandbox, &[]);
+    let (tool, args) = call;
+    registry.get(tool)?.plan(args, &plan_context(world, settings, folder)).await.ok()
+}
+
 /// The mode that is set.
 fn mode_of(settings: &Settings) -> Mode {
     match settings.mode {
@@ -288,11 +327,7 @@ fn caps(set: &CapSettings) -> Caps {
 
 /// The store of these settings. Keys that the settings hold are never written to it.
 pub async fn open_store(world: &World, settings: &Settings) -> Result<Store, StoreError> {
-    let proxy = settings.proxy.as_ref().map(|proxy| proxy.expose().to_owned());
-    let mut options = StoreOptions::new(settings.data_dir.clone(), settings.data_dir.join("run"));
-    options.clock = Arc::clone(&world.clock);
-    options.secrets = Network { proxy, ca_file: None }.secrets();
-    let store = Store::open(options).await?;
+    let store = Store::open(store_options(world, settings)).await?;
     let concealing = store.clone();
     Keys::of(settings).listen(move |secret| concealing.conceal(secret.expose()));
     Ok(store)

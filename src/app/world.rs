@@ -38,9 +38,16 @@ impl World {
     /// named and as it is without links. Blocking.
     pub fn own_folders(&self, settings: &Settings) -> Arc<[PathBuf]> {
         let config = user_file(&self.env).and_then(|file| file.parent().map(Path::to_owned));
+        // Each of these may be a link into a folder of the person's that is no folder of ours.
+        let linked = ["config.toml", "rules.toml", "hooks.toml"].into_iter().filter_map(|name| {
+            let file = config.as_ref()?.join(name);
+            file.is_symlink().then(|| file.canonicalize().ok())?
+        });
+        let linked: Vec<PathBuf> = linked.collect();
         let data = Some(settings.data_dir.clone()).filter(|data| data.is_absolute());
         let named = config.into_iter().chain(data).map(|folder| normalize(&folder));
-        named.flat_map(|folder| [folder.canonicalize().ok(), Some(folder)]).flatten().collect()
+        let folders = named.flat_map(|folder| [folder.canonicalize().ok(), Some(folder)]).flatten();
+        folders.chain(linked).collect()
     }
 
     /// What kind of workspace a folder is: in the home folder, in what holds it, and in `/`, reads ask too; so they do

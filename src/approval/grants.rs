@@ -95,22 +95,23 @@ impl Grants {
         all?.first().copied()
     }
 
-    /// How wide a yes for the session would be, in words for the person before they say it.
+    /// What a yes for the session would cover, in words for the person before they say it.
     #[must_use]
-    pub fn width(tool: &ToolName, args: &Value) -> String {
+    pub fn coverage(tool: &ToolName, args: &Value) -> String {
+        if tool.as_str() != SHELL {
+            return tool.to_string();
+        }
         let grants = grants_for(tool, args, Path::new(""));
         let of_words = |grant: &Grant| match grant {
-            Grant::Words { words, .. } if words.extent == Extent::Prefix => Some(format!("`{words}`")),
-            Grant::Words { .. } | Grant::Command { .. } | Grant::Tool(_) | Grant::Rule(_) => None,
+            Grant::Words { words, .. } => Some((words.extent, format!("`{words}`"))),
+            Grant::Command { .. } | Grant::Tool(_) | Grant::Rule(_) => None,
         };
-        let prefixes: Vec<String> = grants.iter().filter_map(of_words).collect();
-        if tool.as_str() != SHELL {
-            tool.to_string()
-        } else if prefixes.is_empty() {
-            "exactly this command".to_owned()
-        } else {
-            format!("{} with harmless flags", prefixes.join(", "))
+        let words: Vec<(Extent, String)> = grants.iter().filter_map(of_words).collect();
+        if words.iter().all(|(extent, _)| *extent == Extent::Exact) {
+            return "exactly this command".to_owned();
         }
+        let words: Vec<String> = words.into_iter().map(|(_, words)| words).collect();
+        format!("{} with harmless flags", words.join(", "))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Grant> {

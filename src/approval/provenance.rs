@@ -6,9 +6,11 @@
 //! nobody makes up twice (32 characters), or when it is an address, a URL or a host (8 characters), because one of those
 //! is enough to send things to somebody else. What the person said too is the person's. Words from files of the
 //! workspace may go back into the workspace, and paths of its files may go anywhere: else almost every call of honest
-//! work would be marked, and nobody would look at marks any more.
+//! work would be marked, and nobody would look at marks any more. Words of base64 and of hexadecimal digits count as what
+//! they say, on both sides.
 
 mod addresses;
+mod encoded;
 mod grams;
 mod span;
 mod spelling;
@@ -23,10 +25,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::addresses::{Shape, addresses};
+use self::encoded::{decoded, runs_decoded};
 use self::grams::{Grams, Heard};
-use self::span::{counts, cut, pieces};
+use self::span::{Piece, counts, cut, pieces};
 use self::voices::{Side, Voice, voices};
 use crate::message::{CallId, Message, Source};
+
+/// Where tools that run command lines take them.
+const COMMAND: &str = "/command";
 
 /// Spans that are told of one call; nobody reads more, and one is enough to ask.
 const MOST: usize = 32;
@@ -68,13 +74,29 @@ impl Provenance {
     /// arguments, the first of them where there are very many.
     #[must_use]
     pub fn taints(&self, args: &Value, reach: Reach) -> Vec<Taint> {
-        let args = pieces(args);
+        let mut args = pieces(args);
+        let read = |piece: &Piece<'_>| -> Vec<(String, String)> {
+            decoded(piece.text).into_iter().map(|text| (piece.pointer.clone(), text)).collect()
+        };
+        let hidden: Vec<(String, String)> = args.iter().flat_map(read).collect();
+        let scripts = args.iter().filter(|piece| piece.pointer == COMMAND);
+        let decoders: Vec<&str> = scripts.filter_map(|piece| runs_decoded(piece.text)).collect();
+        args.extend(hidden.iter().map(|(pointer, text)| Piece { pointer: pointer.clone(), text }));
         let mut grams = Grams::of(args.iter().map(|piece| piece.text));
         let mut wanted = Wanted::of(args.iter().map(|piece| piece.text));
-        if grams.is_empty() && wanted.places.is_empty() {
+        if grams.is_empty() && wanted.places.is_empty() && decoders.is_empty() {
             return Vec::new();
         }
-        let voices = voices(&self.messages);
+        let mut voices = voices(&self.messages);
+        let read = |(at, voice): (usize, &Voice<'_>)| -> Vec<(usize, String)> {
+            decoded(voice.text).into_iter().map(|text| (at, text)).collect()
+        };
+        let hidden: Vec<(usize, String)> = voices.iter().enumerate().flat_map(read).collect();
+        let read: Vec<Voice<'_>> = hidden
+            .iter()
+            .map(|(at, text)| Voice { text, source: voices[*at].source.clone(), ..voices[*at] })
+            .collect();
+        voices.extend(read);
         // Who excuses comes first, and files last: the first who said a thing is told.
         for turn in [Turn::Excuses, Turn::Outside, Turn::Files] {
             for (number, voice) in
@@ -87,7 +109,17 @@ impl Provenance {
         }
         let spans = long(&grams, &args, &voices);
         let spans = with_addresses(spans, &wanted);
-        told(spans, &args, &voices)
+        let mut taints = told(spans, &args, &voices);
+        // What it will run nobody can see here; it may be what any of them said.
+        if let Some(voice) = voices.iter().rfind(|voice| voice.side != Side::Person) {
+            taints.extend(decoders.iter().map(|decoder| Taint {
+                arg: COMMAND.to_owned(),
+                words: format!("{decoder} (it runs what it decodes)"),
+                source: voice.source.clone(),
+                from: voice.from.cloned(),
+            }));
+        }
+        taints
     }
 }
 

@@ -292,7 +292,7 @@ impl Weighing<'_> {
     fn needs_person(&self) -> Found {
         match &self.call.plan.needs_person {
             Some(why) => self.decided(Verdict::Ask, Decider::Risk, format!("only you can allow this: {why}")),
-            None => passed("nothing of it is kept for you"),
+            None => passed("it does not require a person"),
         }
     }
 

@@ -159,6 +159,10 @@ const CIRCUMSTANCES: &[(&str, Change)] = &[
     ("rules broken, last good allows", |case| case.rule(RuleEffect::Allow, On::These).broken()),
     ("rules broken, last good denies", |case| case.rule(RuleEffect::Deny, On::These).broken()),
     ("in the home folder", Case::home),
+    ("kept for a person", Case::kept),
+    ("kept for a person and all that allows", |case| {
+        case.rule(RuleEffect::Allow, On::These).granted().session_rule().hook(yes()).kept()
+    }),
 ];
 
 /// Which arguments a rule is about.
@@ -236,6 +240,10 @@ impl Case {
 
     fn untrusted(self) -> Self {
         self.with(|case| case.taint = vec![taint()])
+    }
+
+    fn kept(self) -> Self {
+        self.with(|case| case.plan.needs_person = Some("it changes files of co itself".to_owned()))
     }
 
     fn isolated(self) -> Self {
@@ -455,6 +463,12 @@ proptest! {
     fn untrusted_words_are_allowed_nothing(case in any_case()) {
         let decision = case.untrusted().decide();
         prop_assert!(decision.verdict != Verdict::Allow || decision.by == Decider::Risk);
+    }
+
+    #[test]
+    fn what_is_kept_for_a_person_nothing_allows(case in any_case()) {
+        let decision = case.kept().decide();
+        prop_assert_ne!(decision.verdict, Verdict::Allow);
     }
 
     #[test]

@@ -22,12 +22,10 @@ pub enum Extent {
     Prefix,
 }
 
-/// Programs that do what other words, their input or a file say: their own name allows nothing.
+/// Programs that do what other words, their input or a file say, beside interpreters: their own name allows nothing.
 const DO_ANYTHING: &[&str] = &[
-    ".", "ash", "awk", "bash", "builtin", "command", "csh", "dash", "doas", "env", "eval", "exec", "fish",
-    "gawk", "ksh", "lua", "nice", "node", "nohup", "parallel", "perl", "php", "python", "python2", "python3",
-    "ruby", "setsid", "sh", "source", "ssh", "stdbuf", "su", "sudo", "tclsh", "time", "timeout", "trap",
-    "watch", "xargs", "zsh",
+    ".", "awk", "builtin", "command", "doas", "env", "eval", "exec", "gawk", "nice", "nohup", "parallel",
+    "setsid", "source", "ssh", "stdbuf", "su", "sudo", "time", "timeout", "trap", "watch", "xargs",
 ];
 
 /// Redirections that write no file.
@@ -45,7 +43,7 @@ pub fn command_words(script: &str) -> Option<Vec<CommandWords>> {
 
 fn words_of(invocation: &Invocation) -> Option<CommandWords> {
     let program = invocation.words.first()?.as_deref()?;
-    if DO_ANYTHING.contains(&program) || program.contains('/') {
+    if DO_ANYTHING.contains(&program) || bash::is_interpreter(program) || program.contains('/') {
         return None;
     }
     let named = bash::subcommand(&invocation.words).filter(|named| *named > 1);

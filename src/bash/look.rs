@@ -214,7 +214,9 @@ impl Judge<'_> {
             .feeder
             .is_some_and(|feeder| finds_no_secrets(feeder.words.iter().map(|word| word.text.as_str())));
         if !sure && !OF_NAMES.contains(&inner[0].text.as_str()) {
-            return Err("`xargs` may get files that hold secrets; choose them with `find -name`".to_owned());
+            return Err(
+                "`xargs` may get files that hold secrets; choose them with `find -type f -name`".to_owned()
+            );
         }
         Ok(())
     }
@@ -246,7 +248,8 @@ impl Judge<'_> {
             self.command(&inner)?;
             if !sure && !inner.first().is_some_and(|program| OF_NAMES.contains(&program.text.as_str())) {
                 return Err(
-                    "`find -exec` may read files that hold secrets; choose them with `-name`".to_owned()
+                    "`find -exec` may read files that hold secrets; choose them with `-type f -name`"
+                        .to_owned(),
                 );
             }
             at += end + 1;
@@ -282,8 +285,10 @@ fn finds_no_secrets<'a>(words: impl Iterator<Item = &'a str>) -> bool {
     let tests = words.split(acts).next().unwrap_or_default();
     let one_act = words.iter().filter(|word| acts(word)).count() == 1;
     let chosen = |pair: &[&str]| ["-name", "-iname"].contains(&pair[0]) && !may_match_secrets(pair[1]);
+    // A link may lead to a file that has another name.
+    let regular = |pair: &[&str]| pair == ["-type", "f"];
     let other = |word: &&str| ["-o", "-or", ",", "!", "-not"].contains(word);
-    one_act && tests.windows(2).any(chosen) && !words.iter().any(other)
+    one_act && tests.windows(2).any(chosen) && tests.windows(2).any(regular) && !words.iter().any(other)
 }
 
 /// Whether a program only reads, by its row.
@@ -364,7 +369,7 @@ fn reads_no_secrets(name: &str, parsed: &Parsed<'_>) -> Result<(), String> {
             has(&["-r", "--recursive", "-d", "--directories"]) && !chosen(&["--include"])
         }
         "rg" => {
-            let names_only = has(&["--files", "--type-list", "--version"]);
+            let names_only = has(&["--files", "--type-list"]);
             let globs = ["-g", "--glob", "--iglob"];
             let all_but = parsed.flags.iter().any(|flag| {
                 globs.contains(&flag.name) && flag.value.is_some_and(|glob| !glob.starts_with('!'))
@@ -376,13 +381,15 @@ fn reads_no_secrets(name: &str, parsed: &Parsed<'_>) -> Result<(), String> {
                 .filter_map(|flag| flag.value)
                 .collect();
             let typed = !of_type.is_empty() && of_type.iter().all(|kind| OF_SOURCES.contains(kind));
-            !(names_only || typed || all_but && chosen(&globs))
+            // A glob that chooses files counts more than a type.
+            !(names_only || typed && !all_but || all_but && chosen(&globs))
         }
         "diff" => has(&["-r", "--recursive", "-N", "--new-file"]) && !has(&["-q", "--brief"]),
         _ => false,
     };
     if reads_all {
-        Err(format!("`{name}` may read files that hold secrets; say which kinds to read"))
+        let limit = if name == "rg" { "-t rust" } else { "--include='*.rs'" };
+        Err(format!("`{name}` may read files that hold secrets; limit it, as with `{limit}`"))
     } else {
         Ok(())
     }

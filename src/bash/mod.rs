@@ -79,6 +79,7 @@ pub fn classify(script: &str) -> Class {
 }
 
 pub use self::look::{has_known_words, subcommand};
+pub use self::wrap::{is_interpreter, is_shell};
 
 /// Whether a program runs text that its words do not hold: what it reads, or what a script says.
 pub fn runs_other_text(invocation: &Invocation) -> bool {

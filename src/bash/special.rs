@@ -92,7 +92,7 @@ pub fn printf(args: &[Arg]) -> Result<(), String> {
     if format.pattern || format.text.starts_with('-') || !kinds.all(plain) {
         return Err("`printf` can set variables with such a format".to_owned());
     }
-    Ok(())
+    anything(args)
 }
 
 /// `[` with its `]`.

@@ -83,6 +83,10 @@ const WRAPPERS: &[Wrapper] = &[
     row("nsenter", "-t: -a -m -u -i -n -p -U --target: --all", 0, Manner::More),
     row("busybox", "", 0, Manner::More),
     row("toybox", "", 0, Manner::More),
+    row("runuser", "-u: --user: -g: --group:", 0, Manner::More),
+    row("prlimit", "-n? -v? -t? --nofile? --as? --cpu?", 0, Manner::More),
+    row("setarch", "-R -L --uname-2.6", 1, Manner::More),
+    row("systemd-run", "--user --scope --pty --wait --collect -q --unit: -p: --property:", 0, Manner::More),
     row("sudo", "-n -E -H -S -k -b -i -s -u: --user: -g: --group: -p: -C:", 0, Manner::More),
     row("doas", "-n -s -u: -C:", 0, Manner::More),
     row("run0", "-u: --user:", 0, Manner::More),
@@ -94,9 +98,32 @@ const WRAPPERS: &[Wrapper] = &[
 
 /// Shells that run the script behind `-c`.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "csh", "tcsh", "rbash", "fish"];
+
+/// Other programs that run code that they read.
+const LANGUAGES: &[&str] = &[
+    "python",
+    "python2",
+    "python3",
+    "perl",
+    "ruby",
+    "node",
+    "deno",
+    "bun",
+    "php",
+    "lua",
+    "tclsh",
+    "pwsh",
+    "osascript",
+];
+
 /// Whether a program is a shell, by its name without a folder.
 pub fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
+}
+
+/// Whether a program runs code that it reads, by its name without a folder.
+pub fn is_interpreter(name: &str) -> bool {
+    is_shell(name) || LANGUAGES.contains(&name)
 }
 
 const SHELL_FLAGS: &str = "-c -e -u -x -l -i -f -n -v -s -o: -O: --login --norc --noprofile --posix";
@@ -133,7 +160,10 @@ pub fn inner(words: &[Option<String>]) -> Option<Vec<Inner>> {
         "trap" => joined(words.get(1..2).unwrap_or_default()),
         "git" => git(words),
         // The loader runs the program behind it.
-        _ if name.starts_with("ld-") && name.contains(".so") => Some(vec![Inner::Words(1..words.len())]),
+        _ if name.starts_with("ld-") && name.contains(".so") => {
+            let is_program = words.get(1)?.as_deref().is_some_and(|word| !word.starts_with('-'));
+            is_program.then(|| vec![Inner::Words(1..words.len())])
+        }
         _ if SHELLS.contains(&name) => shell(words),
         _ => Some(Vec::new()),
     }
@@ -174,7 +204,7 @@ fn joined(words: &[Option<String>]) -> Option<Vec<Inner>> {
     Some(vec![Inner::Script(words.join(" "))])
 }
 
-/// What `git -c KEY=VALUE` runs: an alias or a program that a setting names.
+/// What `git` runs by its words: an alias or a program that a setting names, and what some subcommands are given.
 fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
     /// Ends of keys whose values are commands.
     const COMMANDS: &[&str] = &[
@@ -192,6 +222,9 @@ fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
         "process",
         "driver",
     ];
+    /// Beginnings of keys that change what is said, and nothing else.
+    const HARMLESS: &[&str] =
+        &["color.", "user.", "log.", "column.", "advice.", "core.quotepath", "core.abbrev", "init."];
     let mut inner = Vec::new();
     let mut at = 1;
     while let Some(word) =
@@ -204,12 +237,14 @@ fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
                 at += 1;
                 let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
                 let key = key.to_lowercase();
-                match value.strip_prefix('!').filter(|_| key.starts_with("alias.")) {
-                    Some(script) => inner.push(Inner::Script(script.to_owned())),
-                    None if COMMANDS.iter().any(|end| key.ends_with(end)) => {
-                        inner.push(Inner::Script(value.to_owned()));
+                let script = value.strip_prefix('!');
+                match script.unwrap_or(value) {
+                    text if script.is_some() || COMMANDS.iter().any(|end| key.ends_with(end)) => {
+                        inner.push(Inner::Script(text.to_owned()));
                     }
-                    None => {}
+                    _ if HARMLESS.iter().any(|begin| key.starts_with(begin)) => {}
+                    // Of another nobody can say.
+                    _ => return None,
                 }
             }
             "-C" | "--git-dir" | "--work-tree" | "--namespace" => at += 1,
@@ -218,14 +253,45 @@ fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
             _ => {}
         }
     }
+    inner.extend(subcommand_runs(words, at)?);
     Some(inner)
+}
+
+/// What a subcommand of `git` that stands at `at` runs; `None` where it runs something that nobody can say.
+fn subcommand_runs(words: &[Option<String>], at: usize) -> Option<Option<Inner>> {
+    let word = |at: usize| words.get(at).and_then(Option::as_deref);
+    match (word(at), word(at + 1)) {
+        (Some("bisect"), Some("run")) => Some(Some(Inner::Words(at + 2..words.len()))),
+        (Some("submodule"), _) => {
+            let Some(each) = words.iter().position(|word| word.as_deref() == Some("foreach")) else {
+                return Some(None);
+            };
+            let script = words.get(each + 1..)?.iter().filter(|word| word.as_deref() != Some("--recursive"));
+            let script = script.cloned().collect::<Option<Vec<String>>>()?;
+            Some(Some(Inner::Script(script.join(" "))))
+        }
+        (Some("filter-branch"), _) => None,
+        (Some("rebase"), _) => {
+            let given = words.get(at..)?.iter().map(|word| word.as_deref());
+            let given = given.collect::<Option<Vec<&str>>>()?;
+            let runs = |word: &&str| word.starts_with("--exec") || word.starts_with("-x");
+            match given.iter().position(|word| runs(&word)) {
+                None => Some(None),
+                Some(flag) => {
+                    let stuck = given[flag].split_once('=').map(|(_, script)| script);
+                    let script = stuck.or_else(|| given.get(flag + 1).copied())?;
+                    (!given[flag + 1..].iter().any(|word| runs(&word)))
+                        .then(|| Some(Inner::Script(script.to_owned())))
+                }
+            }
+        }
+        _ => Some(None),
+    }
 }
 
 /// Whether the words of a shell hold the text that it runs (`sh -c TEXT`).
 pub(super) fn is_inline(words: &[Option<String>]) -> bool {
-    let args = fixed_head(words.get(1..).unwrap_or_default());
-    let allowed: Vec<&'static str> = SHELL_FLAGS.split_ascii_whitespace().collect();
-    parse(&allowed, &args, Order::First).is_ok_and(|parsed| parsed.has("-c"))
+    matches!(shell(words).as_deref(), Some([Inner::Script(_)]))
 }
 
 fn shell(words: &[Option<String>]) -> Option<Vec<Inner>> {

@@ -87,7 +87,8 @@ fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         let mut buffer = [0; 4];
-        let harmless = c.is_ascii() || sanitize(c.encode_utf8(&mut buffer)) == *c.encode_utf8(&mut [0; 4]);
+        let harmless = (c.is_ascii() && c != '\u{7f}')
+            || sanitize(c.encode_utf8(&mut buffer)) == *c.encode_utf8(&mut [0; 4]);
         if harmless {
             out.push(c);
         } else {

@@ -258,7 +258,15 @@ impl<'a> Desk<'a> {
                 let at = self.files.whereabouts(&self.world.workspace);
                 rows.push(("runs", program(def, &at).display().to_string()));
             }
-            HookCommand::Program { .. } | HookCommand::Shell { .. } => {}
+            HookCommand::Program { program, .. } => {
+                rows.push((
+                    "not bound",
+                    format!("{program}, as it is found on PATH, and what it reads or starts"),
+                ));
+            }
+            HookCommand::Shell { .. } => {
+                rows.push(("not bound", "programs found on PATH, and what they read or start".to_owned()));
+            }
         }
         rows.push(("timeout", format!("{} s", def.timeout.as_secs())));
         rows.push(("file", format!("{}:{}", def.file.display(), def.line)));

@@ -14,16 +14,17 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    /// Listens for SIGINT, SIGTERM and SIGHUP from now on.
+    /// Listens for SIGINT, SIGTERM, SIGQUIT and SIGHUP from now on.
     pub fn on_signals() -> Result<Self, CliError> {
         let stop = Self { token: CancellationToken::new(), caught: Arc::default() };
-        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+        let kinds =
+            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::quit(), SignalKind::hangup()];
         for kind in kinds {
             let mut signals = signal(kind)?;
             let (token, caught) = (stop.token.clone(), Arc::clone(&stop.caught));
             tokio::spawn(async move {
                 if signals.recv().await.is_some() {
-                    // The numbers of these three fit; the first signal is the one that counts.
+                    // The numbers of these fit; the first signal is the one that counts.
                     let _ = caught.set(u8::try_from(kind.as_raw_value()).unwrap_or_default());
                     token.cancel();
                 }

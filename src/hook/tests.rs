@@ -500,6 +500,43 @@ fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
     ] {
         assert_eq!(outcome(line), expected, "{line}");
     }
+    // As a list of words.
+    std::fs::create_dir_all(scene.dir.path().join("lib")).unwrap();
+    let list = |words: &[&str]| {
+        let (program, args) = words.split_first().unwrap();
+        let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let command = super::file::HookCommand::Program { program: (*program).to_owned(), args };
+        let def = HookDef { command, ..scene.def("event = 'PreToolUse'") };
+        scene.write("1");
+        let before = content(&def, &at);
+        scene.write("2");
+        match (before, content(&def, &at)) {
+            (Err(Broken::Unclear { word }), _) => word,
+            (before, after) if before == after => "same".to_owned(),
+            (_, _) => "hashed".to_owned(),
+        }
+    };
+    for (words, expected) in [
+        (&["sh", "-c", ". ./hook.sh; exit 0"][..], "hashed"),
+        (&["bash", "-c", "./hook.sh --x"], "hashed"),
+        (&["bash", "--norc", "-c", ". ./hook.sh"], "hashed"),
+        (&["rbash", "-c", ". ./hook.sh"], "hashed"),
+        (&["sh", "-c", "cd .; ./hook.sh"], "hashed"),
+        (&["sh", "-c", "$CO_WORKSPACE/hook.sh"], "hashed"),
+        (&["env", "sh", "-c", ". ./hook.sh"], "env"),
+        (&["timeout", "5", "./hook.sh"], "timeout"),
+        (&["./hook.sh", "--rules=hook.sh"], "hashed"),
+        (&["check", "--rules=hook.sh"], "hashed"),
+        (&["check", "-fhook.sh"], "hashed"),
+        (&["python3", "hook.sh", "-m", "strict"], "hashed"),
+        (&["python3", "-m", "mod"], "-m"),
+        (&["python3.11", "-W", "ignore", "-m", "mod"], "-m"),
+        (&["perl", "-I.", "-MMod", "x"], "-MMod"),
+        (&["node20", "-e", "1"], "-e"),
+        (&["check", "strict"], "same"),
+    ] {
+        assert_eq!(list(words), expected, "{words:?}");
+    }
     let error = content(&shell("$X"), &at).unwrap_err().to_string();
     let told = "`$X` in its command could name any program; name the program's file, or use a list of words";
     assert_eq!(error, told);

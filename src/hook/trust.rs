@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::file::{HookCommand, HookDef, HookScope};
-use super::words::named;
+use super::words::{expanded, named, named_by_args};
 use crate::stdx::fs::{create_private_dir, write_private};
 
 /// Bytes of the largest file that a hook's command may name.
@@ -117,42 +117,6 @@ fn files(def: &HookDef, at: &Whereabouts) -> Result<Vec<PathBuf>, Broken> {
     Ok(files)
 }
 
-/// The files that a program's arguments may name. Errs with a word behind which there is code that no file holds, or that
-/// only the program finds.
-fn named_by_args(program: &str, args: &[String], at: &Whereabouts) -> Result<Vec<PathBuf>, String> {
-    let name = program.rsplit('/').next().unwrap_or(program);
-    let is_shell = ["sh", "bash", "dash", "ash", "zsh", "ksh", "fish"].contains(&name);
-    if is_shell && let Some(script) = args.iter().position(|arg| arg.starts_with('-') && arg.ends_with('c')) {
-        return named(args.get(script + 1).map_or("", String::as_str), at);
-    }
-    let finds_code = match name {
-        _ if name.starts_with("python") => ["-c", "-m"].as_slice(),
-        "node" | "deno" | "bun" => &["-e", "--eval", "-p", "--print", "-r", "--require", "eval", "run"],
-        "perl" => &["-e", "-E", "-M", "-m"],
-        "ruby" => &["-e", "-r"],
-        "php" => &["-r"],
-        _ => &[],
-    };
-    let is_code = |arg: &&String| {
-        finds_code.iter().any(|flag| arg == flag || (flag.len() == 2 && arg.starts_with(flag)))
-    };
-    if let Some(arg) = args.iter().find(is_code) {
-        return Err(arg.clone());
-    }
-    let mut words: Vec<&str> = args.iter().map(String::as_str).collect();
-    // `--rules=FILE`, `-fFILE`.
-    words.extend(args.iter().filter_map(|arg| Some(arg.split_once('=')?.1)));
-    words.extend(args.iter().filter(|arg| arg.starts_with('-')).filter_map(|arg| arg.get(2..)));
-    if matches!(name, "make" | "gmake" | "just" | "npm" | "rake") {
-        words.extend(["Makefile", "makefile", "GNUmakefile", "justfile", "package.json", "Rakefile"]);
-    }
-    Ok(words
-        .into_iter()
-        .filter(|word| !word.is_empty())
-        .map(|word| at.workspace.join(expanded(word, at)))
-        .collect())
-}
-
 /// Programs that are named by their whole path in a line for the shell change with the system, not with the hook.
 fn is_of_the_system(path: &Path) -> bool {
     ["/bin", "/usr/bin", "/usr/local/bin"].iter().any(|folder| path.parent() == Some(Path::new(folder)))
@@ -174,13 +138,6 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, Broken> {
     let mut bytes = Vec::new();
     File::open(path).map_err(unreadable)?.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > LARGEST { Err(Broken::TooLarge { path: path.to_owned() }) } else { Ok(bytes) }
-}
-
-fn expanded(word: &str, at: &Whereabouts) -> PathBuf {
-    match (word.strip_prefix("~/"), &at.home) {
-        (Some(rest), Some(home)) => home.join(rest),
-        (Some(_), None) | (None, _) => PathBuf::from(word),
-    }
 }
 
 /// How it stands with a hook.

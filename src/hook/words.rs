@@ -8,13 +8,18 @@ use std::path::{Path, PathBuf};
 use std::str::Chars;
 
 use super::trust::Whereabouts;
+use crate::bash;
 
-/// Programs and builtins that run what their arguments name.
+/// Programs and builtins that run what their arguments name, beside interpreters.
 const RUNNERS: &[&str] = &[
     ".", "source", "eval", "exec", "command", "builtin", "env", "nohup", "xargs", "timeout", "nice", "sudo",
-    "time", "sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python2", "python3", "node", "deno",
-    "bun", "perl", "ruby", "php", "lua",
+    "time", "setsid", "stdbuf", "ionice", "taskset", "unshare", "setpriv", "chroot", "runuser",
 ];
+
+/// Whether a program or builtin runs what its arguments name.
+fn is_runner(name: &str) -> bool {
+    RUNNERS.contains(&name) || bash::is_interpreter(name)
+}
 
 /// Words after which a command begins.
 const OPENERS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "!", "time"];
@@ -33,6 +38,57 @@ pub(super) fn named(line: &str, at: &Whereabouts) -> Result<Vec<PathBuf>, String
     let quoted = line.split(['"', '\'']).filter(|text| text.contains(' '));
     reader.files.extend(quoted.map(|text| in_quotes(text, at)));
     Ok(reader.files)
+}
+
+/// The files that a program's arguments may name. Errs with a word behind which there is code that no file holds, or that
+/// only the program finds.
+pub(super) fn named_by_args(
+    program: &str,
+    args: &[String],
+    at: &Whereabouts,
+) -> Result<Vec<PathBuf>, String> {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    if RUNNERS.contains(&name) {
+        return Err(name.to_owned());
+    }
+    let in_workspace = |word: &str| at.workspace.join(expanded(word, at));
+    let is_inline = |arg: &String| arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with('c');
+    if bash::is_shell(name)
+        && let Some(script) = args.iter().position(is_inline)
+    {
+        return named(args.get(script + 1).map_or("", String::as_str), at);
+    }
+    let finds_code: &[&str] = match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
+        "python" => &["-c", "-m"],
+        "node" | "deno" | "bun" => &["-e", "--eval", "-p", "--print", "-r", "--require", "eval", "run"],
+        "perl" => &["-e", "-E", "-M", "-m"],
+        "ruby" => &["-e", "-r"],
+        "php" => &["-r"],
+        _ => &[],
+    };
+    let is_code = |arg: &&String| {
+        finds_code.iter().any(|flag| arg == flag || (flag.len() == 2 && arg.starts_with(flag)))
+    };
+    // What stands behind a script is the script's.
+    let is_flag = |arg: &&String| arg.starts_with('-') || !in_workspace(arg).is_file();
+    if let Some(arg) = args.iter().take_while(is_flag).find(is_code) {
+        return Err(arg.clone());
+    }
+    let mut words: Vec<&str> = args.iter().map(String::as_str).collect();
+    // `--rules=FILE`, `-fFILE`.
+    words.extend(args.iter().filter_map(|arg| Some(arg.split_once('=')?.1)));
+    words.extend(args.iter().filter(|arg| arg.starts_with('-')).filter_map(|arg| arg.get(2..)));
+    if matches!(name, "make" | "gmake" | "just" | "npm" | "rake") {
+        words.extend(["Makefile", "makefile", "GNUmakefile", "justfile", "package.json", "Rakefile"]);
+    }
+    Ok(words.into_iter().filter(|word| !word.is_empty()).map(in_workspace).collect())
+}
+
+pub(super) fn expanded(word: &str, at: &Whereabouts) -> PathBuf {
+    match (word.strip_prefix("~/"), &at.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        (Some(_), None) | (None, _) => PathBuf::from(word),
+    }
 }
 
 #[derive(Default)]
@@ -239,7 +295,7 @@ impl Reader<'_> {
             Place::Value => self.scene.place = Place::Command,
             Place::Command if OPENERS.contains(&text) => self.scene.place = Place::Command,
             Place::Command if ["cd", "pushd", "popd"].contains(&text) => self.scene.folder = Folder::Moving,
-            Place::Command if RUNNERS.contains(&name) => self.scene.runs = Runs::Files,
+            Place::Command if is_runner(name) => self.scene.runs = Runs::Files,
             Place::Argument if self.scene.runs == Runs::Files && ["-c", "-e"].contains(&text) => {
                 self.scene.runs = Runs::Text;
             }

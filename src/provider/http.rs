@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::field::Empty;
 
 use self::connects::Connects;
-use self::exchange::{Exchange, Flow, Phase};
+use self::exchange::{Exchange, Phase, Throughput};
 pub use self::get::get_json;
 pub use self::key::{ApiKey, KeyHeader};
 pub use self::network::Network;
@@ -227,7 +227,7 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
             ready: VecDeque::new(),
             told: crate::message::Usage::default(),
             idle: self.idle,
-            flow: Flow::begins(),
+            flow: Throughput::begins(),
             place: Arc::clone(&self.route.place),
             clock: Arc::clone(&self.clock),
             span,

@@ -181,7 +181,7 @@ fn detach(command: &mut std::process::Command) {
     unsafe {
         command.pre_exec(move || {
             rustix::process::setsid()?;
-            forgo_reading_others();
+            drop_ptrace_capability();
             die_with(parent)
         });
     }
@@ -189,13 +189,13 @@ fn detach(command: &mut std::process::Command) {
 
 /// Gives up the right to read the memory of other processes, `co`'s among them, for this process and all it starts.
 #[cfg(target_os = "linux")]
-fn forgo_reading_others() {
+fn drop_ptrace_capability() {
     // Only a privileged process has the right, and only it needs to give it up.
     let _ = rustix::thread::remove_capability_from_bounding_set(rustix::thread::CapabilitySet::SYS_PTRACE);
 }
 
 #[cfg(not(target_os = "linux"))]
-fn forgo_reading_others() {}
+fn drop_ptrace_capability() {}
 
 /// Asks the kernel to kill this process when the thread that forked it ends.
 #[cfg(target_os = "linux")]

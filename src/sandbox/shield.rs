@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
+use std::sync::OnceLock;
 
 use super::env::is_secret_name;
 
@@ -17,11 +18,22 @@ pub fn take_environment() -> BTreeMap<String, String> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
     wipe();
-    env
+    STARTED_WITH.get_or_init(|| env).clone()
+}
+
+/// What was taken: a program of the person's own is given it whole.
+static STARTED_WITH: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+
+/// Gives a program that the person chose (an editor, a command that prints a key) the environment that `co` was started
+/// with, keys included. Never for what a model or a project names.
+pub fn give_environment(command: &mut std::process::Command) {
+    if let Some(env) = STARTED_WITH.get() {
+        command.envs(env);
+    }
 }
 
 /// Lets no other process of this user read this one's memory, and leaves no core dump.
-pub fn shield() {
+pub fn forbid_inspection() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
     {

@@ -18,13 +18,13 @@ use super::fs::{TEMPORARY, keep_owner_and_mode};
 
 /// A folder from which paths are walked.
 #[derive(Debug)]
-pub struct Root {
+pub struct BaseFolder {
     folder: OwnedFd,
 }
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-impl Root {
+impl BaseFolder {
     /// Opens `root` itself; links on the way to it are followed.
     pub fn open(root: &Path) -> io::Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
@@ -33,14 +33,14 @@ impl Root {
 
     /// Opens a file below for reading. It never blocks on what is no regular file.
     pub fn file(&self, relative: &Path) -> io::Result<File> {
-        let (parent, name) = self.parent(relative, Missing::Fail)?;
+        let (parent, name) = self.parent(relative, MissingFolders::Fail)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         Ok(File::from(openat(&parent, name, flags, Mode::empty())?))
     }
 
     /// Replaces a file below whole, or creates it, its folders first: as [`super::fs::write_atomic`] does by path.
     pub fn write(&self, relative: &Path, bytes: &[u8]) -> io::Result<()> {
-        let (parent, name) = self.parent(relative, Missing::Make)?;
+        let (parent, name) = self.parent(relative, MissingFolders::Make)?;
         let existing = match self.file(relative) {
             Ok(file) => Some(file.metadata()?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -66,7 +66,7 @@ impl Root {
     }
 
     /// The folder that a path lies in, and its name there.
-    fn parent<'a>(&self, relative: &'a Path, missing: Missing) -> io::Result<(OwnedFd, &'a OsStr)> {
+    fn parent<'a>(&self, relative: &'a Path, missing: MissingFolders) -> io::Result<(OwnedFd, &'a OsStr)> {
         let outside =
             || io::Error::new(io::ErrorKind::InvalidInput, "the path names no file below the folder");
         let mut names = Vec::new();
@@ -81,7 +81,7 @@ impl Root {
         let mut at = self.folder.try_clone()?;
         for name in folders {
             at = match openat(&at, *name, FOLDER, Mode::empty()) {
-                Err(rustix::io::Errno::NOENT) if missing == Missing::Make => {
+                Err(rustix::io::Errno::NOENT) if missing == MissingFolders::Make => {
                     match mkdirat(&at, *name, Mode::from_raw_mode(0o777)) {
                         Ok(()) | Err(rustix::io::Errno::EXIST) => {}
                         Err(error) => return Err(error.into()),
@@ -97,7 +97,7 @@ impl Root {
 
 /// What is done about folders that are not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum MissingFolders {
     Fail,
     Make,
 }
@@ -146,7 +146,7 @@ mod tests {
         symlink(&outside, inside.join("link")).unwrap();
         symlink("a", inside.join("near")).unwrap();
         symlink(outside.join("secret"), inside.join("leaf")).unwrap();
-        let root = Root::open(&inside).unwrap();
+        let root = BaseFolder::open(&inside).unwrap();
         root.write(Path::new("a/b/c"), b"one").unwrap();
         fs::set_permissions(inside.join("a/b/c"), fs::Permissions::from_mode(0o754)).unwrap();
         root.write(Path::new("a/b/c"), b"two").unwrap();
@@ -185,7 +185,7 @@ mod tests {
                 std::env::var("CO_TEST_RACES").ok().and_then(|tries| tries.parse().ok()).unwrap_or(4_000);
             let (mut read, mut written) = (0, 0);
             for _ in 0..tries {
-                let root = Root::open(&inside).unwrap();
+                let root = BaseFolder::open(&inside).unwrap();
                 if let Ok(file) = root.file(Path::new("d/f")) {
                     assert_ne!(io::read_to_string(file).unwrap(), "outside");
                     read += 1;

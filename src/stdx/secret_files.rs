@@ -53,6 +53,15 @@ const PLAIN: &[&str] = &[
 /// What `.git` holds beside the history: addresses with tokens in them.
 const GIT: (&str, &str) = (".git", "config");
 
+/// Names of secrets that are words of the language too, in lower case.
+const WORDS: &[&str] = &["credentials", "secrets", "shadow", "keyring"];
+
+/// Whether a text is such a name and no more: a word of a message, perhaps, and no file.
+#[must_use]
+pub fn is_common_word(text: &str) -> bool {
+    WORDS.contains(&text.to_lowercase().as_str())
+}
+
 /// Whether a path, by its text, names something that may hold secrets. `:` and `=` part names too, as they do in the
 /// arguments of commands.
 #[must_use]
@@ -76,6 +85,10 @@ fn is_secret(name: &str) -> bool {
 #[must_use]
 pub fn may_match_secrets(pattern: &str) -> bool {
     let is_open = |part: &str| part.contains(['*', '?', '[']);
+    // Programs read escapes and braces in ways of their own.
+    if pattern.contains(['\\', '{', '}']) {
+        return true;
+    }
     let last = pattern.rsplit('/').next().unwrap_or(pattern);
     // Of a bare name the folder is not known: it may be that of `.git`.
     may_hold_secrets(pattern)
@@ -152,6 +165,9 @@ mod tests {
             ("secrets.*", true),
             ("c*", true),
             ("x[.]pem", true),
+            (".e\\nv", true),
+            ("{.env,a}", true),
+            ("p*{.rs,.env}", true),
         ] {
             assert_eq!(may_match_secrets(pattern), secret, "{pattern}");
         }

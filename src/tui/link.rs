@@ -46,7 +46,7 @@ pub struct LinkedCells {
     pub link: Link,
 }
 
-/// A scheme that is opened from here, with something behind it. Files only of this machine, by their whole path.
+/// A scheme that is opened from here, with something behind it. Files of this machine are not: a model could name any.
 fn leads_somewhere(address: &str) -> bool {
     let after = |scheme: &str| {
         let (start, rest) = address.split_at_checked(scheme.len())?;
@@ -54,7 +54,6 @@ fn leads_somewhere(address: &str) -> bool {
     };
     let web = after("https://").or_else(|| after("http://")).or_else(|| after("mailto:"));
     web.is_some()
-        || after("file://").is_some_and(|path| path.starts_with('/') || path.starts_with("localhost/"))
 }
 
 /// What may stand in an address as it is (RFC 3986), the sign of an encoding included.
@@ -126,7 +125,7 @@ mod tests {
             ("https://a.example/b?c=d#e", Some("https://a.example/b?c=d#e")),
             (" HTTP://a ", Some("HTTP://a")),
             ("mailto:a@b.example", Some("mailto:a@b.example")),
-            ("file:///tmp/a b", Some("file:///tmp/a%20b")),
+            ("file:///tmp/a b", None),
             ("file://elsewhere/x", None),
             ("https://", None),
             ("javascript:alert(1)", None),

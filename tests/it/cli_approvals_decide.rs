@@ -25,24 +25,24 @@ fn desk() -> Desk {
 fn a_yes_may_change_arguments_and_say_a_word() {
     // What is typed behind the id; what is written down; what is said.
     let cases = [
-        (&[][..], None, "approved"),
-        (&["--set", "path=a.txt"][..], None, "approved"),
+        (&[][..], None, "approved [REQUEST]: write a.txt"),
+        (&["--set", "path=a.txt"][..], None, "approved [REQUEST]: write a.txt"),
         (
             &["--set", "path=n.txt"][..],
             Some(json!({"path": "n.txt", "content": "one"})),
-            "approved with changes",
+            "approved with changes [REQUEST]: write 1 line to n.txt (new file)",
         ),
         (
             &["--set", "content=a=b", "--set", "path=1"][..],
             Some(json!({"path": "1", "content": "a=b"})),
-            "approved with changes",
+            "approved with changes [REQUEST]: write 1 line to 1 (new file)",
         ),
     ];
     for (args, instead, said) in cases {
         let desk = desk();
         let mut line = vec!["approvals", "yes", A, "--note", "as we said"];
         line.extend(args);
-        desk.co.run(&line).check(0, &format!("{said} [REQUEST]: write a.txt\n"), GO_ON);
+        desk.co.run(&line).check(0, &format!("{said}\n"), GO_ON);
         let (approval, by) = desk.request(A).decision.unwrap();
         let note = Some("as we said".to_owned());
         let instead = instead.map(|args| (co::message::ToolName::new("write_file"), args));

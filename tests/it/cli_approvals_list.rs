@@ -152,7 +152,7 @@ fn show_tells_all_that_is_known() {
     }
     let known = desk.co.run(&["approvals", "show", B, "--json"]).json();
     assert_eq!((&known["undo"], &known["decision"][1]["by"]), (&json!("hold"), &json!("tui")));
-    assert_eq!(known["arguments_hash"].as_str().map(str::len), Some(32));
+    assert_eq!(known["request_hash"].as_str().map(str::len), Some(32));
 }
 
 #[test]
@@ -193,7 +193,10 @@ fn ten_thousand_wait_and_a_megabyte_is_shown() {
     let shown = desk.co.run(&["approvals", "show", A]);
     assert_eq!((shown.code, shown.out.len() > 1_000_000), (Some(0), true));
     let ran = desk.co.run(&["approvals", "yes", A, "--set", "path=b.txt"]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "approved with changes [REQUEST]: write large.txt\n"));
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (Some(0), "approved with changes [REQUEST]: write 50000 lines to b.txt (new file)\n")
+    );
     assert_eq!(desk.instead(A).unwrap()["content"], large);
     // What a person cannot type is told as such.
     let id = "f".repeat(100_000);

@@ -150,7 +150,7 @@ fn a_decision_is_explained_stage_by_stage() {
            rules sound       they are\n  \
            ask rules         none is about write_file\n  \
            question          it asks nothing of you\n  \
-           needs a person    nothing of it is kept for you\n  \
+           needs a person    it does not require a person\n  \
            circling          the model turns in no circle\n  \
            untrusted words   its arguments carry none\n  \
            allow rules       notes: not so: path inside notes\n  \

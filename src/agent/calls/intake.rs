@@ -44,10 +44,12 @@ impl Calls {
             return;
         };
         let text = format!(
-            "Not run: this reply held {all} calls, and {MOST_CALLS} are taken of one reply. Call again, with fewer at once."
+            "Not run: this reply contains {all} calls; at most {MOST_CALLS} per reply are run. Send fewer calls at once."
         );
         let (mut records, mut shows) = (Vec::new(), Vec::new());
-        for one in surplus {
+        // Those that came early may be under way, or over.
+        let is_over = |one: &Tracked| matches!(one.state, State::Running | State::Done(_));
+        for one in surplus.iter_mut().filter(|one| !is_over(one)) {
             let returned = ToolReturn::program(one.call.id.clone(), ReturnStatus::Failed, text.clone());
             records.push(Record::ToolFinished { returned: returned.clone() });
             shows.push(Effect::Show(Event::ToolReturn { call: one.effective(), returned: returned.clone() }));

@@ -3,7 +3,7 @@
 //! Whatever happened since a plan was made is looked at again just before the call runs. Planning is in `planning`,
 //! deciding in `deciding`, asking in `asking`, ending in `ending`.
 
-use super::schedule::{self, Dependencies, Walk};
+use super::schedule::{self, Dependencies, ScheduleWalk};
 use super::{Calls, Consent, Purpose, Rules, Stage, State, permitted};
 use crate::agent::port::Event;
 use crate::agent::turn::Effect;
@@ -40,7 +40,7 @@ impl Calls {
     pub(super) fn step_ready(
         &mut self,
         at: usize,
-        walk: &Walk,
+        walk: &ScheduleWalk,
         rules: &mut Rules,
         out: &mut Vec<Effect>,
     ) -> bool {

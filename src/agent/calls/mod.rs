@@ -29,7 +29,7 @@ pub(in crate::agent) use self::intake::without_links;
 pub use self::intake::{AFTER, LABEL};
 pub use self::open::close_open;
 pub(in crate::agent) use self::open::{DEPENDENCY, EXPIRED, OUTCOME_UNKNOWN, request_id};
-use self::schedule::Walk;
+use self::schedule::ScheduleWalk;
 pub use self::schedule::conflict;
 use super::circling::Circles;
 use super::turn::Effect;
@@ -287,7 +287,7 @@ impl Calls {
     /// One pass over all calls, in the order that counts; says whether anything moved.
     fn step(&mut self, rules: &mut Rules, out: &mut Vec<Effect>) -> bool {
         let mut moved = false;
-        let mut walk = Walk::over(&self.calls);
+        let mut walk = ScheduleWalk::over(&self.calls);
         for at in schedule::order(&self.calls) {
             moved |= match self.calls[at].state {
                 State::Held => self.step_held(at, &walk.held, rules, out),

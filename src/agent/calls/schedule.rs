@@ -100,7 +100,7 @@ pub(super) fn order(calls: &[Tracked]) -> Vec<usize> {
 
 /// Whether each call stands still until a person speaks.
 pub(super) fn held_by_person(calls: &[Tracked]) -> Vec<bool> {
-    let mut walk = Walk::over(calls);
+    let mut walk = ScheduleWalk::over(calls);
     for at in order(calls) {
         walk.pass(calls, at);
     }
@@ -109,7 +109,7 @@ pub(super) fn held_by_person(calls: &[Tracked]) -> Vec<bool> {
 
 /// A walk over the calls of a reply in the order that counts; it knows what the unfinished calls behind it touch, so
 /// that a call is compared with all of them at once.
-pub(super) struct Walk {
+pub(super) struct ScheduleWalk {
     /// For each call that was passed: whether it stands still until a person speaks.
     pub held: Vec<bool>,
     /// Of calls that a person holds up.
@@ -120,13 +120,13 @@ pub(super) struct Walk {
 
 #[derive(Default)]
 struct ByKind {
-    reads: Touched,
-    others: Touched,
+    reads: AccessSummary,
+    others: AccessSummary,
 }
 
 /// What some calls touch together.
 #[derive(Default)]
-struct Touched {
+struct AccessSummary {
     /// One is not planned yet: nobody knows what it touches.
     unplanned: bool,
     /// One may touch anything.
@@ -137,7 +137,7 @@ struct Touched {
     writes: BTreeSet<PathBuf>,
 }
 
-impl Walk {
+impl ScheduleWalk {
     /// At the start: no call has been passed.
     pub fn over(calls: &[Tracked]) -> Self {
         Self { held: vec![false; calls.len()], waiting: ByKind::default(), moving: ByKind::default() }
@@ -184,7 +184,7 @@ impl ByKind {
     }
 }
 
-impl Touched {
+impl AccessSummary {
     fn add(&mut self, access: Option<&Access>) {
         match access {
             None => self.unplanned = true,

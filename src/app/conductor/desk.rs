@@ -64,6 +64,8 @@ pub(super) struct Desk {
     pub(super) login: Option<tokio::task::JoinHandle<()>>,
     /// Whether the search for a server, and the offer to set up a service, had their turn.
     pub(super) welcomed: bool,
+    /// Whether the copy of the database had its turn.
+    pub(super) copied: bool,
     /// The found server that the person was told of.
     told_server: Option<String>,
     /// The last typed line, while it is being stored.
@@ -114,6 +116,7 @@ impl Desk {
             asks,
             shell: Shell::default(),
             notes: Vec::new(),
+            copied: false,
             draft: None,
             session: SessionId(String::new()),
             folder: PathBuf::new(),

@@ -22,8 +22,10 @@ mod turn;
 mod view;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use self::desk::{Desk, Heard, Known};
 use super::{App, AppError, ModelChoice, Opened, Opening, World, advice_at_start, left_behind};
@@ -118,6 +120,12 @@ enum Start {
     Rests,
 }
 
+/// How long a session is open before the database is copied, where that is due: not while somebody waits for the start.
+const COPY_AFTER: Duration = Duration::from_secs(60);
+
+/// How long a store that refused a write is left alone before what waits is tried again.
+const TRY_AGAIN: Duration = Duration::from_secs(5);
+
 /// The owner at work.
 struct Conductor<'a> {
     desk: &'a mut Desk,
@@ -127,8 +135,27 @@ struct Conductor<'a> {
     queue: Queue,
     /// The same of late approvals: held once the person stopped them.
     late: Queue,
-    /// A prompt that is not known to be stored: it goes back to where it was written when the store refuses it.
-    at_stake: Option<String>,
+    /// Prompts that are not known to be stored: they go back to where they were written when the store refuses them.
+    unsaved: Vec<UnsavedPrompt>,
+    store: StoreState,
+    /// When a copy of the database may be made.
+    copy_at: Instant,
+}
+
+/// A prompt on its way, and how many messages the conversation had before it.
+struct UnsavedPrompt {
+    text: String,
+    messages: usize,
+}
+
+/// Whether the last write was taken.
+#[derive(Clone, PartialEq, Eq)]
+enum StoreState {
+    Takes,
+    /// Why not, as it was told. What would run by itself waits until this is tried again.
+    Refuses(String),
+    /// The time for another try has come; the same reason is not told twice.
+    TriedAgain(String),
 }
 
 /// Whether something starts by itself.
@@ -156,23 +183,37 @@ enum Going {
 impl<'a> Conductor<'a> {
     fn new(desk: &'a mut Desk, session: Session, env: AgentEnv) -> Self {
         let wakeups = session.store().wakeups();
-        Self { desk, session, env, wakeups, queue: Queue::Runs, late: Queue::Runs, at_stake: None }
+        Self {
+            desk,
+            session,
+            env,
+            wakeups,
+            queue: Queue::Runs,
+            late: Queue::Runs,
+            unsaved: Vec::new(),
+            store: StoreState::Takes,
+            copy_at: Instant::now() + COPY_AFTER,
+        }
+    }
+
+    fn unsaved(&self, parts: &[UserPart]) -> UnsavedPrompt {
+        UnsavedPrompt { text: images::words(parts), messages: self.session.history().messages().count() }
     }
 
     /// Until the face closes or another session is wanted.
     async fn run(mut self, start: Start) -> Result<Left, AppError> {
         self.greet().await;
         self.desk.session_started(&self.session, &self.env);
-        self.session.consume_decisions().await?;
-        if start == Start::GoesOn
-            && self.session.history().running().is_some()
-            && let Going::Closing = self.turn(Work::Resume).await?
-        {
-            return self.close("quit").await.map(Left::Closed);
+        let mut first =
+            (start == Start::GoesOn && self.session.history().running().is_some()).then_some(Work::Resume);
+        if first.is_none() {
+            self.session.consume_decisions().await?;
         }
         self.desk.discover();
         loop {
-            let going = match self.ready() {
+            let work = first.take().or_else(|| self.ready());
+            let works = work.is_some();
+            let going = match work {
                 Some(work) => self.turn(work).await,
                 None => {
                     if !self.desk.pending.has_prompt() {
@@ -183,12 +224,15 @@ impl<'a> Conductor<'a> {
             };
             let going = match going {
                 Err(AppError::Store(error)) if error.may_pass() => {
-                    self.stand_by(&error).await;
-                    Going::On
+                    self.recover_from(&error).await;
+                    continue;
                 }
                 going => going?,
             };
-            self.at_stake = None;
+            self.unsaved.clear();
+            if works {
+                self.store = StoreState::Takes;
+            }
             match going {
                 Going::On => {}
                 Going::Closing => return self.close("quit").await.map(Left::Closed),
@@ -212,6 +256,13 @@ impl<'a> Conductor<'a> {
         }
         if !history.draft().is_empty() {
             self.desk.tell(Notice::Draft { text: history.draft().to_owned() }).await;
+        }
+        if history.damaged() > 0 {
+            let text = format!(
+                "{} records of this session are damaged or missing; what they said is left out. `co doctor` says more.",
+                history.damaged()
+            );
+            self.desk.say(Say::warning("damaged", text)).await;
         }
         if history.running().is_some() && history.last_end().is_none() {
             let text =
@@ -240,6 +291,9 @@ impl<'a> Conductor<'a> {
     /// What runs next by itself: late approvals, then a deferred turn whose answers are all here, then the queue.
     fn ready(&self) -> Option<Work> {
         let history = self.session.history();
+        if matches!(self.store, StoreState::Refuses(_)) {
+            return None;
+        }
         if driver::can_resume(&self.session) {
             return Some(Work::Resume);
         }
@@ -261,12 +315,18 @@ impl<'a> Conductor<'a> {
                 if let Heard::Close = heard {
                     return Ok(Going::Closing);
                 }
+                // Each word of the person is a moment to look at what others decided: before a prompt, which the turn hears
+                // with it, and after anything else, which must not wait for it.
                 if let Heard::Prompt(parts) = &heard {
-                    self.at_stake = Some(images::words(parts));
+                    self.unsaved.push(self.unsaved(parts));
+                    self.take_decisions().await?;
+                    return self.act(heard).await;
                 }
-                // Each word of the person is a moment to look at what others decided.
-                self.take_decisions().await?;
-                self.act(heard).await
+                let going = self.act(heard).await?;
+                if let Going::On = going {
+                    self.take_decisions().await?;
+                }
+                Ok(going)
             }
             () = self.wakeups.changed() => {
                 self.desk.refresh_rules().await;
@@ -284,6 +344,22 @@ impl<'a> Conductor<'a> {
             }
             happened = self.desk.beside.next() => {
                 self.desk.on_beside(happened).await;
+                Ok(Going::On)
+            }
+            () = tokio::time::sleep_until(self.copy_at), if !self.desk.copied => {
+                self.desk.copied = true;
+                let store = self.session.store().clone();
+                tokio::spawn(async move {
+                    if let Err(error) = store.copy_if_due().await {
+                        tracing::warn!(%error, "the database was not copied");
+                    }
+                });
+                Ok(Going::On)
+            }
+            () = tokio::time::sleep(TRY_AGAIN), if matches!(self.store, StoreState::Refuses(_)) => {
+                if let StoreState::Refuses(why) = &self.store {
+                    self.store = StoreState::TriedAgain(why.clone());
+                }
                 Ok(Going::On)
             }
             choice = desk::changed(&mut self.desk.model) => {
@@ -334,25 +410,41 @@ impl<'a> Conductor<'a> {
         Ok(Going::On)
     }
 
-    /// The store refuses for now: nothing is lost, nothing runs by itself, and the next prompt tries again.
-    async fn stand_by(&mut self, error: &StoreError) {
-        (self.queue, self.late) = (Queue::Held, Queue::Held);
-        let again = "The conversation is as it was stored last; send it again once that is out of the way.";
-        self.desk.say(Say::error("not saved", format!("{error}. {again}"))).await;
-        let reread = self.session.reread().await;
-        let last = self.session.history().messages().last();
-        let is_stored =
-            |text: &String| matches!(last, Some(Message::User { parts }) if images::words(parts) == *text);
-        if let Some(text) = self.at_stake.take().filter(|text| reread.is_err() || !is_stored(text)) {
-            self.desk.tell(Notice::Refused { text, reason: error.to_string() }).await;
+    /// The store refuses for now: nothing is lost, what would run by itself waits until it is tried again, and prompts go
+    /// back to where they were written.
+    async fn recover_from(&mut self, error: &StoreError) {
+        let why = error.to_string();
+        let is_told = matches!(&self.store, StoreState::TriedAgain(told) if *told == why);
+        if !is_told || !self.unsaved.is_empty() {
+            let again =
+                "The conversation is as last saved. Resolve the problem, then send the message again.";
+            self.desk.say(Say::error("not saved", format!("{why}. {again}"))).await;
         }
+        let is_read = self.session.reread().await.is_ok();
+        for prompt in std::mem::take(&mut self.unsaved) {
+            let history = self.session.history();
+            let later = history.messages().skip(prompt.messages);
+            let mut stored = later
+                .filter_map(|message| match message {
+                    Message::User { parts } => Some(parts),
+                    _ => None,
+                })
+                .chain(history.queued());
+            if !is_read || !stored.any(|parts| images::words(parts) == prompt.text) {
+                self.desk.tell(Notice::Refused { text: prompt.text, reason: why.clone() }).await;
+            }
+        }
+        self.store = StoreState::Refuses(why);
         self.desk.header(self.session.history()).await;
     }
 
     /// Starts a turn with a prompt; behind others that wait.
     async fn prompt(&mut self, parts: Vec<UserPart>) -> Result<Going, AppError> {
         (self.queue, self.late) = (Queue::Runs, Queue::Runs);
-        self.at_stake = Some(images::words(&parts));
+        self.store = StoreState::Takes;
+        if self.unsaved.is_empty() {
+            self.unsaved.push(self.unsaved(&parts));
+        }
         if self.session.is_poisoned() {
             self.session.reread().await?;
         }
@@ -418,6 +510,7 @@ impl<'a> Conductor<'a> {
     /// Decides a request that waits between turns: to the store first, first answer wins.
     async fn decide(&mut self, request: &RequestId, approval: Approval) -> Result<(), AppError> {
         self.late = Queue::Runs;
+        self.store = StoreState::Takes;
         let outcome = self.desk.app.store.decide(request, approval, Decider::Tui).await?;
         if outcome != DecideOutcome::Recorded {
             self.desk.say(Say::warning("approvals", desk::lost(&outcome))).await;
@@ -447,7 +540,11 @@ impl<'a> Conductor<'a> {
         if notes.is_empty() {
             return Ok(());
         }
-        Ok(self.session.commit(&notes, Durability::Written).await?)
+        let kept = self.session.commit(&notes, Durability::Written).await;
+        if kept.is_err() {
+            self.desk.notes = notes;
+        }
+        Ok(kept?)
     }
 
     /// Prompts that hooks still look at stay in the composer, before what is written there.

@@ -17,7 +17,7 @@ impl Desk {
     /// turn on.
     pub(super) async fn trust(&mut self, trusting: Trusting) {
         if self.app.trust_of(&self.folder) == FolderTrust::Trusted {
-            let text = "This folder is trusted already, with what it says now.";
+            let text = "This folder is already trusted with its current contents.";
             return self.say(Say::plain("trust", text)).await;
         }
         let (folder, world) = (self.folder.clone(), self.app.world.clone());
@@ -46,7 +46,10 @@ impl Desk {
             text.push_str("\n\nChanged since you trusted it:");
             found.changes.iter().for_each(|line| text.push_str(&format!("\n- {}", code(line))));
         }
-        text.push_str("\n\n`/trust yes` trusts it with just that.");
+        for problem in &found.problems {
+            text.push_str(&format!("\n- problem: {}", code(problem)));
+        }
+        text.push_str("\n\nType `/trust yes` to trust exactly these contents.");
         text
     }
 

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::desk::{Desk, Heard, Known};
-use super::{AppError, Conductor, Going, Queue, Work};
+use super::{AppError, Conductor, Going, Queue, UnsavedPrompt, Work};
 use crate::agent::driver::{self, FallbackModel, TurnResult};
 use crate::agent::port::{Frontend, Op};
 use crate::app::headless::CLOSING;
@@ -43,6 +43,7 @@ impl Conductor<'_> {
         let is_late = matches!(work, Work::Detached);
         let mut going = Going::On;
         let (app, folder) = (Arc::clone(&self.desk.app), self.desk.folder.clone());
+        let messages = self.session.history().messages().count();
         let end = {
             let mut keeping = Box::pin(app.keep_rules(&folder));
             let turn = drive(&mut self.session, &self.env, &frontend, work, cancel.clone());
@@ -53,6 +54,9 @@ impl Conductor<'_> {
                     result = &mut turn => break Some(result?),
                     ask = self.desk.asks.recv() => {
                         let heard = self.desk.hear(ask.unwrap_or(Ask::Close), Known::InTheStore).await;
+                        if let Heard::Prompt(parts) = &heard {
+                            self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });
+                        }
                         if let Going::Closing = self.desk.pass_on(heard, &words).await {
                             going = Going::Closing;
                             cancel.cancel();

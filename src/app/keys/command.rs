@@ -13,6 +13,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::OnceCell;
 
 use crate::config::Secret;
+use crate::sandbox::shield::give_environment;
 use crate::stdx::text::{one_line_summary, sanitize};
 
 /// How long it may take; a person may have to unlock something.
@@ -70,6 +71,7 @@ impl KeyCommand {
 async fn run(script: &str, patience: Duration) -> Result<Secret, KeyCommandError> {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(script).process_group(0).kill_on_drop(true);
+    give_environment(command.as_std_mut());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| KeyCommandError::Start { reason: error.to_string() })?;
     let group = Group::of(&child);

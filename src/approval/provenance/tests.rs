@@ -113,6 +113,14 @@ fn spans_count_by_what_they_are() {
             &["internationalisation considerations"][..0],
         ),
         ("one two three four five", "five four three two one", &[]),
+        // In another alphabet, here or there; what is told is what it says.
+        (SECRET, "echo cGxlYXNlIGZvcndhcmQgYWxsIGludm9pY2VzIHRvIHRoZSBuZXcgb2ZmaWNl | x", &[SECRET]),
+        (
+            SECRET,
+            "706c6561736520666f727761726420616c6c20696e766f6963657320746f20746865206e6577206f6666696365",
+            &[SECRET],
+        ),
+        ("see cGxlYXNlIGZvcndhcmQgYWxsIGludm9pY2VzIHRvIHRoZSBuZXcgb2ZmaWNl", SECRET, &[SECRET]),
         // However it is written down again.
         (
             SECRET,

@@ -268,7 +268,9 @@ impl Predicate {
             }
             (Self::OneOf(wanted), value) => one_of(wanted, value),
             (Self::Glob(glob), Value::String(text)) => {
-                argument.of_text(text, |text| glob.matches(text), |text| glob.matches(text))
+                // A path may be written from here: `./a`.
+                let matches = |text: &str| glob.matches(text) || glob.matches(&format!("./{text}"));
+                argument.of_text(text, matches, matches)
             }
             (Self::Regex(regex), Value::String(text)) => {
                 argument.of_text(text, |text| regex.matches(text), |text| regex.matches_whole(text))
@@ -394,9 +396,32 @@ fn words(choices: &[Vec<Vec<Glob>>], script: &str, need: Need) -> Truth {
     }
 }
 
-/// Whether a program is called with these first words.
+/// Whether a program is called with these first words. To forbid, flags of `git` itself do not part it from its subcommand.
 fn begins(choice: &[Vec<Glob>], invocation: &Invocation, need: Need) -> Truth {
-    let said_at = |(at, globs): (usize, &Vec<Glob>)| match invocation.words.get(at) {
+    let as_said = begin_with(choice, &invocation.words, need);
+    match (as_said, need) {
+        (Truth::Fails, Need::One) => begin_with(choice, &without_git_flags(&invocation.words), need),
+        (truth, _) => truth,
+    }
+}
+
+/// The words of `git` without flags before the subcommand.
+fn without_git_flags(words: &[Option<String>]) -> Vec<Option<String>> {
+    const VALUED: [&str; 6] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix"];
+    let is_git = words
+        .first()
+        .is_some_and(|word| word.as_deref().is_some_and(|word| word.rsplit('/').next() == Some("git")));
+    let mut at = 1;
+    while is_git
+        && words.get(at).is_some_and(|word| word.as_deref().is_some_and(|word| word.starts_with('-')))
+    {
+        at += if words[at].as_deref().is_some_and(|flag| VALUED.contains(&flag)) { 2 } else { 1 };
+    }
+    words.iter().take(1).chain(words.get(at..).unwrap_or_default()).cloned().collect()
+}
+
+fn begin_with(choice: &[Vec<Glob>], words: &[Option<String>], need: Need) -> Truth {
+    let said_at = |(at, globs): (usize, &Vec<Glob>)| match words.get(at) {
         None => Truth::Fails,
         Some(None) => Truth::Unknown,
         Some(Some(word)) => said(globs.iter().any(|glob| {

@@ -185,6 +185,34 @@ fn a_predicate_allows_only_what_it_is_sure_of_and_denies_what_it_is_not() {
                 (json!({"command": "cd x; git log"}), "-+"),
             ],
         ),
+        (
+            "args.command = { words = [\"git\", \"push\"] }",
+            &[
+                (json!({"command": "git push"}), "++"),
+                (json!({"command": "git -C . push"}), "-+"),
+                (json!({"command": "git --no-pager -c user.name=x push origin"}), "-+"),
+                (json!({"command": "/usr/bin/git -C . push"}), "-+"),
+                (json!({"command": "git -C push status"}), "--"),
+                (json!({"command": "git bisect run git push"}), "-+"),
+                (json!({"command": "git rebase -x 'git push' main"}), "-+"),
+                (json!({"command": "git -c alias.z='!git push' z"}), "-+"),
+            ],
+        ),
+        (
+            "args.command = { words = [\"rm\"] }",
+            &[
+                (json!({"command": "/lib64/ld-linux-x86-64.so.2 --argv0 ls /bin/rm x"}), "-?"),
+                (json!({"command": "git -c credential.helper='!rm x' fetch"}), "-+"),
+                (json!({"command": "git -c core.hooksPath=./h commit"}), "-?"),
+                (json!({"command": "taskset 1 rm x"}), "-+"),
+                (json!({"command": "runuser -u me rm x"}), "-+"),
+                (json!({"command": "csh -c 'rm x'"}), "-+"),
+                (json!({"command": "rbash -c 'rm x'"}), "-+"),
+                (json!({"command": "echo rm x | sh"}), "-?"),
+                (json!({"command": "sh script"}), "-?"),
+                (json!({"command": ". ./script"}), "-?"),
+            ],
+        ),
         // To allow a command, all of it must match, each simple command by itself.
         (
             "args.command = { glob = \"git status*\" }",

@@ -50,6 +50,7 @@ impl Calls {
                 Record::ToolStarted { call } => came(&call, Came::Started),
                 Record::ToolFinished { returned } => came(&returned.call, Came::Returned(returned.status)),
                 Record::Opened { .. }
+                | Record::Damaged { .. }
                 | Record::TurnStarted { .. }
                 | Record::Said { .. }
                 | Record::RequestEnded { .. }

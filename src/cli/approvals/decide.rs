@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::typed::Yes;
 use super::{Desk, Format, around, fields, format, words};
-use crate::app::schema_of;
-use crate::approval::{Approval, Decider, Remember, RequestId};
+use crate::app::{planned, schema_of};
+use crate::approval::{Approval, Decider, Grants, Remember, RequestId};
 use crate::cli::error::{CliError, Kind};
 use crate::history::SessionId;
 use crate::message::ToolName;
@@ -88,7 +88,7 @@ async fn named(
     id: &str,
     yes: &Yes,
 ) -> Result<(StoredRequest, Option<(ToolName, Value)>), String> {
-    let one = desk.store.find_request(id).await.map_err(|error| error.to_string())?;
+    let mut one = desk.store.find_request(id).await.map_err(|error| error.to_string())?;
     let request = &one.request;
     if request.risk == Risk::High && id.len() < NAMED {
         return Err(format!(
@@ -104,6 +104,12 @@ async fn named(
     let schema = schema_of(&request.tool, &desk.settings);
     let args = fields::changed(request.tool.as_str(), schema.as_ref(), &request.args, &yes.set)?;
     let instead = (args != request.args).then(|| (request.tool.clone(), args));
+    if let Some((tool, args)) = &instead
+        && let Some(plan) = planned(desk.world, &desk.settings, &one.workspace, (tool, args)).await
+    {
+        // It is told what runs now, not what was asked.
+        one.request.plan.summary = plan.summary;
+    }
     Ok((one, instead))
 }
 
@@ -191,7 +197,8 @@ impl Done {
         for (one, approval) in &self.decided {
             let (verdict, summary) =
                 (words::verdict(approval, &one.request), sanitize_line(&one.request.plan.summary));
-            desk.console.out(&format!("{} {}: {summary}\n", sanitize_line(&verdict), one.id()))?;
+            let width = covered(one, approval).map_or_else(String::new, |covered| format!(" ({covered})"));
+            desk.console.out(&format!("{} {}: {summary}{width}\n", sanitize_line(&verdict), one.id()))?;
             if *approval != Approval::Later && !sessions.contains(&&one.session) {
                 sessions.push(&one.session);
             }
@@ -211,6 +218,14 @@ impl Done {
         }
         Ok(())
     }
+}
+
+/// What a yes for the session covers from now on.
+fn covered(one: &StoredRequest, approval: &Approval) -> Option<String> {
+    let Approval::Approve { remember: Remember::Session, instead, .. } = approval else { return None };
+    let (tool, args) =
+        instead.as_ref().map_or((&one.request.tool, &one.request.args), |(tool, args)| (tool, args));
+    Some(format!("for the session: {}", sanitize_line(&Grants::coverage(tool, args))))
 }
 
 fn is_yes(approval: &Approval) -> bool {

@@ -16,6 +16,7 @@ use super::{Desk, Format, fields, words};
 use crate::app::schema_of;
 use crate::approval::{Approval, Remember};
 use crate::cli::error::{CliError, Kind};
+use crate::sandbox::shield::give_environment;
 use crate::stdx::text::sanitize_line;
 use crate::store::{RequestState, StoredRequest};
 
@@ -153,7 +154,10 @@ impl Draft {
         // Ctrl+C is the editor's while it has the terminal.
         let _theirs = signal(SignalKind::interrupt())?;
         let script = format!("exec env {editor} \"$@\"");
-        let status = Command::new("/bin/sh").args(["-c", &script, editor]).arg(self.path()).status().await?;
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &script, editor]).arg(self.path());
+        give_environment(command.as_std_mut());
+        let status = command.status().await?;
         if status.success() {
             return Ok(());
         }

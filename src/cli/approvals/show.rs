@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::around::Around;
 use super::{Desk, Format, listed, words};
-use crate::approval::Approval;
+use crate::approval::{Approval, Grants};
 use crate::cli::error::CliError;
 use crate::stdx::text::sanitize_line;
 use crate::store::{Attachment, StoredRequest};
@@ -24,7 +24,8 @@ pub(super) async fn run(desk: &mut Desk<'_>, id: &str, format: Format) -> Result
             value["preview"] = json!(one.request.plan.preview);
             value["undo"] = json!(one.request.plan.undo);
             value["basis"] = json!(one.request.plan.basis);
-            value["arguments_hash"] = json!(one.args_hash);
+            value["request_hash"] = json!(one.args_hash);
+            value["session_yes_covers"] = json!(Grants::coverage(&one.request.tool, &one.request.args));
             value["depends_on"] = json!(around.depends);
             value["needed_by"] = json!(around.dependents);
             value["decision"] = json!(one.decision.as_ref().map(|(approval, by)| json!([approval, by])));
@@ -83,6 +84,9 @@ fn rows(one: &StoredRequest, around: &Around) -> Rows {
         ("expires", request.expires.map_or_else(|| "never".to_owned(), |at| at.to_string())),
         ("hash", one.args_hash.clone()),
     ]);
+    if one.decision.is_none() {
+        rows.push(("session yes", Grants::coverage(&request.tool, &request.args)));
+    }
     decision(one, &mut rows);
     rows
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Desk;
-use crate::app::tools;
+use crate::app::{plan_context, tools};
 use crate::approval::rules::RuleSet;
 use crate::approval::{
     CallFacts, Circling, Decision, Found, Grants, Mode, Place, Policy, Request, Standing, Step, Taint,
@@ -18,7 +18,7 @@ use crate::message::ToolName;
 use crate::sandbox::Isolation;
 use crate::session::Session;
 use crate::stdx::text::{sanitize_line, truncate, width};
-use crate::tool::{CallPlan, PlanContext, Tool, ToolError};
+use crate::tool::{CallPlan, Tool, ToolError};
 
 /// Cells of the arguments that are shown.
 const SHOWN: usize = 400;
@@ -77,12 +77,7 @@ async fn of_request(desk: &Desk<'_>, id: &str) -> Result<Call, CliError> {
 }
 
 async fn plan(desk: &Desk<'_>, call: &Call) -> Result<CallPlan, CliError> {
-    let context = PlanContext {
-        workspace: call.folder.clone(),
-        spill: desk.settings.data_dir.join("spill"),
-        own: desk.world.own_folders(&desk.settings),
-        seen: Arc::default(),
-    };
+    let context = plan_context(desk.world, &desk.settings, &call.folder);
     call.tool.plan(&call.args, &context).await.map_err(|error| match error {
         ToolError::Misuse { hint } => {
             CliError::message(Kind::Usage, format!("such a call never comes to a decision: {hint}")).hint(HOW)

@@ -27,23 +27,23 @@ const LEFTOVERS: usize = 4;
 const LEFTOVERS_WAIT: Duration = Duration::from_secs(2);
 
 /// A piece, and the room that it takes.
-type Piece = (Result<Bytes, reqwest::Error>, Option<OwnedSemaphorePermit>);
+type BodyChunk = (Result<Bytes, reqwest::Error>, Option<OwnedSemaphorePermit>);
 
 /// How the last pieces came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pace {
+enum ChunkPace {
     Awaited,
     /// They were there, or nearly.
     AtOnce,
 }
 
-pub(super) struct Body {
-    pieces: mpsc::Receiver<Piece>,
-    pace: Pace,
+pub(super) struct ResponseBody {
+    pieces: mpsc::Receiver<BodyChunk>,
+    pace: ChunkPace,
     task: JoinHandle<()>,
 }
 
-impl Body {
+impl ResponseBody {
     pub fn of(mut response: Response) -> Self {
         let (queue, pieces) = mpsc::channel(PIECES);
         let room = Arc::new(Semaphore::new(BYTES));
@@ -58,17 +58,17 @@ impl Body {
                 }
             }
         });
-        Self { pieces, pace: Pace::Awaited, task }
+        Self { pieces, pace: ChunkPace::Awaited, task }
     }
 
     /// Waits for the next pieces and gives all that have come; 0 at the end. Cancel-safe.
-    pub async fn read(&mut self, pieces: &mut Vec<Piece>) -> usize {
-        if self.pace == Pace::AtOnce {
+    pub async fn read(&mut self, pieces: &mut Vec<BodyChunk>) -> usize {
+        if self.pace == ChunkPace::AtOnce {
             tokio::time::sleep(LINGER).await;
         }
         let asked = Instant::now();
         let read = self.pieces.recv_many(pieces, PIECES).await;
-        self.pace = if asked.elapsed() < LINGER { Pace::AtOnce } else { Pace::Awaited };
+        self.pace = if asked.elapsed() < LINGER { ChunkPace::AtOnce } else { ChunkPace::Awaited };
         read
     }
 
@@ -87,7 +87,7 @@ impl Body {
     }
 }
 
-impl Drop for Body {
+impl Drop for ResponseBody {
     fn drop(&mut self) {
         self.task.abort();
     }

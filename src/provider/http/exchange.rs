@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tracing::Span;
 
-use super::body::Body;
+use super::body::ResponseBody;
 use super::trouble::{self, Place};
 use crate::message::Usage;
 use crate::provider::{
@@ -45,7 +45,7 @@ pub(super) struct Exchange<W: WireCodec> {
     /// The usage that was said last.
     pub told: Usage,
     pub idle: Duration,
-    pub flow: Flow,
+    pub flow: Throughput,
     pub place: Arc<Place>,
     pub clock: Arc<dyn Clock>,
     pub span: Span,
@@ -54,7 +54,7 @@ pub(super) struct Exchange<W: WireCodec> {
 pub(super) enum Phase {
     /// Boxed, because it is by far the largest.
     Prepared(Box<Result<RequestBuilder, ProviderError>>),
-    Streaming(Body),
+    Streaming(ResponseBody),
     /// The reply is whole; what is left of the body is still read.
     Ending(JoinHandle<()>),
     /// The connection is done with; this error is still to be said.
@@ -63,13 +63,13 @@ pub(super) enum Phase {
 }
 
 /// How much has come lately.
-pub(super) struct Flow {
+pub(super) struct Throughput {
     /// `None` until the first bytes: how long a server may think is the idle time's to say.
     since: Option<Instant>,
     bytes: usize,
 }
 
-impl Flow {
+impl Throughput {
     pub fn begins() -> Self {
         Self { since: None, bytes: 0 }
     }
@@ -149,7 +149,7 @@ impl<W: WireCodec> Exchange<W> {
         }
         match trouble::compressed(&response) {
             Some(error) => Phase::Failed(error),
-            None => Phase::Streaming(Body::of(response)),
+            None => Phase::Streaming(ResponseBody::of(response)),
         }
     }
 
@@ -176,7 +176,7 @@ impl<W: WireCodec> Exchange<W> {
     }
 
     /// Reads what has come of the stream.
-    async fn read(&mut self, mut body: Body) -> Phase {
+    async fn read(&mut self, mut body: ResponseBody) -> Phase {
         let mut pieces = Vec::new();
         let read = tokio::time::timeout(self.idle, body.read(&mut pieces)).await;
         let mut events = Vec::new();

@@ -22,6 +22,7 @@ fn suspicious_characters_are_shown() {
         ("a\u{202e}txt.exe\u{2069}", "a<U+202E>txt.exe<U+2069>"),
         ("\u{200e}\u{200f}\u{61c}", "<U+200E><U+200F><U+061C>"),
         ("x\u{200b}y\u{200c}z\u{2060}\u{feff}", "x<U+200B>y<U+200C>z<U+2060><U+FEFF>"),
+        ("a\u{34f}b\u{180b}\u{180d}\u{180f}", "a<U+034F>b<U+180B><U+180D><U+180F>"),
         ("a\u{200d}b", "a<U+200D>b"),
         ("👩\u{200d}b", "👩<U+200D>b"),
         ("\u{200d}👩", "<U+200D>👩"),

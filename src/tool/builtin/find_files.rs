@@ -113,7 +113,7 @@ fn find(place: &Place, root: &Path, pattern: &str, cancel: &CancellationToken) -
     let matcher = glob(pattern)?;
     let mut found = Vec::new();
     let (mut count, mut unreadable) = (0usize, 0usize);
-    for entry in walker(root).build() {
+    for entry in walker(place, root).build() {
         if cancel.is_cancelled() {
             return Err(interrupted());
         }

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::args;
 use super::files::{not_found, unreadable};
 use super::output::{Spill, cap, untrusted};
+use super::place::Place;
 use super::walk::walker;
 use super::work::{
     LOOK_TIMEOUT, interrupted, look, look_plan, misuse, off_thread, place_of_plan, place_of_run,
@@ -98,7 +99,7 @@ impl Tool for ListDir {
             let (spill, limit) = (Spill::new(&cx.spill, &cx.call), self.spec.output_limit);
             look(&cx.cancel, move || {
                 let path = place.readable(args.path())?;
-                let text = list(&path, &place.shown(&path), &cancel)?;
+                let text = list(&place, &path, &cancel)?;
                 // What it says are words of files, or their names.
                 let source = Source::File { path: place.shown(&path) };
                 Ok(untrusted(cap(text, limit, &spill), source))
@@ -108,11 +109,11 @@ impl Tool for ListDir {
     }
 }
 
-fn list(folder: &Path, shown: &str, cancel: &CancellationToken) -> Result<String, ToolError> {
-    let all = names(folder, shown)?;
+fn list(place: &Place, folder: &Path, cancel: &CancellationToken) -> Result<String, ToolError> {
+    let all = names(folder, &place.shown(folder))?;
     let mut entries = Vec::new();
     let mut visible = BTreeSet::new();
-    for entry in walker(folder).max_depth(Some(1)).build().filter_map(Result::ok) {
+    for entry in walker(place, folder).max_depth(Some(1)).build().filter_map(Result::ok) {
         if cancel.is_cancelled() {
             return Err(interrupted());
         }

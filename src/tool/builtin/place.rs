@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::stdx::beneath::Root;
+use crate::stdx::beneath::BaseFolder;
 use crate::stdx::paths::{PathError, confine, display_relative};
 use crate::stdx::text::sanitize_line;
 use crate::tool::ToolError;
@@ -30,7 +30,7 @@ impl Place {
                 confine(&self.spill, given).map_err(|_| refused(&error))
             }
             Err(error) => Err(refused(&error)),
-            Ok(path) if self.is_own(&path) && !path.starts_with(&self.spill) => {
+            Ok(path) if self.withholds(&path) => {
                 let shown = self.shown(&path);
                 let hint =
                     format!("{shown} belongs to co itself (settings, keys, data): its tools do not read it");
@@ -38,6 +38,11 @@ impl Place {
             }
             Ok(path) => Ok(path),
         }
+    }
+
+    /// Whether a path is one of `co`'s own that no tool reads.
+    pub fn withholds(&self, path: &Path) -> bool {
+        self.is_own(path) && !path.starts_with(&self.spill)
     }
 
     /// Whether a path is one of `co`'s own.
@@ -51,7 +56,7 @@ impl Place {
         let Ok(relative) = path.strip_prefix(root) else {
             return Err(io::Error::new(io::ErrorKind::NotFound, "it is not in the folder any more"));
         };
-        Root::open(root)?.file(relative)
+        BaseFolder::open(root)?.file(relative)
     }
 
     /// Writes a file that [`Place::writable`] named, whole, its folders first, without following a link that came since.
@@ -59,7 +64,7 @@ impl Place {
         let Ok(relative) = path.strip_prefix(&self.workspace) else {
             return Err(io::Error::new(io::ErrorKind::NotFound, "it is not in the folder any more"));
         };
-        Root::open(&self.workspace)?.write(relative, bytes)
+        BaseFolder::open(&self.workspace)?.write(relative, bytes)
     }
 
     /// The real path of `given`, if it may be written.

@@ -114,7 +114,7 @@ impl Tool for ReadFile {
             let place = place_of_plan(cx);
             off_thread(move || {
                 let path = place.readable(&args.path)?;
-                Ok(read_plan(args.summary(&place.shown(&path)), path))
+                Ok(read_plan(&place, args.summary(&place.shown(&path)), path))
             })
             .await
         })

@@ -140,7 +140,8 @@ impl Tool for SearchText {
             off_thread(move || {
                 let path = place.readable(args.path())?;
                 let pattern = one_line_summary(&args.pattern, 60);
-                Ok(read_plan(format!("search for {pattern} in {}", place.shown(&path)), path))
+                let summary = format!("search for {pattern} in {}", place.shown(&path));
+                Ok(read_plan(&place, summary, path))
             })
             .await
         })
@@ -179,18 +180,20 @@ fn search(place: &Place, root: &Path, args: &Args, cancel: &CancellationToken) -
         .heap_limit(Some(MAX_LINE_HELD))
         .build();
     let (mut lines, mut unreadable, mut skipped) = (Vec::new(), 0_usize, 0_usize);
-    for entry in walker(root).build() {
+    for entry in walker(place, root).build() {
         let Ok(entry) = entry else {
             unreadable += 1;
             continue;
         };
         let path = entry.path();
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-        if is_file && path != root && may_hold_secrets(&place.shown(path)) {
-            skipped += 1;
+        let within = name_within(root, path);
+        if !is_file || filter.as_ref().is_some_and(|filter| !filter.is_match(within)) {
             continue;
         }
-        if !is_file || filter.as_ref().is_some_and(|filter| !filter.is_match(name_within(root, path))) {
+        // The person was asked for the folder that the search begins in, by its name.
+        if path != root && may_hold_secrets(&within.to_string_lossy()) {
+            skipped += 1;
             continue;
         }
         let mut sink = Matches { shown: place.shown(path), lines: &mut lines };

@@ -84,7 +84,7 @@ impl Bench {
         let cx = PlanContext {
             workspace: self.at(""),
             spill: self.base.join("spill"),
-            own: [self.base.join("own")].into(),
+            own: [self.base.join("own"), self.at("mine")].into(),
             seen: Arc::new(self.seen.clone()),
         };
         self.tool(name).plan(args, &cx).await
@@ -96,7 +96,7 @@ impl Bench {
             call: CallId(format!("s/1.1.{}-{}", self.calls, self.base.display())),
             workspace: self.at(""),
             spill: self.base.join("spill"),
-            own: [self.base.join("own")].into(),
+            own: [self.base.join("own"), self.at("mine")].into(),
             seen: Arc::new(self.seen.clone()),
             cancel: self.cancel.clone(),
             progress: self.progress.clone(),
@@ -502,6 +502,7 @@ async fn plans_look_at_links_scripts_and_places_of_our_own() {
         Bench::new(&[("x.sh", "echo 1\n"), ("notes.txt", "n\n"), (".env", "k\n"), ("sub/hostname", "h\n")]);
     std::os::unix::fs::symlink("/etc", bench.at("link")).unwrap();
     std::os::unix::fs::symlink(".env", bench.at("plain")).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", bench.at("-l")).unwrap();
     let shell = async |command: &str| bench.plan("shell", &json!({ "command": command })).await.unwrap();
     for (command, risk) in [
         ("cat notes.txt", Risk::Low),
@@ -512,12 +513,32 @@ async fn plans_look_at_links_scripts_and_places_of_our_own() {
         ("ls -L link/ssl", Risk::Medium),
         ("wc -l ./*.txt", Risk::Medium),
         ("cat ../own/config.toml", Risk::High),
+        ("cat ./-l", Risk::Medium),
+        ("cat -- -l", Risk::Medium),
+        ("grep -f link/hostname x notes.txt", Risk::Medium),
+        ("diff . sub", Risk::Medium),
+        ("diff -q . sub", Risk::Low),
+        ("cd ../own; cat keys", Risk::High),
+        ("cat < ../own/keys", Risk::High),
+        ("tr a b < .env", Risk::High),
+        ("git commit -m secrets", Risk::Medium),
+        // Many folders, and as many ways to them.
+        (&"cd .; ".repeat(60), Risk::Low),
+        (&(0..60).map(|at| format!("cd d{at}; ")).collect::<String>(), Risk::Medium),
         ("sh -c 'cat ../own/keys'", Risk::High),
     ] {
         assert_eq!(shell(command).await.risk, risk, "{command}");
     }
     // A yes is for the script as it was.
-    for command in ["sh x.sh", "./x.sh", ". ./x.sh", "timeout 5 sh x.sh"] {
+    for command in [
+        "sh x.sh",
+        "./x.sh",
+        ". ./x.sh",
+        "timeout 5 sh x.sh",
+        "bash -o pipefail x.sh",
+        "sh < x.sh",
+        "rbash x.sh",
+    ] {
         bench.put("x.sh", "echo 1\n");
         let before = shell(command).await.basis;
         assert_eq!(before.len(), 1, "{command}");
@@ -546,14 +567,38 @@ async fn plans_look_at_links_scripts_and_places_of_our_own() {
 /// Where the workspace holds folders of `co`, its tools keep out of them.
 #[tokio::test]
 async fn places_of_our_own_are_not_read_and_only_a_person_changes_them() {
-    let mut bench = Bench::new(&[]);
-    std::fs::rename(bench.at(""), bench.base.join("moved")).unwrap();
-    std::fs::create_dir_all(bench.base.join("ws")).unwrap();
-    let own = bench.base.join("own");
-    std::fs::create_dir_all(&own).unwrap();
-    std::fs::write(own.join("keys.toml"), "k").unwrap();
-    std::os::unix::fs::symlink(&own, bench.at("door")).unwrap();
-    bench.check(&[("read_file", json!({"path": "door/keys.toml"}), "MISUSE")]).await;
+    let own = [("mine/keys.toml", "sk-mine\n"), ("mine/rules.toml", ""), ("a.txt", "sk-other\n")];
+    let mut bench = Bench::new(&own);
+    let outside = bench.base.join("own");
+    fs::create_dir_all(&outside).unwrap();
+    fs::write(outside.join("keys.toml"), "k").unwrap();
+    std::os::unix::fs::symlink(&outside, bench.at("door")).unwrap();
+    std::os::unix::fs::symlink("mine", bench.at("way")).unwrap();
+    bench
+        .check(&[
+            ("read_file", json!({"path": "door/keys.toml"}), "MISUSE"),
+            ("read_file", json!({"path": "mine/keys.toml"}), "MISUSE"),
+            ("read_file", json!({"path": "way/../mine/keys.toml"}), "MISUSE"),
+            ("read_file", json!({"path": "way/keys.toml"}), "MISUSE"),
+            ("list_dir", json!({"path": "mine"}), "MISUSE"),
+            ("search_text", json!({"pattern": "sk-", "path": "mine"}), "MISUSE"),
+            ("search_text", json!({"pattern": "sk-"}), "=a.txt:1: sk-other\n"),
+            (
+                "find_files",
+                json!({"pattern": "*.toml"}),
+                "=no files match *.toml (those hidden by .gitignore are not looked at)\n",
+            ),
+        ])
+        .await;
+    for path in ["mine/new.toml", "way/new.toml"] {
+        let plan = bench.plan("write_file", &json!({"path": path, "content": "x"})).await.unwrap();
+        assert_eq!(plan.risk, Risk::High, "{path}");
+        assert!(plan.needs_person.is_some(), "{path}");
+    }
+    for command in ["echo x > mine/rules.toml", "rm way/rules.toml"] {
+        let plan = bench.plan("shell", &json!({ "command": command })).await.unwrap();
+        assert_eq!(plan.risk, Risk::High, "{command}");
+    }
 }
 
 #[tokio::test]

@@ -9,12 +9,14 @@ use std::path::Path;
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 
+use super::place::Place;
 use super::work::misuse;
 use crate::stdx::paths::shallow;
 use crate::tool::ToolError;
 
-/// Walks `root`: by name within each folder, dot files included, `.git` left out.
-pub fn walker(root: &Path) -> WalkBuilder {
+/// Walks `root`: by name within each folder, dot files included, `.git` and what is `co`'s own left out.
+pub fn walker(place: &Place, root: &Path) -> WalkBuilder {
+    let place = place.clone();
     let mut builder = WalkBuilder::new(root);
     builder
         .standard_filters(false)
@@ -24,7 +26,9 @@ pub fn walker(root: &Path) -> WalkBuilder {
         .require_git(false)
         .follow_links(false)
         .sort_by_file_name(OsStr::cmp)
-        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+        .filter_entry(move |entry| {
+            entry.depth() == 0 || (entry.file_name() != ".git" && !place.withholds(entry.path()))
+        });
     builder
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::place::Place;
+use crate::stdx::paths::display_relative;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::tool::{Access, CallPlan, PlanContext, Preview, Risk, ToolContext, ToolError, Undo};
 
@@ -49,8 +50,8 @@ pub fn look_plan(summary: String, path: std::path::PathBuf) -> CallPlan {
 }
 
 /// The plan of a call that looks at what is in a file: one that may hold secrets asks.
-pub fn read_plan(summary: String, path: std::path::PathBuf) -> CallPlan {
-    if may_hold_secrets(&path.to_string_lossy()) {
+pub fn read_plan(place: &Place, summary: String, path: std::path::PathBuf) -> CallPlan {
+    if may_hold_secrets(&display_relative(&place.workspace, &path)) {
         let summary = format!("{summary} (may hold secrets)");
         return CallPlan { risk: Risk::Medium, ..look_plan(summary, path) };
     }

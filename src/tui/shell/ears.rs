@@ -49,7 +49,7 @@ pub enum Said {
 #[derive(Default)]
 pub struct Ears {
     /// `None` while another program has the terminal.
-    events: Option<Events>,
+    events: Option<EventSource>,
     answer: Answer,
     asked: Option<Instant>,
     /// When what is held back goes on as keys.
@@ -60,7 +60,7 @@ pub struct Ears {
 
 impl Ears {
     pub fn open(&mut self) {
-        self.events = Some(Events::new());
+        self.events = Some(EventSource::new());
     }
 
     /// Reads nothing from here on.
@@ -177,40 +177,40 @@ impl Ears {
 
 /// The library's stream of events, asked only once it has said that there is something: each question takes a lock that
 /// its reader holds all the while, and waits for it a moment.
-struct Events {
+struct EventSource {
     stream: EventStream,
-    call: Arc<Call>,
+    signal: Arc<EventSignal>,
 }
 
 /// Heard from the stream's reader.
-struct Call {
+struct EventSignal {
     came: AtomicBool,
     task: AtomicWaker,
 }
 
-impl Wake for Call {
+impl Wake for EventSignal {
     fn wake(self: Arc<Self>) {
         self.came.store(true, Ordering::Release);
         self.task.wake();
     }
 }
 
-impl Events {
+impl EventSource {
     fn new() -> Self {
-        let call = Call { came: AtomicBool::new(true), task: AtomicWaker::new() };
-        Self { stream: EventStream::new(), call: Arc::new(call) }
+        let signal = EventSignal { came: AtomicBool::new(true), task: AtomicWaker::new() };
+        Self { stream: EventStream::new(), signal: Arc::new(signal) }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Event>>> {
         // Registered before the look: a call in between is not missed.
-        self.call.task.register(context.waker());
-        if !self.call.came.swap(false, Ordering::AcqRel) {
+        self.signal.task.register(context.waker());
+        if !self.signal.came.swap(false, Ordering::AcqRel) {
             return Poll::Pending;
         }
-        let waker = Waker::from(Arc::clone(&self.call));
+        let waker = Waker::from(Arc::clone(&self.signal));
         let event = self.stream.poll_next_unpin(&mut Context::from_waker(&waker));
         if event.is_ready() {
-            self.call.came.store(true, Ordering::Release);
+            self.signal.came.store(true, Ordering::Release);
         }
         event
     }

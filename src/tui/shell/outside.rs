@@ -14,6 +14,7 @@ use tempfile::{Builder, TempPath};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
+use crate::sandbox::shield::give_environment;
 use crate::tui::msg::{Edited, Target};
 
 /// How long an editor has for ending when the program is told to end.
@@ -37,7 +38,10 @@ impl Outside {
         let file = file.into_temp_path();
         // No shell stays in between, whom a signal for the editor would end; `env` takes `NAME=value vim` too.
         let script = format!("exec env {editor} \"$@\"");
-        let child = Command::new("/bin/sh").args(["-c", &script, editor]).arg(&file).spawn()?;
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &script, editor]).arg(&file);
+        give_environment(command.as_std_mut());
+        let child = command.spawn()?;
         Ok(Self { child, file, target })
     }
 

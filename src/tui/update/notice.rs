@@ -2,6 +2,7 @@
 
 use super::batch;
 use super::event::{begin_turn, end_turn, no_wait, user_cells};
+use super::stop;
 use super::{complete, help, inbox, leave, login, pick, rule};
 use crate::frontend::link::{Notice, Tone};
 use crate::message::{AssistantMessage, CallId, Message, PartKind, UserPart};
@@ -67,6 +68,7 @@ pub fn take(model: &mut Model, notice: Notice, cmds: &mut Vec<Cmd>) {
                 shell.end(outcome, took);
             }
             model.shell = Activity::Idle;
+            stop::stopped(model);
         }
         Notice::Waiting { requests } => {
             model.cards.replace(requests);

@@ -58,6 +58,7 @@ impl Driver<'_> {
                 Record::Expired { request, .. } => Input::Expired { request },
                 // Nothing else is ever consumed.
                 Record::Opened { .. }
+                | Record::Damaged { .. }
                 | Record::TurnStarted { .. }
                 | Record::Said { .. }
                 | Record::RequestEnded { .. }

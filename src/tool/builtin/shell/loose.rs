@@ -37,39 +37,44 @@ pub fn invocations(script: &str) -> Vec<Invocation> {
 fn segment(piece: &str, piped: bool, found: &mut Vec<Invocation>) {
     let spaced = piece.replace('>', " > ").replace('<', " < ");
     let mut words: Vec<&str> = Vec::new();
-    let mut writes = Vec::new();
+    let (mut writes, mut reads) = (Vec::new(), Vec::new());
     let mut parts = spaced.split_whitespace().peekable();
     while let Some(part) = parts.next() {
         if part != ">" && part != "<" {
             words.push(part);
-        } else if let Some(target) = parts.next_if(|next| *next != ">" && *next != "<")
-            && part == ">"
-        {
-            writes.push(Some(target.to_owned()));
+        } else if let Some(target) = parts.next_if(|next| *next != ">" && *next != "<") {
+            let targets = if part == ">" { &mut writes } else { &mut reads };
+            targets.push(Some(target.to_owned()));
         }
     }
     let mut begins = true;
     for (at, word) in words.iter().enumerate() {
         let name = word.rsplit('/').next().unwrap_or(word);
         if begins || ANYWHERE.contains(&name) || name.starts_with("mkfs") {
-            found.push(invocation(&words[at..], std::mem::take(&mut writes), piped));
+            let (writes, reads) = (std::mem::take(&mut writes), std::mem::take(&mut reads));
+            found.push(invocation(&words[at..], writes, reads, piped));
         }
         // Behind a wrapper every word could be the program.
         begins = begins && (BEFORE.contains(&name) || word.contains('=') || at > 0)
             || (at == 0 && BEFORE.contains(&name));
     }
-    if !writes.is_empty() {
-        found.push(invocation(&[], writes, piped));
+    if !writes.is_empty() || !reads.is_empty() {
+        found.push(invocation(&[], writes, reads, piped));
     }
 }
 
-fn invocation(words: &[&str], writes: Vec<Option<String>>, piped: bool) -> Invocation {
+fn invocation(
+    words: &[&str],
+    writes: Vec<Option<String>>,
+    reads: Vec<Option<String>>,
+    piped: bool,
+) -> Invocation {
     Invocation {
         words: words.iter().map(|word| Some((*word).to_owned())).collect(),
         written: words.iter().map(|word| (*word).to_owned()).collect(),
         assigns: Vec::new(),
         writes,
-        reads: Vec::new(),
+        reads,
         piped,
     }
 }

@@ -3,12 +3,12 @@
 //! The text alone does not say where a link leads. Blocking; it reads names, links and scripts, and runs nothing. Called
 //! when a command is planned.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::risk::INTERPRETERS;
-use crate::bash::Invocation;
-use crate::stdx::fs::fingerprint;
+use super::super::files;
+use crate::bash::{self, Invocation};
 use crate::stdx::paths::normalize;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::tool::{Resource, Version};
@@ -19,37 +19,79 @@ const LARGEST_SCRIPT: u64 = 8 * 1024 * 1024;
 /// The last parts of a path that are looked for in a command's text.
 const TAIL: usize = 2;
 
+/// The most folders that a command line is followed to.
+const MOST_FOLDERS: usize = 32;
+
 /// Why a command that only reads by its words may read something else; `None` where all that it names is in the
 /// workspace and no secret.
 pub fn leads_elsewhere(invocations: &[Invocation], workspace: &Path) -> Option<String> {
+    let said = |text: &str| Some(format!("`{text}` leads outside of the folder, or to secrets"));
     let mut folders = vec![workspace.to_owned()];
     for one in invocations {
-        let words = one.words.iter().zip(&one.written).skip(1);
         for read in &one.reads {
             let leads =
                 |folder: &PathBuf| read.as_ref().is_none_or(|read| leads_out(&folder.join(read), workspace));
             if folders.iter().any(leads) {
-                let read = read.as_deref().unwrap_or("what it reads");
-                return Some(format!("`{read}` leads outside of the folder, or to secrets"));
+                return said(read.as_deref().unwrap_or("what it reads"));
             }
         }
-        for (word, written) in words.filter(|(_, written)| !written.starts_with('-')) {
-            let leads = |folder: &PathBuf| match word {
-                Some(word) => leads_out(&folder.join(word), workspace),
+        for (name, written) in operands(one) {
+            let leads = |folder: &PathBuf| match name {
+                Some(name) => leads_out(&folder.join(name), workspace),
                 None => matches_lead_out(folder, written, workspace),
             };
             if folders.iter().any(leads) {
-                return Some(format!("`{written}` leads outside of the folder, or to secrets"));
+                return said(written);
             }
         }
-        if let [Some(program), Some(folder)] = one.words.as_slice()
-            && program == "cd"
-        {
-            let inner: Vec<PathBuf> = folders.iter().map(|known| known.join(folder)).collect();
-            folders.extend(inner);
+        if let Some(folder) = compared_folder(one, &folders) {
+            return Some(format!("`diff` reads all files of `{folder}`; with `-q` it shows names only"));
+        }
+        follow(one, &mut folders);
+        if folders.len() > MOST_FOLDERS {
+            return Some("it goes to too many folders".to_owned());
         }
     }
     None
+}
+
+/// The words of a command that may name files, with how they are written: operands, and values of flags.
+fn operands(one: &Invocation) -> impl Iterator<Item = (Option<&str>, &str)> {
+    let mut dashes = false;
+    one.words.iter().zip(&one.written).skip(1).filter_map(move |(word, written)| {
+        let written = written.as_str();
+        if dashes || !written.starts_with('-') {
+            return Some((word.as_deref(), written));
+        }
+        dashes = written == "--";
+        // `--file=NAME`, `-fNAME`.
+        let value = written.split_once('=').map(|(_, value)| value).or_else(|| written.get(2..));
+        value.filter(|value| !value.is_empty()).map(|value| (Some(value), written))
+    })
+}
+
+/// A folder that `diff` would compare with another, file by file.
+fn compared_folder<'a>(one: &'a Invocation, folders: &[PathBuf]) -> Option<&'a str> {
+    let names_only = |word: &Option<String>| matches!(word.as_deref(), Some("-q" | "--brief"));
+    let is_diff = one.words.first().is_some_and(|word| word.as_deref() == Some("diff"));
+    if !is_diff || one.words.iter().any(names_only) {
+        return None;
+    }
+    let is_folder = |name: &str| folders.iter().any(|folder| folder.join(name).is_dir());
+    operands(one).filter_map(|(name, _)| name).find(|name| is_folder(name))
+}
+
+/// Notes the folders where a command line may be after `cd`.
+fn follow(one: &Invocation, folders: &mut Vec<PathBuf>) {
+    if let [Some(program), Some(folder)] = one.words.as_slice()
+        && program == "cd"
+    {
+        for inner in folders.iter().map(|known| normalize(&known.join(folder))).collect::<Vec<_>>() {
+            if !folders.contains(&inner) {
+                folders.push(inner);
+            }
+        }
+    }
 }
 
 /// Whether a file that is there is another than its name says: outside, or a secret.
@@ -72,25 +114,48 @@ fn matches_lead_out(folder: &Path, pattern: &str, workspace: &Path) -> bool {
         || entries.flatten().filter(is_link).any(|entry| leads_out(&entry.path(), workspace))
 }
 
-/// Whether a command line names folders of `co` itself, however it spells them.
+/// Whether a command line names folders of `co` itself: by a path, from a folder that it goes to, or in a text.
 pub fn names_own(script: &str, invocations: &[Invocation], workspace: &Path, own: &[PathBuf]) -> bool {
     let plain: String = script.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
     let named = |folder: &PathBuf| {
         let parts: Vec<_> = folder.iter().collect();
         let tail: PathBuf = parts.iter().skip(parts.len().saturating_sub(TAIL)).collect();
-        [folder, &tail].into_iter().any(|path| says(&plain, &path.to_string_lossy()))
+        [folder, &tail].into_iter().any(|path| contains_path(&plain, &path.to_string_lossy()))
     };
-    let words = invocations.iter().flat_map(|one| one.words.iter().chain(&one.writes)).flatten();
-    let is_own = |word: &String| {
-        let path = normalize(&workspace.join(word));
-        let real = path.canonicalize().unwrap_or(path);
-        own.iter().any(|own| real.starts_with(own))
-    };
-    own.iter().any(named) || words.into_iter().any(is_own)
+    if own.iter().any(named) {
+        return true;
+    }
+    let mut folders = vec![workspace.to_owned()];
+    let mut wanders = false;
+    for one in invocations {
+        let is_own = |word: &String| {
+            let is_below = |folder: &PathBuf| {
+                let path = normalize(&folder.join(word));
+                let real = path.canonicalize().unwrap_or(path);
+                own.iter().any(|own| real.starts_with(own))
+            };
+            // Where nobody knows from where a path starts, its first name tells.
+            let first = word.split('/').find(|part| !part.is_empty() && *part != ".");
+            let is_name =
+                |own: &PathBuf| own.file_name().is_some_and(|name| Some(name) == first.map(OsStr::new));
+            folders.iter().any(is_below) || (wanders && own.iter().any(is_name))
+        };
+        if one.words.iter().chain(&one.writes).chain(&one.reads).flatten().any(is_own) {
+            return true;
+        }
+        let goes =
+            matches!(one.words.first(), Some(Some(program)) if matches!(program.as_str(), "cd" | "pushd"));
+        wanders |= goes
+            && !matches!(one.words.as_slice(), [_, Some(folder)] if !folder.starts_with(['/', '-']) && !folder.contains(".."));
+        if folders.len() <= MOST_FOLDERS {
+            follow(one, &mut folders);
+        }
+    }
+    false
 }
 
 /// Whether a text holds a path, and not only a longer name that begins so.
-fn says(text: &str, path: &str) -> bool {
+fn contains_path(text: &str, path: &str) -> bool {
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
     text.match_indices(path).any(|(at, _)| text.get(at + path.len()..).is_some_and(ends))
 }
@@ -100,16 +165,21 @@ pub fn scripts(invocations: &[Invocation], workspace: &Path) -> Vec<(Resource, V
     let mut found: Vec<(Resource, Version)> = Vec::new();
     for one in invocations {
         let Some(Some(program)) = one.words.first() else { continue };
-        let is_interpreter = INTERPRETERS.contains(&program.rsplit('/').next().unwrap_or(program));
-        let operand = || one.words.iter().skip(1).flatten().find(|word| !word.starts_with('-'));
-        let named = match program.as_str() {
-            "." | "source" => operand(),
-            _ if is_interpreter => operand(),
-            path if path.contains('/') => Some(program),
-            _ => None,
+        let named: Vec<&str> = match program.as_str() {
+            "." | "source" => operands(one).filter_map(|(name, _)| name).collect(),
+            // Which word is the script depends on flags that take values.
+            path if bash::is_interpreter(path.rsplit('/').next().unwrap_or(path)) => {
+                let reads = one.reads.iter().flatten().map(String::as_str);
+                operands(one).filter_map(|(name, _)| name).chain(reads).chain([path]).collect()
+            }
+            path if path.contains('/') => vec![path],
+            _ => Vec::new(),
         };
-        let script = named.and_then(|named| script(&workspace.join(named), workspace));
-        found.extend(script.filter(|script| !found.contains(script)));
+        for script in named.into_iter().filter_map(|named| script(&workspace.join(named), workspace)) {
+            if !found.contains(&script) {
+                found.push(script);
+            }
+        }
     }
     found
 }
@@ -118,5 +188,5 @@ fn script(path: &Path, workspace: &Path) -> Option<(Resource, Version)> {
     let real = path.canonicalize().ok().filter(|real| real.starts_with(workspace))?;
     let is_script = fs::metadata(&real).is_ok_and(|file| file.is_file() && file.len() <= LARGEST_SCRIPT);
     let bytes = is_script.then(|| fs::read(&real).ok())??;
-    Some((Resource(real.display().to_string()), Version(fingerprint(&bytes))))
+    Some((files::resource(&real), files::version(&bytes)))
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::loose;
 use crate::bash::{self, Invocation};
 use crate::stdx::paths::normalize;
-use crate::stdx::secret_files::may_hold_secrets;
+use crate::stdx::secret_files::{is_common_word, may_hold_secrets};
 use crate::tool::Risk;
 
 /// What was found.
@@ -121,24 +121,6 @@ const TABLE: &[(&[&str], When, &str)] = &[
     (&["eval", "source"], Always, "runs text as commands"),
 ];
 
-/// Programs that run what they read.
-pub(super) const INTERPRETERS: [&str; 14] = [
-    "sh",
-    "bash",
-    "zsh",
-    "dash",
-    "ksh",
-    "fish",
-    "python",
-    "python3",
-    "perl",
-    "ruby",
-    "node",
-    "php",
-    "pwsh",
-    "osascript",
-];
-
 /// Programs that write where their arguments say.
 const WRITERS: [&str; 8] = ["cp", "mv", "tee", "ln", "install", "touch", "mkdir", "rmdir"];
 
@@ -180,15 +162,15 @@ fn weigh(one: &Invocation, workspace: &Path, reasons: &mut Vec<&'static str>) {
         if name.starts_with("mkfs") {
             reasons.push("works on disks");
         }
-        if INTERPRETERS.contains(&name) && one.piped {
+        if bash::is_interpreter(name) && one.piped {
             reasons.push("runs what another command prints");
         }
         if WRITERS.contains(&name) && args.iter().any(|arg| leaves(arg, workspace)) {
             reasons.push("reaches outside the workspace");
         }
     }
-    let said = one.words.iter().flatten().chain(&one.written);
-    if said.clone().any(|word| may_hold_secrets(word)) {
+    let mut said = one.words.iter().chain(&one.reads).flatten().chain(&one.written);
+    if said.any(|word| may_hold_secrets(word) && !is_common_word(word)) {
         reasons.push("touches secrets");
     }
     reasons.extend(one.writes.iter().filter_map(|target| writing(target.as_deref(), workspace)));

@@ -107,7 +107,7 @@ const WIDTH: usize = 48;
 
 /// The keys of a card that asks.
 fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
-    let width = Grants::width(&card.request.tool, &card.request.args);
+    let width = Grants::coverage(&card.request.tool, &card.request.args);
     let always = format!("{}, this session", one_line_summary(&width, WIDTH));
     let (context, yes) = (Context::Card, Action::Card(CardKey::Yes));
     let twice = if card.is_high() { format!("{} yes", keymap.shown(context, yes)) } else { "yes".to_owned() };
