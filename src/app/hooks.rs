@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::{App, World};
 use crate::agent::driver::AgentEnv;
 use crate::approval::FolderTrust;
-use crate::config::{Settings, read_bounded, user_file};
+use crate::config::{PROJECT_FILES, Settings, read_bounded, user_file};
 use crate::hook::Hook;
 use crate::hook::command::{CommandHook, Missing, Unfit};
 use crate::hook::file::{HookDef, HookProblem, HookScope, parse};
@@ -18,7 +18,7 @@ use crate::hook::told::Teller;
 use crate::hook::trust::{HookState, TrustedHooks, Whereabouts};
 
 /// A project's hooks, below its folder.
-pub(super) const PROJECT_HOOKS: &str = ".co/hooks.toml";
+pub(super) const PROJECT_HOOKS: &str = PROJECT_FILES[2];
 
 /// The person's own, beside their settings.
 const USER_HOOKS: &str = "hooks.toml";

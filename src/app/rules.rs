@@ -30,7 +30,7 @@ pub use self::tried::{Suggestion, suggestions, tried};
 use super::{App, World};
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource, RulesHealth};
 use crate::approval::{FolderTrust, Policy};
-use crate::config::{Settings, user_file};
+use crate::config::{PROJECT_FILES, Settings, read_bounded, user_file};
 use crate::stdx::fs::{create_private_dir, fingerprint, write_private};
 use crate::store::Store;
 
@@ -39,7 +39,7 @@ const READ: u64 = (1 << 20) + 1;
 /// Mistakes that are told at once.
 const TOLD: usize = 5;
 /// The project's rules, below its folder.
-const PROJECT_FILE: &str = ".co/rules.toml";
+const PROJECT_FILE: &str = PROJECT_FILES[1];
 /// How long the end of the next rule is waited for at most before it is looked for again.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 
@@ -149,7 +149,11 @@ impl RuleBook {
 
     fn read_file(&self, path: &Path, source: &RuleSource, stamp: Stamp, before: Option<Known>) -> Known {
         let kept = self.kept.join(format!("{}.toml", fingerprint(path.as_os_str().as_encoded_bytes())));
-        let problems = match text_of(path) {
+        let text = match source {
+            RuleSource::Project { .. } => read_bounded(path).map_err(|error| unread(&error)),
+            RuleSource::Session | RuleSource::User { .. } => text_of(path),
+        };
+        let problems = match text {
             Ok(None) => {
                 // Rules that were taken away must not come back with the next mistake.
                 let _ = fs::remove_file(&kept);
@@ -174,10 +178,13 @@ impl RuleBook {
     }
 }
 
+fn unread(error: &io::Error) -> String {
+    format!("it cannot be read ({error}); repair that, or take the file away")
+}
+
 /// The text of a file; none where there is no file.
 fn text_of(path: &Path) -> Result<Option<String>, String> {
-    let failed =
-        |error: io::Error| format!("it cannot be read ({error}); repair that, or take the file away");
+    let failed = |error: io::Error| unread(&error);
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

@@ -129,8 +129,10 @@ impl Service {
             own.api_key = None;
             own.headers.clear();
         }
+        // An address that only the project names gets no key of the person's.
+        let goes_to_project = own.moved_by_project && general.base_url.is_none() && !general.is_projects_key;
         own.base_url = general.base_url.or(own.base_url.take());
-        own.api_key = general.api_key.or(own.api_key.take());
+        own.api_key = general.api_key.filter(|_| !goes_to_project).or(own.api_key.take());
     }
 
     /// As it is typed behind `/model`, before the slash.

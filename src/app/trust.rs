@@ -18,7 +18,8 @@ use crate::approval::rules::{RuleSet, RuleSource};
 use crate::approval::{FolderTrust, WorkspaceKind};
 use crate::command::code;
 use crate::config::{
-    ConfigWarning, Contents, PROJECT_FILES, Settings, TrustRecord, contents_of, read_bounded, user_file,
+    ConfigWarning, Contents, PROJECT_FILES, Settings, TrustRecord, contents_of, is_readable, read_bounded,
+    user_file,
 };
 use crate::hook::file::HookScope;
 use crate::stdx::fs::{Fingerprinter, create_private_dir, write_atomic, write_private};
@@ -57,6 +58,8 @@ pub enum TrustError {
     Shared { path: PathBuf },
     #[error("{} changed while you looked at it; look again", path.display())]
     Changed { path: PathBuf },
+    #[error("a file of {} cannot be shown ({why}); repair it or take it away, then trust the folder", path.display())]
+    Unreadable { path: PathBuf, why: String },
     #[error(transparent)]
     Write(#[from] WriteError),
     #[error(transparent)]
@@ -96,7 +99,7 @@ impl Belongings {
     pub fn of(folder: &Path, world: &World) -> Self {
         let (contents, problems) = contents_of(folder);
         let mut found = Self { problems, ..Self::default() };
-        let before = TrustRecord::of(&world.env).contents(folder);
+        let before = TrustRecord::of(&world.env).contents(folder).unwrap_or_default();
         if !before.is_empty() {
             found.changes = changes(&before, &contents);
         }
@@ -198,12 +201,22 @@ fn changes(before: &Contents, now: &Contents) -> Vec<String> {
 fn wanted_keys(text: &str) -> Vec<String> {
     let Ok(document) = text.parse::<DocumentMut>() else { return Vec::new() };
     let mut found = Vec::new();
-    wanted_in(document.as_table(), "", &mut found);
+    wanted_in(document.as_table(), "", document.as_table(), &mut found);
     found
 }
 
-fn wanted_in(table: &dyn TableLike, prefix: &str, found: &mut Vec<String>) {
-    let url = table.get("base_url").and_then(Item::as_str);
+/// The address that a file names for the service of a section, in whichever of both forms.
+fn address_of<'a>(document: &'a dyn TableLike, section: &str) -> Option<&'a str> {
+    let service = section.strip_prefix("providers.").unwrap_or(section);
+    let short = document.get(service).and_then(Item::as_table_like);
+    let long = document.get("providers").and_then(Item::as_table_like);
+    let long = long.and_then(|all| all.get(service)).and_then(Item::as_table_like);
+    let named = [short, long].into_iter().flatten().find_map(|table| table.get("base_url"));
+    named.or_else(|| document.get("base_url")).and_then(Item::as_str)
+}
+
+fn wanted_in(table: &dyn TableLike, prefix: &str, document: &dyn TableLike, found: &mut Vec<String>) {
+    let url = address_of(document, prefix);
     let host = url.map_or_else(|| "the service of that name".to_owned(), shown_address);
     for (key, item) in table.iter() {
         let name = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
@@ -218,7 +231,7 @@ fn wanted_in(table: &dyn TableLike, prefix: &str, found: &mut Vec<String>) {
                     wanted.map(|(header, value)| format!("{name}.{header} takes {value}, sent to {host}")),
                 );
             }
-            (_, Some(inner)) => wanted_in(inner, &name, found),
+            (_, Some(inner)) => wanted_in(inner, &name, document, found),
             (Some(_) | None, None) => {}
         }
     }
@@ -233,8 +246,9 @@ fn untrusted_key(warning: &ConfigWarning) -> Option<String> {
         | ConfigWarning::ValueNotForProjects { .. }
         | ConfigWarning::BadEntry { .. }
         | ConfigWarning::TrustSuspended { .. }
-        | ConfigWarning::Unread { .. }
-        | ConfigWarning::Passed { .. }
+        | ConfigWarning::TrustUnconfirmed { .. }
+        | ConfigWarning::ProjectFileUnreadable { .. }
+        | ConfigWarning::ProjectError { .. }
         | ConfigWarning::KeyWithheld { .. }
         | ConfigWarning::UnknownEnvironment { .. } => None,
     }
@@ -260,6 +274,10 @@ pub fn write_trust(world: &World, folder: &Path, change: &Change) -> Result<Path
     let contents = match change {
         Change::Trust(shown) if *shown != contents_of(folder).0 => {
             return Err(TrustError::Changed { path: folder.to_owned() });
+        }
+        Change::Trust(shown) if !is_readable(shown) => {
+            let why = contents_of(folder).1.join("; ");
+            return Err(TrustError::Unreadable { path: folder.to_owned(), why });
         }
         Change::Trust(shown) => Some(shown.clone()),
         Change::Revoke => None,
@@ -307,7 +325,11 @@ fn write_list(world: &World, folder: &Path, change: &Change) -> Result<PathBuf, 
 
 /// Whether the person trusts a folder with what it says now, by these settings. Blocking, for a few small files.
 pub fn trust_in(settings: &Settings, world: &World, folder: &Path) -> FolderTrust {
-    match TrustRecord::of(&world.env).trusts(&settings.trusted_folders, folder) {
+    trust_by(&settings.trusted_folders, world, folder)
+}
+
+fn trust_by(list: &[PathBuf], world: &World, folder: &Path) -> FolderTrust {
+    match TrustRecord::of(&world.env).trusts(list, folder) {
         true => FolderTrust::Trusted,
         false => FolderTrust::Untrusted,
     }
@@ -316,11 +338,8 @@ pub fn trust_in(settings: &Settings, world: &World, folder: &Path) -> FolderTrus
 impl App {
     /// Whether the person trusts a folder, now.
     pub fn trust_of(&self, folder: &Path) -> FolderTrust {
-        let trusted = self.trusted_folders.lock().unwrap_or_else(PoisonError::into_inner);
-        match TrustRecord::of(&self.world.env).trusts(&trusted, folder) {
-            true => FolderTrust::Trusted,
-            false => FolderTrust::Untrusted,
-        }
+        let trusted = self.trusted_folders.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        trust_by(&trusted, &self.world, folder)
     }
 
     /// Trusts a folder with what the person was shown of it, for good and at once; says in which file that is written.
@@ -353,7 +372,7 @@ impl App {
             news.then(|| {
                 format!(
                     "This folder has {words} of its own, which do not count, because you do not trust it. Look at \
-                     `.co` first; `/trust` or `co trust` lets them count. This is not said again until they change."
+                     `.co` first; `/trust` shows them, `/trust yes` or `co trust` makes them count. This is not said again until they change."
                 )
             })
         });

@@ -14,7 +14,7 @@ use super::input::Terminals;
 use crate::app::trust::{Belongings, Change, TrustError, is_in_effect, trust_in, trustable, write_trust};
 use crate::app::{World, load_settings, open_store};
 use crate::approval::FolderTrust;
-use crate::config::Loaded;
+use crate::config::{Loaded, names_folder};
 use crate::store::AuditNote;
 
 pub(super) async fn run(
@@ -34,12 +34,12 @@ pub(super) async fn run(
     }
     let folder = trustable(folder, world)?;
     if trust_in(&loaded.settings, world, &folder) == FolderTrust::Trusted {
-        return console.out(&format!("{} is trusted already, with what it says now.\n", folder.display()));
+        return console.out(&format!("{} is already trusted with its current contents.\n", folder.display()));
     }
     let found = Belongings::of(&folder, world);
     console.out(&brings(&folder, &found))?;
     let asking = if what.yes { Asking::Nobody } else { Asking::Person(at) };
-    if asking.consents("Trust this folder with what it says now? y/N ")? == Consent::Withheld {
+    if asking.consents("Trust this folder with its current contents? y/N ")? == Consent::Withheld {
         return console.out("Nothing was changed.\n");
     }
     let store = open_store(world, &loaded.settings).await?;
@@ -108,11 +108,11 @@ async fn revoke(
     // A folder that is gone can be taken from the list too.
     let path: PathBuf = world.workspace.join(folder);
     let path = path.canonicalize().unwrap_or(path);
-    if !loaded.settings.trusted_folders.contains(&path) {
+    if !names_folder(&loaded.settings.trusted_folders, &path) {
         return console.out(&format!("{} was not trusted.\n", path.display()));
     }
     write_trust(world, &path, &Change::Revoke)?;
-    if load_settings(world, flags)?.settings.trusted_folders.contains(&path) {
+    if names_folder(&load_settings(world, flags)?.settings.trusted_folders, &path) {
         let message = format!("{} is still in the list of trusted folders", path.display());
         let error = CliError::message(Kind::Error, message);
         return Err(error.hint("CO_TRUSTED_FOLDERS or a flag names it too; change that"));
@@ -121,7 +121,8 @@ async fn revoke(
     let store = open_store(world, &loaded.settings).await?;
     store.note(AuditNote::FolderUntrusted { folder: path.clone() }).await?;
     console.out(&format!(
-        "{} is not trusted any more. A co that runs there keeps to it until it ends.\n",
+        "{} is not trusted any more. In a co that runs there, its rules and hooks stop counting with the next turn, its \
+         settings when that co ends.\n",
         path.display()
     ))
 }
@@ -130,9 +131,10 @@ impl From<TrustError> for CliError {
     fn from(error: TrustError) -> Self {
         match error {
             TrustError::Store(error) => error.into(),
-            TrustError::NoFolder { .. } | TrustError::TooMuch { .. } | TrustError::Shared { .. } => {
-                Self::new(Kind::Usage, error)
-            }
+            TrustError::NoFolder { .. }
+            | TrustError::TooMuch { .. }
+            | TrustError::Unreadable { .. }
+            | TrustError::Shared { .. } => Self::new(Kind::Usage, error),
             TrustError::Write(_) | TrustError::Changed { .. } | TrustError::Broken { .. } => {
                 Self::new(Kind::Error, error)
             }

@@ -8,7 +8,7 @@ use super::models;
 use super::problem::{ConfigError, ConfigWarning, Source, Wrong, shown};
 use super::providers::{self, Misfit, ProviderEntry};
 use super::settings::{Field, Kind, ProjectTrust, SETTINGS, SettingRow, Status};
-use super::trust::{Contents, PROJECT_FILES};
+use super::trust::{Contents, PROJECT_FILES, is_as_trusted, names_folder};
 use super::typed::{Key, Settings};
 use super::value::{self, Raw, RawEntry, RecordEntry, TableEntry, Value};
 use crate::stdx::text;
@@ -23,7 +23,7 @@ pub struct Sources {
     pub env: BTreeMap<String, String>,
     /// What the folder says of itself, and what it said when the person trusted it.
     pub contents: Contents,
-    pub trusted: Contents,
+    pub trusted: Option<Contents>,
     /// Files of the folder that could not be read.
     pub unread: Vec<String>,
     /// Pairs of a flag (`--theme`) or a key (`theme`) and its text. Of several for one row the last counts.
@@ -70,7 +70,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
     let trust = loading.trust([&flags, &environment, &user]);
     let own_errors = loading.errors.len();
     let project = sources.project.as_ref().map(|file| loading.project(file, trust)).unwrap_or_default();
-    loading.excuse(own_errors);
+    loading.project_errors_to_warnings(own_errors);
 
     let mut layers = user;
     for layer in [project, environment, flags] {
@@ -78,12 +78,14 @@ pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
             put(&mut layers, key, value, source);
         }
     }
-    let moved = loading.bind_keys(&mut layers);
+    let moved = loading.withhold_keys(&mut layers);
     let values = loading.values(layers);
     if !loading.errors.is_empty() {
         return Err(loading.errors);
     }
     let mut settings = settings(&values);
+    let general = values.iter().find(|value| value.row.key == API_KEY);
+    settings.endpoint.is_projects_key = general.is_some_and(|key| is_projects(&key.source));
     for name in moved {
         match name.as_str() {
             "" => settings.endpoint.moved_by_project = true,
@@ -429,41 +431,54 @@ impl<'a> Loading<'a> {
     fn trust(&mut self, layers: [&Layer; 3]) -> FolderTrust {
         let Sources { workspace, contents, trusted, unread, .. } = self.sources;
         for problem in unread {
-            self.warnings.push(ConfigWarning::Unread { folder: workspace.clone(), problem: problem.clone() });
+            self.warnings.push(ConfigWarning::ProjectFileUnreadable {
+                folder: workspace.clone(),
+                problem: problem.clone(),
+            });
         }
         let folders = layers.into_iter().find_map(|layer| layer.get(TRUSTED_FOLDERS));
-        let is_listed = matches!(folders, Some((Value::Paths(folders), _)) if folders.contains(workspace));
-        if is_listed && contents != trusted {
-            let changed = |name: &&str| contents.get(*name) != trusted.get(*name);
+        let is_listed =
+            matches!(folders, Some((Value::Paths(folders), _)) if names_folder(folders, workspace));
+        let nothing = Contents::new();
+        let before = trusted.as_ref().unwrap_or(&nothing);
+        let agrees = is_as_trusted(contents, before);
+        if is_listed && trusted.is_none() && !agrees {
+            self.warnings.push(ConfigWarning::TrustUnconfirmed { folder: workspace.clone() });
+        } else if is_listed && !agrees {
+            let changed = |name: &&str| contents.get(*name) != before.get(*name);
             let files: Vec<&str> = PROJECT_FILES.into_iter().filter(changed).collect();
             let (folder, files) = (workspace.clone(), files.join(", "));
             self.warnings.push(ConfigWarning::TrustSuspended { folder, files });
         }
-        if is_listed && contents == trusted { FolderTrust::Trusted } else { FolderTrust::Untrusted }
+        if is_listed && agrees { FolderTrust::Trusted } else { FolderTrust::Untrusted }
     }
 
-    /// What is wrong with a project's file is told and passed over: whoever made the folder ends no command of the
-    /// person's by it.
-    fn excuse(&mut self, from: usize) {
+    /// What is wrong with a project's file is told and ignored: whoever made the folder ends no command of the person's
+    /// by it.
+    fn project_errors_to_warnings(&mut self, from: usize) {
         let wrong = self.errors.split_off(from);
-        self.warnings.extend(wrong.iter().map(|error| ConfigWarning::Passed { why: error.to_string() }));
+        self.warnings
+            .extend(wrong.iter().map(|error| ConfigWarning::ProjectError { why: error.to_string() }));
     }
 
     /// A key goes to the address it was set for: not to one that only the project's file names. Gives the services whose
     /// address is the project's; `""` where it is that of whichever service answers.
-    fn bind_keys(&mut self, layers: &mut Layer) -> Vec<String> {
-        let of_project = |source: &Source| matches!(source, Source::ProjectFile { .. });
-        let set = layers.iter().filter(|(_, (_, source))| of_project(source));
+    fn withhold_keys(&mut self, layers: &mut Layer) -> Vec<String> {
+        let set = layers.iter().filter(|(_, (_, source))| is_projects(source));
         let mut moved: Vec<String> = set
-            .filter_map(|(key, _)| Some(key.strip_suffix(BASE_URL)?.trim_end_matches('.').to_owned()))
+            .filter_map(|(key, _)| match key.strip_suffix(BASE_URL) {
+                Some(service) => Some(service.trim_end_matches('.').to_owned()),
+                None => (*key == OLLAMA_HOST).then(|| "ollama".to_owned()),
+            })
             .collect();
         if let Some((Value::Providers(entries), _)) = layers.get(PROVIDERS) {
-            let named = entries.iter().filter(|entry| entry.field == BASE_URL && of_project(&entry.source));
+            let moves = |entry: &&ProviderEntry| [BASE_URL, PRESET].contains(&entry.field.as_str());
+            let named = entries.iter().filter(moves).filter(|entry| is_projects(&entry.source));
             moved.extend(named.map(|entry| entry.provider.clone()));
         }
         for name in &moved {
             let key = if name.is_empty() { API_KEY.to_owned() } else { format!("{name}.{API_KEY}") };
-            let kept = layers.get(key.as_str()).filter(|(_, source)| !of_project(source));
+            let kept = layers.get(key.as_str()).filter(|(_, source)| !is_projects(source));
             if let Some(source_of) = kept.map(|(_, source)| source.clone()) {
                 layers.remove(key.as_str());
                 self.warnings.push(ConfigWarning::KeyWithheld { source_of, key });
@@ -471,11 +486,11 @@ impl<'a> Loading<'a> {
         }
         if let Some((Value::Providers(entries), _)) = layers.get_mut(PROVIDERS) {
             let withheld = |entry: &mut ProviderEntry| {
-                moved.contains(&entry.provider) && entry.is_secret() && !of_project(&entry.source)
+                moved.contains(&entry.provider) && entry.is_secret() && !is_projects(&entry.source)
             };
             let withheld: Vec<ProviderEntry> = entries.extract_if(.., withheld).collect();
             for entry in withheld {
-                let key = format!("{}.{}", entry.provider, entry.field);
+                let key = format!("{PROVIDERS}.{}.{}", entry.provider, entry.field);
                 self.warnings.push(ConfigWarning::KeyWithheld { source_of: entry.source, key });
             }
         }
@@ -488,10 +503,16 @@ impl<'a> Loading<'a> {
     }
 }
 
+fn is_projects(source: &Source) -> bool {
+    matches!(source, Source::ProjectFile { .. })
+}
+
 const DATA_DIR: &str = "data_dir";
 const TRUSTED_FOLDERS: &str = "trusted_folders";
 const BASE_URL: &str = "base_url";
 const API_KEY: &str = "api_key";
+const OLLAMA_HOST: &str = "ollama.host";
+const PRESET: &str = "preset";
 const PROVIDERS: &str = "providers";
 
 fn settings(values: &[ValueWithSource]) -> Settings {

@@ -34,7 +34,9 @@ pub use problem::{ConfigError, ConfigWarning, Source, Wrong};
 pub use providers::{ProviderEntry, ProviderSettings};
 pub use read::read_sources;
 pub use settings::{Field, Kind, LaterChoice, ProjectTrust, SETTINGS, SettingRow, Status};
-pub use trust::{Contents, PROJECT_FILES, TrustRecord, contents_of, read_bounded};
+pub use trust::{
+    Contents, PROJECT_FILES, TrustRecord, contents_of, is_as_trusted, is_readable, names_folder, read_bounded,
+};
 pub use typed::{
     CapSettings, Endpoint, Key, ModeName, Notify, Secret, Settings, ShellSettings, ThemeChoice, Thinking,
     WireName,

@@ -126,10 +126,15 @@ pub enum ConfigWarning {
         shown(folder)
     )]
     TrustSuspended { folder: PathBuf, files: String },
+    #[error(
+        "{} is in `trusted_folders`, but its contents were never confirmed; look at it with `co trust`",
+        shown(folder)
+    )]
+    TrustUnconfirmed { folder: PathBuf },
     #[error("{}: {problem}; it does not count", shown(folder))]
-    Unread { folder: PathBuf, problem: String },
-    #[error("{why}; this is passed over, because it is a project's file")]
-    Passed { why: String },
+    ProjectFileUnreadable { folder: PathBuf, problem: String },
+    #[error("{why}; it is ignored, because it comes from a project's file")]
+    ProjectError { why: String },
     #[error(
         "{source_of}: `{key}` is not used here, because the project's file names another address; put both into your \
          own file if that is what you want"

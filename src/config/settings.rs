@@ -442,7 +442,7 @@ pub static SETTINGS: &[SettingRow] = &[
         "Folder of sessions and approvals; unset: `$XDG_DATA_HOME/co`, else `~/.local/share/co`",
         |s, v| s.data_dir = v.path().unwrap_or_default()).project(ProjectTrust::Never),
     built("trusted_folders", &["CO_TRUSTED_FOLDERS"], Kind::PathList,
-        "Folders, with all inside them, whose project files may set everything that a project can set",
+        "Folders whose project files you trust, as they were when `co trust` showed them",
         |s, v| s.trusted_folders = v.paths()).project(ProjectTrust::Never),
     // --- not a setting
     SettingRow {

@@ -14,7 +14,7 @@ fn sources() -> Sources {
         user: None,
         project: None,
         contents: Contents::new(),
-        trusted: Contents::new(),
+        trusted: None,
         unread: Vec::new(),
         env,
         flags: Vec::new(),
@@ -313,7 +313,7 @@ fn bad_syntax_names_line_and_column() {
         assert_eq!(message.lines().count(), 1, "{message}");
         // A project's file ends nothing.
         let warnings = lines(&sources().project(text).loaded().warnings);
-        assert!(warnings.ends_with("this is passed over, because it is a project's file"), "{warnings}");
+        assert!(warnings.ends_with("it is ignored, because it comes from a project's file"), "{warnings}");
     }
 }
 

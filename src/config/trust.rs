@@ -48,7 +48,25 @@ pub fn read_bounded(path: &Path) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// What a folder says now. What cannot be read is given as a problem, and as a content that nobody trusted.
+/// What stands for a text that cannot be read; no text that was trusted begins so.
+const UNREADABLE: char = '\0';
+
+/// Whether what a folder says is what it said when the person trusted it, all of it readable.
+pub fn is_as_trusted(contents: &Contents, trusted: &Contents) -> bool {
+    contents == trusted && is_readable(contents)
+}
+
+/// Whether the person can be shown all of what a folder says.
+pub fn is_readable(contents: &Contents) -> bool {
+    !contents.values().any(|text| text.starts_with(UNREADABLE))
+}
+
+/// Whether a list of folders names one, perhaps through a link.
+pub fn names_folder(list: &[PathBuf], folder: &Path) -> bool {
+    list.iter().any(|one| one == folder || one.canonicalize().is_ok_and(|one| one == folder))
+}
+
+/// What a folder says now. What cannot be read is given as a problem, and as a content that nobody can trust.
 pub fn contents_of(folder: &Path) -> (Contents, Vec<String>) {
     let (mut contents, mut problems) = (Contents::new(), Vec::new());
     for name in PROJECT_FILES {
@@ -57,7 +75,7 @@ pub fn contents_of(folder: &Path) -> (Contents, Vec<String>) {
             Ok(Some(text)) => drop(contents.insert(name.to_owned(), text)),
             Err(error) => {
                 problems.push(format!("{name}: {error}"));
-                contents.insert(name.to_owned(), format!("\0{error}"));
+                contents.insert(name.to_owned(), format!("{UNREADABLE}{error}"));
             }
         }
     }
@@ -75,19 +93,20 @@ impl TrustRecord {
     /// The record beside the settings that this environment names. A damaged one trusts nothing.
     pub fn of(env: &BTreeMap<String, String>) -> Self {
         let path = user_file(env).and_then(|file| Some(file.parent()?.join(RECORD)));
-        let text = path.as_deref().and_then(|path| read_record(path).ok()).unwrap_or_default();
+        let text = path.as_deref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
         Self { path, folders: serde_json::from_str(&text).unwrap_or_default() }
     }
 
-    /// What a folder said when it was trusted; nothing where that is not known.
-    pub fn contents(&self, folder: &Path) -> Contents {
-        self.folders.get(folder).cloned().unwrap_or_default()
+    /// What a folder said when it was trusted; `None` where that is not known.
+    pub fn contents(&self, folder: &Path) -> Option<Contents> {
+        self.folders.get(folder).cloned()
     }
 
     /// Whether a folder of the list is trusted with what it says now. It is about the folder itself: what lies below may
     /// be anybody's.
     pub fn trusts(&self, list: &[PathBuf], folder: &Path) -> bool {
-        list.iter().any(|trusted| trusted == folder) && self.contents(folder) == contents_of(folder).0
+        names_folder(list, folder)
+            && is_as_trusted(&contents_of(folder).0, &self.contents(folder).unwrap_or_default())
     }
 
     /// Keeps what a folder says; `None` forgets it.
@@ -102,8 +121,4 @@ impl TrustRecord {
         }
         write_private(path, &serde_json::to_vec(&self.folders)?)
     }
-}
-
-fn read_record(path: &Path) -> io::Result<String> {
-    std::fs::read_to_string(path)
 }

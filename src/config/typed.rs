@@ -80,7 +80,7 @@ pub struct Settings {
     pub tool_output_limit: usize,
     /// Absolute.
     pub data_dir: PathBuf,
-    /// Absolute. Each stands for the folders inside it too.
+    /// Absolute. Each stands for itself alone, with what it said when the person trusted it.
     pub trusted_folders: Vec<PathBuf>,
 }
 
@@ -92,6 +92,8 @@ pub struct Endpoint {
     /// The address is the project's: no key that was kept for another one goes there.
     pub moved_by_project: bool,
     pub api_key: Option<Key>,
+    /// The key is the project's own, set for whatever address it names.
+    pub is_projects_key: bool,
 }
 
 /// A key as it was set. Without `Debug`, as it may be the key itself.

@@ -204,7 +204,7 @@ fn trust_counts_at_once() {
         let told = |update: &Update| matches!(update, Update::Notice(Notice::Local { .. }));
         assert!(!face.seen.iter().any(told), "{:#?}", face.seen);
         face.line("/trust").await;
-        let text = "This folder is trusted already, with what it says now.";
+        let text = "This folder is already trusted with its current contents.";
         assert_eq!(face.local().await.1, text);
         face.close().await;
     });
