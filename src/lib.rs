@@ -53,7 +53,8 @@
 //! - [`store`]: one SQLite database on its own thread (`schema.rs`, `writer.rs`, `lane.rs`). Records
 //!   (`records.rs`, `encode.rs`, `num.rs`, `redact.rs`), the list of sessions (`index.rs`), requests and their
 //!   decisions (`requests.rs`, `standing.rs`, `expiry.rs`, `inbox.rs`, `rows.rs`, `decide.rs`), the audit (`audit/`), what
-//!   requests used (`usage.rs`), wake-ups between processes (`wake.rs`), `error.rs`.
+//!   requests used (`usage.rs`), wake-ups between processes (`wake.rs`), whether the files are sound and their copies
+//!   (`health.rs`), what `co doctor` does (`doctor.rs`), `error.rs`.
 //! - [`session`]: one owner of one history, by a lock that death frees (`lock.rs`); who holds which (`holders.rs`).
 //! - [`agent`]: one user turn. `turn/` is the machine, `calls/` its calls and their schedule,
 //!   `assemble.rs` one reply, `budget.rs`, `caps.rs` (tokens and money), `circling.rs` (the loop guard), `context.rs` (what is left out),

@@ -18,7 +18,7 @@ use serde::Serialize;
 use self::typed::{Approvals, Decide};
 use super::console::Console;
 use super::error::CliError;
-use crate::app::{World, load_settings, open_store};
+use crate::app::{World, load_settings, open_store_for_lists};
 use crate::approval::Approval;
 use crate::config::Settings;
 use crate::frontend::json::Waits;
@@ -39,7 +39,7 @@ pub(super) async fn run(
     console: &mut Console,
 ) -> Result<(), CliError> {
     let settings = load_settings(world, flags)?.settings;
-    let store = open_store(world, &settings).await?;
+    let store = open_store_for_lists(world, &settings).await?;
     store.expire_due().await?;
     let mut desk = Desk { store, settings, world, console };
     match what.what.unwrap_or(Decide::List(what.listed)) {

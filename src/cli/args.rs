@@ -102,6 +102,8 @@ pub(super) enum Sub {
     Usage(UsageArgs),
     /// List who or what decided each call, what ran and what came of it; check that nobody changed that
     Audit(Audit),
+    /// Check what is stored, put a copy of it back, or save what can be read
+    Doctor(Doctor),
     /// Show every setting with its value and where that comes from
     Config,
     /// List the models of the services that are set up, with windows and prices
@@ -244,6 +246,22 @@ pub(super) struct UsageArgs {
     #[arg(long, value_name = "DATE|DAYS")]
     pub since: Option<String>,
     /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Doctor {
+    /// Put a copy in the database's place: this one, or the newest that `co doctor` lists
+    #[arg(long, value_name = "COPY", num_args = 0..=1, conflicts_with_all = ["salvage", "json"])]
+    pub restore: Option<Option<std::path::PathBuf>>,
+    /// Save what can still be read into a new database
+    #[arg(long, conflicts_with = "json")]
+    pub salvage: bool,
+    /// Do it without asking
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Print it as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -10,7 +10,7 @@ use super::console::Console;
 use super::day::begin;
 use super::error::{CliError, Kind};
 use super::table::table;
-use crate::app::{World, load_settings, open_store};
+use crate::app::{World, load_settings, open_store_for_lists};
 use crate::history::grouped;
 use crate::stdx::clock::system_zone;
 use crate::store::{AuditFilter, AuditRow, Store};
@@ -28,7 +28,7 @@ pub(super) async fn run(
     console: &mut Console,
 ) -> Result<(), CliError> {
     let loaded = load_settings(world, flags)?;
-    let store = open_store(world, &loaded.settings).await?;
+    let store = open_store_for_lists(world, &loaded.settings).await?;
     match &what.what {
         None => list(&what, &store, console).await,
         Some(AuditWhat::Show { id, json: true }) => console.json(&about(&store, id).await?),

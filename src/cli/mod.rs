@@ -11,6 +11,7 @@ mod chat;
 mod config;
 mod console;
 mod day;
+mod doctor;
 mod error;
 mod hooks;
 mod input;
@@ -56,7 +57,7 @@ const LINGER: Duration = Duration::from_millis(100);
 pub fn run(args: Vec<OsString>) -> ExitCode {
     // Before there is another thread.
     let env = shield::take_environment();
-    shield::shield();
+    shield::forbid_inspection();
     let mut console = Console::of_process();
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
@@ -146,6 +147,7 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
         Some(Sub::Trust(what)) => trust::run(what, &world, flags, at, console).await,
         Some(Sub::Status) => status::run(&world, flags, console).await,
         Some(Sub::Sessions(what)) => sessions::run(&what, &world, flags, console).await,
+        Some(Sub::Doctor(what)) => doctor::run(what, &world, flags, at, console).await,
         Some(Sub::Audit(what)) => audit::run(what, &world, flags, console).await,
         Some(Sub::Usage(what)) => usage::run(&what, &world, flags, console).await,
         Some(Sub::Config) => config::run(&world, flags, console),

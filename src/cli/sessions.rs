@@ -6,7 +6,7 @@ use super::args::Sessions;
 use super::console::Console;
 use super::error::CliError;
 use super::table::{age, table};
-use crate::app::{World, load_settings, open_store};
+use crate::app::{World, load_settings, open_store_for_lists};
 use crate::history::TurnEnd;
 use crate::store::{SessionFilter, SessionSummary};
 
@@ -20,7 +20,7 @@ pub(super) async fn run(
     console: &mut Console,
 ) -> Result<(), CliError> {
     let loaded = load_settings(world, flags)?;
-    let store = open_store(world, &loaded.settings).await?;
+    let store = open_store_for_lists(world, &loaded.settings).await?;
     let filter = if what.all { SessionFilter::All } else { SessionFilter::Folder(world.workspace.clone()) };
     let sessions = store.sessions(filter, usize::MAX).await?;
     if what.json {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::console::Console;
 use super::error::CliError;
-use crate::app::{AppError, Models, Pace, World, advice, load_settings, open_store, status_rows};
+use crate::app::{AppError, Models, Pace, World, advice, load_settings, open_store_for_lists, status_rows};
 use crate::stdx::text::sanitize_line;
 
 /// Prints the rows; errs where the store cannot be used, after saying so.
@@ -19,7 +19,7 @@ pub(super) async fn run(
     if models.may_discover() {
         models.discover().await;
     }
-    let store = open_store(world, &loaded.settings).await;
+    let store = open_store_for_lists(world, &loaded.settings).await;
     let mut text = String::new();
     for (name, value) in status_rows(world, &loaded.settings, &models, store.as_ref()).await {
         text.push_str(&format!("{name:9} {}\n", sanitize_line(&value)));

@@ -10,7 +10,7 @@ use super::console::Console;
 use super::day::begin;
 use super::error::CliError;
 use super::table::table;
-use crate::app::{World, load_settings, open_store};
+use crate::app::{World, load_settings, open_store_for_lists};
 use crate::history::grouped;
 use crate::stdx::clock::system_zone;
 use crate::store::{Store, Total, UsageOf};
@@ -30,7 +30,7 @@ pub(super) async fn run(
         Some(text) => begin("--since", text, world.clock.now(), &zone)?,
         None => Timestamp::UNIX_EPOCH,
     };
-    let store = open_store(world, &loaded.settings).await?;
+    let store = open_store_for_lists(world, &loaded.settings).await?;
     let rows = rows(&store, what.by, since, zone).await?;
     let sum = rows.iter().fold(Total::default(), |sum, (_, total)| sum.plus(*total));
     if what.json {

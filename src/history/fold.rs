@@ -37,6 +37,7 @@ pub struct History {
     grants: Grants,
     seen: Arc<Seen>,
     state: BTreeMap<String, Value>,
+    damaged: usize,
 }
 
 /// A call of the last reply.
@@ -115,14 +116,8 @@ impl History {
                 self.last_end = Some(end.clone());
                 match end {
                     TurnEnd::Deferred => {}
-                    TurnEnd::LimitReached { limit: Limit::Cap(_) } => {
-                        // It goes on with a request of its own; what an attempt before left half-said is void.
-                        if let Some(turn) = &mut self.running {
-                            turn.partial = None;
-                        }
-                    }
-                    // Its request can be repeated.
-                    TurnEnd::Failed { .. } => {
+                    // It goes on with a request of its own; what an attempt before left half-said is void.
+                    TurnEnd::Failed { .. } | TurnEnd::LimitReached { limit: Limit::Cap(_) } => {
                         if let Some(turn) = &mut self.running {
                             turn.partial = None;
                         }
@@ -139,6 +134,7 @@ impl History {
             Record::Cleared => self.cleared(),
             Record::Renamed { title } => self.title = Some(title.clone()),
             Record::State { tool, value } => self.keep_state(tool, value),
+            Record::Damaged { .. } => self.damaged += 1,
         }
     }
 
@@ -326,6 +322,11 @@ impl History {
 
     pub fn is_empty(&self) -> bool {
         self.applied == 0
+    }
+
+    /// Records that are damaged or missing; what they said is not here.
+    pub fn damaged(&self) -> usize {
+        self.damaged
     }
 
     pub fn workspace(&self) -> &Path {

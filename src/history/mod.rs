@@ -145,6 +145,11 @@ pub enum Record {
     Renamed {
         title: String,
     },
+    /// Stands for a stored record that is damaged or missing; never stored itself.
+    #[serde(skip)]
+    Damaged {
+        no: u64,
+    },
     /// State a tool keeps in the session; the latest value per tool counts.
     State {
         tool: String,

@@ -70,6 +70,7 @@ impl Store {
 }
 
 fn decide(write: &Write<'_>, verdict: &Verdict) -> Result<DecideOutcome, StoreError> {
+    requests::reopen(write)?;
     let Some(row) = standing(write, &verdict.request)? else { return Ok(DecideOutcome::Unknown) };
     let state = row.state;
     match state {
@@ -115,6 +116,7 @@ fn consume(
     after: u64,
     redactor: &Redactor,
 ) -> Result<Vec<Record>, StoreError> {
+    requests::reopen(write)?;
     let untaken = untaken(write, session)?;
     let records: Vec<Record> = untaken.iter().map(|one| taken(write, one)).collect::<Result<_, _>>()?;
     let mut rows = encode::rows(&records, redactor)?;
@@ -174,23 +176,27 @@ struct Untaken {
     decision: Option<(Approval, Decider)>,
     tool: String,
     args_hash: String,
+    /// What lists show of it.
+    summary: String,
+    risk: String,
     /// JSON of the request.
     stored: String,
 }
 
 impl Untaken {
-    /// Whether the stored request is the one that was asked.
+    /// Whether the stored request is the one that was asked, and what was shown of it too.
     fn is_as_asked(&self) -> bool {
         let Ok(stored) = parse::<Request>(&self.stored) else { return false };
         let same_call =
             stored.id == self.request && stored.call == self.call && stored.tool.as_str() == self.tool;
-        same_call && encode::args_hash(&stored).is_ok_and(|hash| hash == self.args_hash)
+        let same_words = stored.plan.summary == self.summary && stored.risk.word() == self.risk;
+        same_call && same_words && encode::request_hash(&self.stored) == self.args_hash
     }
 }
 
 fn untaken(write: &Write<'_>, session: &SessionId) -> Result<Vec<Untaken>, StoreError> {
     let select = format!(
-        "SELECT id, call, state, decision, decided_by, tool, args_hash, request FROM approvals
+        "SELECT id, call, state, decision, decided_by, tool, args_hash, request, summary, risk FROM approvals
          WHERE {UNTAKEN} ORDER BY seq"
     );
     let mut select = write.sql.prepare_cached(&select).sql()?;
@@ -210,6 +216,8 @@ fn untaken(write: &Write<'_>, session: &SessionId) -> Result<Vec<Untaken>, Store
             tool: row.get(5).sql()?,
             args_hash: row.get(6).sql()?,
             stored: row.get(7).sql()?,
+            summary: row.get(8).sql()?,
+            risk: row.get(9).sql()?,
         });
     }
     Ok(found)

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::audit::entry::Entry;
 use super::decide::parse;
-use super::redact::{Redactor, to_json};
+use super::redact::Redactor;
 use super::usage::Spend;
 use super::{RequestState, StoreError};
 use crate::approval::{Approval, Decider, Judgement, Request, RequestId};
@@ -146,7 +146,8 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
             let spend = Spend { provider, model, usage: *usage, cost: *cost, error: *error };
             Some(Change::Spend(Box::new(spend)))
         }
-        Record::Partial { .. }
+        Record::Damaged { .. }
+        | Record::Partial { .. }
         | Record::Deferred { .. }
         | Record::Queued { .. }
         | Record::Draft { .. }
@@ -160,7 +161,7 @@ fn ask(request: &Request, redactor: &Redactor) -> Result<Ask, StoreError> {
     let json = redactor.json(request)?;
     // What is stored is what is decided: a secret in it is gone, for the hash too.
     let stored: Request = parse(&json)?;
-    let args_hash = args_hash(&stored)?;
+    let args_hash = request_hash(&json);
     Ok(Ask {
         request: request.id.clone(),
         call: request.call.clone(),
@@ -175,9 +176,9 @@ fn ask(request: &Request, redactor: &Redactor) -> Result<Ask, StoreError> {
     })
 }
 
-/// Of the arguments of a request as it is stored.
-pub(super) fn args_hash(stored: &Request) -> Result<String, StoreError> {
-    Ok(fingerprint(to_json(&stored.args)?.as_bytes()))
+/// Of a request's whole text as it is stored: arguments, and what the person is shown.
+pub(super) fn request_hash(stored: &str) -> String {
+    fingerprint(stored.as_bytes())
 }
 
 fn judge(call: &CallId, judgement: &Judgement, redactor: &Redactor) -> Result<Change, StoreError> {
@@ -262,5 +263,6 @@ fn kind(record: &Record) -> &'static str {
         Record::Cleared => "cleared",
         Record::Renamed { .. } => "renamed",
         Record::State { .. } => "state",
+        Record::Damaged { .. } => "damaged",
     }
 }

@@ -24,8 +24,10 @@ pub enum StoreError {
     NotADatabase { path: PathBuf },
     #[error("{} was written by a newer co (its format is {found}, this one knows up to {known}) and is left as it is; use the newer co, or choose another data folder", path.display())]
     Newer { path: PathBuf, found: u32, known: u32 },
-    #[error("the database in {} is damaged ({detail}); nothing was changed: copy co.db, co.db-wal and co.db-shm to a safe place, then restore a backup or choose another data folder", folder.display())]
+    #[error("the database in {} is damaged ({detail}) and nothing more is written into it; `co doctor` says what can be saved", folder.display())]
     Corrupt { folder: PathBuf, detail: String },
+    #[error("another co has the database in {} open; end it first", folder.display())]
+    InUse { folder: PathBuf },
     #[error("another process held the database in {} for too long; end the co that hangs, then try again", folder.display())]
     Busy { folder: PathBuf },
     #[error("the database in {} refused: {detail}; look at the disk and its free space, then start co again", folder.display())]

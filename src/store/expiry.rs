@@ -1,7 +1,8 @@
 //! Requests whose time is over: marked, told, and the next moment at which there will be one.
 //!
-//! A request that nobody decided in time is never allowed, and never denied by anybody: it is undecided for good. Called
-//! by whoever has a timer; any process may do it for all.
+//! A request that nobody decided in time is never allowed, and never denied by anybody: it is undecided for good once its
+//! session was told. Until then a clock that was ahead for a while is found out, and the request waits again. Called by
+//! whoever has a timer; any process may do it for all.
 
 use jiff::Timestamp;
 
@@ -16,14 +17,16 @@ impl Store {
         let now = self.inner.clock.now().as_millisecond();
         let any = self.read(move |reader| {
             let exists =
-                "SELECT EXISTS (SELECT 1 FROM approvals WHERE state IN ('waiting', 'later') AND expires <= ?1)";
+                "SELECT EXISTS (SELECT 1 FROM approvals WHERE (state IN ('waiting', 'later') AND expires <= ?1)
+                 OR (state = 'expired' AND expiry_noted = 0 AND expires > ?1))";
             reader.connection.prepare_cached(exists).sql()?.query_row([now], |row| row.get(0)).sql()
         });
-        if !any.await? {
+        if self.inner.writer.is_none() || !any.await? {
             return Ok(0);
         }
         self.write(|writer| {
             writer.transaction(Durability::Synced, |write| {
+                requests::reopen(write)?;
                 // Somebody else may have been faster.
                 let due = standing::due(write)?;
                 due.iter().try_for_each(|row| requests::end_undecided(write, row))?;

@@ -8,9 +8,11 @@
 
 mod audit;
 mod decide;
+pub mod doctor;
 mod encode;
 mod error;
 mod expiry;
+mod health;
 mod inbox;
 mod index;
 mod lane;
@@ -37,6 +39,7 @@ pub use self::audit::{
 };
 pub use self::decide::DecideOutcome;
 pub use self::error::{Listed, StoreError};
+pub use self::health::DatabaseCopy;
 pub use self::inbox::{Attachment, RequestFilter, RequestState, StoredRequest};
 pub use self::index::{InputScope, SessionFilter, SessionSummary, TypedLine};
 pub use self::redact::MARK;
@@ -86,7 +89,8 @@ pub struct Store {
 }
 
 struct Inner {
-    writer: Lane<Writer>,
+    /// `None` where the data folder may only be read.
+    writer: Option<Lane<Writer>>,
     reader: Lane<Reader>,
     bell: Arc<Bell>,
     redactor: Arc<Redactor>,
@@ -108,7 +112,18 @@ impl Store {
         let path = data.clone();
         let reader = Lane::start("store-read", &data, move || Reader::open(&path)).await?;
         let redactor = Arc::new(Redactor::new(secrets));
-        Ok(Self { inner: Arc::new(Inner { writer, reader, bell, redactor, clock, data }) })
+        Ok(Self { inner: Arc::new(Inner { writer: Some(writer), reader, bell, redactor, clock, data }) })
+    }
+
+    /// Opens a database that may only be read: lists work, every write errs with [`StoreError::ReadOnly`], and nothing
+    /// expires. Errs for one that would have to be made, migrated or repaired first.
+    pub async fn open_read_only(options: StoreOptions) -> Result<Self, StoreError> {
+        let StoreOptions { data, clock, secrets, .. } = options;
+        let path = data.clone();
+        let open = move || Ok(Reader { connection: schema::open_alone(&path)? });
+        let reader = Lane::start("store-read", &data, open).await?;
+        let (bell, redactor) = (Arc::new(Bell::silent()), Arc::new(Redactor::new(secrets)));
+        Ok(Self { inner: Arc::new(Inner { writer: None, reader, bell, redactor, clock, data }) })
     }
 
     /// The folder that holds the database and the session locks.
@@ -136,7 +151,10 @@ impl Store {
         T: Send + 'static,
         W: FnOnce(&mut Writer) -> Result<T, StoreError> + Send + 'static,
     {
-        self.inner.writer.run(work).await
+        match &self.inner.writer {
+            Some(writer) => writer.run(work).await,
+            None => Err(StoreError::ReadOnly { folder: self.inner.data.clone() }),
+        }
     }
 
     async fn read<T, W>(&self, work: W) -> Result<T, StoreError>

@@ -34,7 +34,8 @@ impl Store {
     }
 
     /// All records of a session in order. Errs with [`StoreError::NotFound`] where there are none, and with
-    /// [`StoreError::NewerRecord`] where this version cannot read one.
+    /// [`StoreError::NewerRecord`] where a newer version wrote one. One that is damaged or missing is
+    /// [`Record::Damaged`].
     pub async fn load(&self, session: &SessionId) -> Result<Vec<Record>, StoreError> {
         let session = session.clone();
         self.read(move |reader| load(reader, &session)).await
@@ -146,15 +147,34 @@ fn touch(write: &Write<'_>, session: &SessionId) -> Result<(), StoreError> {
     set(write, session, "UPDATE sessions SET updated = ?2 WHERE id = ?1", &write.now)
 }
 
-fn load(reader: &mut Reader, session: &SessionId) -> Result<Vec<Record>, StoreError> {
-    let known: Option<i64> = reader
+/// Why a record cannot be read.
+pub(super) enum Unreadable {
+    Damaged,
+    /// It is what a newer version wrote; what this one does not know of it.
+    Newer(String),
+}
+
+/// A record from its row.
+pub(super) fn read(kind: &str, json: &str) -> Result<Record, Unreadable> {
+    let error = match serde_json::from_str(json) {
+        Ok(record) => return Ok(record),
+        Err(error) => error,
+    };
+    // A newer version names its record in the row as in the text.
+    let text: Option<serde_json::Value> = serde_json::from_str(json).ok();
+    let named = text.as_ref().and_then(|text| text.get("record")).and_then(serde_json::Value::as_str);
+    Err(if named == Some(kind) { Unreadable::Newer(error.to_string()) } else { Unreadable::Damaged })
+}
+
+pub(super) fn load(reader: &mut Reader, session: &SessionId) -> Result<Vec<Record>, StoreError> {
+    let workspace: Option<String> = reader
         .connection
-        .query_row("SELECT 1 FROM sessions WHERE id = ?1", [&session.0], |row| row.get(0))
+        .query_row("SELECT workspace FROM sessions WHERE id = ?1", [&session.0], |row| row.get(0))
         .optional()
         .sql()?;
-    if known.is_none() {
+    let Some(workspace) = workspace else {
         return Err(StoreError::NotFound { what: Listed::Session, prefix: session.0.clone() });
-    }
+    };
     let mut select = reader
         .connection
         .prepare_cached("SELECT no, kind, json FROM records WHERE session = ?1 ORDER BY no")
@@ -163,23 +183,20 @@ fn load(reader: &mut Reader, session: &SessionId) -> Result<Vec<Record>, StoreEr
     let mut records = Vec::new();
     while let Some(row) = rows.next().sql()? {
         let Num(no) = row.get(0).sql()?;
-        let expected = records.len() as u64 + 1;
-        if no != expected {
-            let detail = format!("session {session}: record {expected} is missing");
-            return Err(StoreError::Corrupt { folder: std::path::PathBuf::new(), detail });
-        }
-        let json = row.get_ref(2).sql()?.as_str().unwrap_or_default();
-        match serde_json::from_str(json) {
+        let missing = records.len() as u64 + 1..no;
+        records.extend(missing.map(|no| Record::Damaged { no }));
+        let kind: String = row.get(1).sql()?;
+        match read(&kind, row.get_ref(2).sql()?.as_str().unwrap_or_default()) {
             Ok(record) => records.push(record),
-            Err(error) => {
-                return Err(StoreError::NewerRecord {
-                    session: session.clone(),
-                    no,
-                    kind: row.get(1).sql()?,
-                    detail: error.to_string(),
-                });
+            Err(Unreadable::Damaged) => records.push(Record::Damaged { no }),
+            Err(Unreadable::Newer(detail)) => {
+                return Err(StoreError::NewerRecord { session: session.clone(), no, kind, detail });
             }
         }
+    }
+    // The list of sessions says the same.
+    if let Some(first @ Record::Damaged { .. }) = records.first_mut() {
+        *first = Record::Opened { workspace: workspace.into() };
     }
     Ok(records)
 }

@@ -15,7 +15,7 @@ use super::error::SqlResult as _;
 use super::inbox::moment;
 use super::num::Num;
 use super::redact::to_json;
-use super::standing::{Standing, of_call, of_session, standing};
+use super::standing::{Standing, expired_early, of_call, of_session, standing};
 use super::writer::Write;
 use super::{Listed, RequestState, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId};
@@ -168,6 +168,16 @@ pub(super) fn expire(write: &Write<'_>, request: &RequestId) -> Result<(), Store
 pub(super) fn end_undecided(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
     set_state(write, &row.id, RequestState::Expired)?;
     tell_expired(write, row)
+}
+
+/// Requests that a clock ahead of the true one expired, and whose sessions were not told, wait again.
+pub(super) fn reopen(write: &Write<'_>) -> Result<(), StoreError> {
+    for row in expired_early(write)? {
+        let state = if row.later_noted { RequestState::Later } else { RequestState::Waiting };
+        set_state(write, &row.id, state)?;
+        tell(write, &row, AuditKind::Asked, &json!({ "because": "the clock was ahead" }))?;
+    }
+    Ok(())
 }
 
 /// The row is not what was asked any more: whatever was decided about it counts for nothing.

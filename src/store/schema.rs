@@ -11,18 +11,21 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use super::decide::parse;
 use super::error::SqlResult as _;
+use super::health::{CloseState, Presence, quick_check};
 use super::num::Num;
 use super::{StoreError, encode};
 use crate::stdx::fs::{create_private_dir, open_private};
 
 /// The steps from an empty database to the newest format; each one is final once released.
 pub(super) const MIGRATIONS: &[&str] =
-    &[include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql")];
+    &[include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql"), include_str!("v4.sql")];
 
-/// The format from which on a request's hash is that of its arguments as they are stored, secrets taken out.
-const HASHED_AS_STORED: usize = 3;
+/// The format from which on a request's hash is of its whole text as it is stored, secrets taken out.
+const HASHED_WHOLE: usize = 4;
+
+/// The format from which on there is an audit with its triggers.
+pub(super) const AUDITED: usize = 3;
 
 /// Marks a database as ours in its header (`co.d`).
 pub(super) const APPLICATION_ID: i32 = 0x636f_2e64;
@@ -38,18 +41,19 @@ pub(super) fn database(data: &Path) -> PathBuf {
 }
 
 /// Which file a path names, as the system tells files apart; `None` where there is none.
-pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+pub(super) fn file_id(path: &Path) -> Option<(u64, u64)> {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.dev(), metadata.ino()))
 }
 
 /// The write-ahead log beside it.
-pub(super) fn log(data: &Path) -> PathBuf {
+pub(super) fn wal_path(data: &Path) -> PathBuf {
     data.join("co.db-wal")
 }
 
-/// Opens the database for writing, creates or migrates it; everything owner-only from its first byte on.
-pub(super) fn open_writer(data: &Path) -> Result<Connection, StoreError> {
+/// Opens the database for writing, creates or migrates it; everything owner-only from its first byte on. One that nobody
+/// closed well is checked before.
+pub(super) fn open_writer(data: &Path) -> Result<(Connection, Presence), StoreError> {
     let file = |error: std::io::Error| StoreError::file(data, &error);
     create_private_dir(data).map_err(file)?;
     create_private_dir(&data.join("locks")).map_err(file)?;
@@ -71,8 +75,39 @@ pub(super) fn open_writer(data: &Path) -> Result<Connection, StoreError> {
     .sql()?;
     connection.busy_timeout(BUSY).sql()?;
     let version = check(&connection, &path)?;
+    let (presence, left) = Presence::enter(data).map_err(file)?;
+    if left == CloseState::NotClosed && version > 0 {
+        is_whole(&connection, data)?;
+        quick_check(&connection)?;
+    }
     configure(&connection)?;
     migrate(&mut connection, version)?;
+    Ok((connection, presence))
+}
+
+/// Errs where the file is shorter than its own header says, and no log holds the rest.
+fn is_whole(connection: &Connection, data: &Path) -> Result<(), StoreError> {
+    let number = |pragma: &str| {
+        connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, Num>(0)).sql()
+    };
+    let wanted = number("page_count")?.0 * number("page_size")?.0;
+    let length = |path: PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
+    let (found, log) = (length(database(data)), length(wal_path(data)));
+    if found >= wanted || log > 0 {
+        return Ok(());
+    }
+    let detail = format!("the file has {found} bytes of {wanted}");
+    Err(StoreError::Corrupt { folder: PathBuf::new(), detail })
+}
+
+/// A new database of an older format, in a file that is empty.
+pub(super) fn at_version(path: &Path, version: usize) -> Result<Connection, StoreError> {
+    let connection = Connection::open(path).sql()?;
+    for migration in MIGRATIONS.iter().take(version) {
+        connection.execute_batch(migration).sql()?;
+    }
+    connection.pragma_update(None, "application_id", APPLICATION_ID).sql()?;
+    connection.pragma_update(None, "user_version", Num::of(version)).sql()?;
     Ok(connection)
 }
 
@@ -84,6 +119,38 @@ pub(super) fn open_reader(data: &Path) -> Result<Connection, StoreError> {
     // Whether the log is written back at the end is the writer's to say.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).sql()?;
     Ok(connection)
+}
+
+/// Opens the database for reading in a folder that cannot be written.
+pub(super) fn open_alone(data: &Path) -> Result<Connection, StoreError> {
+    let path = database(data);
+    let usable = |connection: Connection| -> Result<Connection, StoreError> {
+        match check(&connection, &path)? {
+            version if version == MIGRATIONS.len() => Ok(connection),
+            _ => Err(StoreError::ReadOnly { folder: data.to_owned() }),
+        }
+    };
+    if let Ok(connection) = open_reader(data).and_then(usable) {
+        return Ok(connection);
+    }
+    // The log's index cannot be made there. Without a log none is needed.
+    if std::fs::metadata(wal_path(data)).is_ok_and(|log| log.len() > 0) {
+        return Err(StoreError::ReadOnly { folder: data.to_owned() });
+    }
+    let name: String = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                char::from(*byte).to_string()
+            }
+            other => format!("%{other:02x}"),
+        })
+        .collect();
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    usable(Connection::open_with_flags(format!("file:{name}?immutable=1"), flags).sql()?)
 }
 
 /// The format of the file, after making sure that it is ours and not newer than we are. Writes nothing.
@@ -132,7 +199,7 @@ fn migrate(connection: &mut Connection, version: usize) -> Result<(), StoreError
     for migration in &MIGRATIONS[version..] {
         step.execute_batch(migration).sql()?;
     }
-    if version < HASHED_AS_STORED {
+    if version < HASHED_WHOLE {
         rehash(&step)?;
     }
     step.pragma_update(None, "application_id", APPLICATION_ID).sql()?;
@@ -149,10 +216,7 @@ fn rehash(step: &Transaction<'_>) -> Result<(), StoreError> {
     let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).sql()?;
     let rows: Vec<(String, String)> = rows.collect::<rusqlite::Result<_>>().sql()?;
     for (id, json) in rows {
-        // One that cannot be read is refused when it is taken up.
-        if let Ok(stored) = parse(&json) {
-            update.execute([id, encode::args_hash(&stored)?]).sql()?;
-        }
+        update.execute([id, encode::request_hash(&json)]).sql()?;
     }
     Ok(())
 }

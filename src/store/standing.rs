@@ -65,6 +65,16 @@ pub(super) fn due(write: &Write<'_>) -> Result<Vec<Standing>, StoreError> {
     )
 }
 
+/// Expired ones whose sessions were not told, and whose time is not over by the clock as it stands now.
+pub(super) fn expired_early(write: &Write<'_>) -> Result<Vec<Standing>, StoreError> {
+    let rows = standings(
+        write,
+        "WHERE state = 'expired' AND expiry_noted = 0 AND expires > ?1 ORDER BY expires, seq",
+        &[&write.now],
+    )?;
+    Ok(rows.into_iter().filter(|row| !row.is_over(write.now)).collect())
+}
+
 fn standings(write: &Write<'_>, which: &str, params: &[&dyn ToSql]) -> Result<Vec<Standing>, StoreError> {
     let select = format!(
         "SELECT id, session, call, tool, state, created, expires, detached, later_noted, expiry_noted

@@ -101,6 +101,11 @@ impl Bell {
         Self { changes: watch::Sender::new(0), socket }
     }
 
+    /// One that nobody outside of this process hears or rings.
+    pub(super) fn silent() -> Self {
+        Self { changes: watch::Sender::new(0), socket: None }
+    }
+
     /// Tells every handle of this process and every other process. Never blocks: a full socket already has its hint.
     pub(super) fn ring(&self) {
         self.changes.send_modify(|count| *count += 1);

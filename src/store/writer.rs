@@ -11,6 +11,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::StoreError;
 use super::audit::{AuditHead, head};
 use super::error::SqlResult as _;
+use super::health::Presence;
 use super::lane::Context;
 use super::num::Num;
 use super::schema;
@@ -35,6 +36,10 @@ pub(super) struct Writer {
     since_checkpoint: u32,
     /// The last row of the audit that is written and not yet kept beside the database.
     unkept: Option<AuditHead>,
+    /// What is damaged, once anything was found to be: nothing more is written into such a file.
+    damaged: Option<String>,
+    /// Dropped last: it notes how the files were left.
+    _presence: Presence,
 }
 
 /// The connection of the reading thread.
@@ -71,17 +76,42 @@ impl Writer {
         clock: Arc<dyn Clock>,
         bell: Arc<Bell>,
     ) -> Result<Self, StoreError> {
-        let connection = schema::open_writer(data)?;
+        let (connection, presence) = schema::open_writer(data)?;
         if let Some(pages) = max_pages {
             connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).sql()?;
         }
-        let file = schema::identity(&schema::database(data));
-        Ok(Self { connection, clock, bell, data: data.to_owned(), file, since_checkpoint: 0, unkept: None })
+        let file = schema::file_id(&schema::database(data));
+        Ok(Self {
+            connection,
+            clock,
+            bell,
+            data: data.to_owned(),
+            file,
+            since_checkpoint: 0,
+            unkept: None,
+            damaged: None,
+            _presence: presence,
+        })
     }
 
     /// Runs `work` in one transaction that is there whole or not at all, as durable as asked. Other processes are told
     /// if it changed approvals, or where a turn stands.
     pub(super) fn transaction<T>(
+        &mut self,
+        durability: Durability,
+        work: impl FnOnce(&Write<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if let Some(detail) = self.damaged.clone() {
+            return Err(StoreError::Corrupt { folder: PathBuf::new(), detail });
+        }
+        let result = self.transact(durability, work);
+        if let Err(StoreError::Corrupt { detail, .. }) = &result {
+            self.damaged = Some(detail.clone());
+        }
+        result
+    }
+
+    fn transact<T>(
         &mut self,
         durability: Durability,
         work: impl FnOnce(&Write<'_>) -> Result<T, StoreError>,
@@ -120,7 +150,7 @@ impl Writer {
     /// Errs where the database that is open is not the one of the data folder any more: it would take what nobody finds.
     fn check_file(&self) -> Result<(), StoreError> {
         let path = schema::database(&self.data);
-        if schema::identity(&path) == self.file { Ok(()) } else { Err(StoreError::Replaced { path }) }
+        if schema::file_id(&path) == self.file { Ok(()) } else { Err(StoreError::Replaced { path }) }
     }
 
     pub(super) fn connection(&self) -> &Connection {
@@ -143,7 +173,7 @@ impl Writer {
 
     fn keep_head(&mut self) {
         if let Some(last) = self.unkept.take()
-            && let Err(error) = head::keep(&self.data, &last)
+            && let Err(error) = head::keep(&self.data, &head::file(&self.data), &last)
         {
             // The rows themselves are safe; the next head makes up for it.
             tracing::warn!(%error, "the head of the audit was not kept");
@@ -156,7 +186,7 @@ impl Drop for Writer {
         if let Err(error) = self.seal() {
             tracing::debug!(%error, "the head of the audit was not kept");
         }
-        let log = fs::metadata(schema::log(&self.data)).map_or(0, |metadata| metadata.len());
+        let log = fs::metadata(schema::wal_path(&self.data)).map_or(0, |metadata| metadata.len());
         let kept = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log <= KEPT_LOG);
         if let Err(error) = kept {
             tracing::debug!(%error, "the log is written back although it is short");

@@ -122,8 +122,11 @@ async fn nobody_decides_after_the_time_is_over() {
         ),
         // Decided in time and taken up later: the decision is given, its owner sees that the time is over.
         (vec![yes(), At(31), Sweep(0), nothing_but_yes()], "1 consumed", yes_known()),
-        // A clock that goes back brings nothing back.
-        (vec![At(30), Sweep(1), At(1), late(Approval::yes()), told()], "1 expired", Some(Known::Expired)),
+        // A clock that was ahead ends nothing for good, as long as the session was not told.
+        (vec![At(30), Sweep(1), At(1), Sweep(0), yes(), nothing_but_yes()], "1 consumed", yes_known()),
+        (vec![At(30), Sweep(1), At(1), yes(), nothing_but_yes()], "1 consumed", yes_known()),
+        (vec![At(30), Sweep(1), At(1), Sweep(0)], "1 waiting", Some(Known::Waiting)),
+        (vec![At(30), Sweep(1), told(), At(1), late(Approval::yes())], "1 expired", Some(Known::Expired)),
         (vec![At(-60), late(Approval::yes()), told()], "1 expired", Some(Known::Expired)),
         // A step back of a moment is none.
         (vec![At(-1), yes(), nothing_but_yes()], "1 consumed", yes_known()),
@@ -241,6 +244,10 @@ async fn a_changed_request_is_taken_up_by_nobody() {
         "UPDATE approvals SET request = replace(request, 'write_file', 'shell')",
         "UPDATE approvals SET tool = 'shell'",
         "UPDATE approvals SET args_hash = '0'",
+        // What was shown of it.
+        "UPDATE approvals SET summary = 'run ls'",
+        "UPDATE approvals SET risk = 'low'",
+        "UPDATE approvals SET request = replace(request, '\"summary\":\"', '\"summary\":\"x')",
         "UPDATE approvals SET request = '{'",
         "UPDATE approvals SET request = replace(request, '\"id\":\"1\"', '\"id\":\"2\"')",
     ];

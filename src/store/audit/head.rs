@@ -48,7 +48,7 @@ impl Store {
             let mut rows = select.query([]).sql()?;
             let head = rows.next().sql()?.map(|row| AuditHead::of_row(row).sql()).transpose()?;
             if let Some(head) = &head
-                && let Err(error) = keep(&data, head)
+                && let Err(error) = keep(&data, &file(&data), head)
             {
                 tracing::warn!(%error, "the head of the audit was not kept");
             }
@@ -63,19 +63,24 @@ pub fn file(data: &Path) -> PathBuf {
     data.join("audit.head")
 }
 
-/// The head that was kept; `None` where there is none, or none that can be read.
-pub fn read(data: &Path) -> Option<AuditHead> {
-    let text = fs::read_to_string(file(data)).ok()?;
+/// The file that keeps the last row that was pruned: a row that tells of a pruning can be forged.
+pub fn pruned_file(data: &Path) -> PathBuf {
+    data.join("audit.pruned")
+}
+
+/// The row that such a file keeps; `None` where there is none, or none that can be read.
+pub fn read(file: &Path) -> Option<AuditHead> {
+    let text = fs::read_to_string(file).ok()?;
     let (no, hash) = text.trim_end().split_once(' ')?;
     let sound = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     Some(AuditHead { no: no.parse().ok().filter(|_| sound)?, hash: hash.to_owned() })
 }
 
-/// Keeps the head, unless a later one is kept already. Whoever else does so waits meanwhile.
-pub fn keep(data: &Path, head: &AuditHead) -> io::Result<()> {
+/// Keeps a row in such a file of the data folder, unless a later one is kept already. Whoever else does so waits meanwhile.
+pub fn keep(data: &Path, file: &Path, head: &AuditHead) -> io::Result<()> {
     let gate = open_private(&data.join("locks").join("head"))?;
     gate.lock()?;
-    if read(data).is_some_and(|kept| kept.no >= head.no) {
+    if read(file).is_some_and(|kept| kept.no >= head.no) {
         return Ok(());
     }
     let mut temporary = tempfile::Builder::new()
@@ -84,5 +89,5 @@ pub fn keep(data: &Path, head: &AuditHead) -> io::Result<()> {
         .permissions(Permissions::from_mode(0o600))
         .tempfile_in(data)?;
     temporary.write_all(format!("{} {}\n", head.no, head.hash).as_bytes())?;
-    temporary.persist(file(data)).map(drop).map_err(|failed| failed.error)
+    temporary.persist(file).map(drop).map_err(|failed| failed.error)
 }

@@ -29,6 +29,9 @@ use self::entry::Entry;
 use super::{Store, StoreError};
 use crate::history::Durability;
 
+/// What keeps rows from being changed or removed.
+pub(super) const TRIGGERS: &str = include_str!("triggers.sql");
+
 /// Something that is kept in the audit and belongs to no session's records.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AuditNote {

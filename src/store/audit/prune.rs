@@ -10,7 +10,7 @@ use super::super::redact::to_json;
 use super::super::writer::Write;
 use super::super::{Store, StoreError};
 use super::entry::Entry;
-use super::head::AuditHead;
+use super::head::{self, AuditHead};
 use super::{AuditKind, chain};
 use crate::history::Durability;
 
@@ -28,7 +28,17 @@ impl Store {
     /// tells which. `None`: there was nothing to remove, and nothing was written.
     pub async fn prune_audit(&self, before: Timestamp) -> Result<Option<Pruned>, StoreError> {
         let before = before.as_millisecond();
-        self.write(move |writer| writer.transaction(Durability::Synced, |write| prune(write, before))).await
+        let data = self.inner.data.clone();
+        self.write(move |writer| {
+            let pruned = writer.transaction(Durability::Synced, |write| prune(write, before))?;
+            if let Some(Pruned { to, hash, .. }) = &pruned {
+                let last = AuditHead { no: *to, hash: hash.clone() };
+                head::keep(&data, &head::pruned_file(&data), &last)
+                    .map_err(|error| StoreError::file(&data, &error))?;
+            }
+            Ok(pruned)
+        })
+        .await
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 
 use super::chain::{Columns, NOTHING};
-use super::head;
+use super::{TRIGGERS, head};
 use crate::stdx::clock::{Clock, ManualClock};
 use crate::store::num::Num;
 use crate::store::schema::database;
@@ -194,6 +194,20 @@ async fn each_kind_of_tampering_is_found() {
             },
             Some(Replaced { no: 8 }),
         ),
+        (
+            "rows removed and a pruning forged",
+            |raw, _| {
+                sql(
+                    raw,
+                    "INSERT INTO audit SELECT 9, at, NULL, NULL, NULL, NULL, 'pruned', NULL,
+                     json_object('from', 1, 'to', 2, 'hash', hash), prev, hash FROM audit WHERE no = 2",
+                );
+                sql(raw, "DELETE FROM audit WHERE no < 3");
+                rehash(raw, 9, 9);
+            },
+            Some(AuditFinding::NotPruned { to: 2 }),
+        ),
+        ("the triggers removed", |_, _| {}, Some(AuditFinding::Unprotected)),
         // What no other file tells of is told by whoever saw a head.
         (
             "the end cut off and the file removed",
@@ -213,7 +227,11 @@ async fn each_kind_of_tampering_is_found() {
         let place = Place::with(8).await;
         let seen = place.store.audit_head().await.unwrap().unwrap();
         assert_eq!(place.finding(Some(&seen.hash)).await, None, "{what}: before");
-        tamper(&place.raw(), &place.data());
+        let raw = place.raw();
+        tamper(&raw, &place.data());
+        if what != "the triggers removed" {
+            raw.execute_batch(TRIGGERS).unwrap();
+        }
         assert_eq!(place.finding(None).await, expected, "{what}");
         let with_head = place.finding(Some(seen.short())).await;
         let unharmed = ["nothing", "a file that says nothing"].contains(&what);
@@ -256,15 +274,15 @@ async fn the_head_only_moves_forward_and_may_be_behind() {
     let data = place.data();
     let at = |name: &str| fs::metadata(data.join(name)).unwrap().mode() & 0o777;
     assert_eq!([at("audit.head"), at("locks/head")], [0o600; 2]);
-    let second = head::read(&data).unwrap();
+    let second = head::read(&head::file(&data)).unwrap();
     assert_eq!(Some(&second), place.store.audit_head().await.unwrap().as_ref());
     assert_eq!(second.no, 2);
     place.note("3").await;
-    let third = head::read(&data).unwrap();
+    let third = head::read(&head::file(&data)).unwrap();
     assert_eq!(third.no, 3);
     // Somebody else was faster.
-    head::keep(&data, &second).unwrap();
-    assert_eq!(head::read(&data), Some(third));
+    head::keep(&data, &head::file(&data), &second).unwrap();
+    assert_eq!(head::read(&head::file(&data)), Some(third));
     fs::write(head::file(&data), format!("{} {}\n", second.no, second.hash)).unwrap();
     assert_eq!(place.finding(None).await, None);
 }
@@ -290,7 +308,9 @@ async fn what_was_pruned_is_told_and_the_rest_verified() {
         ("DELETE FROM audit WHERE no = 10", AuditFinding::Removed { from: 10, to: 10 }),
         ("DELETE FROM audit WHERE no = 11", AuditFinding::Removed { from: 1, to: 11 }),
     ] {
-        sql(&place.raw(), statement);
+        let raw = place.raw();
+        sql(&raw, statement);
+        raw.execute_batch(TRIGGERS).unwrap();
         assert_eq!(place.finding(None).await, Some(finding));
     }
 }

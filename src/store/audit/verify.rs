@@ -39,6 +39,16 @@ pub enum AuditFinding {
     #[error("row {no} is not the one that was kept in audit.head: the rows up to it were written anew")]
     Replaced { no: u64 },
     #[error(
+        "{} missing; a row says that they were pruned, but audit.pruned, which keeps what co pruned, does not",
+        rows(1, *to)
+    )]
+    NotPruned { to: u64 },
+    #[error(
+        "no row is wrong, but the triggers that keep rows from being changed or removed are missing in the database; \
+         `co doctor` puts them back"
+    )]
+    Unprotected,
+    #[error(
         "no row has a hash that begins with `{hash}`: the rows up to that one were removed or written anew"
     )]
     NotThere { hash: String },
@@ -60,17 +70,30 @@ impl Store {
         let data = self.inner.data.clone();
         self.read(move |reader| {
             // Before the rows: what is added meanwhile must not look as if it had been cut off.
-            let kept = head::read(&data);
-            let mut walk = Walk::new(kept, expected);
+            let kept = head::read(&head::file(&data));
+            let pruned = head::read(&head::pruned_file(&data)).map_or(0, |last| last.no);
+            let mut walk = Walk { pruned, ..Walk::new(kept, expected) };
             walk.all(reader)?;
+            walk.is_protected = protections(reader)? == PROTECTIONS;
             Ok(walk.outcome())
         })
         .await
     }
 }
 
+/// The triggers on the audit.
+const PROTECTIONS: u32 = 3;
+
+fn protections(reader: &Reader) -> Result<u32, StoreError> {
+    let count = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'audit'";
+    reader.connection.query_row(count, [], |row| row.get(0)).sql()
+}
+
 /// The rows so far.
 struct Walk {
+    /// The last row that is known to have been pruned.
+    pruned: u64,
+    is_protected: bool,
     kept: Option<AuditHead>,
     expected: Option<String>,
     /// Neither a file nor a person tells where the end was.
@@ -86,7 +109,18 @@ impl Walk {
     fn new(kept: Option<AuditHead>, expected: Option<String>) -> Self {
         let prunings = Vec::new();
         let unwitnessed = kept.is_none() && expected.is_none();
-        Self { kept, expected, unwitnessed, first: None, last: None, rows: 0, prunings, finding: None }
+        Self {
+            pruned: 0,
+            is_protected: true,
+            kept,
+            expected,
+            unwitnessed,
+            first: None,
+            last: None,
+            rows: 0,
+            prunings,
+            finding: None,
+        }
     }
 
     fn all(&mut self, reader: &Reader) -> Result<(), StoreError> {
@@ -149,6 +183,7 @@ impl Walk {
 
     fn outcome(mut self) -> AuditCheck {
         let finding = self.finding.take().or_else(|| self.beginning()).or_else(|| self.end());
+        let finding = finding.or((!self.is_protected).then_some(AuditFinding::Unprotected));
         let pruned = self.first.as_ref().map_or(0, |(no, _)| no - 1);
         AuditCheck { rows: self.rows, pruned, head: self.last, finding }
     }
@@ -161,7 +196,9 @@ impl Walk {
         }
         let to = first - 1;
         match self.prunings.iter().max_by_key(|pruned| pruned.to) {
-            Some(pruned) if pruned.to == to && pruned.hash == *prev => None,
+            Some(pruned) if pruned.to == to && pruned.hash == *prev => {
+                (self.pruned < to).then_some(AuditFinding::NotPruned { to })
+            }
             Some(pruned) if pruned.to == to => Some(AuditFinding::Moved { no: *first }),
             Some(pruned) if pruned.to < to => Some(AuditFinding::Removed { from: pruned.to + 1, to }),
             Some(_) => Some(AuditFinding::Moved { no: *first }),

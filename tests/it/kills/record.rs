@@ -72,6 +72,7 @@ fn line(record: &Record, letter: &impl Fn(&CallId) -> String) -> String {
         Record::Noted { kind, .. } => format!("noted {}", note(kind)),
         Record::Compacted { .. } => "compacted".to_owned(),
         Record::Cleared => "cleared".to_owned(),
+        Record::Damaged { no } => format!("damaged {no}"),
         Record::Renamed { .. } => "renamed".to_owned(),
         Record::State { tool, .. } => format!("state {tool}"),
     }

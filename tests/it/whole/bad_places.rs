@@ -29,12 +29,40 @@ const DATA: &[(&str, &str, &str)] = &[
     ),
 ];
 
-#[test]
-fn data_folders_that_fail_are_named() {
-    let may_mount = std::process::Command::new("unshare")
+fn may_mount() -> bool {
+    std::process::Command::new("unshare")
         .args(["-rm", "sh", "-c", "mount -t tmpfs none /mnt"])
         .output()
-        .is_ok_and(|output| output.status.success());
+        .is_ok_and(|output| output.status.success())
+}
+
+/// What is stored can be listed where it cannot be written.
+#[test]
+fn a_read_only_data_folder_is_listed() {
+    if !may_mount() {
+        return skipped(
+            "lists of a read-only data folder (this user may not mount in a namespace of its own)",
+        );
+    }
+    let co = Co::new().env("CO_PROVIDER", "offline");
+    assert_eq!(run(&co, &["-p", "hello"]).code, Some(0));
+    let script = "exec unshare -rm sh -c 'D=\"$HOME/.local/share/co\"; mount --bind \"$D\" \"$D\" && \
+                  mount -o remount,ro,bind \"$D\" && exec \"$@\"' sh \"$@\"";
+    for (args, said) in
+        [(&["sessions"][..], "hello"), (&["approvals"], ""), (&["usage"], ""), (&["audit"], "")]
+    {
+        let ran = run_through(&co, script, args, "");
+        assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+        assert!(ran.out.contains(said), "{args:?}: {ran:?}");
+    }
+    let ran = run_through(&co, script, &["-p", "more"], "");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("cannot be written"), "{ran:?}");
+}
+
+#[test]
+fn data_folders_that_fail_are_named() {
+    let may_mount = may_mount();
     if !may_mount {
         skipped("a read-only and a full data folder (this user may not mount in a namespace of its own)");
     }
@@ -65,7 +93,7 @@ fn a_damaged_database_is_refused_and_kept() {
     for args in [&["-c", "-p", "hello"][..], &["sessions"], &["approvals"]] {
         let ran = run(&co, args);
         assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{ran:?}");
-        assert!(ran.err.contains("is damaged (") && ran.err.contains("restore a backup"), "{ran:?}");
+        assert!(ran.err.contains("is damaged (") && ran.err.contains("`co doctor`"), "{ran:?}");
     }
     let mut screen = on_terminal(&co, &[], USUAL);
     screen.wait_for("is damaged");
@@ -74,6 +102,20 @@ fn a_damaged_database_is_refused_and_kept() {
     assert_eq!(screen.wait_exit().code, 1);
     assert!(screen.screen().contains("is damaged"), "{}", screen.screen());
     assert!(std::fs::read(&path).unwrap() == bytes, "the file is as it was");
+    let ran = run(&co, &["doctor"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.out.contains("damaged  ") && ran.err.contains("co doctor --salvage"), "{ran:?}");
+    let ran = run(&co, &["doctor", "--restore", "--yes"]);
+    assert!(ran.err.contains("there is no copy of the database"), "{ran:?}");
+    let ran = run(&co, &["doctor", "--salvage", "--yes"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let aside = ran.out.trim_end().rsplit_once(" in ").unwrap().1.trim_end_matches('.');
+    let aside = aside.replace("[HOME]", &co.home().display().to_string());
+    assert!(std::fs::read(std::path::Path::new(&aside).join("co.db")).unwrap() == bytes, "it is kept");
+    assert_eq!(run(&co, &["-p", "hello"]).code, Some(0));
+    let ran = run(&co, &["doctor"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.ends_with("verdict   sound\n"), "{ran:?}");
 }
 
 #[test]

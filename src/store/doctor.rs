@@ -1,0 +1,306 @@
+//! What `co doctor` does: looks at everything, puts a copy back, or saves what can still be read.
+//!
+//! Looking writes nothing. What is replaced is moved aside, never removed. Blocking; called by the command line alone.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, Row, params_from_iter};
+use serde::Serialize;
+
+use super::audit::TRIGGERS;
+use super::error::SqlResult as _;
+use super::health::{self, DatabaseCopy, copies};
+use super::num::Num;
+use super::{StoreError, records, schema};
+use crate::history::SessionId;
+use crate::stdx::fs::{create_private_dir, open_private};
+
+/// A record that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DamagedRecord {
+    pub session: SessionId,
+    pub no: u64,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Diagnosis {
+    pub database: PathBuf,
+    pub bytes: u64,
+    pub sessions: u64,
+    pub records: u64,
+    /// What is wrong with the database itself, in the words of its library.
+    pub faults: Vec<String>,
+    pub damaged: Vec<DamagedRecord>,
+    /// Newest first.
+    pub copies: Vec<DatabaseCopy>,
+}
+
+impl Diagnosis {
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.faults.is_empty() && self.damaged.is_empty()
+    }
+}
+
+/// What was saved of a damaged database.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Salvage {
+    /// Rows by table.
+    pub rows: BTreeMap<String, u64>,
+    /// Tables of which some could not be read.
+    pub incomplete: Vec<String>,
+    /// Where the damaged files are now.
+    pub aside: PathBuf,
+}
+
+/// The tables, each with what orders its rows, in an order in which they may refer to each other.
+const TABLES: &[(&str, &str)] = &[
+    ("sessions", "id"),
+    ("records", "rowid"),
+    ("approvals", "rowid"),
+    ("usage", "session, no"),
+    ("input_history", "rowid"),
+    ("rule_uses", "rule"),
+    ("audit", "no"),
+];
+
+/// Looks at the database of a data folder, all of it.
+pub fn diagnose(data: &Path) -> Result<Diagnosis, StoreError> {
+    let database = schema::database(data);
+    let bytes = fs::metadata(&database).map_err(|error| StoreError::file(data, &error))?.len();
+    let (mut sessions, mut count, mut damaged) = (0, 0, Vec::new());
+    let mut look = || -> Result<Vec<String>, StoreError> {
+        let connection = open(&database)?;
+        let mut found = health::faults(&connection, "integrity_check")?;
+        let broken: u64 = connection
+            .query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| number(row, 0))
+            .sql()?;
+        if broken > 0 {
+            found.push(format!("{broken} rows refer to rows that are not there"));
+        }
+        let rows = |select: &str| connection.query_row(select, [], |row| number(row, 0)).sql();
+        sessions = rows("SELECT count(*) FROM sessions")?;
+        count = rows("SELECT count(*) FROM records")?;
+        damaged = damaged_records(&connection)?;
+        Ok(found)
+    };
+    let faults = look().unwrap_or_else(|error| vec![error.to_string()]);
+    Ok(Diagnosis { database, bytes, sessions, records: count, faults, damaged, copies: copies(data) })
+}
+
+/// Puts back what protects the audit, where it is missing.
+pub fn protect_audit(data: &Path) -> Result<(), StoreError> {
+    let connection = Connection::open(schema::database(data)).sql()?;
+    connection.execute_batch(TRIGGERS).sql().map_err(|error| error.located(data))
+}
+
+fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
+    row.get::<_, Num>(at).map(|number| number.0)
+}
+
+fn open(database: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(database, flags).sql()
+}
+
+fn damaged_records(connection: &Connection) -> Result<Vec<DamagedRecord>, StoreError> {
+    let mut found = Vec::new();
+    let mut select =
+        connection.prepare("SELECT session, no, kind, json FROM records ORDER BY session, no").sql()?;
+    let mut rows = select.query([]).sql()?;
+    let mut last: Option<(String, u64)> = None;
+    while let Some(row) = rows.next().sql()? {
+        let (session, no): (String, u64) = (row.get(0).sql()?, number(row, 1).sql()?);
+        let before = last.as_ref().filter(|(of, _)| *of == session).map_or(0, |(_, no)| *no);
+        let kind: String = row.get(2).sql()?;
+        let json = row.get_ref(3).sql()?.as_str().unwrap_or_default();
+        let missing = before + 1..no;
+        let broken = matches!(records::read(&kind, json), Err(records::Unreadable::Damaged)).then_some(no);
+        found.extend(
+            missing.chain(broken).map(|no| DamagedRecord { session: SessionId(session.clone()), no }),
+        );
+        last = Some((session, no));
+    }
+    Ok(found)
+}
+
+/// That nobody else has the database open, as long as this lives.
+struct Alone {
+    _gate: File,
+    _users: File,
+}
+
+impl Alone {
+    fn with(data: &Path) -> Result<Self, StoreError> {
+        let io = |error: std::io::Error| StoreError::file(data, &error);
+        let locks = data.join("locks");
+        create_private_dir(&locks).map_err(io)?;
+        let gate = open_private(&locks.join("open")).map_err(io)?;
+        gate.lock().map_err(io)?;
+        let users = open_private(&locks.join("users")).map_err(io)?;
+        users.try_lock().map_err(|_| StoreError::InUse { folder: data.to_owned() })?;
+        Ok(Self { _gate: gate, _users: users })
+    }
+}
+
+/// Puts a copy in the database's place; the files that were there are moved aside, and the folder with them is given.
+/// Errs, with nothing changed, where the copy is damaged itself or another `co` has the database open.
+pub fn restore(data: &Path, copy: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
+    let _alone = Alone::with(data)?;
+    let connection = open(copy)?;
+    if let Some(detail) = health::faults(&connection, "integrity_check")?.into_iter().next() {
+        return Err(StoreError::Corrupt { folder: copy.to_owned(), detail });
+    }
+    drop(connection);
+    let io = |error: std::io::Error| StoreError::file(data, &error);
+    let fresh = data.join("co.db.restored");
+    fs::copy(copy, &fresh).map_err(io)?;
+    put_in_place(data, &fresh, now)
+}
+
+fn put_in_place(data: &Path, fresh: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
+    let io = |error: std::io::Error| StoreError::file(data, &error);
+    File::open(fresh).and_then(|file| file.sync_all()).map_err(io)?;
+    let aside = data.join(format!("damaged-{}", now.strftime("%Y%m%dT%H%M%SZ")));
+    create_private_dir(&aside).map_err(io)?;
+    for name in ["co.db-wal", "co.db-shm", "co.db-closed", "co.db"] {
+        match fs::rename(data.join(name), aside.join(name)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    fs::rename(fresh, schema::database(data)).map_err(io)?;
+    Ok(aside)
+}
+
+/// Saves what can be read of a damaged database into a new one in its place, table by table and row by row; the damaged
+/// files are moved aside. Errs, with nothing changed, where nothing of it can be read.
+pub fn salvage(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
+    let _alone = Alone::with(data)?;
+    let fresh = data.join("co.db.salvaged");
+    let io = |error: std::io::Error| StoreError::file(data, &error);
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let _ = fs::remove_file(data.join(format!("co.db.salvaged{suffix}")));
+    }
+    drop(open_private(&fresh).map_err(io)?);
+    let old = open(&schema::database(data))?;
+    let version: usize = old
+        .query_row("PRAGMA user_version", [], |row| number(row, 0))
+        .sql()
+        .map(|version| usize::try_from(version).unwrap_or(usize::MAX))?;
+    let new = schema::at_version(&fresh, version)?;
+    let mut saved = Salvage::default();
+    new.execute_batch(
+        "DROP TRIGGER IF EXISTS audit_grows_at_its_end; DROP TRIGGER IF EXISTS audit_never_changes;
+         DROP TRIGGER IF EXISTS audit_keeps_its_rows; PRAGMA foreign_keys = OFF; BEGIN",
+    )
+    .sql()?;
+    for (table, order) in TABLES {
+        let known = new
+            .query_row("SELECT count(*) FROM sqlite_schema WHERE name = ?1", [table], |row| number(row, 0));
+        if known.sql()? == 0 {
+            continue;
+        }
+        if copy_table(&old, &new, table, order)? == Copied::Partly {
+            saved.incomplete.push((*table).to_owned());
+        }
+    }
+    name_sessions(&new)?;
+    new.execute_batch(
+        "UPDATE store_seq SET seq = max(seq, (SELECT coalesce(max(seq), 0) FROM approvals)); COMMIT",
+    )
+    .sql()?;
+    if version >= schema::AUDITED {
+        new.execute_batch(TRIGGERS).sql()?;
+    }
+    for (table, _) in TABLES {
+        let count = new.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| number(row, 0));
+        saved.rows.insert((*table).to_owned(), count.unwrap_or(0));
+    }
+    drop((old, new));
+    saved.aside = put_in_place(data, &fresh, now)?;
+    Ok(saved)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Copied {
+    Whole,
+    /// Some rows could not be read.
+    Partly,
+}
+
+/// Copies rows from both ends of a table, as far as they can be read, and of records those between one by one.
+fn copy_table(old: &Connection, new: &Connection, table: &str, order: &str) -> Result<Copied, StoreError> {
+    for direction in ["ASC", "DESC"] {
+        let by: Vec<String> = order.split(", ").map(|column| format!("{column} {direction}")).collect();
+        let select = format!("SELECT * FROM {table} NOT INDEXED ORDER BY {}", by.join(", "));
+        let select = if order == "rowid" { select } else { select.replace(" NOT INDEXED", "") };
+        if copy_rows(old, new, table, &select)? == Copied::Whole {
+            return Ok(Copied::Whole);
+        }
+    }
+    if table == "records" {
+        for session in texts(old, "SELECT DISTINCT session FROM records")
+            .into_iter()
+            .chain(texts(new, "SELECT id FROM sessions"))
+        {
+            let last =
+                format!("SELECT max(no) FROM records WHERE session = '{}'", session.replace('\'', "''"));
+            let last: u64 = old.query_row(&last, [], |row| number(row, 0)).unwrap_or(0);
+            for no in 1..=last {
+                let one = format!(
+                    "SELECT * FROM records WHERE session = '{}' AND no = {no}",
+                    session.replace('\'', "''")
+                );
+                copy_rows(old, new, table, &one)?;
+            }
+        }
+    }
+    Ok(Copied::Partly)
+}
+
+/// Copies what a query gives until it fails; errs only where the new database does.
+fn copy_rows(old: &Connection, new: &Connection, table: &str, select: &str) -> Result<Copied, StoreError> {
+    let Ok(mut select) = old.prepare(select) else { return Ok(Copied::Partly) };
+    let columns = select.column_count();
+    let marks = vec!["?"; columns].join(", ");
+    let mut insert = new.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES ({marks})")).sql()?;
+    let Ok(mut rows) = select.query([]) else { return Ok(Copied::Partly) };
+    loop {
+        let row = match rows.next() {
+            Ok(Some(row)) => row,
+            Ok(None) => return Ok(Copied::Whole),
+            Err(_) => return Ok(Copied::Partly),
+        };
+        let values: rusqlite::Result<Vec<Value>> = (0..columns).map(|at| row.get(at)).collect();
+        let Ok(values) = values else { continue };
+        // A row that the new database does not take was damaged.
+        let _ = insert.execute(params_from_iter(values));
+    }
+}
+
+fn texts(connection: &Connection, select: &str) -> Vec<String> {
+    let Ok(mut select) = connection.prepare(select) else { return Vec::new() };
+    let Ok(rows) = select.query_map([], |row| row.get(0)) else { return Vec::new() };
+    rows.map_while(Result::ok).collect()
+}
+
+/// Sessions whose row is lost are listed again, by their records.
+fn name_sessions(new: &Connection) -> Result<(), StoreError> {
+    new.execute_batch(
+        "INSERT INTO sessions (id, workspace, created, updated, turns)
+         SELECT session, coalesce(max(CASE kind WHEN 'opened' THEN
+                    CASE json_valid(json) WHEN 1 THEN json_extract(json, '$.workspace') END END), '/'),
+                min(at), max(at), sum(kind = 'turn_started')
+         FROM records WHERE session NOT IN (SELECT id FROM sessions) GROUP BY session",
+    )
+    .sql()
+}
+
+#[cfg(test)]
+mod tests;

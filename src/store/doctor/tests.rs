@@ -1,0 +1,104 @@
+//! Damage, and what is saved of it.
+
+use std::os::unix::fs::FileExt as _;
+
+use super::super::health::tests::closed;
+use super::super::writer::Reader;
+use super::*;
+use crate::history::Record;
+
+fn now() -> Timestamp {
+    "2026-03-01T12:00:00Z".parse().unwrap()
+}
+
+/// Two sessions of so many records each.
+fn place(records: i64) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    closed(&data, &["a", "b"], records);
+    (dir, data)
+}
+
+/// What opens: records of both sessions, and how many of them are damaged.
+fn read(data: &Path) -> Vec<(usize, usize)> {
+    let (_writer, _presence) = schema::open_writer(data).unwrap();
+    let mut reader = Reader::open(data).unwrap();
+    let mut found = Vec::new();
+    for session in ["a", "b"] {
+        let records = records::load(&mut reader, &SessionId(session.to_owned())).unwrap_or_default();
+        let damaged = records.iter().filter(|record| matches!(record, Record::Damaged { .. })).count();
+        found.push((records.len(), damaged));
+    }
+    found
+}
+
+#[test]
+fn a_broken_record_costs_itself() {
+    let (_dir, data) = place(20);
+    assert!(diagnose(&data).unwrap().is_sound());
+    let raw = Connection::open(schema::database(&data)).unwrap();
+    for harm in [
+        "UPDATE records SET json = '{' WHERE session = 'a' AND no IN (1, 7)",
+        "UPDATE records SET json = replace(json, 'draft', 'drbft') WHERE session = 'a' AND no = 8",
+        "DELETE FROM records WHERE session = 'a' AND no = 9",
+    ] {
+        raw.execute(harm, []).unwrap();
+    }
+    drop(raw);
+    let found = diagnose(&data).unwrap();
+    let damaged: Vec<u64> = found.damaged.iter().map(|one| one.no).collect();
+    assert_eq!((damaged, found.faults), (vec![1, 7, 8, 9], vec![]));
+    // The first one is known from the list of sessions.
+    assert_eq!(read(&data), [(20, 3), (20, 0)]);
+}
+
+#[test]
+fn a_copy_is_put_back_and_the_files_before_are_kept() {
+    let (dir, data) = place(20);
+    let copy = dir.path().join("copy.db");
+    fs::copy(schema::database(&data), &copy).unwrap();
+    fs::write(schema::database(&data), "no database").unwrap();
+    assert!(!diagnose(&data).unwrap().is_sound());
+    let aside = restore(&data, &copy, now()).unwrap();
+    assert_eq!(fs::read_to_string(aside.join("co.db")).unwrap(), "no database");
+    assert_eq!(read(&data), [(20, 0), (20, 0)]);
+    // Neither while another has it open, nor from a copy that is damaged itself.
+    let opened = schema::open_writer(&data).unwrap();
+    let in_use = StoreError::InUse { folder: data.clone() };
+    assert_eq!(restore(&data, &copy, now()), Err(in_use.clone()));
+    assert_eq!(salvage(&data, now()), Err(in_use));
+    drop(opened);
+    fs::write(&copy, "no copy").unwrap();
+    assert!(restore(&data, &copy, now()).is_err());
+    assert_eq!(read(&data), [(20, 0), (20, 0)]);
+}
+
+#[test]
+fn what_can_be_read_is_saved() {
+    let (_dir, data) = place(200);
+    let path = schema::database(&data);
+    let pages = fs::metadata(&path).unwrap().len() / 4_096;
+    let file = File::options().write(true).open(&path).unwrap();
+    // A few pages in the middle, which is where the records are.
+    for page in pages / 2..pages / 2 + 3 {
+        file.write_all_at(&[0xff; 4_096], page * 4_096).unwrap();
+    }
+    drop(file);
+    assert!(!diagnose(&data).unwrap().is_sound());
+    let saved = salvage(&data, now()).unwrap();
+    assert!(saved.aside.join("co.db").is_file());
+    assert!(saved.rows["records"] > 300, "{saved:?}");
+    assert_eq!(diagnose(&data).unwrap().faults, Vec::<String>::new());
+    let read = read(&data);
+    assert!(read.iter().all(|(all, damaged)| *all > 100 && *damaged < 60), "{read:?}");
+}
+
+#[test]
+fn an_audit_without_its_triggers_gets_them_back() {
+    let (_dir, data) = place(1);
+    let raw = Connection::open(schema::database(&data)).unwrap();
+    raw.execute_batch("DROP TRIGGER audit_never_changes").unwrap();
+    protect_audit(&data).unwrap();
+    let count = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'audit'";
+    assert_eq!(raw.query_row(count, [], |row| number(row, 0)).unwrap(), 3);
+}

@@ -1,0 +1,2 @@
+-- From here on the hash of a request is of its whole text: what was shown of it is bound as its arguments are. The
+-- rows are hashed anew by the program.
