@@ -275,12 +275,12 @@ fn subcommand_runs(words: &[Option<String>], at: usize) -> Option<Option<Inner>>
             let given = words.get(at..)?.iter().map(|word| word.as_deref());
             let given = given.collect::<Option<Vec<&str>>>()?;
             let runs = |word: &&str| word.starts_with("--exec") || word.starts_with("-x");
-            match given.iter().position(|word| runs(&word)) {
+            match given.iter().position(&runs) {
                 None => Some(None),
                 Some(flag) => {
                     let stuck = given[flag].split_once('=').map(|(_, script)| script);
                     let script = stuck.or_else(|| given.get(flag + 1).copied())?;
-                    (!given[flag + 1..].iter().any(|word| runs(&word)))
+                    (!given[flag + 1..].iter().any(runs))
                         .then(|| Some(Inner::Script(script.to_owned())))
                 }
             }

@@ -103,12 +103,9 @@ pub(super) fn faults(connection: &Connection, check: &str) -> Result<Vec<String>
     let mut select = connection.prepare(&format!("PRAGMA {check}({FAULTS})")).sql()?;
     let rows = select.query_map([], |row| row.get::<_, String>(0)).sql()?;
     let found = rows.collect::<rusqlite::Result<Vec<String>>>().sql()?;
-    Ok(found.into_iter().flat_map(lines_of).filter(|line| line != "ok").collect())
-}
-
-/// A fault may be told in several lines, below the name of what was looked at.
-fn lines_of(told: String) -> Vec<String> {
-    told.lines().filter(|line| !line.starts_with("*** in database")).map(str::to_owned).collect()
+    // A fault may be told in several lines, below the name of what was looked at.
+    let is_fault = |line: &&str| *line != "ok" && !line.starts_with("*** in database");
+    Ok(found.iter().flat_map(|told| told.lines().filter(is_fault)).map(str::to_owned).collect())
 }
 
 /// A copy of the database.
