@@ -269,10 +269,15 @@ fn store_options(world: &World, settings: &Settings) -> StoreOptions {
     options
 }
 
+/// The same, with nothing made, changed or repaired.
+pub async fn open_store_to_read(world: &World, settings: &Settings) -> Result<Store, StoreError> {
+    Store::open_read_only(store_options(world, settings)).await
+}
+
 /// The same for what is listed: where the data folder cannot be written, what it holds is read all the same.
 pub async fn open_store_for_lists(world: &World, settings: &Settings) -> Result<Store, StoreError> {
     match open_store(world, settings).await {
-        Err(StoreError::ReadOnly { .. }) => Store::open_read_only(store_options(world, settings)).await,
+        Err(StoreError::ReadOnly { .. }) => open_store_to_read(world, settings).await,
         opened => opened,
     }
 }

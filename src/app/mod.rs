@@ -25,7 +25,7 @@ pub mod images;
 
 pub use self::build::{
     App, AppError, Tools, advice, advice_at_start, load_settings, open_store, open_store_for_lists,
-    plan_context, planned, schema_of, tools,
+    open_store_to_read, plan_context, planned, schema_of, tools,
 };
 pub use self::hooks::{FoundHook, FoundHooks, HookFiles};
 pub use self::keys::{KeyCommandError, KeyFile, KeyFileError, Keys, Put};

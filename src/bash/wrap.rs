@@ -85,7 +85,6 @@ const WRAPPERS: &[Wrapper] = &[
     row("toybox", "", 0, Manner::More),
     row("runuser", "-u: --user: -g: --group:", 0, Manner::More),
     row("prlimit", "-n? -v? -t? --nofile? --as? --cpu?", 0, Manner::More),
-    row("setarch", "-R -L --uname-2.6", 1, Manner::More),
     row("systemd-run", "--user --scope --pty --wait --collect -q --unit: -p: --property:", 0, Manner::More),
     row("sudo", "-n -E -H -S -k -b -i -s -u: --user: -g: --group: -p: -C:", 0, Manner::More),
     row("doas", "-n -s -u: -C:", 0, Manner::More),
@@ -129,7 +128,8 @@ pub fn is_interpreter(name: &str) -> bool {
 const SHELL_FLAGS: &str = "-c -e -u -x -l -i -f -n -v -s -o: -O: --login --norc --noprofile --posix";
 
 /// Programs that run what they are given in ways of their own, so that nothing is known of it.
-const OPAQUE: &[&str] = &["parallel", "watch", "script", "su", "ssh", "alias", "expect", "flock", "entr"];
+const OPAQUE: &[&str] =
+    &["parallel", "watch", "script", "su", "ssh", "alias", "expect", "flock", "entr", "setarch"];
 
 /// The row of a wrapper.
 pub fn wrapper(name: &str) -> Option<&'static Wrapper> {
@@ -223,8 +223,16 @@ fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
         "driver",
     ];
     /// Beginnings of keys that change what is said, and nothing else.
-    const HARMLESS: &[&str] =
-        &["color.", "user.", "log.", "column.", "advice.", "core.quotepath", "core.abbrev", "init."];
+    const HARMLESS: &[&str] = &[
+        "color.",
+        "user.",
+        "log.",
+        "column.",
+        "advice.",
+        "core.quotepath",
+        "core.abbrev",
+        "init.defaultbranch",
+    ];
     let mut inner = Vec::new();
     let mut at = 1;
     while let Some(word) =
@@ -247,7 +255,7 @@ fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
                     _ => return None,
                 }
             }
-            "-C" | "--git-dir" | "--work-tree" | "--namespace" => at += 1,
+            "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--attr-source" => at += 1,
             // Settings of a variable, or another folder of programs.
             word if word.starts_with("--config-env") || word.starts_with("--exec-path=") => return None,
             _ => {}
@@ -272,18 +280,29 @@ fn subcommand_runs(words: &[Option<String>], at: usize) -> Option<Option<Inner>>
         }
         (Some("filter-branch"), _) => None,
         (Some("rebase"), _) => {
-            let given = words.get(at..)?.iter().map(|word| word.as_deref());
-            let given = given.collect::<Option<Vec<&str>>>()?;
-            let runs = |word: &&str| word.starts_with("--exec") || word.starts_with("-x");
-            match given.iter().position(&runs) {
-                None => Some(None),
-                Some(flag) => {
-                    let stuck = given[flag].split_once('=').map(|(_, script)| script);
-                    let script = stuck.or_else(|| given.get(flag + 1).copied())?;
-                    (!given[flag + 1..].iter().any(runs))
-                        .then(|| Some(Inner::Script(script.to_owned())))
+            let mut given = words.get(at + 1..)?.iter();
+            let mut script = None;
+            while let Some(word) = given.next() {
+                let word = word.as_deref()?;
+                let found = match (word.strip_prefix("--exec="), word.strip_prefix("-x")) {
+                    (Some(stuck), _) => stuck.to_owned(),
+                    (None, Some("")) => given.next()?.clone()?,
+                    (None, Some(stuck)) => stuck.to_owned(),
+                    (None, None) if word == "--exec" => given.next()?.clone()?,
+                    // Abbreviations, and clusters of short flags.
+                    (None, None) if word.starts_with("--e") => return None,
+                    (None, None)
+                        if !word.starts_with("--") && word.starts_with('-') && word.contains('x') =>
+                    {
+                        return None;
+                    }
+                    (None, None) => continue,
+                };
+                if script.replace(found).is_some() {
+                    return None;
                 }
             }
+            Some(script.map(Inner::Script))
         }
         _ => Some(None),
     }

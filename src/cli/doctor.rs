@@ -1,7 +1,7 @@
 //! `co doctor`: whether what is stored is sound, and ways back where it is not.
 //!
-//! Looking changes nothing. A copy that is put back and what is salvaged come after a question, and the files before are
-//! kept aside.
+//! Looking changes nothing. A copy that is put back, what is salvaged and what is put right come after a question; files
+//! that are replaced are kept aside.
 
 use std::path::Path;
 
@@ -12,10 +12,11 @@ use super::console::Console;
 use super::error::{CliError, Kind};
 use super::hooks::{Asking, Consent};
 use super::input::Terminals;
-use crate::app::{World, load_settings, open_store};
+use crate::app::{World, load_settings, open_store, open_store_to_read};
+use crate::config::Settings;
 use crate::stdx::text::sanitize_line;
 use crate::store::doctor::{Diagnosis, diagnose, protect_audit, restore, salvage};
-use crate::store::{AuditFinding, DatabaseCopy, StoreError};
+use crate::store::{AuditFinding, AuditNote, DatabaseCopy, StoreError};
 
 /// Damaged records that are named.
 const NAMED: usize = 20;
@@ -41,7 +42,13 @@ pub(super) async fn run(
             Some(copy) => world.workspace.join(copy),
             None => newest(&found)?.path.clone(),
         };
-        let question = format!("Put {} in the place of the database? y/N ", copy.display());
+        let made = found.copies.iter().find(|known| known.path == copy).map(|known| known.made);
+        let of = made.map_or_else(String::new, |made| format!(" of {made}"));
+        console.out(&format!(
+            "The copy{of} takes the place of the database. What was saved since then is not in it; the present files are \
+             kept beside it.\n"
+        ))?;
+        let question = format!("Put {} in place? y/N ", copy.display());
         if asking.consents(&question)? == Consent::Withheld {
             return console.out("Nothing was changed.\n");
         }
@@ -67,16 +74,24 @@ pub(super) async fn run(
         }
         return console.out(&format!("The files before are in {}.\n", saved.aside.display()));
     }
-    // The audit can be read only where the database opens.
-    let audit = if found.faults.is_empty() {
-        let store = open_store(world, &settings).await?;
-        let mut check = store.verify_audit(None).await?;
-        if check.finding == Some(AuditFinding::Unprotected) {
-            protect_audit(&data)?;
-            console.note("co: the triggers that protect the audit were missing and are back");
-            check = store.verify_audit(None).await?;
+    let audit = if found.faults.is_empty() && found.bytes > 0 {
+        let finding = audit(world, &settings).await?;
+        if finding == Some(AuditFinding::Unprotected) && (what.yes || (at.interactive() && !what.json)) {
+            console.out("The triggers that keep rows of the audit from being changed are missing.\n")?;
+            if asking.consents("Put them back? y/N ")? == Consent::Given {
+                off_thread({
+                    let data = data.clone();
+                    move || protect_audit(&data)
+                })
+                .await?;
+                let store = open_store(world, &settings).await?;
+                let text = "the triggers of the audit were missing and are back".to_owned();
+                store.note(AuditNote::Stance { text }).await?;
+            }
+            audit(world, &settings).await?
+        } else {
+            finding
         }
-        check.finding
     } else {
         None
     };
@@ -91,6 +106,12 @@ pub(super) async fn run(
         true => Ok(()),
         false => Err(advice(&found)),
     }
+}
+
+/// What is wrong with the audit, read without a change.
+async fn audit(world: &World, settings: &Settings) -> Result<Option<AuditFinding>, CliError> {
+    let store = open_store_to_read(world, settings).await?;
+    Ok(store.verify_audit(None).await?.finding)
 }
 
 async fn off_thread<T: Send + 'static>(
@@ -120,7 +141,7 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path) -> Str
         row("damaged", &format!("record {} of session {}", record.no, record.session));
     }
     if found.damaged.len() > NAMED {
-        row("damaged", &format!("and {} records more", found.damaged.len() - NAMED));
+        row("damaged", &format!("{} records in all", found.damaged.len()));
     }
     match audit {
         Some(finding) => row("audit", &finding.to_string()),
@@ -142,13 +163,14 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path) -> Str
 /// What can be done about it.
 fn advice(found: &Diagnosis) -> CliError {
     if found.faults.is_empty() && found.damaged.is_empty() {
-        let error = CliError::message(Kind::Error, "the audit is not what was written");
+        let error = CliError::message(Kind::Error, "the audit was changed");
         return error.hint("co audit verify HEAD, with a head that you noted, tells more");
     }
     if found.faults.is_empty() {
         let error =
             CliError::message(Kind::Error, "some records are damaged; their sessions open without them");
-        return error.hint("a copy may still hold them: co doctor --restore");
+        return error
+            .hint("a copy may still hold them, but nothing that was saved since: co doctor --restore");
     }
     let error = CliError::message(Kind::Error, "the database is damaged");
     let error = match found.copies.first() {

@@ -260,12 +260,12 @@ impl<'a> Desk<'a> {
             }
             HookCommand::Program { program, .. } => {
                 rows.push((
-                    "not bound",
+                    "not checked",
                     format!("{program}, as it is found on PATH, and what it reads or starts"),
                 ));
             }
             HookCommand::Shell { .. } => {
-                rows.push(("not bound", "programs found on PATH, and what they read or start".to_owned()));
+                rows.push(("not checked", "programs found on PATH, and what they read or start".to_owned()));
             }
         }
         rows.push(("timeout", format!("{} s", def.timeout.as_secs())));

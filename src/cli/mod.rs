@@ -48,6 +48,7 @@ use self::error::{CliError, Kind};
 use self::input::Terminals;
 use crate::app::{Opening, World};
 use crate::sandbox::shield;
+use crate::store::wait_closed;
 
 /// How long work in the background may take to end once the outcome is known.
 const LINGER: Duration = Duration::from_millis(100);
@@ -84,6 +85,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     });
     // Nothing that still runs holds anything unsaved; a writer on a full pipe would never end by itself.
     runtime.shutdown_timeout(LINGER);
+    wait_closed(LINGER);
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => console.fail(&error),

@@ -533,6 +533,9 @@ fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
         (&["python3.11", "-W", "ignore", "-m", "mod"], "-m"),
         (&["perl", "-I.", "-MMod", "x"], "-MMod"),
         (&["node20", "-e", "1"], "-e"),
+        (&["python3", "-W", "hook.sh", "-m", "mod"], "-m"),
+        (&["sh", "hook.sh", "-c", "x"], "hashed"),
+        (&["bash", "--rcfile", "hook.sh", "-ic", "true"], "-ic"),
         (&["check", "strict"], "same"),
     ] {
         assert_eq!(list(words), expected, "{words:?}");

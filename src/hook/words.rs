@@ -52,11 +52,19 @@ pub(super) fn named_by_args(
         return Err(name.to_owned());
     }
     let in_workspace = |word: &str| at.workspace.join(expanded(word, at));
-    let is_inline = |arg: &String| arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with('c');
-    if bash::is_shell(name)
-        && let Some(script) = args.iter().position(is_inline)
-    {
-        return named(args.get(script + 1).map_or("", String::as_str), at);
+    let flags = args.iter().take_while(|arg| arg.starts_with('-')).count();
+    let (own, rest) = args.split_at(flags);
+    let mut found = Vec::new();
+    if bash::is_shell(name) {
+        let is_inline = |arg: &&String| !arg.starts_with("--") && arg.ends_with('c');
+        if own.iter().any(|arg| is_inline(&arg)) {
+            found = named(rest.first().map_or("", String::as_str), at)?;
+        } else if let Some(flag) = rest.iter().find(|arg| arg.starts_with('-') && is_inline(arg))
+            && !own.is_empty()
+        {
+            // Whether it is the shell's or the script's depends on what the flags before take.
+            return Err(flag.clone());
+        }
     }
     let finds_code: &[&str] = match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
         "python" => &["-c", "-m"],
@@ -69,9 +77,9 @@ pub(super) fn named_by_args(
     let is_code = |arg: &&String| {
         finds_code.iter().any(|flag| arg == flag || (flag.len() == 2 && arg.starts_with(flag)))
     };
-    // What stands behind a script is the script's.
-    let is_flag = |arg: &&String| arg.starts_with('-') || !in_workspace(arg).is_file();
-    if let Some(arg) = args.iter().take_while(is_flag).find(is_code) {
+    // What stands behind a script is the script's; behind flags nobody knows which word that is.
+    let is_script = own.is_empty() && rest.first().is_some_and(|script| in_workspace(script).is_file());
+    if let Some(arg) = args.iter().filter(|_| !is_script).find(is_code) {
         return Err(arg.clone());
     }
     let mut words: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -81,7 +89,8 @@ pub(super) fn named_by_args(
     if matches!(name, "make" | "gmake" | "just" | "npm" | "rake") {
         words.extend(["Makefile", "makefile", "GNUmakefile", "justfile", "package.json", "Rakefile"]);
     }
-    Ok(words.into_iter().filter(|word| !word.is_empty()).map(in_workspace).collect())
+    found.extend(words.into_iter().filter(|word| !word.is_empty()).map(in_workspace));
+    Ok(found)
 }
 
 pub(super) fn expanded(word: &str, at: &Whereabouts) -> PathBuf {

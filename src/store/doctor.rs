@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -69,13 +70,37 @@ const TABLES: &[(&str, &str)] = &[
     ("audit", "no"),
 ];
 
+/// What is said where there is nothing to save.
+const LOST: &str = "nothing of it can be read; put a copy in its place, or move co.db away to begin anew";
+
+const WITHOUT_TRIGGERS: &str = "DROP TRIGGER IF EXISTS audit_grows_at_its_end;
+     DROP TRIGGER IF EXISTS audit_never_changes; DROP TRIGGER IF EXISTS audit_keeps_its_rows;";
+
 /// Looks at the database of a data folder, all of it.
 pub fn diagnose(data: &Path) -> Result<Diagnosis, StoreError> {
     let database = schema::database(data);
-    let bytes = fs::metadata(&database).map_err(|error| StoreError::file(data, &error))?.len();
+    let copies = copies(data);
+    let bytes = match fs::metadata(&database) {
+        Ok(file) => file.len(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            // Before the first session there is none, and nothing is wrong.
+            let faults = if copies.is_empty() { Vec::new() } else { vec!["there is no database".to_owned()] };
+            return Ok(Diagnosis {
+                database,
+                bytes: 0,
+                sessions: 0,
+                records: 0,
+                faults,
+                damaged: Vec::new(),
+                copies,
+            });
+        }
+        Err(error) => return Err(StoreError::file(data, &error)),
+    };
     let (mut sessions, mut count, mut damaged) = (0, 0, Vec::new());
     let mut look = || -> Result<Vec<String>, StoreError> {
         let connection = open(&database)?;
+        schema::check(&connection, &database)?;
         let mut found = health::faults(&connection, "integrity_check")?;
         let broken: u64 = connection
             .query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| number(row, 0))
@@ -89,18 +114,31 @@ pub fn diagnose(data: &Path) -> Result<Diagnosis, StoreError> {
         damaged = damaged_records(&connection)?;
         Ok(found)
     };
-    let faults = look().unwrap_or_else(|error| vec![error.to_string()]);
-    Ok(Diagnosis { database, bytes, sessions, records: count, faults, damaged, copies: copies(data) })
+    let faults = match look() {
+        Ok(faults) => faults,
+        Err(StoreError::Corrupt { detail, .. }) => vec![detail],
+        Err(error @ StoreError::NotADatabase { .. }) => vec![error.to_string()],
+        Err(error) => return Err(error.located(data)),
+    };
+    Ok(Diagnosis { database, bytes, sessions, records: count, faults, damaged, copies })
 }
 
 /// Puts back what protects the audit, where it is missing.
 pub fn protect_audit(data: &Path) -> Result<(), StoreError> {
-    let connection = Connection::open(schema::database(data)).sql()?;
-    connection.execute_batch(TRIGGERS).sql().map_err(|error| error.located(data))
+    let put_back = || {
+        let connection = Connection::open(schema::database(data)).sql()?;
+        connection.execute_batch(&format!("BEGIN; {WITHOUT_TRIGGERS} {TRIGGERS} COMMIT")).sql()
+    };
+    put_back().map_err(|error: StoreError| error.located(data))
 }
 
 fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
     row.get::<_, Num>(at).map(|number| number.0)
+}
+
+/// What is no text is none.
+fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<String> {
+    Ok(row.get_ref(at)?.as_str().unwrap_or_default().to_owned())
 }
 
 fn open(database: &Path) -> Result<Connection, StoreError> {
@@ -115,11 +153,11 @@ fn damaged_records(connection: &Connection) -> Result<Vec<DamagedRecord>, StoreE
     let mut rows = select.query([]).sql()?;
     let mut last: Option<(String, u64)> = None;
     while let Some(row) = rows.next().sql()? {
-        let (session, no): (String, u64) = (row.get(0).sql()?, number(row, 1).sql()?);
+        let (session, no): (String, u64) = (text(row, 0).sql()?, number(row, 1).sql()?);
         let before = last.as_ref().filter(|(of, _)| *of == session).map_or(0, |(_, no)| *no);
-        let kind: String = row.get(2).sql()?;
+        let kind = text(row, 2).sql()?;
         let json = row.get_ref(3).sql()?.as_str().unwrap_or_default();
-        let missing = before + 1..no;
+        let missing = (before + 1).max(no.saturating_sub(records::MOST_MISSING))..no;
         let broken = matches!(records::read(&kind, json), Err(records::Unreadable::Damaged)).then_some(no);
         found.extend(
             missing.chain(broken).map(|no| DamagedRecord { session: SessionId(session.clone()), no }),
@@ -152,23 +190,52 @@ impl Alone {
 /// Errs, with nothing changed, where the copy is damaged itself or another `co` has the database open.
 pub fn restore(data: &Path, copy: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
     let _alone = Alone::with(data)?;
-    let connection = open(copy)?;
-    if let Some(detail) = health::faults(&connection, "integrity_check")?.into_iter().next() {
-        return Err(StoreError::Corrupt { folder: copy.to_owned(), detail });
-    }
-    drop(connection);
-    let io = |error: std::io::Error| StoreError::file(data, &error);
-    let fresh = data.join("co.db.restored");
-    fs::copy(copy, &fresh).map_err(io)?;
+    let fresh = fresh_file(data)?;
+    let copied = || -> Result<(), StoreError> {
+        let connection = open(copy)?;
+        if schema::check(&connection, copy)? == 0 {
+            return Err(StoreError::NotADatabase { path: copy.to_owned() });
+        }
+        if let Some(detail) = health::faults(&connection, "integrity_check")?.into_iter().next() {
+            return Err(StoreError::Corrupt { folder: copy.to_owned(), detail });
+        }
+        // With what a log beside it holds.
+        connection.execute("VACUUM INTO ?1", [fresh.to_string_lossy()]).sql().map(drop)
+    };
+    copied().map_err(|error| error.located(copy))?;
     put_in_place(data, &fresh, now)
+}
+
+/// An empty file for a new database, owner-only.
+fn fresh_file(data: &Path) -> Result<PathBuf, StoreError> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let _ = fs::remove_file(data.join(format!("co.db.new{suffix}")));
+    }
+    let fresh = data.join("co.db.new");
+    open_private(&fresh).map_err(|error| StoreError::file(data, &error))?;
+    Ok(fresh)
+}
+
+/// A folder of its own for what is replaced.
+fn folder_aside(data: &Path, now: Timestamp) -> std::io::Result<PathBuf> {
+    let moment = now.strftime("%Y%m%dT%H%M%SZ");
+    let mut number = 1;
+    loop {
+        let folder = data.join(format!("damaged-{moment}-{number}"));
+        match fs::DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 fn put_in_place(data: &Path, fresh: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
     let io = |error: std::io::Error| StoreError::file(data, &error);
     File::open(fresh).and_then(|file| file.sync_all()).map_err(io)?;
-    let aside = data.join(format!("damaged-{}", now.strftime("%Y%m%dT%H%M%SZ")));
-    create_private_dir(&aside).map_err(io)?;
-    for name in ["co.db-wal", "co.db-shm", "co.db-closed", "co.db"] {
+    let aside = folder_aside(data, now).map_err(io)?;
+    // What is kept of the audit beside the database is about the one that goes.
+    for name in ["co.db-wal", "co.db-shm", "co.db-closed", "audit.head", "audit.pruned", "co.db"] {
         match fs::rename(data.join(name), aside.join(name)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
             Ok(()) | Err(_) => {}
@@ -182,24 +249,21 @@ fn put_in_place(data: &Path, fresh: &Path, now: Timestamp) -> Result<PathBuf, St
 /// files are moved aside. Errs, with nothing changed, where nothing of it can be read.
 pub fn salvage(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
     let _alone = Alone::with(data)?;
-    let fresh = data.join("co.db.salvaged");
-    let io = |error: std::io::Error| StoreError::file(data, &error);
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-        let _ = fs::remove_file(data.join(format!("co.db.salvaged{suffix}")));
-    }
-    drop(open_private(&fresh).map_err(io)?);
-    let old = open(&schema::database(data))?;
-    let version: usize = old
-        .query_row("PRAGMA user_version", [], |row| number(row, 0))
-        .sql()
-        .map(|version| usize::try_from(version).unwrap_or(usize::MAX))?;
+    salvage_alone(data, now).map_err(|error| error.located(data))
+}
+
+fn salvage_alone(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
+    let fresh = fresh_file(data)?;
+    let path = schema::database(data);
+    let old = open(&path)?;
+    let lost = || StoreError::Corrupt { folder: data.to_owned(), detail: LOST.to_owned() };
+    let version = schema::check(&old, &path).map_err(|error| match error {
+        StoreError::Corrupt { .. } => lost(),
+        other => other,
+    })?;
     let new = schema::at_version(&fresh, version)?;
     let mut saved = Salvage::default();
-    new.execute_batch(
-        "DROP TRIGGER IF EXISTS audit_grows_at_its_end; DROP TRIGGER IF EXISTS audit_never_changes;
-         DROP TRIGGER IF EXISTS audit_keeps_its_rows; PRAGMA foreign_keys = OFF; BEGIN",
-    )
-    .sql()?;
+    new.execute_batch(&format!("{WITHOUT_TRIGGERS} PRAGMA foreign_keys = OFF; BEGIN")).sql()?;
     for (table, order) in TABLES {
         let known = new
             .query_row("SELECT count(*) FROM sqlite_schema WHERE name = ?1", [table], |row| number(row, 0));
@@ -223,6 +287,9 @@ pub fn salvage(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
         saved.rows.insert((*table).to_owned(), count.unwrap_or(0));
     }
     drop((old, new));
+    if saved.rows.values().all(|rows| *rows == 0) {
+        return Err(lost());
+    }
     saved.aside = put_in_place(data, &fresh, now)?;
     Ok(saved)
 }
@@ -252,7 +319,7 @@ fn copy_table(old: &Connection, new: &Connection, table: &str, order: &str) -> R
             let last =
                 format!("SELECT max(no) FROM records WHERE session = '{}'", session.replace('\'', "''"));
             let last: u64 = old.query_row(&last, [], |row| number(row, 0)).unwrap_or(0);
-            for no in 1..=last {
+            for no in 1..=last.min(records::MOST_MISSING) {
                 let one = format!(
                     "SELECT * FROM records WHERE session = '{}' AND no = {no}",
                     session.replace('\'', "''")

@@ -17,8 +17,8 @@ impl Store {
         let now = self.inner.clock.now().as_millisecond();
         let any = self.read(move |reader| {
             let exists =
-                "SELECT EXISTS (SELECT 1 FROM approvals WHERE (state IN ('waiting', 'later') AND expires <= ?1)
-                 OR (state = 'expired' AND expiry_noted = 0 AND expires > ?1))";
+                "SELECT EXISTS (SELECT 1 FROM approvals WHERE state IN ('waiting', 'later') AND expires <= ?1)
+                 OR EXISTS (SELECT 1 FROM approvals WHERE state = 'expired' AND expiry_noted = 0 AND expires > ?1)";
             reader.connection.prepare_cached(exists).sql()?.query_row([now], |row| row.get(0)).sql()
         });
         if self.inner.writer.is_none() || !any.await? {

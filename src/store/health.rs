@@ -30,6 +30,16 @@ const UNFINISHED: &str = "unfinished.db";
 pub(super) struct Presence {
     data: PathBuf,
     lock: File,
+    /// What was found of the files, or of one of them since.
+    pub(super) health: Health,
+}
+
+/// Whether files may be noted as closed well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Health {
+    Unchecked,
+    Sound,
+    Damaged,
 }
 
 /// How a database was left.
@@ -57,13 +67,14 @@ impl Presence {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        Ok((Self { data: data.to_owned(), lock }, left))
+        Ok((Self { data: data.to_owned(), lock, health: Health::Unchecked }, left))
     }
 }
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        if self.lock.try_lock().is_ok()
+        if self.health == Health::Sound
+            && self.lock.try_lock().is_ok()
             && let Err(error) = fs::write(mark(&self.data), lengths(&self.data))
         {
             // Then it is checked when it is opened again.
@@ -151,8 +162,14 @@ impl Store {
 
 fn copy_if_due(data: &Path, now: Timestamp) -> Result<Option<PathBuf>, StoreError> {
     let io = |error: io::Error| StoreError::file(data, &error);
+    let one_at_a_time = open_private(&data.join("locks").join("copy")).map_err(io)?;
+    if one_at_a_time.try_lock().is_err() {
+        return Ok(None);
+    }
     let known = copies(data);
-    if known.first().is_some_and(|newest| now.duration_since(newest.made) < COPY_AGE) {
+    // One that a clock made that was ahead counts as old.
+    let is_new = |made: Timestamp| made <= now && now.duration_since(made) < COPY_AGE;
+    if known.iter().any(|copy| is_new(copy.made)) {
         return Ok(None);
     }
     let folder = folder(data);

@@ -4,7 +4,9 @@
 //! the disk. A lane ends when the last handle is dropped, after the jobs it already has.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -37,13 +39,16 @@ impl<C: Context + 'static> Lane<C> {
         let (ready, opened) = oneshot::channel();
         thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || match open() {
-                Ok(context) => {
-                    // Nobody waits any more only if `start` was dropped; then the inbox is closed too.
-                    let _ = ready.send(Ok(()));
-                    serve(context, inbox);
+            .spawn(move || {
+                let _running = Running::begin();
+                match open() {
+                    Ok(context) => {
+                        // Nobody waits any more only if `start` was dropped; then the inbox is closed too.
+                        let _ = ready.send(Ok(()));
+                        serve(context, inbox);
+                    }
+                    Err(error) => drop(ready.send(Err(error))),
                 }
-                Err(error) => drop(ready.send(Err(error))),
             })
             .map_err(|error| StoreError::file(data, &error))?;
         let lane = Self { jobs, data: data.to_owned() };
@@ -65,6 +70,33 @@ impl<C: Context + 'static> Lane<C> {
         let result = answer.await.unwrap_or(Err(StoreError::Stopped));
         result.map_err(|error| error.located(&self.data))
     }
+}
+
+/// How many lanes of this process run, and who waits for their end.
+static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// A lane that runs, as long as this lives.
+struct Running;
+
+impl Running {
+    fn begin() -> Self {
+        *RUNNING.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Self
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        *RUNNING.0.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        RUNNING.1.notify_all();
+    }
+}
+
+/// Waits until each database that was opened in this process is closed, as long as that; after the last handle is gone.
+pub fn wait_closed(patience: Duration) {
+    let running = RUNNING.0.lock().unwrap_or_else(PoisonError::into_inner);
+    // Whoever waits in vain leaves a database that is checked when it is opened again.
+    drop(RUNNING.1.wait_timeout_while(running, patience, |running| *running > 0));
 }
 
 fn serve<C: Context>(mut context: C, mut inbox: mpsc::Receiver<Job<C>>) {

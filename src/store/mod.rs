@@ -42,6 +42,7 @@ pub use self::error::{Listed, StoreError};
 pub use self::health::DatabaseCopy;
 pub use self::inbox::{Attachment, RequestFilter, RequestState, StoredRequest};
 pub use self::index::{InputScope, SessionFilter, SessionSummary, TypedLine};
+pub use self::lane::wait_closed;
 pub use self::redact::MARK;
 pub use self::rows::RequestRow;
 pub use self::usage::{Total, UsageOf, UsedModel, UsedSession};

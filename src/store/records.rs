@@ -160,11 +160,19 @@ pub(super) fn read(kind: &str, json: &str) -> Result<Record, Unreadable> {
         Ok(record) => return Ok(record),
         Err(error) => error,
     };
-    // A newer version names its record in the row as in the text.
+    // A newer version names a record that is not known here, or says more in one that is; it names it in the row too.
     let text: Option<serde_json::Value> = serde_json::from_str(json).ok();
     let named = text.as_ref().and_then(|text| text.get("record")).and_then(serde_json::Value::as_str);
-    Err(if named == Some(kind) { Unreadable::Newer(error.to_string()) } else { Unreadable::Damaged })
+    let is_new = error.to_string().starts_with("unknown variant");
+    Err(if named == Some(kind) && is_new {
+        Unreadable::Newer(error.to_string())
+    } else {
+        Unreadable::Damaged
+    })
 }
+
+/// Records that may be missing between two: a number beyond that is damaged itself.
+pub(super) const MOST_MISSING: u64 = 100_000;
 
 pub(super) fn load(reader: &mut Reader, session: &SessionId) -> Result<Vec<Record>, StoreError> {
     let workspace: Option<String> = reader
@@ -184,8 +192,12 @@ pub(super) fn load(reader: &mut Reader, session: &SessionId) -> Result<Vec<Recor
     while let Some(row) = rows.next().sql()? {
         let Num(no) = row.get(0).sql()?;
         let missing = records.len() as u64 + 1..no;
+        if missing.end.saturating_sub(missing.start) > MOST_MISSING {
+            let detail = format!("session {session} holds a record with the number {no}");
+            return Err(StoreError::Corrupt { folder: std::path::PathBuf::new(), detail });
+        }
         records.extend(missing.map(|no| Record::Damaged { no }));
-        let kind: String = row.get(1).sql()?;
+        let kind = row.get_ref(1).sql()?.as_str().unwrap_or_default().to_owned();
         match read(&kind, row.get_ref(2).sql()?.as_str().unwrap_or_default()) {
             Ok(record) => records.push(record),
             Err(Unreadable::Damaged) => records.push(Record::Damaged { no }),

@@ -12,9 +12,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::SqlResult as _;
-use super::health::{CloseState, Presence, quick_check};
+use super::health::{CloseState, Health, Presence, quick_check};
 use super::num::Num;
-use super::{StoreError, encode};
+use super::{StoreError, audit, encode};
 use crate::stdx::fs::{create_private_dir, open_private};
 
 /// The steps from an empty database to the newest format; each one is final once released.
@@ -26,6 +26,9 @@ const HASHED_WHOLE: usize = 4;
 
 /// The format from which on there is an audit with its triggers.
 pub(super) const AUDITED: usize = 3;
+
+/// The format from which on a file beside the database keeps what was pruned of the audit.
+const WITNESSED: usize = 4;
 
 /// Marks a database as ours in its header (`co.d`).
 pub(super) const APPLICATION_ID: i32 = 0x636f_2e64;
@@ -74,14 +77,20 @@ pub(super) fn open_writer(data: &Path) -> Result<(Connection, Presence), StoreEr
     )
     .sql()?;
     connection.busy_timeout(BUSY).sql()?;
+    // Nothing is written into a file that turns out damaged, by closing it either.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).sql()?;
     let version = check(&connection, &path)?;
-    let (presence, left) = Presence::enter(data).map_err(file)?;
+    let (mut presence, left) = Presence::enter(data).map_err(file)?;
     if left == CloseState::NotClosed && version > 0 {
         is_whole(&connection, data)?;
         quick_check(&connection)?;
     }
     configure(&connection)?;
     migrate(&mut connection, version)?;
+    if (AUDITED..WITNESSED).contains(&version) {
+        audit::witness_pruning(&connection, data)?;
+    }
+    presence.health = Health::Sound;
     Ok((connection, presence))
 }
 
@@ -154,7 +163,7 @@ pub(super) fn open_alone(data: &Path) -> Result<Connection, StoreError> {
 }
 
 /// The format of the file, after making sure that it is ours and not newer than we are. Writes nothing.
-fn check(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
+pub(super) fn check(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
     let number = |pragma: &str| {
         connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0)).sql()
     };

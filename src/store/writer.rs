@@ -11,7 +11,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::StoreError;
 use super::audit::{AuditHead, head};
 use super::error::SqlResult as _;
-use super::health::Presence;
+use super::health::{Health, Presence};
 use super::lane::Context;
 use super::num::Num;
 use super::schema;
@@ -39,7 +39,7 @@ pub(super) struct Writer {
     /// What is damaged, once anything was found to be: nothing more is written into such a file.
     damaged: Option<String>,
     /// Dropped last: it notes how the files were left.
-    _presence: Presence,
+    presence: Presence,
 }
 
 /// The connection of the reading thread.
@@ -90,7 +90,7 @@ impl Writer {
             since_checkpoint: 0,
             unkept: None,
             damaged: None,
-            _presence: presence,
+            presence,
         })
     }
 
@@ -107,6 +107,7 @@ impl Writer {
         let result = self.transact(durability, work);
         if let Err(StoreError::Corrupt { detail, .. }) = &result {
             self.damaged = Some(detail.clone());
+            self.presence.health = Health::Damaged;
         }
         result
     }
@@ -159,7 +160,7 @@ impl Writer {
 
     /// Brings what was written to the disk and keeps the audit's head, where it is not yet.
     fn seal(&mut self) -> Result<(), StoreError> {
-        if self.unkept.is_some() {
+        if self.unkept.is_some() && self.damaged.is_none() {
             self.sync()?;
             self.keep_head();
         }
@@ -187,7 +188,8 @@ impl Drop for Writer {
             tracing::debug!(%error, "the head of the audit was not kept");
         }
         let log = fs::metadata(schema::wal_path(&self.data)).map_or(0, |metadata| metadata.len());
-        let kept = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log <= KEPT_LOG);
+        let stays = log <= KEPT_LOG || self.damaged.is_some();
+        let kept = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, stays);
         if let Err(error) = kept {
             tracing::debug!(%error, "the log is written back although it is short");
         }
@@ -196,7 +198,7 @@ impl Drop for Writer {
 
 impl Context for Writer {
     fn idle(&mut self) {
-        if self.since_checkpoint >= CHECKPOINT_EVERY {
+        if self.since_checkpoint >= CHECKPOINT_EVERY && self.damaged.is_none() {
             self.since_checkpoint = 0;
             // A checkpoint that finds a reader in its way does what it can; the next one does the rest.
             if let Err(error) = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {

@@ -60,3 +60,18 @@ async fn ten_thousand_requests_are_listed_in_a_moment() {
     assert_eq!((rows[0].title.as_deref(), rows[all - 1].title.as_deref()), (Some("0"), Some("19")));
     assert_eq!(store.verify_audit(None).await.unwrap().rows, all as u64);
 }
+
+/// No list stops in silence.
+#[test]
+fn three_hundred_sessions_are_listed() {
+    let co = crate::co::Co::new().env("CO_PROVIDER", "offline");
+    assert_eq!(co.run(&["sessions"]).code, Some(0));
+    let raw = rusqlite::Connection::open(co.data().join("co.db")).unwrap();
+    for number in 0..300 {
+        let session =
+            "INSERT INTO sessions (id, workspace, created, updated, turns) VALUES (?1, '/w', ?2, ?2, 1)";
+        raw.execute(session, rusqlite::params![format!("s{number:03}"), number]).unwrap();
+    }
+    let listed = co.run(&["sessions", "--all", "--json"]).json();
+    assert_eq!(listed.as_array().map(Vec::len), Some(300));
+}

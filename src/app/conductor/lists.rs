@@ -2,7 +2,7 @@
 //!
 //! Everything is read from the store; the session at hand is not touched. Called by the desk.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,25 +36,20 @@ impl Desk {
     /// Tells the face the sessions of this folder that were used last.
     pub(super) async fn recent(&self) {
         let here = SessionFilter::Folder(self.app.world.workspace.clone());
-        self.list(&[(here, RECENT)]).await;
+        self.list(here, RECENT).await;
     }
 
     /// Tells the face every session that can be opened.
     pub(super) async fn sessions(&self) {
-        self.list(&[(SessionFilter::All, usize::MAX)]).await;
+        self.list(SessionFilter::All, usize::MAX).await;
     }
 
-    async fn list(&self, filters: &[(SessionFilter, usize)]) {
-        let mut found: Vec<SessionSummary> = Vec::new();
-        for (filter, limit) in filters {
-            match self.app.store.sessions(filter.clone(), *limit).await {
-                Ok(sessions) => found.extend(sessions),
-                Err(error) => return self.say(Say::error("sessions", format!("{error}."))).await,
-            }
-        }
-        let mut seen = HashSet::from([self.session.clone()]);
-        found.retain(|one| seen.insert(one.id.clone()));
-        found.sort_by_key(|one| std::cmp::Reverse(one.updated));
+    async fn list(&self, filter: SessionFilter, limit: usize) {
+        let mut found = match self.app.store.sessions(filter, limit).await {
+            Ok(sessions) => sessions,
+            Err(error) => return self.say(Say::error("sessions", format!("{error}."))).await,
+        };
+        found.retain(|one| one.id != self.session);
         let now = self.app.store.clock().now();
         let mut sessions = Vec::new();
         for one in found {

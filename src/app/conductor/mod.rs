@@ -138,6 +138,8 @@ struct Conductor<'a> {
     /// Prompts that are not known to be stored: they go back to where they were written when the store refuses them.
     unsaved: Vec<UnsavedPrompt>,
     store: StoreState,
+    /// The face said goodbye.
+    closing: bool,
     /// When a copy of the database may be made.
     copy_at: Instant,
 }
@@ -192,6 +194,7 @@ impl<'a> Conductor<'a> {
             late: Queue::Runs,
             unsaved: Vec::new(),
             store: StoreState::Takes,
+            closing: false,
             copy_at: Instant::now() + COPY_AFTER,
         }
     }
@@ -225,6 +228,9 @@ impl<'a> Conductor<'a> {
             let going = match going {
                 Err(AppError::Store(error)) if error.may_pass() => {
                     self.recover_from(&error).await;
+                    if self.closing {
+                        return self.close("quit").await.map(Left::Closed);
+                    }
                     continue;
                 }
                 going => going?,
@@ -236,10 +242,14 @@ impl<'a> Conductor<'a> {
             match going {
                 Going::On => {}
                 Going::Closing => return self.close("quit").await.map(Left::Closed),
-                Going::To(next) => {
-                    self.close("switched").await?;
-                    return Ok(Left::For(next));
-                }
+                Going::To(next) => match self.keep_left().await {
+                    Err(AppError::Store(error)) if error.may_pass() => self.recover_from(&error).await,
+                    kept => {
+                        kept?;
+                        self.close("switched").await?;
+                        return Ok(Left::For(next));
+                    }
+                },
             }
         }
     }
@@ -258,10 +268,13 @@ impl<'a> Conductor<'a> {
             self.desk.tell(Notice::Draft { text: history.draft().to_owned() }).await;
         }
         if history.damaged() > 0 {
-            let text = format!(
-                "{} records of this session are damaged or missing; what they said is left out. `co doctor` says more.",
-                history.damaged()
-            );
+            let text = match history.damaged() {
+                1 => "A record of this session is damaged or missing; what it said is left out.".to_owned(),
+                many => format!(
+                    "{many} records of this session are damaged or missing; what they said is left out."
+                ),
+            };
+            let text = format!("{text} `co doctor` says more.");
             self.desk.say(Say::warning("damaged", text)).await;
         }
         if history.running().is_some() && history.last_end().is_none() {
@@ -414,7 +427,10 @@ impl<'a> Conductor<'a> {
     /// back to where they were written.
     async fn recover_from(&mut self, error: &StoreError) {
         let why = error.to_string();
-        let is_told = matches!(&self.store, StoreState::TriedAgain(told) if *told == why);
+        let is_told = match &self.store {
+            StoreState::Refuses(told) | StoreState::TriedAgain(told) => *told == why,
+            StoreState::Takes => false,
+        };
         if !is_told || !self.unsaved.is_empty() {
             let again =
                 "The conversation is as last saved. Resolve the problem, then send the message again.";
@@ -433,6 +449,10 @@ impl<'a> Conductor<'a> {
             if !is_read || !stored.any(|parts| images::words(parts) == prompt.text) {
                 self.desk.tell(Notice::Refused { text: prompt.text, reason: why.clone() }).await;
             }
+        }
+        // The next prompt would leave the turn behind that was cut off.
+        if self.session.history().running().is_some() {
+            self.queue = Queue::Held;
         }
         self.store = StoreState::Refuses(why);
         self.desk.header(self.session.history()).await;
@@ -559,16 +579,27 @@ impl<'a> Conductor<'a> {
         self.desk.draft = Some(texts.join("\n\n"));
     }
 
+    /// Stores what is left; each of it is tried, whatever became of the others.
+    async fn keep_left(&mut self) -> Result<(), AppError> {
+        let notes = self.keep_notes().await;
+        self.keep_unsent();
+        let draft = match self.desk.draft.clone() {
+            Some(text) => self.draft(text).await,
+            None => Ok(()),
+        };
+        if draft.is_ok() {
+            self.desk.draft = None;
+        }
+        notes.and(draft)
+    }
+
     /// The end: the person's command is stopped, what is left is stored.
     async fn close(mut self, reason: &'static str) -> Result<Vec<String>, AppError> {
         self.desk.stop_shell().await;
         self.desk.remembered().await;
-        self.keep_notes().await?;
-        self.keep_unsent();
+        let kept = self.keep_left().await;
         submit::session_ended(&self.session, &self.env, reason).await;
-        if let Some(text) = self.desk.draft.take() {
-            self.draft(text).await?;
-        }
+        kept?;
         goodbye::lines(&self.desk.app, &self.session).await
     }
 }

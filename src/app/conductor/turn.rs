@@ -54,17 +54,27 @@ impl Conductor<'_> {
                     result = &mut turn => break Some(result?),
                     ask = self.desk.asks.recv() => {
                         let heard = self.desk.hear(ask.unwrap_or(Ask::Close), Known::InTheStore).await;
-                        if let Heard::Prompt(parts) = &heard {
-                            self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });
+                        match &heard {
+                            Heard::Prompt(parts) => {
+                                self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });
+                            }
+                            Heard::Op(Op::TakeBack { parts }) => {
+                                self.unsaved.retain(|prompt| prompt.text != images::words(parts));
+                            }
+                            _ => {}
                         }
                         if let Going::Closing = self.desk.pass_on(heard, &words).await {
                             going = Going::Closing;
+                            self.closing = true;
                             cancel.cancel();
                             break closed(&mut turn).await?;
                         }
                     }
                     looked = self.desk.pending.next() => {
                         let heard = self.desk.looked(looked).await;
+                        if let Heard::Prompt(parts) = &heard {
+                            self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });
+                        }
                         // What hooks let pass is no word to close on.
                         let _on = self.desk.pass_on(heard, &words).await;
                     }

@@ -212,7 +212,10 @@ impl Argument<'_> {
     /// Whether a test of texts holds for the file that is meant: by each of its names to forbid, by its own to allow.
     fn of_path(&self, text: &str, path: &Path, test: impl Fn(&str) -> bool) -> Truth {
         let named = |path: &Path| {
-            test(&display_relative(self.subject.folder, path)) || test(&path.display().to_string())
+            let shown = display_relative(self.subject.folder, path);
+            // A rule may say it from here: `./a`.
+            let from_here = !shown.starts_with(['/', '.']) && test(&format!("./{shown}"));
+            from_here || test(&shown) || test(&path.display().to_string())
         };
         let touched = self.touched();
         match self.need {
@@ -268,9 +271,7 @@ impl Predicate {
             }
             (Self::OneOf(wanted), value) => one_of(wanted, value),
             (Self::Glob(glob), Value::String(text)) => {
-                // A path may be written from here: `./a`.
-                let matches = |text: &str| glob.matches(text) || glob.matches(&format!("./{text}"));
-                argument.of_text(text, matches, matches)
+                argument.of_text(text, |text| glob.matches(text), |text| glob.matches(text))
             }
             (Self::Regex(regex), Value::String(text)) => {
                 argument.of_text(text, |text| regex.matches(text), |text| regex.matches_whole(text))
@@ -407,7 +408,7 @@ fn begins(choice: &[Vec<Glob>], invocation: &Invocation, need: Need) -> Truth {
 
 /// The words of `git` without flags before the subcommand.
 fn without_git_flags(words: &[Option<String>]) -> Vec<Option<String>> {
-    const VALUED: [&str; 6] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix"];
+    const VALUED: [&str; 6] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--attr-source"];
     let is_git = words
         .first()
         .is_some_and(|word| word.as_deref().is_some_and(|word| word.rsplit('/').next() == Some("git")));

@@ -25,12 +25,29 @@ pub use self::past::{PastCall, PastFate};
 pub use self::prune::Pruned;
 pub use self::verify::{AuditCheck, AuditFinding};
 
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension as _};
+
 use self::entry::Entry;
+use super::error::SqlResult as _;
 use super::{Store, StoreError};
 use crate::history::Durability;
 
 /// What keeps rows from being changed or removed.
 pub(super) const TRIGGERS: &str = include_str!("triggers.sql");
+
+/// Keeps beside the database what a `co` of before pruned, of which only a row tells.
+pub(super) fn witness_pruning(connection: &Connection, data: &Path) -> Result<(), StoreError> {
+    let last = "SELECT details FROM audit WHERE kind = 'pruned' ORDER BY no DESC LIMIT 1";
+    let details: Option<String> = connection.query_row(last, [], |row| row.get(0)).optional().sql()?;
+    let Some(Pruned { to, hash, .. }) = details.and_then(|details| serde_json::from_str(&details).ok())
+    else {
+        return Ok(());
+    };
+    head::keep(data, &head::pruned_file(data), &AuditHead { no: to, hash })
+        .map_err(|error| StoreError::file(data, &error))
+}
 
 /// Something that is kept in the audit and belongs to no session's records.
 #[derive(Debug, Clone, PartialEq)]

@@ -30,13 +30,16 @@ impl Store {
         let before = before.as_millisecond();
         let data = self.inner.data.clone();
         self.write(move |writer| {
-            let pruned = writer.transaction(Durability::Synced, |write| prune(write, before))?;
-            if let Some(Pruned { to, hash, .. }) = &pruned {
-                let last = AuditHead { no: *to, hash: hash.clone() };
-                head::keep(&data, &head::pruned_file(&data), &last)
-                    .map_err(|error| StoreError::file(&data, &error))?;
-            }
-            Ok(pruned)
+            writer.transaction(Durability::Synced, |write| {
+                let pruned = prune(write, before)?;
+                // Before the rows are gone: one that is kept too early does no harm.
+                if let Some(Pruned { to, hash, .. }) = &pruned {
+                    let last = AuditHead { no: *to, hash: hash.clone() };
+                    head::keep(&data, &head::pruned_file(&data), &last)
+                        .map_err(|error| StoreError::file(&data, &error))?;
+                }
+                Ok(pruned)
+            })
         })
         .await
     }

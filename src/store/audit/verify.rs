@@ -8,7 +8,7 @@ use super::super::writer::Reader;
 use super::super::{Store, StoreError};
 use super::chain::{Columns, NOTHING};
 use super::head::{self, AuditHead};
-use super::{AuditKind, Pruned};
+use super::{AuditKind, Pruned, TRIGGERS};
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -74,19 +74,28 @@ impl Store {
             let pruned = head::read(&head::pruned_file(&data)).map_or(0, |last| last.no);
             let mut walk = Walk { pruned, ..Walk::new(kept, expected) };
             walk.all(reader)?;
-            walk.is_protected = protections(reader)? == PROTECTIONS;
+            walk.is_protected = is_protected(reader)?;
             Ok(walk.outcome())
         })
         .await
     }
 }
 
-/// The triggers on the audit.
-const PROTECTIONS: u32 = 3;
-
-fn protections(reader: &Reader) -> Result<u32, StoreError> {
-    let count = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'audit'";
-    reader.connection.query_row(count, [], |row| row.get(0)).sql()
+/// Whether the triggers on the audit are there, word for word.
+fn is_protected(reader: &Reader) -> Result<bool, StoreError> {
+    let plain =
+        |text: &str| text.replace("IF NOT EXISTS ", "").split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut select = reader
+        .connection
+        .prepare_cached("SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'audit'")
+        .sql()?;
+    let rows = select.query_map([], |row| row.get::<_, String>(0)).sql()?;
+    let there: Vec<String> = rows.map(|row| row.map(|text| plain(&text))).collect::<Result<_, _>>().sql()?;
+    let mut wanted = TRIGGERS
+        .split_inclusive("END;")
+        .filter_map(|one| one.split_once("CREATE "))
+        .map(|(_, one)| plain(&format!("CREATE {}", one.trim_end_matches(';'))));
+    Ok(wanted.all(|one| there.contains(&one)))
 }
 
 /// The rows so far.

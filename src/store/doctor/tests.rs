@@ -38,7 +38,8 @@ fn a_broken_record_costs_itself() {
     assert!(diagnose(&data).unwrap().is_sound());
     let raw = Connection::open(schema::database(&data)).unwrap();
     for harm in [
-        "UPDATE records SET json = '{' WHERE session = 'a' AND no IN (1, 7)",
+        "UPDATE records SET json = '{' WHERE session = 'a' AND no = 1",
+        "UPDATE records SET json = replace(json, 'text', 'tfxt') WHERE session = 'a' AND no = 7",
         "UPDATE records SET json = replace(json, 'draft', 'drbft') WHERE session = 'a' AND no = 8",
         "DELETE FROM records WHERE session = 'a' AND no = 9",
     ] {
@@ -62,6 +63,12 @@ fn a_copy_is_put_back_and_the_files_before_are_kept() {
     let aside = restore(&data, &copy, now()).unwrap();
     assert_eq!(fs::read_to_string(aside.join("co.db")).unwrap(), "no database");
     assert_eq!(read(&data), [(20, 0), (20, 0)]);
+    // Again in the same moment: nothing that was kept is written over. Then where there is no database at all.
+    let again = restore(&data, &copy, now()).unwrap();
+    assert_ne!(again, aside);
+    fs::remove_file(schema::database(&data)).unwrap();
+    restore(&data, &again.join("co.db"), now()).unwrap();
+    assert_eq!(read(&data), [(20, 0), (20, 0)]);
     // Neither while another has it open, nor from a copy that is damaged itself.
     let opened = schema::open_writer(&data).unwrap();
     let in_use = StoreError::InUse { folder: data.clone() };
@@ -70,6 +77,9 @@ fn a_copy_is_put_back_and_the_files_before_are_kept() {
     drop(opened);
     fs::write(&copy, "no copy").unwrap();
     assert!(restore(&data, &copy, now()).is_err());
+    fs::remove_file(&copy).unwrap();
+    Connection::open(&copy).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
+    assert!(matches!(restore(&data, &copy, now()), Err(StoreError::NotADatabase { .. })));
     assert_eq!(read(&data), [(20, 0), (20, 0)]);
 }
 
@@ -97,8 +107,12 @@ fn what_can_be_read_is_saved() {
 fn an_audit_without_its_triggers_gets_them_back() {
     let (_dir, data) = place(1);
     let raw = Connection::open(schema::database(&data)).unwrap();
-    raw.execute_batch("DROP TRIGGER audit_never_changes").unwrap();
+    raw.execute_batch(
+        "DROP TRIGGER audit_never_changes; DROP TRIGGER audit_keeps_its_rows;
+         CREATE TRIGGER audit_keeps_its_rows BEFORE DELETE ON audit BEGIN SELECT 1; END",
+    )
+    .unwrap();
     protect_audit(&data).unwrap();
-    let count = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'audit'";
+    let count = "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%RAISE%'";
     assert_eq!(raw.query_row(count, [], |row| number(row, 0)).unwrap(), 3);
 }

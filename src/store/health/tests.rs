@@ -59,6 +59,7 @@ fn what_nobody_closed_is_checked() {
         if let Err(error) = opened {
             assert!(matches!(error, StoreError::Corrupt { .. }), "{what}: {error}");
             assert!(error.to_string().contains("co doctor"), "{error}");
+            assert!(open_writer(&data).is_err(), "{what}: and not at the second try either");
             assert_eq!(fs::read(database(&data)).unwrap(), before, "{what}: nothing is written into it");
         }
     }

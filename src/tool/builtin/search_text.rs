@@ -23,6 +23,7 @@ use super::work::{
     LOOK_TIMEOUT, interrupted, look, misuse, off_thread, place_of_plan, place_of_run, read_plan,
 };
 use crate::message::{Source, ToolName};
+use crate::stdx::paths::display_relative;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::stdx::text::one_line_summary;
 use crate::tool::{
@@ -191,8 +192,11 @@ fn search(place: &Place, root: &Path, args: &Args, cancel: &CancellationToken) -
         if !is_file || filter.as_ref().is_some_and(|filter| !filter.is_match(within)) {
             continue;
         }
-        // The person was asked for the folder that the search begins in, by its name.
-        if path != root && may_hold_secrets(&within.to_string_lossy()) {
+        // Where the name of the folder that the search begins in told of secrets, the person was asked.
+        let told = may_hold_secrets(&display_relative(&place.workspace, root));
+        let is_secret = may_hold_secrets(&within.to_string_lossy())
+            || (!told && may_hold_secrets(&display_relative(&place.workspace, path)));
+        if path != root && is_secret {
             skipped += 1;
             continue;
         }

@@ -60,12 +60,14 @@ fn operands(one: &Invocation) -> impl Iterator<Item = (Option<&str>, &str)> {
     let mut dashes = false;
     one.words.iter().zip(&one.written).skip(1).filter_map(move |(word, written)| {
         let written = written.as_str();
-        if dashes || !written.starts_with('-') {
+        let is_flag = word.as_deref().unwrap_or(written).starts_with('-');
+        if dashes || !is_flag {
             return Some((word.as_deref(), written));
         }
         dashes = written == "--";
         // `--file=NAME`, `-fNAME`.
-        let value = written.split_once('=').map(|(_, value)| value).or_else(|| written.get(2..));
+        let plain = word.as_deref().unwrap_or(written);
+        let value = plain.split_once('=').map(|(_, value)| value).or_else(|| plain.get(2..));
         value.filter(|value| !value.is_empty()).map(|value| (Some(value), written))
     })
 }
@@ -130,8 +132,7 @@ pub fn names_own(script: &str, invocations: &[Invocation], workspace: &Path, own
     for one in invocations {
         let is_own = |word: &String| {
             let is_below = |folder: &PathBuf| {
-                let path = normalize(&folder.join(word));
-                let real = path.canonicalize().unwrap_or(path);
+                let real = real_path(&normalize(&folder.join(word)));
                 own.iter().any(|own| real.starts_with(own))
             };
             // Where nobody knows from where a path starts, its first name tells.
@@ -152,6 +153,16 @@ pub fn names_own(script: &str, invocations: &[Invocation], workspace: &Path, own
         }
     }
     false
+}
+
+/// Where a path leads, though its end may not be there yet.
+fn real_path(path: &Path) -> PathBuf {
+    for there in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (there.canonicalize(), path.strip_prefix(there)) {
+            return real.join(rest);
+        }
+    }
+    path.to_owned()
 }
 
 /// Whether a text holds a path, and not only a longer name that begins so.

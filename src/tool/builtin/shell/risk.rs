@@ -121,6 +121,13 @@ const TABLE: &[(&[&str], When, &str)] = &[
     (&["eval", "source"], Always, "runs text as commands"),
 ];
 
+/// Programs whose arguments are often words of a text rather than files.
+const SAYING: &[&str] = &["git", "grep", "egrep", "fgrep", "rg", "ag", "echo", "printf", "jq", "sed", "awk"];
+
+fn in_list(name: Option<&str>, list: &[&str]) -> bool {
+    name.is_some_and(|name| list.contains(&name))
+}
+
 /// Programs that write where their arguments say.
 const WRITERS: [&str; 8] = ["cp", "mv", "tee", "ln", "install", "touch", "mkdir", "rmdir"];
 
@@ -169,8 +176,13 @@ fn weigh(one: &Invocation, workspace: &Path, reasons: &mut Vec<&'static str>) {
             reasons.push("reaches outside the workspace");
         }
     }
-    let mut said = one.words.iter().chain(&one.reads).flatten().chain(&one.written);
-    if said.any(|word| may_hold_secrets(word) && !is_common_word(word)) {
+    let is_secret = |word: &String| may_hold_secrets(word);
+    // What is looked for, or said, is no file.
+    let says = |word: &String| {
+        one.words.first().is_some_and(|name| in_list(name.as_deref(), SAYING)) && is_common_word(word)
+    };
+    let mut said = one.words.iter().flatten().chain(&one.written);
+    if one.reads.iter().flatten().any(is_secret) || said.any(|word| is_secret(word) && !says(word)) {
         reasons.push("touches secrets");
     }
     reasons.extend(one.writes.iter().filter_map(|target| writing(target.as_deref(), workspace)));
