@@ -6,8 +6,8 @@ use crate::history::{Limit, Limits, Used};
 
 /// Longest wait we choose ourselves.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
-/// First wait we choose ourselves, doubled with each retry.
-const FIRST_BACKOFF: Duration = Duration::from_secs(1);
+/// First wait we choose ourselves, doubled with each retry: with two retries an outage of three seconds is survived.
+const FIRST_BACKOFF: Duration = Duration::from_secs(2);
 
 /// One turn's budget: limits and what is used of them, approvals, retries and deferrals included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Budget {
     }
 }
 
-/// Our own wait before retry number `retry` (from 1): 1 s, 2 s, 4 s … at most 30 s, of which the last
+/// Our own wait before retry number `retry` (from 1): 2 s, 4 s, 8 s … at most 30 s, of which the last
 /// half is jitter drawn from `seed`.
 pub fn backoff(retry: u32, seed: u64) -> Duration {
     let doubled = FIRST_BACKOFF.saturating_mul(1_u32 << retry.saturating_sub(1).min(10));

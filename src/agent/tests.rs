@@ -127,7 +127,7 @@ fn the_budget_counts_every_request() {
 fn waits_grow_and_stay_bounded() {
     for seed in 0..200 {
         for (retry, least, most) in
-            [(1, 500, 1_000), (2, 1_000, 2_000), (3, 2_000, 4_000), (9, 15_000, 30_000)]
+            [(1, 1_000, 2_000), (2, 2_000, 4_000), (3, 4_000, 8_000), (9, 15_000, 30_000)]
         {
             let wait = backoff(retry, seed);
             let bounds = Duration::from_millis(least)..=Duration::from_millis(most);

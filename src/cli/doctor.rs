@@ -96,16 +96,24 @@ pub(super) async fn run(
         None
     };
     if what.json {
-        console.json(
-            &json!({ "database": found, "audit": audit, "sound": found.is_sound() && audit.is_none() }),
-        )?;
+        console
+            .json(&json!({ "database": found, "audit": audit, "sound": is_sound(&found, audit.as_ref()) }))?;
     } else {
         console.out(&in_words(&found, audit.as_ref(), &data))?;
     }
-    match found.is_sound() && audit.is_none() {
+    match is_sound(&found, audit.as_ref()) {
         true => Ok(()),
         false => Err(advice(&found)),
     }
+}
+
+/// A head that was never kept, because the first `co` was killed, is no fault.
+fn is_sound(found: &Diagnosis, audit: Option<&AuditFinding>) -> bool {
+    found.is_sound() && audit.is_none_or(|finding| *finding == AuditFinding::NoHead)
+}
+
+fn counted(count: u64, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
 /// What is wrong with the audit, read without a change.
@@ -130,10 +138,8 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path) -> Str
     let mut text = String::new();
     let mut row = |name: &str, words: &str| text.push_str(&format!("{name:<9} {}\n", sanitize_line(words)));
     row("data", &data.display().to_string());
-    row(
-        "database",
-        &format!("{} bytes, {} sessions, {} records", found.bytes, found.sessions, found.records),
-    );
+    let (sessions, records) = (counted(found.sessions, "session"), counted(found.records, "record"));
+    row("database", &format!("{} bytes, {sessions}, {records}", found.bytes));
     for fault in &found.faults {
         row("damaged", fault);
     }
@@ -144,6 +150,7 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path) -> Str
         row("damaged", &format!("{} records in all", found.damaged.len()));
     }
     match audit {
+        Some(AuditFinding::NoHead) => row("audit", "whole, as far as can be told without its head"),
         Some(finding) => row("audit", &finding.to_string()),
         None if found.faults.is_empty() => row("audit", "whole"),
         None => row("audit", "not read"),
@@ -154,7 +161,7 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path) -> Str
     if found.copies.is_empty() {
         row("copy", "none yet; one is made a day, while the full screen is open and idle");
     }
-    if found.is_sound() && audit.is_none() {
+    if is_sound(found, audit) {
         row("verdict", "sound");
     }
     text

@@ -211,6 +211,7 @@ impl ProviderError {
             }
             ErrorClass::NotFound => "Check the model's name and the base URL: `co config` shows both.",
             ErrorClass::RateLimited => return self.reset(),
+            ErrorClass::Overloaded | ErrorClass::Server if self.retry_after.is_some() => return self.reset(),
             ErrorClass::Overloaded | ErrorClass::Server => {
                 "It mostly passes: send the prompt again later, or choose another model (/model or --model)."
             }
@@ -244,6 +245,10 @@ impl ProviderError {
     /// When a limit is over, where the server said so.
     fn reset(&self) -> String {
         match self.retry_after {
+            Some(wait) if self.class != ErrorClass::RateLimited => format!(
+                "The service asks for a pause of {}: send the prompt again then, or choose another model (/model or --model).",
+                about(wait)
+            ),
             Some(wait) => format!(
                 "The limit ends in {}: send the prompt again then, or choose another model (/model or --model).",
                 about(wait)

@@ -7,6 +7,7 @@
 mod holders;
 mod lock;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use uuid::{NoContext, Uuid};
@@ -204,6 +205,11 @@ async fn lock(store: &Store, id: &SessionId) -> Result<SessionLock, SessionError
     match task.await {
         Ok(Ok(lock)) => Ok(lock),
         Ok(Err(LockError::Held(owner))) => Err(SessionError::Owned { id: id.clone(), owner }),
+        Ok(Err(LockError::File(_, error)))
+            if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
+        {
+            Err(StoreError::Full { folder: store.data_folder().to_owned() }.into())
+        }
         Ok(Err(LockError::File(path, error))) => Err(SessionError::Lock { path, detail: error.to_string() }),
         // The task can only fail by the end of the runtime.
         Err(_) => Err(StoreError::Stopped.into()),

@@ -31,6 +31,7 @@ pub struct DamagedRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnosis {
     pub database: PathBuf,
+    /// Of the database and its log.
     pub bytes: u64,
     pub sessions: u64,
     pub records: u64,
@@ -81,7 +82,7 @@ pub fn diagnose(data: &Path) -> Result<Diagnosis, StoreError> {
     let database = schema::database(data);
     let copies = copies(data);
     let bytes = match fs::metadata(&database) {
-        Ok(file) => file.len(),
+        Ok(file) => file.len() + fs::metadata(schema::wal_path(data)).map_or(0, |log| log.len()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             // Before the first session there is none, and nothing is wrong.
             let faults = if copies.is_empty() { Vec::new() } else { vec!["there is no database".to_owned()] };
