@@ -182,8 +182,8 @@ fn unread(error: &io::Error) -> String {
     format!("it cannot be read ({error}); repair that, or take the file away")
 }
 
-/// The text of a file; none where there is no file.
-fn text_of(path: &Path) -> Result<Option<String>, String> {
+/// The text of a file of rules; none where there is no file. Errs, in words, for what is no regular file or no UTF-8. Blocking.
+pub fn text_of(path: &Path) -> Result<Option<String>, String> {
     let failed = |error: io::Error| unread(&error);
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,

@@ -88,8 +88,10 @@ pub struct Belongings {
     pub problems: Vec<String>,
     /// Variables that its settings want as keys or headers, and where those would be sent.
     pub keys: Vec<String>,
-    /// What is other than when it was trusted, as lines of a difference; empty where it was not.
+    /// What its files say that is other than when it was trusted, as lines of a difference: all of it where it was not.
     pub changes: Vec<String>,
+    /// Whether it was trusted before.
+    pub is_known: bool,
     /// The texts of its files.
     pub contents: Contents,
 }
@@ -99,10 +101,9 @@ impl Belongings {
     pub fn of(folder: &Path, world: &World) -> Self {
         let (contents, problems) = contents_of(folder);
         let mut found = Self { problems, ..Self::default() };
-        let before = TrustRecord::of(&world.env).contents(folder).unwrap_or_default();
-        if !before.is_empty() {
-            found.changes = changes(&before, &contents);
-        }
+        let before = TrustRecord::of(&world.env).contents(folder);
+        found.is_known = before.is_some();
+        found.changes = changes(&before.unwrap_or_default(), &contents);
         found.keys = contents.get(PROJECT_SETTINGS).map(|text| wanted_keys(text)).unwrap_or_default();
         found.contents = contents;
         let there = World { workspace: folder.to_owned(), ..world.clone() };
@@ -180,7 +181,9 @@ impl Belongings {
 fn changes(before: &Contents, now: &Contents) -> Vec<String> {
     let mut lines = Vec::new();
     for name in PROJECT_FILES {
-        let text = |contents: &Contents| contents.get(name).cloned().unwrap_or_default();
+        // What cannot be read is told as a problem.
+        let shown = |text: &&String| !text.starts_with('\0');
+        let text = |contents: &Contents| contents.get(name).filter(shown).cloned().unwrap_or_default();
         let (before, now) = (text(before), text(now));
         if before == now {
             continue;

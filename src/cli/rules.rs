@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::args::{Rules, RulesWhat};
 use super::console::Console;
 use super::error::{CliError, Kind};
-use crate::app::rules::{RuleBook, RuleTrouble, counting, revoke_rule, suggestions, tried};
+use crate::app::rules::{RuleBook, RuleTrouble, counting, revoke_rule, suggestions, text_of, tried};
 use crate::app::trust::trust_in;
 use crate::app::{World, load_settings, open_store, tools};
 use crate::approval::FolderTrust;
@@ -136,7 +136,7 @@ impl Desk<'_> {
     fn read(&self, path: &Path) -> Result<Vec<Rule>, Vec<RuleProblem>> {
         let problem = |what: String| vec![RuleProblem { place: path.display().to_string(), what }];
         let text =
-            std::fs::read_to_string(path).map_err(|error| problem(format!("it cannot be read ({error})")))?;
+            text_of(path).map_err(problem)?.ok_or_else(|| problem("there is no such file".to_owned()))?;
         RuleSet::parse(&text, &RuleSource::User { path: path.to_owned(), line: 1 }, self.book.home())
     }
 

@@ -87,7 +87,7 @@ fn brings(folder: &Path, found: &Belongings) -> String {
         line(format!("key      {key}"));
     }
     if !found.changes.is_empty() {
-        line("changed since you trusted it:".to_owned());
+        line(if found.is_known { "changed since you trusted it:" } else { "its files say:" }.to_owned());
     }
     for change in &found.changes {
         line(format!("  {change}"));

@@ -34,11 +34,26 @@ const NAMES: &[&str] = &[
     "keyring",
     ".bash_history",
     ".zsh_history",
+    ".python_history",
+    ".psql_history",
+    ".mysql_history",
+    ".yarnrc.yml",
+    ".terraformrc",
+    ".rclone.conf",
+    "rclone.conf",
+    "terraform.tfstate",
+    "terraform.tfvars",
+    "kubeconfig",
+    "auth.json",
+    "wallet.dat",
+    "cookies.sqlite",
+    "login data",
 ];
 
 /// Beginnings and ends of names that hold secrets.
 const STARTS: &[&str] = &[".env", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "secrets.", "credentials."];
-const ENDS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".env"];
+const ENDS: &[&str] =
+    &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".env", ".ppk", ".tfstate", ".tfvars"];
 
 /// Names that look like secrets and are templates for them.
 const TEMPLATES: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist"];
@@ -50,8 +65,8 @@ const PLAIN: &[&str] = &[
     "svg", "png", "jpg", "log", "lock",
 ];
 
-/// What `.git` holds beside the history: addresses with tokens in them.
-const GIT: (&str, &str) = (".git", "config");
+/// What `.git` holds beside the history, for its modules and worktrees too: addresses with tokens in them.
+const GIT: (&str, [&str; 2]) = (".git", ["config", "config.worktree"]);
 
 /// Names of secrets that are words of the language too, in lower case.
 const WORDS: &[&str] = &["credentials", "secrets", "shadow", "keyring"];
@@ -68,7 +83,7 @@ pub fn is_common_word(text: &str) -> bool {
 pub fn may_hold_secrets(path: &str) -> bool {
     let parts: Vec<String> = path.split(['/', ':', '=']).map(str::to_lowercase).collect();
     parts.iter().any(|part| is_secret(part))
-        || parts.windows(2).any(|pair| (pair[0].as_str(), pair[1].as_str()) == GIT)
+        || parts.iter().skip_while(|part| *part != GIT.0).skip(1).any(|part| GIT.1.contains(&part.as_str()))
 }
 
 /// `name` is in lower case.
@@ -92,7 +107,7 @@ pub fn may_match_secrets(pattern: &str) -> bool {
     let last = pattern.rsplit('/').next().unwrap_or(pattern);
     // Of a bare name the folder is not known: it may be that of `.git`.
     may_hold_secrets(pattern)
-        || last.eq_ignore_ascii_case(GIT.1)
+        || GIT.1.contains(&last.to_lowercase().as_str())
         || pattern.split('/').filter(|part| is_open(part)).any(part_may_match)
 }
 
@@ -129,6 +144,11 @@ mod tests {
             (".git/config", true),
             ("sub/.GIT/config", true),
             (".git/HEAD", false),
+            (".git/modules/x/config", true),
+            (".git/config.worktree", true),
+            (".git/refs/heads/main", false),
+            ("infra/terraform.tfstate", true),
+            ("config/auth.json", true),
             ("config", false),
             ("HEAD:.env", true),
             ("--file=.netrc", true),

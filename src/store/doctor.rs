@@ -101,7 +101,9 @@ pub fn diagnose(data: &Path) -> Result<Diagnosis, StoreError> {
     let (mut sessions, mut count, mut damaged) = (0, 0, Vec::new());
     let mut look = || -> Result<Vec<String>, StoreError> {
         let connection = open(&database)?;
-        schema::check(&connection, &database)?;
+        if schema::check(&connection, &database)? == 0 {
+            return Ok(vec!["the database is empty".to_owned()]);
+        }
         let mut found = health::faults(&connection, "integrity_check")?;
         let broken: u64 = connection
             .query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| number(row, 0))

@@ -20,7 +20,7 @@ pub enum StoreError {
     ReadOnly { folder: PathBuf },
     #[error("there is no room left in the data folder {}; free some disk space and start again: what was stored before is safe", folder.display())]
     Full { folder: PathBuf },
-    #[error("{} is not a database of co and is left as it is; move it away, or choose another data folder", path.display())]
+    #[error("{} is not a database of co and is left as it is; `co doctor` says whether there is a copy, or move it away", path.display())]
     NotADatabase { path: PathBuf },
     #[error("{} was written by a newer co (its format is {found}, this one knows up to {known}) and is left as it is; use the newer co, or choose another data folder", path.display())]
     Newer { path: PathBuf, found: u32, known: u32 },

@@ -4,7 +4,7 @@
 //! Called as the database is opened and closed, and by `co doctor`.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -75,12 +75,19 @@ impl Drop for Presence {
     fn drop(&mut self) {
         if self.health == Health::Sound
             && self.lock.try_lock().is_ok()
-            && let Err(error) = fs::write(mark(&self.data), lengths(&self.data))
+            && let Err(error) = note(&self.data)
         {
             // Then it is checked when it is opened again.
             tracing::debug!(%error, "that the database was closed well is not noted");
         }
     }
+}
+
+/// Notes the lengths of the files. Not synced: one that is behind means a check.
+fn note(data: &Path) -> io::Result<()> {
+    let mut file = open_private(&mark(data))?;
+    file.set_len(0)?;
+    file.write_all(lengths(data).as_bytes())
 }
 
 fn users(data: &Path) -> PathBuf {

@@ -64,12 +64,17 @@ pub(super) fn open_writer(data: &Path) -> Result<(Connection, Presence), StoreEr
     let gate = open_private(&data.join("locks").join("open")).map_err(file)?;
     gate.lock().map_err(file)?;
     let path = database(data);
+    let was_there = path.exists();
     let mut magic = Vec::new();
     let database = open_private(&path).map_err(file)?;
     (&database).take(MAGIC.len() as u64).read_to_end(&mut magic).map_err(file)?;
     drop(database);
     if !magic.is_empty() && magic != MAGIC {
         return Err(StoreError::NotADatabase { path });
+    }
+    if magic.is_empty() && was_there && audit::is_known(data) {
+        let detail = "co.db is empty, and there was something in it before".to_owned();
+        return Err(StoreError::Corrupt { folder: PathBuf::new(), detail });
     }
     let mut connection = Connection::open_with_flags(
         &path,

@@ -61,7 +61,7 @@ fn data_folders_that_cannot_be_used_are_left_alone() {
     co.run(&["approvals"]).check(
         1,
         "",
-        &format!("co: error: [HOME]/.local/share/co/co.db is not a database of co and is left as it is; move it away, or choose another data folder\n{hint}"),
+        &format!("co: error: [HOME]/.local/share/co/co.db is not a database of co and is left as it is; `co doctor` says whether there is a copy, or move it away\n{hint}"),
     );
     let kept = std::fs::read_to_string(co.data().join("co.db")).unwrap();
     assert_eq!(kept, garbage);

@@ -125,7 +125,7 @@ fn rules_are_listed_checked_and_revoked() {
     );
     co.run(&["rules", "check", "none.toml"]).check(
         1,
-        "[HOME]/work/none.toml: it cannot be read (No such file or directory (os error 2))\n",
+        "[HOME]/work/none.toml: there is no such file\n",
         "co: error: 1 mistake in the rules\n",
     );
 }

@@ -5,7 +5,7 @@ use crate::co::{Co, Service, Wire};
 
 const PROJECT: &str = "model = 'x'\ntheme = 'dark'\n";
 const HOOKS: &str = "[[hook]]\nname = 'no-prod'\nevent = 'PreToolUse'\ncommand = './check.sh'\n";
-const BRINGS: &str = "[HOME]/work\n  setting  model\n  hook     no-prod at PreToolUse: ./check.sh (runs once `co hooks trust no-prod` was said too)\n";
+const BRINGS: &str = "[HOME]/work\n  setting  model\n  hook     no-prod at PreToolUse: ./check.sh (runs once `co hooks trust no-prod` was said too)\n  its files say:\n    .co/config.toml:\n    + model = 'x'\n    + theme = 'dark'\n    .co/hooks.toml:\n    + [[hook]]\n    + name = 'no-prod'\n    + event = 'PreToolUse'\n    + command = './check.sh'\n";
 
 fn co() -> Co {
     Co::new().file("work/.co/config.toml", PROJECT).file("work/.co/hooks.toml", HOOKS)
@@ -186,6 +186,18 @@ fn no_general_key_follows_a_service_that_was_moved() {
         let ran = co.run(&["-p", "hi"]);
         assert!(!got_the_key(&service), "{ran:?}");
     }
+}
+
+/// A pipe in place of rules waits for nobody.
+#[test]
+fn rules_are_checked_where_a_pipe_stands_in_their_place() {
+    let co = Co::new();
+    std::fs::create_dir_all(co.workspace().join(".co")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(co.workspace().join(".co/rules.toml")).status();
+    assert!(made.unwrap().success());
+    let ran = co.run(&["rules", "check"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.out.contains("it is no file"), "{ran:?}");
 }
 
 /// What the person cannot be shown they cannot trust: another text of that kind would pass for it.

@@ -43,7 +43,8 @@ impl Desk {
             text.push_str(&format!("\n- hook {} at {events}: {}", code(name), code(command)));
         }
         if !found.changes.is_empty() {
-            text.push_str("\n\nChanged since you trusted it:");
+            let head = if found.is_known { "Changed since you trusted it:" } else { "Its files say:" };
+            text.push_str(&format!("\n\n{head}"));
             found.changes.iter().for_each(|line| text.push_str(&format!("\n- {}", code(line))));
         }
         for problem in &found.problems {

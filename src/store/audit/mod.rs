@@ -37,6 +37,11 @@ use crate::history::Durability;
 /// What keeps rows from being changed or removed.
 pub(super) const TRIGGERS: &str = include_str!("triggers.sql");
 
+/// Whether there was an audit in this data folder at some time.
+pub(super) fn is_known(data: &Path) -> bool {
+    head::file(data).exists()
+}
+
 /// Keeps beside the database what a `co` of before pruned, of which only a row tells.
 pub(super) fn witness_pruning(connection: &Connection, data: &Path) -> Result<(), StoreError> {
     let last = "SELECT details FROM audit WHERE kind = 'pruned' ORDER BY no DESC LIMIT 1";

@@ -122,6 +122,26 @@ fn a_damaged_database_is_refused_and_kept() {
 }
 
 #[test]
+fn an_emptied_database_is_no_new_one() {
+    let co = Co::new().env("CO_PROVIDER", "offline");
+    assert_eq!(run(&co, &["-p", "run `true`"]).code, Some(4));
+    // The head of the audit is kept where a list is asked for it.
+    assert_eq!(run(&co, &["audit", "verify"]).code, Some(0));
+    let path = co.data().join("co.db");
+    for name in ["co.db-wal", "co.db-shm"] {
+        let _ = std::fs::remove_file(co.data().join(name));
+    }
+    std::fs::write(&path, "").unwrap();
+    for args in [&["-p", "hello"][..], &["sessions"]] {
+        let ran = run(&co, args);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.err.contains("co.db is empty, and there was something in it before"), "{ran:?}");
+    }
+    let ran = run(&co, &["doctor"]);
+    assert!(ran.code == Some(1) && ran.out.contains("the database is empty"), "{ran:?}");
+}
+
+#[test]
 fn a_second_screen_of_a_session_reads_only() {
     let service = Service::new(
         "reply\n  text One.\n  call write_file {\"path\":\"a.txt\",\"content\":\"a\"}\nreply\n  text Two.\n",
