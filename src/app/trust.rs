@@ -18,8 +18,8 @@ use crate::approval::rules::{RuleSet, RuleSource};
 use crate::approval::{FolderTrust, WorkspaceKind};
 use crate::command::code;
 use crate::config::{
-    ConfigWarning, Contents, PROJECT_FILES, Settings, TrustRecord, contents_of, is_readable, read_bounded,
-    user_file,
+    ConfigWarning, Contents, PROJECT_FILES, Settings, TrustRecord, contents_of, is_readable,
+    is_readable_text, read_bounded, user_file,
 };
 use crate::hook::file::HookScope;
 use crate::stdx::fs::{Fingerprinter, create_private_dir, write_atomic, write_private};
@@ -182,7 +182,7 @@ fn changes(before: &Contents, now: &Contents) -> Vec<String> {
     let mut lines = Vec::new();
     for name in PROJECT_FILES {
         // What cannot be read is told as a problem.
-        let shown = |text: &&String| !text.starts_with('\0');
+        let shown = |text: &&String| is_readable_text(text);
         let text = |contents: &Contents| contents.get(name).filter(shown).cloned().unwrap_or_default();
         let (before, now) = (text(before), text(now));
         if before == now {

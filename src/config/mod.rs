@@ -35,7 +35,8 @@ pub use providers::{ProviderEntry, ProviderSettings};
 pub use read::read_sources;
 pub use settings::{Field, Kind, LaterChoice, ProjectTrust, SETTINGS, SettingRow, Status};
 pub use trust::{
-    Contents, PROJECT_FILES, TrustRecord, contents_of, is_as_trusted, is_readable, names_folder, read_bounded,
+    Contents, PROJECT_FILES, TrustRecord, contents_of, is_as_trusted, is_readable, is_readable_text,
+    names_folder, read_bounded,
 };
 pub use typed::{
     CapSettings, Endpoint, Key, ModeName, Notify, Secret, Settings, ShellSettings, ThemeChoice, Thinking,

@@ -58,7 +58,12 @@ pub fn is_as_trusted(contents: &Contents, trusted: &Contents) -> bool {
 
 /// Whether the person can be shown all of what a folder says.
 pub fn is_readable(contents: &Contents) -> bool {
-    !contents.values().any(|text| text.starts_with(UNREADABLE))
+    contents.values().all(|text| is_readable_text(text))
+}
+
+/// Whether a text of a file is what the file says, and not why it cannot be read.
+pub fn is_readable_text(text: &str) -> bool {
+    !text.starts_with(UNREADABLE)
 }
 
 /// Whether a list of folders names one, perhaps through a link.

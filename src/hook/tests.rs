@@ -501,7 +501,6 @@ fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
         assert_eq!(outcome(line), expected, "{line}");
     }
     // As a list of words.
-    std::fs::create_dir_all(scene.dir.path().join("lib")).unwrap();
     let list = |words: &[&str]| {
         let (program, args) = words.split_first().unwrap();
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();

@@ -101,7 +101,7 @@ impl StoreError {
     }
 
     /// Whether the same write may succeed later, without anything else being done to the store.
-    pub fn may_pass(&self) -> bool {
+    pub fn is_temporary(&self) -> bool {
         matches!(
             self,
             Self::ReadOnly { .. }

@@ -226,7 +226,7 @@ impl<'a> Conductor<'a> {
                 }
             };
             let going = match going {
-                Err(AppError::Store(error)) if error.may_pass() => {
+                Err(AppError::Store(error)) if error.is_temporary() => {
                     self.recover_from(&error).await;
                     if self.closing {
                         return self.close("quit").await.map(Left::Closed);
@@ -243,7 +243,7 @@ impl<'a> Conductor<'a> {
                 Going::On => {}
                 Going::Closing => return self.close("quit").await.map(Left::Closed),
                 Going::To(next) => match self.keep_left().await {
-                    Err(AppError::Store(error)) if error.may_pass() => self.recover_from(&error).await,
+                    Err(AppError::Store(error)) if error.is_temporary() => self.recover_from(&error).await,
                     kept => {
                         kept?;
                         self.close("switched").await?;

@@ -128,7 +128,7 @@ pub fn names_own(script: &str, invocations: &[Invocation], workspace: &Path, own
         return true;
     }
     let mut folders = vec![workspace.to_owned()];
-    let mut wanders = false;
+    let mut leaves_workspace = false;
     for one in invocations {
         let is_own = |word: &String| {
             let is_below = |folder: &PathBuf| {
@@ -139,14 +139,14 @@ pub fn names_own(script: &str, invocations: &[Invocation], workspace: &Path, own
             let first = word.split('/').find(|part| !part.is_empty() && *part != ".");
             let is_name =
                 |own: &PathBuf| own.file_name().is_some_and(|name| Some(name) == first.map(OsStr::new));
-            folders.iter().any(is_below) || (wanders && own.iter().any(is_name))
+            folders.iter().any(is_below) || (leaves_workspace && own.iter().any(is_name))
         };
         if one.words.iter().chain(&one.writes).chain(&one.reads).flatten().any(is_own) {
             return true;
         }
         let goes =
             matches!(one.words.first(), Some(Some(program)) if matches!(program.as_str(), "cd" | "pushd"));
-        wanders |= goes
+        leaves_workspace |= goes
             && !matches!(one.words.as_slice(), [_, Some(folder)] if !folder.starts_with(['/', '-']) && !folder.contains(".."));
         if folders.len() <= MOST_FOLDERS {
             follow(one, &mut folders);
