@@ -20,66 +20,32 @@
 //! | L6 | [`command`], [`frontend`], [`tui`] |
 //! | L8 | [`app`], [`cli`] |
 //!
-//! - [`stdx`]: what the standard library lacks. `text/` (widths, wrapping, cutting, making control
-//!   characters visible), `sse.rs` (event-stream framing), `json_items.rs` (JSON values one after another), `json_stream.rs`
-//!   (strings out of JSON that still arrives), `paths.rs` (confinement), `fs.rs` (atomic and owner-only files), `beneath.rs` (files reached by descriptors),
-//!   `secret_files.rs` (names of files that hold secrets), `clock.rs`, `image.rs` (what a picture's header says),
-//!   `secrecy.rs` (what may be shown of an address).
-//! - [`bash`]: what a shell command line says, by a real grammar (`tree.rs`) and by a strict reader (`lexer.rs`, `lexer/`) that must
-//!   agree (`reading.rs`), and whether it only looks (`look.rs`): what programs run (`wrap.rs`), and a table of those that
-//!   look (`programs.rs` reads `programs.txt`; `flags.rs`, `special.rs`, `notes.rs`).
-//! - [`message`]: messages, parts, calls, returns, usage, stop reasons. Stored for good. `images.rs` names images in
-//!   what a person says.
-//! - [`config`]: one table of settings (`settings.rs`), services in sections (`providers.rs`), what is said of models
-//!   (`models.rs`); reading (`read.rs`, `file.rs`), layering (`load.rs`), checking (`value.rs`, `problem.rs`), what is trusted of a folder (`trust.rs`), describing
-//!   (`describe.rs`) and the typed result (`typed.rs`) derive
-//!   from it.
-//! - [`sandbox`]: the seam, and the plain child process (`subprocess.rs`, `child.rs` and `shield.rs` with the only
-//!   `unsafe`, `env.rs`, `survivors.rs`).
-//! - [`tool`]: the seam; what follows from a tool's schema (`schema.rs`) and from a preview (`diff.rs`, `hunks.rs` and
-//!   `hunks/`: a change without some of its hunks); `builtin/` holds one file per tool.
-//! - [`hook`]: programs of the person's own that look at what happens: the seam; definitions (`file.rs`), which of them
-//!   may run (`trust.rs`), running one (`command.rs`, `process.rs`, `answer.rs`), the files a shell text names (`words.rs`), what the person hears of it (`told.rs`).
-//! - [`approval`]: the policy (`policy.rs`, `stages.rs`), standing grants (`grants.rs`, `words.rs`), rules (`rules/`),
-//!   whose words arguments carry (`provenance.rs`, `provenance/`), requests and approvals.
-//! - [`provider`]: the seam, its one table of failures (`error.rs`) and what is known of a model (`profile.rs`). Codecs are pure
-//!   (`anthropic/`, `gemini/`, `ollama/`, `openai_chat/`, `openai_responses/`; what they share is in `decoder.rs`,
-//!   `classify.rs`, `classify/`, `retry_headers.rs`, `retry_words.rs`, `wire_text.rs`); one HTTP shell (`http.rs`, `http/`) makes any
-//!   of them a provider;
-//!   `replay/` serves scripts and recordings; `offline/` needs no model; `catalog.rs` and `catalog/`
-//!   know services (`presets.rs`) and find local ones, know models (`models.rs`, `models/`) and read services' lists of
-//!   them (`listing.rs`); `fuzz.rs` is what holds for any bytes.
-//! - [`history`]: the records of a session and their fold (`fold.rs`; `late.rs`: calls without their turn); `cap.rs` names caps; `repair.rs` for foreign ones.
-//! - [`store`]: one SQLite database on its own thread (`schema.rs`, `writer.rs`, `lane.rs`). Records
-//!   (`records.rs`, `encode.rs`, `num.rs`, `redact.rs`), the list of sessions (`index.rs`), requests and their
-//!   decisions (`requests.rs`, `standing.rs`, `expiry.rs`, `inbox.rs`, `rows.rs`, `decide.rs`), the audit (`audit/`), what
-//!   requests used (`usage.rs`), wake-ups between processes (`wake.rs`), whether the files are sound and their copies
-//!   (`health.rs`), what `co doctor` does (`doctor.rs`), `error.rs`.
-//! - [`session`]: one owner of one history, by a lock that death frees (`lock.rs`); who holds which (`holders.rs`).
-//! - [`agent`]: one user turn. `turn/` is the machine, `calls/` its calls and their schedule,
-//!   `assemble.rs` one reply, `budget.rs`, `caps.rs` (tokens and money), `circling.rs` (the loop guard), `context.rs` (what is left out),
-//!   `prompt.rs`, `port.rs` (what a
-//!   front end is), and `driver/`, the one place that awaits.
-//! - [`command`]: what a typed line is (`dispatch.rs`), what commands may know and want (`view.rs`,
-//!   `words.rs`), and the slash commands of `command/`, one file each.
-//! - [`frontend`]: print (`print.rs`, `rows.rs`), JSON (`json.rs`), the recorder (`recording.rs`), image files
-//!   of a prompt (`images.rs`, `images/`), the link
-//!   between an interactive face and its session (`link.rs`, `channel.rs`), and the plain face over that link:
-//!   `plain/`, a pure state (`state.rs`, `cap.rs`, `events.rs`, `notices.rs`, `answers.rs`, `approvals.rs`, `inbox.rs`, `sessions.rs`, `words.rs`, `page.rs`) and its
-//!   loop (`run.rs`).
-//! - [`tui`]: the full screen: model (`model.rs`, `cards.rs`, `cap.rs`, `hunks.rs`, `batch.rs`, `form/`, `rule.rs`, `transcript.rs`,
-//!   `transcript/`, `selection.rs`, `find.rs`, `help.rs`, `composer/`, `completion.rs`, `completion/`, `pick.rs`, `inbox.rs`, `inbox/`, `login.rs`,
-//!   `fuzzy.rs`), update (`msg.rs`, `key.rs`, `keys/` with the one table of keys, `update/`), view (`line.rs`, `line/`,
-//!   `link.rs`, `copied.rs`, `theme.rs`, `cells/`, `markdown/`, `view/`, `exit.rs`), and a thin shell
-//!   (`shell.rs`, `shell/`). Only the shell knows crossterm.
-//! - [`app`]: the composition root (`build.rs`, `models.rs`, `models/`, `services.rs`, `services/`, `profiles.rs` (what is
-//!   known of a model), `offers.rs` (what services offer), `opening.rs`, `world.rs`); `keys.rs` and `keys/` keys of
-//!   services, `login.rs` and `login/` setting one up;
-//!   `conductor/` owns the session behind an interactive face, `headless.rs` turns that nobody watches, `images.rs` their images,
-//!   `hooks.rs` the hooks that count, `trust.rs` trusted folders, `rules.rs` and `rules/` files of rules, `left.rs` what a
-//!   killed `co` left behind, `status.rs` the facts to show.
-//! - [`cli`]: the command line (`args.rs`, `input.rs`, `console.rs`, `secret.rs`, `setup.rs`, `signals.rs`, `table.rs`, `day.rs`), its errors and
-//!   exit codes (`error.rs`), and its commands, one file each in `cli/`.
+//! - [`stdx`]: what the standard library lacks: widths and cutting of text, framing of event streams and JSON, paths
+//!   confined to a folder, atomic and owner-only files, the clock, names of files that hold secrets.
+//! - [`bash`]: a shell command line read by a grammar and by a strict lexer that must agree; which programs it runs, and
+//!   whether all of them are read-only (`programs.txt`).
+//! - [`message`]: messages, parts, calls, returns, usage, stop reasons. Stored for good.
+//! - [`config`]: one table of settings; reading, layering, checking, describing and the typed result derive from it.
+//! - [`sandbox`]: the seam, and the plain child process, the only room with `unsafe`.
+//! - [`tool`]: the seam, what follows from a tool's schema and from a preview; `builtin/` has one file a tool.
+//! - [`hook`]: the seam, and programs of the person's own that are asked or told at eight moments.
+//! - [`approval`]: the policy, rules, grants, taint of arguments, requests and approvals. No I/O.
+//! - [`provider`]: the seam, the table of failures, five pure codecs, the HTTP shell that makes any of them a provider,
+//!   the catalogue of services and models, and the offline tour.
+//! - [`history`]: the records of a session and their fold, the one way in which a conversation changes.
+//! - [`store`]: one SQLite database on its own thread: records, requests and decisions, audit, usage, wake-ups between
+//!   processes, copies and repair.
+//! - [`session`]: one owner of one history, by a lock that death frees.
+//! - [`agent`]: one user turn: `turn/` is the machine, `calls/` its calls and their schedule, `driver/` the one place that
+//!   awaits.
+//! - [`command`]: slash commands, one file each: what they may know, and what they want done.
+//! - [`frontend`]: print, JSON, the plain face, and the link between an interactive face and its session.
+//! - [`tui`]: the full screen: model, update, view, and a thin shell, which alone knows the terminal.
+//! - [`app`]: the composition root; services, keys and models; the owner of a session behind a face; headless turns.
+//! - [`cli`]: the command line, its errors and exit codes, and its commands.
+//!
+//! Beside `src`: `tests/kit` is a crate that does not ship (scripted replies and the server that gives them, the runner of
+//! turn scripts), `evals` holds turn scripts and golden tables, `prompts` the texts for models.
 //!
 //! # Where this differs from the first design
 //!

@@ -112,8 +112,6 @@ pub(super) enum Sub {
     Auth(Auth),
     /// List the keys of the screen, or look for conflicts between them
     Keys(Keys),
-    /// Tools for development: serve scripted replies over HTTP
-    Replay(Replay),
 }
 
 #[derive(Debug, clap::Args)]
@@ -442,42 +440,6 @@ pub(super) enum AuthWhat {
         /// The service; without one all that are set up
         service: Option<String>,
     },
-}
-
-#[derive(Debug, clap::Args)]
-pub(super) struct Replay {
-    #[command(subcommand)]
-    pub what: ReplayWhat,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum ReplayWhat {
-    /// Serve the replies of a script on this machine, one a request, until interrupted
-    Serve {
-        /// A file of `reply` blocks
-        script: std::path::PathBuf,
-        /// The wire format to speak
-        #[arg(long, value_enum, default_value_t = Wire::Anthropic)]
-        wire: Wire,
-        /// The port; 0 takes a free one
-        #[arg(long, default_value_t = 0)]
-        port: u16,
-    },
-}
-
-/// A wire format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Wire {
-    /// Anthropic Messages
-    Anthropic,
-    /// OpenAI Chat Completions
-    Chat,
-    /// OpenAI Responses
-    Responses,
-    /// Gemini
-    Gemini,
-    /// Ollama
-    Ollama,
 }
 
 impl Shared {

@@ -18,7 +18,6 @@ mod input;
 mod keys;
 mod models;
 mod print;
-mod replay;
 mod rules;
 mod secret;
 mod sessions;
@@ -156,7 +155,6 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
         Some(Sub::Models(what)) => models::run(&what, &world, flags, console).await,
         Some(Sub::Auth(what)) => auth::run(what, &world, flags, at, console).await,
         Some(Sub::Keys(what)) => keys::run(&what, &world, flags, console),
-        Some(Sub::Replay(what)) => replay::run(what, console).await,
     }
 }
 

@@ -6,6 +6,5 @@ pub mod json;
 pub mod link;
 pub mod plain;
 pub mod print;
-pub mod recording;
 
 mod rows;

@@ -18,14 +18,11 @@ pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
 
-pub mod fuzz;
 pub mod http;
 
 pub mod catalog;
 
 pub mod offline;
-
-pub mod replay;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use co::provider::replay::server::Page;
+use kit::replay::server::Page;
 
 use crate::co::{Co, Ran, Service};
 

@@ -1,6 +1,6 @@
 //! `co models` through the real binary: lists of servers on loopback, one that is dead, one that answers with a web page.
 
-use co::provider::replay::server::{Page, Plan, ReplayServer};
+use kit::replay::server::{Page, Plan, ReplayServer};
 use serde_json::json;
 
 use crate::co::{Co, Ran};

@@ -1,8 +1,6 @@
 //! The binary without key, network and settings: the built-in tour, through real tools and real approvals; and the
 //! server of scripted replies that comes with it.
 
-use std::io::{BufRead as _, BufReader};
-
 use crate::co::Co;
 
 #[test]
@@ -52,25 +50,5 @@ fn keys_that_nothing_uses_yet_are_named() {
     assert!(ran.out.contains("model     offline/tour (built in; no key, no server)\n"), "{}", ran.out);
     for name in ["Groq is set up", "Together AI is set up"] {
         assert_eq!(ran.err.lines().filter(|line| line.contains(name)).count(), 1, "{}", ran.err);
-    }
-}
-
-#[test]
-fn scripts_are_served_to_any_client() {
-    let script = "reply\n  text From a script.\n";
-    for (wire, provider) in [("anthropic", "anthropic"), ("chat", "openai-compatible")] {
-        let co = Co::new().file("work/hello.replies", script).file("work/bad.replies", "reply\n  dance\n");
-        let mut server = co.start(&["replay", "serve", "hello.replies", "--wire", wire]);
-        let mut line = String::new();
-        BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("serving 1 reply at ").unwrap().to_owned();
-        let bad = co.run(&["replay", "serve", "bad.replies"]);
-        assert_eq!(bad.code, Some(1));
-        assert!(bad.err.starts_with("co: error: bad.replies: line 2: "), "{}", bad.err);
-        let client = Co::new().env("CO_PROVIDER", provider).env("CO_BASE_URL", &url).env("CO_MODEL", "m");
-        client.run(&["-p", "hi"]).check(0, "From a script.\n", "");
-        let pid = server.id().to_string();
-        assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-        assert_eq!(server.wait().unwrap().code(), Some(0));
     }
 }

@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use co::provider::replay::parse_replies;
-use co::provider::replay::server::{Page, Plan, ReplayServer, Served};
+use kit::replay::parse_replies;
+use kit::replay::server::{Page, Plan, ReplayServer, Served};
 use tempfile::TempDir;
 
 /// A home, a data folder and a workspace, and the environment that points at them.

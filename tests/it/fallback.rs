@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
-use co::frontend::recording::RecordingFrontend;
 use co::message::{StopKind, StopReason, Usage, UserPart};
 use co::provider::{ErrorClass, ProviderError, StartKind, StreamEvent};
 use co::session::Session;
 use co::store::{Store, StoreOptions};
+use kit::recording::RecordingFrontend;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

@@ -8,11 +8,11 @@ use co::provider::anthropic::Anthropic;
 use co::provider::gemini::Gemini;
 use co::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Timeouts};
 use co::provider::openai_responses::OpenAiResponses;
-use co::provider::replay::parse_replies;
-use co::provider::replay::server::{Plan, ReplayServer, Served};
 use co::provider::{ModelRequest, Provider, Seen, WireCodec};
 use co::stdx::clock::ManualClock;
 use futures::StreamExt;
+use kit::replay::parse_replies;
+use kit::replay::server::{Plan, ReplayServer, Served};
 use tokio_util::sync::CancellationToken;
 
 use crate::assembled::Assembled;

@@ -1,9 +1,9 @@
 //! Gemini's stream without `alt=sse`: the same replies as one array, over real connections.
 
 use co::provider::gemini::Gemini;
-use co::provider::replay::parse_replies;
-use co::provider::replay::server::{Plan, ReplayServer, Served};
 use co::provider::{ErrorClass, RetryHeaders, WireCodec};
+use kit::replay::parse_replies;
+use kit::replay::server::{Plan, ReplayServer, Served};
 use serde_json::json;
 
 use crate::assembled::{Assembled, decode};

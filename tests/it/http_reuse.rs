@@ -6,10 +6,10 @@ use co::history::{History, Record, patch_dangling_tool_calls};
 use co::message::{Message, ReturnStatus, ToolReturn};
 use co::provider::http::Network;
 use co::provider::openai_chat::{OpenAiChat, Quirks};
-use co::provider::replay::parse_replies;
-use co::provider::replay::server::{Plan, ReplayServer, Served};
 use co::provider::{ErrorClass, HttpRequest, ModelRequest, Provider, ProviderError, RetryHeaders, WireCodec};
 use futures::{FutureExt, StreamExt};
+use kit::replay::parse_replies;
+use kit::replay::server::{Plan, ReplayServer, Served};
 use tokio::io::AsyncWriteExt;
 use tokio_util::sync::CancellationToken;
 

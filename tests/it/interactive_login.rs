@@ -2,7 +2,7 @@
 
 use co::app::Opening;
 use co::frontend::link::{Ask, Consent, LoginWhy, Notice, TypedKey, Update};
-use co::provider::replay::server::Page;
+use kit::replay::server::Page;
 
 use crate::co::{Co, Service};
 use crate::interactive::{open, run};

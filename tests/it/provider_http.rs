@@ -12,11 +12,11 @@ use co::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Timeouts};
 use co::provider::ollama::Ollama;
 use co::provider::openai_chat::{OpenAiChat, Quirks};
 use co::provider::openai_responses::OpenAiResponses;
-use co::provider::replay::parse_replies;
-use co::provider::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
 use co::provider::{ErrorClass, ModelRequest, Provider, ProviderError, Seen, StreamEvent, WireCodec};
 use co::stdx::clock::ManualClock;
 use futures::StreamExt;
+use kit::replay::parse_replies;
+use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

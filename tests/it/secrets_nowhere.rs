@@ -9,10 +9,10 @@ use std::sync::Arc;
 use co::message::Message;
 use co::provider::http::{ApiKey, Endpoint, HttpProvider, KeyHeader, Network, Timeouts};
 use co::provider::openai_chat::{OpenAiChat, Quirks};
-use co::provider::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
 use co::provider::{ModelRequest, Provider as _};
 use co::stdx::clock::SystemClock;
 use futures::StreamExt as _;
+use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

@@ -303,6 +303,6 @@ proptest! {
         ],
         sizes in proptest::collection::vec(1usize..80, 0..30),
     ) {
-        co::provider::fuzz::check(&bytes, &sizes);
+        kit::any_bytes::check(&bytes, &sizes);
     }
 }

@@ -60,8 +60,8 @@ mod tests {
     use super::super::Pace;
     use super::*;
     use crate::config::Settings;
-    use crate::provider::replay::server::{Page, Plan, ReplayServer};
     use crate::stdx::clock::SystemClock;
+    use kit::replay::server::{Page, Plan, ReplayServer};
 
     #[tokio::test]
     async fn the_window_of_a_server_is_learned_from_its_list() {

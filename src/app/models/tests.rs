@@ -8,8 +8,8 @@ use crate::app::services::Target;
 use crate::config::{Key, WireName};
 use crate::frontend::link::Consent;
 use crate::provider::catalog::PRESETS;
-use crate::provider::replay::server::{Page, Plan, ReplayServer};
 use crate::stdx::clock::SystemClock;
+use kit::replay::server::{Page, Plan, ReplayServer};
 
 fn models(change: impl FnOnce(&mut Settings)) -> Result<Models, ModelError> {
     let mut settings = Settings { discover_local: true, ..Settings::default() };

@@ -132,7 +132,7 @@ mod tests {
 
     use super::super::OLLAMA;
     use super::*;
-    use crate::provider::replay::server::{Page, Plan, ReplayServer};
+    use kit::replay::server::{Page, Plan, ReplayServer};
 
     #[test]
     fn only_the_own_form_counts() {

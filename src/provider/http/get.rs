@@ -92,7 +92,7 @@ mod tests {
 
     use super::super::{ApiKey, KeyHeader, Network, Timeouts};
     use super::*;
-    use crate::provider::replay::server::{Page, Plan, ReplayServer};
+    use kit::replay::server::{Page, Plan, ReplayServer};
 
     const LONG: Duration = Duration::from_secs(20);
 

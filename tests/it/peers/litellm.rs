@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use co::provider::replay::parse_replies;
-use co::provider::replay::server::{Plan, ReplayServer, Served};
+use kit::replay::parse_replies;
+use kit::replay::server::{Plan, ReplayServer, Served};
 
 use super::{KEY, Wire, converses};
 use crate::skip::skipped;

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use super::source::{self, Source};
 use super::{Offence, Tree};
+use kit::source::{self, Source};
 
 /// Layer and modules; modules of one row belong together. The longest match decides; a name that ends
 /// with `/` stands for what is below it.
@@ -130,28 +130,11 @@ fn forbidden(module: &str, own: usize, target: &str) -> Option<String> {
 
 /// The module that a path names: the longest part of it that is one. `None` outside of the crate.
 fn target(source: &Source, segments: &[String], modules: &BTreeSet<&str>) -> Option<String> {
-    let mut place: Vec<&str> = source.module.split('/').collect();
-    let mut rest = segments.iter().map(String::as_str).peekable();
-    match rest.next()? {
-        "crate" => place.clear(),
-        "self" => {}
-        "super" => {
-            place.pop();
-            while rest.next_if_eq(&"super").is_some() {
-                place.pop();
-            }
-        }
-        _ => return None,
-    }
-    let base = place.len();
-    place.extend(rest);
-    let path = place.join("/");
+    let path = source::place(source, segments)?;
     // `pub(super)` and `pub(in crate::agent)` say who may look; they import nothing.
     if is_below(&source.module, &path) {
         return None;
     }
-    (base.max(1)..=place.len())
-        .rev()
-        .map(|end| place[..end].join("/"))
-        .find(|path| modules.contains(path.as_str()))
+    let parts: Vec<&str> = path.split('/').collect();
+    (1..=parts.len()).rev().map(|end| parts[..end].join("/")).find(|path| modules.contains(path.as_str()))
 }

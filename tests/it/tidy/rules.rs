@@ -1,8 +1,10 @@
 //! The other rules: words that belong to one place or to none, sizes, and the code map.
 
+use std::collections::BTreeMap;
+
 use super::layers::is_below;
-use super::source::{self, Source};
 use super::{Offence, Tree};
+use kit::source::{self, Source};
 
 /// The longest file, in lines.
 const LONGEST_FILE: usize = 800;
@@ -140,25 +142,33 @@ pub fn texts(tree: &Tree) -> Vec<Offence> {
     found
 }
 
-/// Modules and files that the code map (the doc comment of `src/lib.rs`) does not name.
+/// Modules without an entry in the code map (the doc comment of `src/lib.rs`), entries without a module, and names of
+/// files in it: the map describes rooms.
 pub fn code_map(tree: &Tree) -> Vec<Offence> {
     let Some(map) = tree.sources.iter().find(|source| source.path == "src/lib.rs") else {
         return Vec::new();
     };
     let entries = entries(&map.doc);
-    let shipped = tree.shipped().filter(|source| !source.module.is_empty());
-    shipped
-        .filter_map(|source| {
-            let top = source.module.split('/').next()?;
-            let Some((_, entry)) = entries.iter().find(|(name, _)| name == top) else {
-                return Some(
-                    source.offence(1, &format!("the code map in src/lib.rs has no entry for `{top}`")),
-                );
-            };
-            let what = format!("the entry of `{top}` in the code map names neither this file nor its folder");
-            (!is_mapped(source, entry)).then(|| source.offence(1, &what))
-        })
-        .collect()
+    let tops: BTreeMap<&str, &Source> = tree
+        .shipped()
+        .filter_map(|source| Some((source.module.split('/').next()?, source)))
+        .filter(|(top, _)| !top.is_empty())
+        .collect();
+    let mut found = Vec::new();
+    for (top, source) in &tops {
+        if !entries.iter().any(|(name, _)| name == top) {
+            found.push(source.offence(1, &format!("the code map in src/lib.rs has no entry for `{top}`")));
+        }
+    }
+    for (name, text) in entries.iter().filter(|(name, _)| !name.is_empty()) {
+        if !tops.contains_key(name.as_str()) {
+            found.push(map.offence(1, &format!("`{name}` of the code map is no module")));
+        }
+        if text.contains(".rs`") {
+            found.push(map.offence(1, &format!("`{name}` names files in the code map: it describes rooms")));
+        }
+    }
+    found
 }
 
 /// The map's entries: the module and the text up to the next one.
@@ -176,20 +186,4 @@ fn entries(doc: &str) -> Vec<(String, String)> {
         }
     }
     entries
-}
-
-/// A module's root is named by its entry; another file by its name, or by a folder above it.
-fn is_mapped(source: &Source, entry: &str) -> bool {
-    let below = source.path.strip_prefix("src/").unwrap_or(&source.path);
-    let parts: Vec<&str> = below.split('/').collect();
-    let root = matches!(parts.as_slice(), [_] | [_, "mod.rs"]);
-    let (file, folders) = parts.split_last().expect("a path has a last part");
-    root || mentions(entry, file) || folders.iter().any(|folder| mentions(entry, &format!("{folder}/")))
-}
-
-fn mentions(entry: &str, name: &str) -> bool {
-    let joined = |before: &str| before.ends_with(|one: char| one.is_alphanumeric() || one == '_');
-    // What stands before each mention; the last piece stands behind them all.
-    let pieces: Vec<&str> = entry.split(name).collect();
-    pieces.split_last().is_some_and(|(_, before)| before.iter().any(|piece| !joined(piece)))
 }

@@ -4,9 +4,10 @@
 
 use std::path::Path;
 
+use kit::turns::run::run;
+use kit::turns::script;
+
 use super::difference;
-use super::run::run;
-use super::script;
 
 /// The line that parts the two; `src/approval/tests.rs` has it too.
 const HEADLINE: &str =

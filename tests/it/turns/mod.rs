@@ -2,12 +2,10 @@
 //! transcript that must come of it. `CO_UPDATE_TURNS=1` writes the transcripts anew, to be read in the diff.
 
 mod decisions;
-mod face;
-mod run;
-mod script;
-mod world;
 
 use std::path::{Path, PathBuf};
+
+use kit::turns::{run, script};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/turns")

@@ -1,7 +1,7 @@
 //! Answers of a service and files that are wrong, and that must end well: with an exit code, with words that say what to
 //! do, with nothing lost.
 
-use co::provider::replay::server::{Delivery, Served};
+use kit::replay::server::{Delivery, Served};
 use serde_json::json;
 
 use super::kit::{body, each, heard, recording, replies, run, serve};

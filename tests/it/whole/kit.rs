@@ -4,8 +4,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use co::provider::replay::parse_replies;
-use co::provider::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
+use kit::replay::parse_replies;
+use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, Served};
 use rustix::process::{Pid, Signal, kill_process};
 
 pub use super::heard::heard;

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use co::provider::replay::server::{Delivery, Recording, Served};
+use kit::replay::server::{Delivery, Recording, Served};
 use serde_json::{Value, json};
 
 use super::kit::{each, heard, logged, on_terminal, replies, run, serve};

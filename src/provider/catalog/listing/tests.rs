@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::provider::http::{ApiKey, KeyHeader, Network, Timeouts};
-use crate::provider::replay::server::{Page, Plan, ReplayServer};
+use kit::replay::server::{Page, Plan, ReplayServer};
 
 const LONG: Duration = Duration::from_secs(20);
 

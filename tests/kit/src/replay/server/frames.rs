@@ -1,0 +1,77 @@
+//! What is sent on a connection, step by step.
+
+use crate::replay::script::{End, Reply, ScriptedError};
+
+/// One step of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Frame {
+    Send(Vec<u8>),
+    /// The same bytes many times.
+    Repeat {
+        bytes: Vec<u8>,
+        times: usize,
+    },
+    Gate(String),
+    /// The connection stays, and nothing is said.
+    Hang,
+    /// The connection ends here, in the middle.
+    Cut,
+}
+
+/// An answer as status, headers and steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// `None` = nothing at all is said before the steps: they hang or cut.
+    pub head: Option<Head>,
+    pub frames: Vec<Frame>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Head {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+}
+
+impl Head {
+    /// A head with a content type.
+    pub fn new(status: u16, content_type: &str) -> Self {
+        Self { status, headers: vec![("content-type".to_owned(), content_type.to_owned())] }
+    }
+}
+
+/// One event; wires that name their events give the name.
+pub fn event(name: Option<&str>, data: &serde_json::Value) -> Vec<u8> {
+    let name = name.map(|name| format!("event: {name}\n")).unwrap_or_default();
+    format!("{name}data: {data}\n\n").into_bytes()
+}
+
+/// The answer to a reply whose events are `frames`: most are streams, some are refusals or silence.
+pub fn answer(
+    reply: &Reply,
+    frames: Vec<Frame>,
+    refusal: impl Fn(&ScriptedError) -> serde_json::Value,
+) -> Answer {
+    if reply.says_something() {
+        return Answer { head: Some(Head::new(200, "text/event-stream; charset=utf-8")), frames };
+    }
+    match &reply.end {
+        End::Stop(_) => Answer { head: Some(Head::new(200, "text/event-stream; charset=utf-8")), frames },
+        End::Error(error) => {
+            let gates = frames.into_iter().filter(|frame| matches!(frame, Frame::Gate(_)));
+            let mut head = Head::new(error.status, "application/json");
+            head.headers.extend(retry_headers(error));
+            let body = Frame::Send(refusal(error).to_string().into_bytes());
+            Answer { head: Some(head), frames: gates.chain([body]).collect() }
+        }
+        End::Cut | End::Hang => {
+            let silent = |frame: &Frame| matches!(frame, Frame::Gate(_) | Frame::Hang | Frame::Cut);
+            Answer { head: None, frames: frames.into_iter().filter(silent).collect() }
+        }
+    }
+}
+
+fn retry_headers(error: &ScriptedError) -> Vec<(String, String)> {
+    let wait = error.retry_after.map(|wait| ("retry-after".to_owned(), wait.as_secs_f64().to_string()));
+    let retry = error.should_retry.map(|retry| ("x-should-retry".to_owned(), retry.to_string()));
+    wait.into_iter().chain(retry).collect()
+}

@@ -1,0 +1,91 @@
+//! What a server answers with.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::replay::Reply;
+
+/// One answer to one model request.
+#[derive(Debug, Clone)]
+pub enum Served {
+    /// Said in the bytes of the wire that asked.
+    Reply(Reply),
+    /// Said as it was recorded.
+    Recording(Recording),
+}
+
+/// An answer, byte for byte.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+    pub delivery: Delivery,
+}
+
+/// How a recording comes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    Whole,
+    /// The connection ends after so many bytes of the body.
+    CutAfter(usize),
+    /// The body comes in pieces of so many bytes, each in a write of its own.
+    InPieces(usize),
+    /// So many bytes of the body come, and then nothing; the connection stays.
+    SilentAfter(usize),
+    /// The connection stays, and nothing is said.
+    Silent,
+}
+
+/// Why a recording cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[error("the recording {path:?} cannot be read: {reason}")]
+pub struct RecordingError {
+    pub path: PathBuf,
+    pub reason: String,
+}
+
+/// Headers that are about the bytes on the wire then, not about these.
+const STALE: [&str; 4] = ["content-length", "transfer-encoding", "content-encoding", "connection"];
+
+impl Recording {
+    /// Reads a folder of a recorded case: `headers.json` and `response.sse`, `response.json` or `response.ndjson`.
+    pub fn read(folder: &Path) -> Result<Self, RecordingError> {
+        let fail = |reason: String| RecordingError { path: folder.to_owned(), reason };
+        let head = std::fs::read(folder.join("headers.json")).map_err(|error| fail(error.to_string()))?;
+        let head: Value = serde_json::from_slice(&head).map_err(|error| fail(error.to_string()))?;
+        let status = head.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
+        let (body, kind) = ["sse", "json", "ndjson"]
+            .iter()
+            .find_map(|kind| Some((std::fs::read(folder.join(format!("response.{kind}"))).ok()?, *kind)))
+            .ok_or_else(|| fail("there is no response.sse, response.json or response.ndjson".to_owned()))?;
+        let mut headers = recorded_headers(&head);
+        if !headers.iter().any(|(name, _)| name == "content-type") {
+            let value = match kind {
+                "sse" => "text/event-stream",
+                "ndjson" => "application/x-ndjson",
+                _ => "application/json",
+            };
+            headers.push(("content-type".to_owned(), value.to_owned()));
+        }
+        Ok(Self { status: status.unwrap_or(200), headers, body, delivery: Delivery::Whole })
+    }
+}
+
+fn recorded_headers(head: &Value) -> Vec<(String, String)> {
+    let recorded =
+        head.get("response").and_then(|response| response.get("headers")).and_then(Value::as_object);
+    let mut headers = Vec::new();
+    for (name, values) in recorded.into_iter().flatten() {
+        let name = name.to_ascii_lowercase();
+        if STALE.contains(&name.as_str()) {
+            continue;
+        }
+        let first = values.as_array().and_then(|values| values.first()).unwrap_or(values);
+        if let Some(value) = first.as_str() {
+            headers.push((name, value.to_owned()));
+        }
+    }
+    headers
+}

@@ -1,0 +1,6 @@
+//! The runner of turn scripts: a scripted model, a scripted person, a real driver, session and database.
+
+mod face;
+pub mod run;
+pub mod script;
+mod world;

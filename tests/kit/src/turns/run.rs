@@ -1,0 +1,404 @@
+//! Runs one script through the real driver, a real session and a real database.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::replay::{Closing, ReplayGate, ReplayProvider};
+use co::agent::caps::Caps;
+use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
+use co::approval::rules::{Rule, RuleSet};
+use co::approval::{
+    Approval, Decider, FolderTrust, Judgement, Mode, Place, Policy, Request, Standing, Verdict, WorkspaceKind,
+};
+use co::history::{Cap, Durability, History, Known, Limits, Record, Unit, patch_dangling_tool_calls};
+use co::hook::{Hook, HookEvent, HookInput, HookVerdict};
+use co::message::{CallId, Message, PartKind, ToolName, Usage, Usd, UserPart};
+use co::provider::Price;
+use co::sandbox::Isolation;
+use co::session::Session;
+use co::stdx::clock::{Clock, ManualClock, SystemClock};
+use co::store::{RequestFilter, Store, StoreOptions};
+use co::tool::Registry;
+use futures::future::BoxFuture;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::face::{Face, brief, part};
+use super::script::{Deed, Script, Step, rule};
+use super::world::{World, tools};
+
+/// What happens outside of the turn: another process, another program, a gate.
+#[derive(Clone)]
+pub struct Outside {
+    store: Store,
+    gates: [ReplayGate; 2],
+    world: Arc<World>,
+    policy: Arc<watch::Sender<Policy>>,
+    clock: Arc<ManualClock>,
+}
+
+impl Outside {
+    pub async fn act(&self, deed: Deed) {
+        match deed {
+            Deed::Change(path, text) => self.world.put(&path, &text),
+            Deed::Release(name) => self.gates.iter().for_each(|gate| gate.release(&name)),
+            Deed::Elsewhere(tool, approval) => {
+                let open = self.store.requests(RequestFilter::Undecided, 100).await.unwrap();
+                let meant = |request: &Request| tool == "*" || request.tool.0 == tool;
+                let mut found: Vec<_> = open.iter().filter(|stored| meant(&stored.request)).collect();
+                assert!(!found.is_empty() || tool == "*", "no open request for {tool}");
+                found.truncate(if tool == "*" { found.len() } else { 1 });
+                for one in found {
+                    self.store.decide(one.id(), approval.clone(), Decider::Cli).await.unwrap();
+                }
+            }
+            Deed::Spends(tokens) => {
+                let mut other =
+                    Session::create(&self.store, std::path::Path::new("/elsewhere")).await.unwrap();
+                let usage = Usage { input: Some(tokens), ..Usage::default() };
+                let spent = Record::RequestEnded {
+                    attempt: 1,
+                    usage: Some(usage),
+                    provider: "p".to_owned(),
+                    model: "m".to_owned(),
+                    cost: None,
+                    error: None,
+                };
+                other.commit(&[spent], Durability::Written).await.unwrap();
+            }
+            Deed::Mode(mode) => self.policy.send_modify(|policy| policy.mode = mode),
+            Deed::Rule(effect, tool) => self.policy.send_modify(|policy| {
+                let mut rules = RuleSet::clone(&policy.rules);
+                rules.rules.push(Rule::about("saved", &ToolName::new(tool.clone()), effect));
+                policy.rules = Arc::new(rules);
+            }),
+            Deed::Advance(milliseconds) => self.clock.advance(Duration::from_millis(milliseconds)),
+            Deed::Expire => drop(self.store.expire_due().await.unwrap()),
+            Deed::Yolo => self.policy.send_modify(|policy| policy.standing = Standing::Yolo),
+            Deed::Interrupt | Deed::Close | Deed::Defer | Deed::Retry | Deed::Steer(_) => {
+                panic!("{deed:?} is said to a running turn: use `when`")
+            }
+        }
+    }
+}
+
+struct ScriptedHook {
+    tool: String,
+    verdict: HookVerdict,
+}
+
+impl Hook for ScriptedHook {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    fn wants(&self, event: HookEvent, tool: Option<&ToolName>) -> bool {
+        event == HookEvent::PreToolUse && tool.is_some_and(|tool| self.tool == tool.0)
+    }
+
+    fn fire<'a>(&'a self, _: &'a HookInput) -> BoxFuture<'a, HookVerdict> {
+        Box::pin(async move { self.verdict.clone() })
+    }
+}
+
+/// Runs the script and gives its transcript.
+pub async fn run(script: &Script) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let setting = |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+    let still = Arc::new(ManualClock::at("2026-11-22T08:00:00Z".parse().unwrap()));
+    let clock: Arc<dyn Clock> = match setting("still-clock") {
+        Some(_) => Arc::<ManualClock>::clone(&still),
+        None => Arc::new(SystemClock),
+    };
+    let options = || {
+        let options = StoreOptions::new(folder.path().join("data"), folder.path().join("run"));
+        StoreOptions { clock: Arc::clone(&clock), ..options }
+    };
+    let store = Store::open(options()).await.unwrap();
+    let elsewhere = Store::open(options()).await.unwrap();
+    let world = Arc::new(World::default());
+    for (_, file) in script.settings.iter().filter(|(key, _)| key == "file") {
+        let (path, text) = file.split_once(' ').expect("file PATH TEXT");
+        world.put(path, text);
+    }
+    let closing = if setting("close-late").is_some() { Closing::AtTheEnd } else { Closing::InMidStream };
+    let provider = ReplayProvider::new(script.replies.clone()).closing(closing);
+    let slow = ReplayGate::new();
+    let policy = Arc::new(watch::Sender::new(policy(script)));
+    let outside = Outside {
+        store: elsewhere,
+        gates: [provider.gate(), slow.clone()],
+        world: Arc::clone(&world),
+        policy: Arc::clone(&policy),
+        clock: still,
+    };
+    let models = Models { provider: &provider, slow: &slow };
+    let env = environment(script, &models, &world, clock, policy.subscribe());
+    let face = Face::new(
+        script.answers.clone(),
+        script.triggers.clone(),
+        script.cap_answers.clone(),
+        outside.clone(),
+        setting("absent").is_none(),
+    );
+    let mut session = Session::create(&store, std::path::Path::new("/w")).await.unwrap();
+    for step in &script.steps {
+        match step {
+            Step::Reopen => {
+                let id = session.id().clone();
+                drop(session);
+                session = Session::open(&store, &id).await.unwrap();
+                face.write("reopened");
+            }
+            Step::Deed(deed) => outside.act(deed.clone()).await,
+            Step::Prompt(text) => {
+                let prompt = vec![UserPart::Text { text: text.clone() }];
+                drive(driver::run_turn(&mut session, prompt, &env, &face, CancellationToken::new())).await;
+            }
+            Step::Resume => {
+                let resumed =
+                    drive(driver::resume_turn(&mut session, &env, &face, CancellationToken::new())).await;
+                if resumed.is_none() {
+                    face.write("nothing to resume");
+                }
+            }
+            Step::Detached => {
+                drive(driver::run_detached(&mut session, &env, &face, CancellationToken::new())).await;
+            }
+            Step::Queue => {
+                // As many as any script queues; a prompt that never leaves the queue ends here too.
+                for _ in 0..5 {
+                    let Some(prompt) = session.history().queued().first().cloned() else { break };
+                    drive(driver::run_turn(&mut session, prompt, &env, &face, CancellationToken::new()))
+                        .await;
+                }
+            }
+        }
+    }
+    let mut lines = face.lines();
+    lines.extend(aftermath(session.history(), &world, &provider));
+    sound(&store, session.id(), session.history()).await;
+    let records = store.load(session.id()).await.unwrap();
+    recorded(&records, &world);
+    if setting("audit").is_some() {
+        lines.extend(records.iter().filter_map(judged));
+    }
+    if setting("fallback").is_some() {
+        lines.extend(records.iter().filter_map(asked));
+        assert_eq!(provider.findings(), Vec::<String>::new(), "no model gets what only another may read");
+    }
+    lines.join("\n") + "\n"
+}
+
+/// A turn that hangs fails its test instead of hanging it.
+async fn drive<T>(turn: impl Future<Output = Result<T, co::store::StoreError>>) -> T {
+    tokio::time::timeout(std::time::Duration::from_secs(20), turn).await.expect("the turn hangs").unwrap()
+}
+
+/// What answers, and the gate that the slow tools wait at.
+struct Models<'a> {
+    provider: &'a ReplayProvider,
+    slow: &'a ReplayGate,
+}
+
+fn environment(
+    script: &Script,
+    models: &Models<'_>,
+    world: &Arc<World>,
+    clock: Arc<dyn Clock>,
+    policy: watch::Receiver<Policy>,
+) -> AgentEnv {
+    let Models { provider, slow } = models;
+    let setting =
+        |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let number = |name: &str| setting(name).map(|value| value.parse::<u32>().expect("a number"));
+    let mut model = ActiveModel::new(Arc::new(ReplayProvider::clone(provider)), "script");
+    if let Some(price) = setting("price") {
+        let (input, output) = price.split_once(' ').expect("price INPUT OUTPUT, dollars a million tokens");
+        let millionths = |dollars: &str| dollars.parse::<u64>().expect("dollars") * 1_000_000;
+        let price = Price { input: millionths(input), output: millionths(output), ..Price::default() };
+        model.profile.price = Some(price);
+    }
+    model.profile.window = number("model-window");
+    model.max_output_tokens = number("max-output");
+    let kind = if setting("home").is_some() { WorkspaceKind::HomeOrRoot } else { WorkspaceKind::Project };
+    let hooks = script
+        .hooks
+        .iter()
+        .map(|(tool, verdict)| -> Arc<dyn Hook> {
+            Arc::new(ScriptedHook { tool: tool.clone(), verdict: verdict.clone() })
+        })
+        .collect();
+    AgentEnv {
+        own: Arc::new([]),
+        registry: Registry::new(tools(world, slow)),
+        hooks,
+        model: watch::channel(Arc::new(model)).1,
+        fallback: setting("fallback").map(|name| {
+            FallbackModel::new(Arc::new(ActiveModel::new(Arc::new(ReplayProvider::clone(provider)), name)))
+        }),
+        policy,
+        isolation: Isolation::None,
+        place: Place { folder: "/w".into(), kind, trust: FolderTrust::Untrusted },
+        expiry: number("expiry").map(|expiry| Duration::from_millis(expiry.into())),
+        limits: Limits { requests: number("limit").or(Some(25)), tokens: number("tokens").map(u64::from) },
+        caps: watch::Sender::new(caps(script)),
+        context_tokens: number("window"),
+        http_retries: number("retries").unwrap_or(2),
+        tool_retries: number("tool-retries").unwrap_or(3),
+        clock,
+        spill: "/w/.spill".into(),
+        decider: Decider::Script,
+    }
+}
+
+/// How calls are decided at first.
+fn policy(script: &Script) -> Policy {
+    let setting =
+        |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let about = |effect, tool: &str| Rule::about("test", &ToolName::new(tool), effect);
+    let rules = script.settings.iter().filter(|(key, _)| key == "rule").map(|(_, text)| {
+        let (effect, tool) = rule(text);
+        let (tool, uses) = tool.split_once(' ').unwrap_or((&tool, ""));
+        Rule { uses: uses.parse().ok(), ..about(effect, tool) }
+    });
+    let rules = RuleSet { rules: rules.collect(), ..RuleSet::default() };
+    Policy {
+        mode: setting("mode").map_or(Mode::Ask, |mode| Mode::named(mode).expect("a mode")),
+        standing: if setting("yolo").is_some() { Standing::Yolo } else { Standing::Asking },
+        rules: Arc::new(rules),
+    }
+}
+
+/// What was settled without a person, as the audit gets it.
+fn judged(record: &Record) -> Option<String> {
+    let Record::Judged { judgement, .. } = record else { return None };
+    let Judgement { tool, args, before, verdict, risk, because, by, .. } = judgement;
+    let before = before.as_ref().map_or(String::new(), |(tool, args)| format!(", written as {tool} {args}"));
+    let (risk, because, by) = (risk.word(), because.join("; "), by.word());
+    Some(format!("judged {tool} {args} {verdict:?} {risk} {by}: {because}{before}"))
+}
+
+/// Who a request went to, and what came of it.
+fn asked(record: &Record) -> Option<String> {
+    let Record::RequestEnded { attempt, provider, model, error, usage, .. } = record else { return None };
+    let ended = if usage.is_some() { "answered" } else { "stopped" };
+    let outcome = error.map_or(ended.to_owned(), |class| format!("{class:?}"));
+    Some(format!("request {attempt} {provider}/{model} {outcome}"))
+}
+
+/// `cap turn_tokens 1000`, `cap day_usd 0.5`.
+fn caps(script: &Script) -> Caps {
+    let set = script.settings.iter().filter(|(key, _)| key == "cap").map(|(_, value)| {
+        let (name, amount) = value.split_once(' ').expect("cap NAME AMOUNT");
+        let named = |cap: &Cap| cap.setting().strip_prefix("cap.") == Some(name);
+        let cap = Cap::ALL.into_iter().find(named).expect("a cap");
+        let amount = match cap.unit() {
+            Unit::Tokens => amount.parse().expect("tokens"),
+            Unit::Usd => Usd::from_dollars(amount.parse().expect("dollars")).expect("an amount").0,
+        };
+        (cap, amount)
+    });
+    Caps::new(set)
+}
+
+/// What remains: what ran, the conversation, what is still open.
+fn aftermath(history: &History, world: &World, provider: &ReplayProvider) -> Vec<String> {
+    let mut lines =
+        vec![format!("== {} requests, {} replies left", provider.requests().len(), provider.left())];
+    lines.extend(world.log().into_iter().map(|line| format!("ran {line}")));
+    for message in history.messages() {
+        lines.extend(remembered(message));
+    }
+    for open in history.open_calls() {
+        lines.push(format!("open {} {}", known(&open.known), brief(&open.call)));
+    }
+    for one in history.detached() {
+        lines.push(format!("detached {} {}", known(&one.known), brief(&one.call)));
+    }
+    for (kind, text) in history.notes() {
+        lines.push(format!("pending {}", part(&UserPart::Note { kind: kind.clone(), text: text.clone() })));
+    }
+    for queued in history.queued() {
+        lines.push(format!("queued {}", queued.iter().map(part).collect::<Vec<_>>().join(" ")));
+    }
+    lines
+}
+
+fn known(known: &Known) -> &'static str {
+    match known {
+        Known::Returned => "returned",
+        Known::Waiting => "waiting",
+        Known::Expired => "expired",
+        Known::Decided(_) => "decided",
+        Known::NotStarted => "not-started",
+        Known::MayHaveRun => "may-have-run",
+    }
+}
+
+fn remembered(message: &Message) -> Vec<String> {
+    match message {
+        Message::User { parts } => parts.iter().map(|one| format!("- {}", part(one))).collect(),
+        Message::Assistant(reply) => reply
+            .parts
+            .iter()
+            .map(|one| match &one.kind {
+                PartKind::Text { text } => format!("- text {text}"),
+                PartKind::Thinking { text } => format!("- thinking {text}"),
+                PartKind::ToolCall(call) => format!("- call {}", brief(call)),
+                PartKind::Native => "- native".to_owned(),
+            })
+            .collect(),
+        Message::ToolReturns { returns } => returns
+            .iter()
+            .map(|one| format!("- return {:?}: {}", one.status, one.text().replace('\n', " / ")))
+            .collect(),
+    }
+}
+
+/// What holds after every script: the store tells the same story, and it needs no repair.
+async fn sound(store: &Store, id: &co::history::SessionId, history: &History) {
+    if history.len() <= 1 {
+        return;
+    }
+    let stored = Session::read(store, id).await.unwrap();
+    let told: Vec<&Message> = stored.messages().collect();
+    let lived: Vec<&Message> = history.messages().collect();
+    assert_eq!(told, lived, "the stored history differs from the live one");
+    if history.open_calls().is_empty() {
+        let messages: Vec<_> = history.entries().iter().map(|(_, message)| Arc::clone(message)).collect();
+        assert_eq!(patch_dangling_tool_calls(&messages), messages, "a call dangles");
+    }
+}
+
+/// What holds of every side effect: it began once, and a record said so before its end was recorded.
+fn recorded(records: &[Record], world: &World) {
+    for call in world.began() {
+        assert_eq!(world.began().iter().filter(|other| **other == call).count(), 1, "{call} ran twice");
+        let started = |record: &Record| matches!(record, Record::ToolStarted { call: one } if *one == call);
+        let finished =
+            |record: &Record| matches!(record, Record::ToolFinished { returned } if returned.call == call);
+        let start =
+            records.iter().position(started).unwrap_or_else(|| panic!("{call}: no record of its start"));
+        // A detached call was answered once already, before it ran.
+        assert!(
+            records.iter().rposition(finished).is_some_and(|end| start < end),
+            "{call}: its end is recorded before its start, or never"
+        );
+        assert_eq!(records.iter().filter(|record| started(record)).count(), 1, "{call}: started twice");
+        let allowed = records[..start].iter().rev().find_map(|record| permitted(record, &call));
+        assert_eq!(allowed, Some(true), "{call}: nobody allowed it");
+    }
+}
+
+/// Whether this record lets the call run; `None` where it says nothing of it.
+fn permitted(record: &Record, call: &CallId) -> Option<bool> {
+    match record {
+        Record::Judged { call: one, judgement } if one == call => Some(judgement.verdict == Verdict::Allow),
+        Record::Decided { call: one, approval, .. } if one == call => {
+            Some(matches!(approval, Approval::Approve { .. }))
+        }
+        Record::Asked { call: one, .. } if one.id == *call => Some(false),
+        _ => None,
+    }
+}
