@@ -1,14 +1,17 @@
 //! The agent: one user turn from prompt to end, and the ports it needs.
 //!
-//! `turn`, `calls`, `assemble`, `budget`, `caps`, `circling` and `context` are pure; `driver` is the one place that awaits.
+//! `turn`, `calls`, `assemble`, `budget`, `caps`, `loop_guard`, `links` and `context` are pure; `driver` is the one place that awaits.
 
 pub mod assemble;
 pub mod budget;
 pub mod calls;
 pub mod caps;
-pub mod circling;
+
 pub mod context;
 pub mod driver;
+pub mod effect;
+pub mod links;
+pub mod loop_guard;
 pub mod port;
 pub mod prompt;
 pub mod turn;

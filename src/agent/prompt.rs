@@ -113,11 +113,11 @@ fn schema(spec: &ToolSpec) -> ToolSchema {
     let mut parameters = spec.parameters.clone();
     if let Some(properties) = parameters.get_mut("properties").and_then(Value::as_object_mut) {
         properties.insert(
-            super::calls::LABEL.to_owned(),
+            super::links::LABEL.to_owned(),
             json!({ "type": "string", "description": "A name for this call that others of the same reply can run after." }),
         );
         properties.insert(
-            super::calls::AFTER.to_owned(),
+            super::links::AFTER.to_owned(),
             json!({
                 "type": "array",
                 "items": { "type": "string" },

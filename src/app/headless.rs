@@ -98,7 +98,7 @@ async fn turn(
                 let result = driver::resume_turn(session, env, frontend, stop.clone()).await?;
                 if result.is_none() {
                     // Late approvals may wait where no turn does. Nobody speaks here, so nothing is unheard.
-                    driver::run_detached(session, env, frontend, stop.clone()).await?;
+                    driver::run_late_calls(session, env, frontend, stop.clone()).await?;
                 }
                 Ok(result.map_or(Went::NothingToResume, Went::Ended))
             }

@@ -352,6 +352,12 @@ impl History {
         &self.late.calls
     }
 
+    /// Late calls that can be settled now, each with how what it runs after ended; in call order.
+    pub fn settleable(&self) -> Vec<(OpenCall, Fate)> {
+        let fates = self.late.calls.iter().map(|one| (one, self.fate_of(&one.request.depends)));
+        fates.filter(|(one, fate)| one.can_settle(*fate)).map(|(one, fate)| (one.as_open(), fate)).collect()
+    }
+
     /// How the calls that this request depends on stand together.
     pub fn fate_of(&self, depends: &[CallId]) -> Fate {
         let fates: Vec<Fate> = depends.iter().map(|call| self.late.fate(call)).collect();

@@ -20,6 +20,32 @@ pub struct Detached {
     pub ran: Option<(ToolName, Value)>,
 }
 
+impl Detached {
+    /// The call as one that is open, where something can be done with it now: it is decided or over, and what it runs
+    /// after has ended, which `fate` says.
+    pub(super) fn can_settle(&self, fate: Fate) -> bool {
+        match (&self.known, fate) {
+            (Known::MayHaveRun | Known::Expired | Known::Decided(Approval::Deny { .. }), _)
+            | (Known::Waiting | Known::Decided(_), Fate::Badly)
+            | (Known::Decided(Approval::Approve { .. }), Fate::Well) => true,
+            (Known::Decided(Approval::Approve { .. }), Fate::Open)
+            | (Known::Decided(Approval::Later) | Known::Waiting, Fate::Open | Fate::Well)
+            | (Known::NotStarted | Known::Returned, _) => false,
+        }
+    }
+
+    pub(super) fn as_open(&self) -> OpenCall {
+        OpenCall {
+            call: self.call.clone(),
+            known: self.known.clone(),
+            by: self.by.clone(),
+            request: Some(self.request.clone()),
+            later: false,
+            returned: None,
+        }
+    }
+}
+
 /// How a call that others run after has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {

@@ -3,8 +3,9 @@
 //! A request is in the store before it is shown.
 
 use super::{Calls, ChangedBy, Consent, EXPIRED, Purpose, Rules, Stage, State, is_person, preview};
+use crate::agent::effect::Effect;
+use crate::agent::links::without_links;
 use crate::agent::port::{Event, Settled};
-use crate::agent::turn::Effect;
 use crate::approval::{Approval, Decider, RequestId, Verdict};
 use crate::history::{Durability, Record};
 use crate::message::ReturnStatus;
@@ -41,7 +42,7 @@ impl Calls {
         let mut previewed = false;
         for at in 0..self.calls.len() {
             let State::Undecided = self.calls[at].state else { continue };
-            if self.verdict(at) == Some(Verdict::Preview) {
+            if self.verdict(at) == Some(Verdict::Preview) && self.stage != Stage::Late {
                 self.preview(at, rules, &mut batch);
                 previewed = true;
             } else {
@@ -173,7 +174,7 @@ impl Calls {
                 one.note.clone_from(note);
                 if let Some((tool, args)) = instead {
                     one.tool = tool.clone();
-                    one.args = super::without_links(args);
+                    one.args = without_links(args);
                     one.changed_by = Some(ChangedBy::Person);
                 }
                 if by_person {
@@ -189,16 +190,17 @@ impl Calls {
 }
 
 /// Why a request is back, within its turn or outside of it.
-pub(in crate::agent) const TOO_LATE: &str = "you said yes, but its time was over before it could run";
-pub(in crate::agent) const MOVED: &str = "what it would change has changed since you were asked";
-pub(in crate::agent) const REWRITTEN: &str = "a hook changed what you said yes to";
+pub(super) const TOO_LATE: &str = "you said yes, but its time was over before it could run";
+pub(super) const MOVED: &str = "what it would change has changed since you were asked";
+pub(super) const OVERRULED: &str = "nothing says yes to it any more";
+pub(super) const REWRITTEN: &str = "a hook changed what you said yes to";
 
 /// Why a request is back whose edit does not plan.
-pub(in crate::agent) fn edit_failed(error: &ToolError) -> String {
+pub(super) fn edit_failed(error: &ToolError) -> String {
     format!("the edited call does not work: {error}")
 }
 
 /// What a person said beside their yes, as the model hears it.
-pub(in crate::agent) fn told(note: &str) -> String {
+pub(super) fn told(note: &str) -> String {
     format!("[The user says: {note}]")
 }

@@ -2,9 +2,12 @@
 //!
 //! A person's yes settles an ask, never a deny. What was settled without a person is kept for the audit.
 
-use super::{Calls, ChangedBy, Consent, MOVED, Purpose, REWRITTEN, Rules, State, Tracked, permitted};
+use super::{
+    Calls, ChangedBy, Consent, MOVED, OVERRULED, Purpose, REWRITTEN, Rules, State, Tracked, permitted,
+};
+use crate::agent::effect::Effect;
+use crate::agent::links::without_links;
 use crate::agent::port::Event;
-use crate::agent::turn::Effect;
 use crate::approval::{
     Approval, CallFacts, Circling, Decider, Decision, Judgement, Mode, Place, Reach, RequestId, Verdict,
 };
@@ -89,7 +92,7 @@ impl Calls {
             (Some(request), Some(_)) => decision.risk > request.risk,
             (Some(_) | None, None) | (None, Some(_)) => false,
         };
-        if self.stage == super::Stage::Committed
+        if self.stage != super::Stage::Early
             && purpose != Purpose::Recheck
             && let Some(plan) = one.plan.clone()
         {
@@ -104,11 +107,19 @@ impl Calls {
         } else if permitted(&decision, self.calls[at].consent) {
             self.calls[at].state = State::Ready;
         } else {
-            self.needs_a_person(at);
+            self.ask_a_person(at, decision.verdict, rules, out);
         }
     }
 
-    /// Nothing said yes that counts now.
+    /// No approval counts now. A request that a rule had answered says that it is back.
+    pub(super) fn ask_a_person(&mut self, at: usize, verdict: Verdict, rules: &Rules, out: &mut Vec<Effect>) {
+        let one = &self.calls[at];
+        if verdict == Verdict::Ask && one.consent == Consent::ByPolicy && one.request.is_some() {
+            return self.ask_again(at, OVERRULED.to_owned(), rules, out);
+        }
+        self.needs_a_person(at);
+    }
+
     pub(super) fn needs_a_person(&mut self, at: usize) {
         self.calls[at].consent = Consent::NotGiven;
         self.calls[at].state = State::Undecided;
@@ -129,7 +140,7 @@ impl Calls {
             (Consent::NotGiven | Consent::ByPolicy, _) | (_, Verdict::Deny) => {}
             (Consent::Given | Consent::Overtaken, _) => return None,
         }
-        let written = || (one.call.name.clone(), super::without_links(&one.call.args));
+        let written = || (one.call.name.clone(), without_links(&one.call.args));
         let judgement = Judgement {
             tool: one.tool.clone(),
             args: one.args.clone(),
@@ -184,7 +195,7 @@ fn facts<'a>(one: &'a Tracked, rules: &'a Rules) -> Option<CallFacts<'a>> {
 }
 
 /// How far the effect of a planned call reaches.
-pub(in crate::agent) fn reach(spec: &ToolSpec, plan: &CallPlan, place: &Place) -> Reach {
+fn reach(spec: &ToolSpec, plan: &CallPlan, place: &Place) -> Reach {
     let inside = match &plan.access {
         Access::Paths { writes, .. } => writes.iter().all(|path| path.starts_with(&place.folder)),
         Access::Anything | Access::Nothing => false,
@@ -193,7 +204,7 @@ pub(in crate::agent) fn reach(spec: &ToolSpec, plan: &CallPlan, place: &Place) -
 }
 
 /// The answer to a call that somebody denied.
-pub(in crate::agent) fn denial(reason: Option<&str>, by: Option<&Decider>) -> String {
+pub(super) fn denial(reason: Option<&str>, by: Option<&Decider>) -> String {
     let by_person = by.is_none_or(is_person);
     match (reason, by_person) {
         (Some(reason), true) => format!("The user said no, it did not run. Reason: {reason}"),
@@ -202,12 +213,12 @@ pub(in crate::agent) fn denial(reason: Option<&str>, by: Option<&Decider>) -> St
     }
 }
 
-pub(in crate::agent) fn denied_by_policy(because: &str) -> String {
+fn denied_by_policy(because: &str) -> String {
     format!("Denied by policy, not run: {because}.")
 }
 
 /// Whether a person decided, wherever they sat.
-pub(in crate::agent) fn is_person(by: &Decider) -> bool {
+pub(super) fn is_person(by: &Decider) -> bool {
     match by {
         Decider::Tui | Decider::Cli | Decider::Script => true,
         Decider::Rule { .. }

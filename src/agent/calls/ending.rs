@@ -1,8 +1,8 @@
 //! How a call ends: its return, recorded and shown; of early calls once their reply is committed.
 
 use super::{Calls, ChangedBy, Stage, State, asking};
+use crate::agent::effect::Effect;
 use crate::agent::port::Event;
-use crate::agent::turn::Effect;
 use crate::history::{Durability, Record, SEEN};
 use crate::message::{CallId, ReturnPart, ReturnStatus, ToolCall, ToolReturn};
 use crate::tool::{Resource, Seen, Version};
@@ -137,7 +137,7 @@ impl Calls {
 }
 
 /// What ran in place of what the model wrote, as the model hears it.
-pub(in crate::agent) fn what_ran(changed_by: ChangedBy, ran: &ToolCall) -> String {
+fn what_ran(changed_by: ChangedBy, ran: &ToolCall) -> String {
     let who = match changed_by {
         ChangedBy::Person => "The user changed this call before approving it",
         ChangedBy::Hook => "A hook changed this call",

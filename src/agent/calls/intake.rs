@@ -1,16 +1,11 @@
 //! How calls come in: `label` and `after` are taken off, unknown tools and bad links end at once.
 
-use serde_json::{Map, Value};
-
 use super::{Calls, Consent, MOST_CALLS, Rules, Stage, State, Tracked};
+use crate::agent::effect::Effect;
+use crate::agent::links::{label, strip};
 use crate::agent::port::Event;
-use crate::agent::turn::Effect;
 use crate::history::{Durability, Record};
 use crate::message::{ReturnStatus, ToolCall, ToolReturn};
-
-/// The two fields every tool schema gets (seed 002).
-pub const LABEL: &str = "label";
-pub const AFTER: &str = "after";
 
 impl Calls {
     /// Takes a call the provider has closed, while the reply still streams.
@@ -143,33 +138,4 @@ impl Calls {
         }
         false
     }
-}
-
-/// A call's own label, where it gave one.
-fn label(args: &Value) -> Option<String> {
-    args.get(LABEL)?.as_str().map(str::to_owned)
-}
-
-/// Arguments without the two scheduling fields.
-pub(in crate::agent) fn without_links(args: &Value) -> Value {
-    strip(args).0
-}
-
-/// Arguments without the two scheduling fields, and the labels of `after`.
-fn strip(args: &Value) -> (Value, Vec<String>) {
-    let Value::Object(map) = args else { return (args.clone(), Vec::new()) };
-    let after = match map.get(AFTER) {
-        Some(Value::Array(labels)) => labels
-            .iter()
-            .map(|label| label.as_str().map_or_else(|| label.to_string(), str::to_owned))
-            .collect(),
-        Some(Value::String(one)) => vec![one.clone()],
-        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => Vec::new(),
-    };
-    let rest: Map<String, Value> = map
-        .iter()
-        .filter(|(key, _)| key.as_str() != LABEL && key.as_str() != AFTER)
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
-    (Value::Object(rest), after)
 }

@@ -5,8 +5,8 @@
 
 use super::schedule::{self, Dependencies, ScheduleWalk};
 use super::{Calls, Consent, Purpose, Rules, Stage, State, permitted};
+use crate::agent::effect::Effect;
 use crate::agent::port::Event;
-use crate::agent::turn::Effect;
 use crate::approval::Verdict;
 use crate::history::{Durability, Record};
 use crate::message::ReturnStatus;
@@ -82,7 +82,7 @@ impl Calls {
         failed
     }
 
-    fn fail_dependency(&mut self, at: usize, out: &mut Vec<Effect>) {
+    pub(super) fn fail_dependency(&mut self, at: usize, out: &mut Vec<Effect>) {
         self.finish_unless_done(at, ReturnStatus::Failed, super::DEPENDENCY.to_owned(), out);
     }
 
@@ -112,7 +112,7 @@ impl Calls {
             }
             self.start(at, out);
         } else {
-            self.needs_a_person(at);
+            self.ask_a_person(at, decision.verdict, rules, out);
         }
     }
 
@@ -126,7 +126,7 @@ impl Calls {
             out.push(Effect::Commit(judged.into_iter().chain([started]).collect(), Durability::Synced));
         }
         let call = one.effective();
-        if self.stage == Stage::Committed {
+        if self.stage != Stage::Early {
             out.push(Effect::Show(Event::ToolRunning { call: call.clone() }));
         }
         out.push(Effect::StartTool { call });

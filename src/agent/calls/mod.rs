@@ -21,18 +21,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-pub(in crate::agent) use self::asking::{MOVED, REWRITTEN, TOO_LATE, edit_failed, told};
-pub(in crate::agent) use self::deciding::{Covered, denial, denied_by_policy, is_person, reach};
-
-pub(in crate::agent) use self::ending::what_ran;
-pub(in crate::agent) use self::intake::without_links;
-pub use self::intake::{AFTER, LABEL};
+use self::asking::{MOVED, OVERRULED, REWRITTEN, TOO_LATE, edit_failed};
+pub(in crate::agent) use self::deciding::Covered;
+use self::deciding::{denial, is_person};
 pub use self::open::close_open;
-pub(in crate::agent) use self::open::{DEPENDENCY, EXPIRED, OUTCOME_UNKNOWN, request_id};
+use self::open::{DEPENDENCY, EXPIRED};
 use self::schedule::ScheduleWalk;
 pub use self::schedule::conflict;
-use super::circling::Circles;
-use super::turn::Effect;
+use super::effect::Effect;
+use super::loop_guard::RepeatDetector;
 use crate::approval::{Decision, Grants, Place, Policy, Provenance, Request, Taint, Verdict};
 use crate::history::Record;
 use crate::hook::HookVerdict;
@@ -75,12 +72,12 @@ impl Rules {
 }
 
 /// When a request of `now` can no longer be decided.
-pub(in crate::agent) fn expires(expiry: Option<Duration>, now: Timestamp) -> Option<Timestamp> {
+fn expires(expiry: Option<Duration>, now: Timestamp) -> Option<Timestamp> {
     expiry.map(|expiry| now.saturating_add(expiry).unwrap_or(Timestamp::MAX))
 }
 
 /// The policy without the rules whose time is over.
-pub(in crate::agent) fn policy_at(policy: &Policy, now: Timestamp) -> Cow<'_, Policy> {
+fn policy_at(policy: &Policy, now: Timestamp) -> Cow<'_, Policy> {
     if policy.rules.rules.iter().all(|rule| rule.expires.is_none()) {
         return Cow::Borrowed(policy);
     }
@@ -107,7 +104,7 @@ pub struct Calls {
     /// Wrong arguments so far in this turn, by tool.
     misuses: BTreeMap<ToolName, u32>,
     /// Calls of this turn that gave the same result again.
-    circles: Circles,
+    circles: RepeatDetector,
     /// What early calls did, recorded with the reply and never before it.
     early_records: Vec<Record>,
 }
@@ -119,6 +116,8 @@ enum Stage {
     Early,
     /// The reply is in the store.
     Committed,
+    /// The turn of these calls went on without them: they were approved or settled later.
+    Late,
 }
 
 /// One call on its way.
@@ -197,7 +196,7 @@ enum Consent {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::agent) enum ChangedBy {
+enum ChangedBy {
     Person,
     Hook,
 }
@@ -261,6 +260,11 @@ impl Calls {
         self.calls.iter().all(|one| !matches!(one.state, State::Waiting) || one.later)
     }
 
+    /// Whether these are late calls, which no reply of this turn waits for.
+    pub fn are_late(&self) -> bool {
+        self.stage == Stage::Late
+    }
+
     pub fn waiting_requests(&self) -> Vec<Request> {
         self.calls
             .iter()
@@ -304,7 +308,7 @@ impl Calls {
     fn may_move_now(&self, at: usize, rules: &Rules) -> bool {
         let one = &self.calls[at];
         match self.stage {
-            Stage::Committed => true,
+            Stage::Committed | Stage::Late => true,
             // A call without arguments may still prove to be cut off by the output limit.
             Stage::Early => {
                 let is_taken = at < MOST_CALLS;

@@ -3,11 +3,12 @@
 use sha2::{Digest, Sha256};
 
 use super::{Calls, ChangedBy, Rules, Stage, State};
-use crate::agent::circling::Circles;
+use crate::agent::effect::Effect;
+use crate::agent::links::without_links;
+use crate::agent::loop_guard::RepeatDetector;
 use crate::agent::port::{Event, Settled};
-use crate::agent::turn::Effect;
-use crate::approval::{Decider, Decision, Request, RequestId, Verdict};
-use crate::history::{Durability, Known, OpenCall, Record};
+use crate::approval::{Approval, Decider, Decision, Request, RequestId, Verdict};
+use crate::history::{Durability, Fate, Known, OpenCall, Record};
 use crate::message::{ReturnStatus, ToolReturn};
 
 impl Calls {
@@ -49,7 +50,7 @@ impl Calls {
     /// The calls of a deferred or cut-off reply, each where its records left it.
     pub(in crate::agent) fn resume(
         open: &[OpenCall],
-        circles: Circles,
+        circles: RepeatDetector,
         rules: &Rules,
         out: &mut Vec<Effect>,
     ) -> Self {
@@ -68,6 +69,42 @@ impl Calls {
         calls
     }
 
+    /// Takes over late calls that can be settled now, with how what they run after ended. Empty before.
+    pub(in crate::agent) fn take_late(
+        &mut self,
+        late: &[(OpenCall, Fate)],
+        rules: &Rules,
+        out: &mut Vec<Effect>,
+    ) {
+        self.stage = Stage::Late;
+        for (one, fate) in late {
+            let at = self.add(one.call.clone(), rules);
+            // What they run after has ended: the fate says how.
+            self.calls[at].after.clear();
+            self.calls[at].after_labels.clear();
+            self.restore(at, one, rules);
+            match (fate, &one.known) {
+                (
+                    Fate::Badly,
+                    Known::Waiting | Known::Decided(Approval::Approve { .. } | Approval::Later),
+                ) => {
+                    if one.known == Known::Waiting {
+                        self.withdraw(at, out);
+                    }
+                    self.fail_dependency(at, out);
+                }
+                (Fate::Badly | Fate::Open | Fate::Well, _) => self.take_up(at, one, rules, out),
+            }
+        }
+    }
+
+    /// Lets go of late calls that have not ended: their approvals stay in the store.
+    pub(in crate::agent) fn forget_late(&mut self) {
+        if self.are_late() {
+            self.calls.clear();
+        }
+    }
+
     fn restore(&mut self, at: usize, one: &OpenCall, rules: &Rules) {
         let tracked = &mut self.calls[at];
         tracked.later = one.later;
@@ -84,7 +121,7 @@ impl Calls {
             });
             tracked.taint.clone_from(&request.taint);
             // A person's edit that was asked about again is told as a hook's: who changed it is not recorded.
-            if request.tool != tracked.call.name || request.args != super::without_links(&tracked.call.args) {
+            if request.tool != tracked.call.name || request.args != without_links(&tracked.call.args) {
                 tracked.changed_by = Some(ChangedBy::Hook);
             }
             tracked.request = Some(request.clone());
@@ -175,12 +212,12 @@ impl Calls {
     }
 }
 
-pub(in crate::agent) const OUTCOME_UNKNOWN: &str = "Outcome unknown: this call had started when the program \
+const OUTCOME_UNKNOWN: &str = "Outcome unknown: this call had started when the program \
      ended, and nobody saw how it went. It was not run again. Look at the result before you rely on it or \
      repeat it.";
-pub(in crate::agent) const DEPENDENCY: &str =
+pub(super) const DEPENDENCY: &str =
     "Not run: dependency. A call it runs after failed, was denied or was not decided.";
-pub(in crate::agent) const EXPIRED: &str = "Nobody decided in time; it did not run.";
+pub(super) const EXPIRED: &str = "Nobody decided in time; it did not run.";
 const STILL_WAITING: &str =
     "Still waiting for the user: undecided. It may run later; its outcome will be told.";
 const NOT_RUN: &str = "Interrupted by the user before it ran.";
@@ -203,7 +240,7 @@ pub fn close_open(open: &[OpenCall]) -> Vec<ToolReturn> {
 }
 
 /// Twelve hex digits from the call and the request before it: the same records give the same ids.
-pub(in crate::agent) fn request_id(call: &str, before: &str) -> RequestId {
+fn request_id(call: &str, before: &str) -> RequestId {
     let digest = Sha256::digest(format!("{call}\n{before}").as_bytes());
     RequestId(digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect())
 }

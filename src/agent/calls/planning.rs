@@ -3,7 +3,8 @@
 //! Edited and rewritten arguments are planned like any others; a hook never sees its own rewrite.
 
 use super::{Calls, ChangedBy, Consent, Purpose, Rules, State};
-use crate::agent::turn::Effect;
+use crate::agent::effect::Effect;
+use crate::agent::links::without_links;
 use crate::hook::HookVerdict;
 use crate::message::{CallId, ReturnStatus, ToolName};
 use crate::tool::{CallPlan, ToolError};
@@ -94,7 +95,7 @@ impl Calls {
         one.plan = Some(request.plan.clone());
         one.taint.clone_from(&request.taint);
         one.spec = rules.specs.get(&one.tool).cloned();
-        let as_written = super::without_links(&one.call.args);
+        let as_written = without_links(&one.call.args);
         if one.tool == one.call.name && one.args == as_written {
             one.changed_by = None;
         }

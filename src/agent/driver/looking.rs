@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::task::{Id, JoinSet};
 
 use super::AgentEnv;
-use crate::agent::turn::Input;
+use crate::agent::effect::Input;
 use crate::hook::{Hook, HookEvent, HookInput, HookSubject, HookVerdict};
 use crate::message::{CallId, ToolCall};
 use crate::session::Session;

@@ -5,19 +5,19 @@
 //!
 //! [`Op`]: super::port::Op
 
-mod detached;
 mod due;
 mod env;
 mod hooks;
+mod late;
 mod looking;
 mod run;
 mod tools;
 
 use tokio_util::sync::CancellationToken;
 
-pub use self::detached::{can_settle_late, run_detached};
 pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TurnResult};
 pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
+pub use self::late::{can_settle_late, run_late_calls};
 use super::port::Frontend;
 use super::{calls, turn};
 use crate::history::{Durability, Limit, Record, TurnEnd};
@@ -39,7 +39,7 @@ pub async fn run_turn(
     session.store().expire_due().await?;
     session.consume_decisions().await?;
     close_left_open(session).await?;
-    let heard = run_detached(session, env, frontend, cancel.clone()).await?;
+    let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
     let mut parts: Vec<UserPart> = session
         .history()
         .notes()
@@ -53,7 +53,7 @@ pub async fn run_turn(
 }
 
 /// Goes on with the deferred or cut-off turn of this session, exactly there. `None` where there is none; late
-/// approvals are [`run_detached`]'s then.
+/// approvals are [`run_late_calls`]'s then.
 pub async fn resume_turn(
     session: &mut Session,
     env: &AgentEnv,
@@ -63,7 +63,7 @@ pub async fn resume_turn(
     if session.history().running().is_none() {
         return Ok(None);
     }
-    let heard = run_detached(session, env, frontend, cancel.clone()).await?;
+    let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
     let setup = run::setup(session, env, frontend);
     let (turn, effects) = turn::Turn::resume(setup, session.history());
     Box::pin(run::Driver::new(session, env, frontend, cancel, turn).having_heard(heard).run(effects))

@@ -19,13 +19,14 @@ use super::due::Due;
 use super::hooks::{self, Compacting, HooksSaid, LastWord};
 use super::looking::Looking;
 use super::tools::{Happened, Running};
-use super::{ActiveModel, AgentEnv, TurnResult, detached};
+use super::{ActiveModel, AgentEnv, TurnResult, late};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapQuestion, Estimate, Figures};
 use crate::agent::context;
+use crate::agent::effect::{Effect, Input, ModelRole};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt;
-use crate::agent::turn::{Asked, Audience, Effect, Input, Patience, Setup, StopHooks, Turn, Whom};
+use crate::agent::turn::{Asked, Audience, Patience, Setup, StopHooks, Turn, TurnKind};
 use crate::approval::{Policy, Provenance};
 use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd, Used};
 use crate::hook::{HookEvent, HookVerdict};
@@ -108,6 +109,8 @@ pub(super) struct Driver<'a> {
     checkpoint: Option<Pin<Box<Sleep>>>,
     /// Ops heard while an event was being shown.
     heard: VecDeque<Op>,
+    /// Ops for the caller: between turns they concern no turn.
+    unheard: Vec<Op>,
     audience: Watching,
     /// A delta that is to be shown as soon as the stream holds nothing more at this moment.
     delta: Option<Event>,
@@ -179,6 +182,7 @@ impl<'a> Driver<'a> {
             heard_to,
             checkpoint: None,
             heard: VecDeque::new(),
+            unheard: Vec::new(),
             audience: Watching::Open,
             delta: None,
             text: String::new(),
@@ -215,7 +219,8 @@ impl<'a> Driver<'a> {
         }
         loop {
             if let Some(end) = end {
-                let (text, unheard) = (std::mem::take(&mut self.text), self.heard.drain(..).collect());
+                let text = std::mem::take(&mut self.text);
+                let unheard = self.unheard.drain(..).chain(self.heard.drain(..)).collect();
                 let at_cap = matches!(end, TurnEnd::LimitReached { limit: Limit::Cap(_) });
                 let capped = self.capped.take().filter(|_| at_cap).map(Box::new);
                 return Ok(TurnResult { end, text, capped, unheard });
@@ -386,6 +391,13 @@ impl<'a> Driver<'a> {
                     let effects = self.turn.handle(Input::Compacted { dropped });
                     return Box::pin(self.carry_out(effects)).await;
                 }
+                Effect::TakeLate => {
+                    let settled = self.session.consume_decisions().await?;
+                    self.tell_late(&settled).await;
+                    let calls = self.session.history().settleable();
+                    let effects = self.turn.handle(Input::Late { calls });
+                    return Box::pin(self.carry_out(effects)).await;
+                }
                 Effect::Weigh { who } => {
                     let midnight = day_start(self.env.clock.now(), &system_zone());
                     let day = self.session.store().used_since(midnight).await?;
@@ -453,12 +465,9 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Sends the next request, late approvals first: their outcomes are part of it.
-    async fn call_model(&mut self, choice: ToolChoice, who: Whom) -> Result<(), StoreError> {
-        let late = self.session.consume_decisions().await?;
-        self.tell_late(&late).await;
-        detached::run_ready(self.session, self.env, self.frontend, &self.cancel, &mut self.heard).await?;
-        detached::say_outcomes(self.session, self.frontend).await?;
+    /// Sends the next request, with what came of late calls.
+    async fn call_model(&mut self, choice: ToolChoice, who: ModelRole) -> Result<(), StoreError> {
+        late::say_outcomes(self.session, self.frontend).await?;
         let model = self.model(who);
         self.fit_window(&model).await?;
         self.tell_news();
@@ -480,22 +489,22 @@ impl<'a> Driver<'a> {
     }
 
     /// Who is to answer, the model, and who stands behind it.
-    fn answering(&self, who: Whom) -> (Whom, Arc<ActiveModel>, Option<String>) {
+    fn answering(&self, who: ModelRole) -> (ModelRole, Arc<ActiveModel>, Option<String>) {
         let first = Arc::clone(&self.env.model.borrow());
         let behind = self.env.fallback.as_ref().and_then(|fallback| fallback.behind(&first));
         // Whoever switches the model while another stands in wants the new one to be tried.
         let switched = self.first.as_ref().is_some_and(|known| *known != first.full_name());
         match (who, behind) {
-            (Whom::Fallback, Some(behind)) if !switched => (who, Arc::clone(behind), None),
-            (Whom::First | Whom::Fallback, behind) => {
+            (ModelRole::Fallback, Some(behind)) if !switched => (who, Arc::clone(behind), None),
+            (ModelRole::Primary | ModelRole::Fallback, behind) => {
                 let behind = behind.map(|behind| behind.full_name());
-                (Whom::First, first, behind)
+                (ModelRole::Primary, first, behind)
             }
         }
     }
 
     /// The model that answers now; the turn hears who it is.
-    fn model(&mut self, who: Whom) -> Arc<ActiveModel> {
+    fn model(&mut self, who: ModelRole) -> Arc<ActiveModel> {
         let (who, model, fallback) = self.answering(who);
         self.first = Some(self.env.model.borrow().full_name());
         self.turn.asks(Asked {
@@ -509,7 +518,7 @@ impl<'a> Driver<'a> {
     }
 
     /// What is used by now, today in all processes, and what the next request may come to.
-    fn figures(&self, who: Whom, day: Used) -> Figures {
+    fn figures(&self, who: ModelRole, day: Used) -> Figures {
         let (_, model, _) = self.answering(who);
         let request = prompt::request(self.session, self.env, &model, ToolChoice::Auto);
         let next = Estimate::of(&request, model.profile.price.as_ref());
@@ -569,6 +578,9 @@ impl<'a> Driver<'a> {
     }
 
     async fn on_op(&mut self, op: Op) -> Result<Option<TurnEnd>, StoreError> {
+        if self.turn.kind() == TurnKind::LateCalls && self.is_for_caller(&op) {
+            return Ok(None);
+        }
         match op {
             Op::Decide { request, approval } => self.decide(&request, approval).await,
             Op::Steer { parts } => self.feed(Input::Steer { parts }).await,
@@ -586,6 +598,21 @@ impl<'a> Driver<'a> {
                 self.audience = Watching::Closed;
                 self.take_decisions().await?;
                 self.feed(Input::Close).await
+            }
+        }
+    }
+
+    /// Keeps for the caller what concerns no late call; says whether that is all. A stop concerns both.
+    fn is_for_caller(&mut self, op: &Op) -> bool {
+        match op {
+            Op::Decide { .. } | Op::Draft { .. } | Op::Noted { .. } => false,
+            Op::Interrupt | Op::Close => {
+                self.unheard.push(op.clone());
+                false
+            }
+            Op::Steer { .. } | Op::TakeBack { .. } | Op::Defer | Op::RetryNow | Op::Cap { .. } => {
+                self.unheard.push(op.clone());
+                true
             }
         }
     }

@@ -14,7 +14,7 @@ use tracing::Instrument;
 
 use super::AgentEnv;
 use super::hooks::After;
-use crate::agent::turn::Input;
+use crate::agent::effect::Input;
 use crate::message::{CallId, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust};
 use crate::session::Session;
 use crate::tool::{Progress, Resource, SideEffect, Tool, ToolContext, ToolError, ToolOutput, Version};

@@ -1,6 +1,7 @@
 //! How a turn ends: completed, deferred, interrupted, closed.
 
-use super::{Effect, Next, Phase, Stopping, Turn};
+use super::{Next, Phase, Stopping, Turn, TurnKind};
+use crate::agent::effect::Effect;
 use crate::agent::port::Event;
 use crate::approval::DeferredToolRequests;
 use crate::history::{Durability, Record, TurnEnd};
@@ -25,7 +26,7 @@ impl Turn {
                 self.stopping = how;
                 self.phase = Phase::Draining(Next::End(TurnEnd::Interrupted));
             }
-            Phase::BackingOff | Phase::Compacting(_) | Phase::Weighing => {
+            Phase::BackingOff | Phase::Compacting(_) | Phase::TakingLate | Phase::Weighing => {
                 self.stopping = how;
                 self.end(TurnEnd::Interrupted, out);
             }
@@ -84,6 +85,7 @@ impl Turn {
         if self.calls.any_running() {
             return;
         }
+        self.calls.forget_late();
         if self.stopping == Stopping::Close && self.calls.any_waiting() {
             return self.end_deferred(out);
         }
@@ -100,6 +102,10 @@ impl Turn {
 
     /// The one place a turn ends.
     pub(super) fn end(&mut self, end: TurnEnd, out: &mut Vec<Effect>) {
+        if self.kind == TurnKind::LateCalls {
+            self.phase = Phase::Ended;
+            return out.push(Effect::End(end));
+        }
         let mut records = Vec::new();
         if end == TurnEnd::Interrupted {
             records.push(Record::Said { message: Message::note(NoteKind::Abort, ABORT) });

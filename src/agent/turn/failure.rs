@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
-use super::{Compaction, Effect, Next, Overflow, Patience, Phase, Turn, Whom};
+use super::{Compaction, Next, Overflow, Patience, Phase, Turn};
 use crate::agent::budget::backoff;
+use crate::agent::effect::{Effect, ModelRole};
 use crate::agent::port::Event;
 use crate::history::TurnEnd;
 use crate::message::{Message, NoteKind};
@@ -101,7 +102,7 @@ impl Turn {
         };
         let from = self.asked.name();
         self.given_up = Some(format!("{from}: {error}"));
-        self.who = Whom::Fallback;
+        self.who = ModelRole::Fallback;
         self.failures = 0;
         out.push(Effect::Show(Event::FellBack { from, to, class: error.class, why: error.told() }));
         Next::Request
@@ -109,7 +110,7 @@ impl Turn {
 
     /// The error that ends the turn; where two models failed it names both.
     fn with_the_first(&self, error: &ProviderError) -> ProviderError {
-        let Some(given_up) = self.given_up.as_ref().filter(|_| self.who == Whom::Fallback) else {
+        let Some(given_up) = self.given_up.as_ref().filter(|_| self.who == ModelRole::Fallback) else {
             return error.clone();
         };
         let message = format!("{}: {error}; before it {given_up}", self.asked.name());

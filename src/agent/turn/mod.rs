@@ -25,120 +25,14 @@ pub use self::stop::StopHooks;
 use super::assemble::Assembler;
 use super::budget::Budget;
 use super::calls::{Calls, Covered, Rules};
-use super::caps::{CapAnswer, Caps, Figures};
-use super::circling::Circles;
+use super::caps::Caps;
+use super::effect::{Effect, Input, ModelRole};
+use super::loop_guard::RepeatDetector;
 use super::port::Event;
-use crate::approval::{Approval, Decider, Policy, RequestId};
+use crate::approval::{Approval, Decider, RequestId};
 use crate::history::{Cap, Durability, History, Limits, Record, SessionId, TurnEnd};
-use crate::hook::HookVerdict;
-use crate::message::{CallId, Message, PartKind, StopKind, ToolCall, ToolReturn, UserPart, images};
-use crate::provider::{Price, ProviderError, StreamEvent, ToolChoice};
-use crate::tool::{CallPlan, Resource, ToolError, Version};
-
-/// What happens to a turn from outside.
-#[derive(Debug, Clone)]
-pub enum Input {
-    /// The next event of the running request, or its failure.
-    Stream(Result<StreamEvent, ProviderError>),
-    Planned {
-        call: CallId,
-        round: u32,
-        result: Result<CallPlan, ToolError>,
-    },
-    Hooked {
-        call: CallId,
-        round: u32,
-        verdict: HookVerdict,
-    },
-    /// What hooks say of the last word, as [`Effect::HookStop`] asked.
-    StopHooked {
-        verdict: HookVerdict,
-    },
-    /// A person decided, and the record of it is in the store.
-    Decided {
-        request: RequestId,
-        approval: Approval,
-        by: Decider,
-    },
-    /// Nobody decided in time, and the record of it is in the store.
-    Expired {
-        request: RequestId,
-    },
-    ToolDone {
-        returned: ToolReturn,
-        seen: Vec<(Resource, Version)>,
-    },
-    Steer {
-        parts: Vec<UserPart>,
-    },
-    TakeBack {
-        parts: Vec<UserPart>,
-    },
-    /// The wait is over, or the person does not want it.
-    BackoffElapsed,
-    /// Older messages were left out (`dropped` of them), or nothing could be.
-    Compacted {
-        dropped: usize,
-    },
-    /// What was used and what the next request would add, as [`Effect::Weigh`] asked.
-    Weighed {
-        figures: Figures,
-    },
-    /// The person's word on a cap that was reached.
-    CapAnswered {
-        cap: Cap,
-        answer: CapAnswer,
-    },
-    /// A second of streaming has passed: keep what came.
-    Checkpoint,
-    /// Modes, rules or yolo changed: what is decided from now on.
-    Policy(Policy),
-    Defer,
-    Interrupt,
-    /// The front end is gone: what runs is interrupted, what waits is deferred.
-    Close,
-}
-
-/// What the driver does, in order.
-#[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "effects are few at a time and carried out at once")]
-pub enum Effect {
-    CallModel {
-        attempt: u32,
-        choice: ToolChoice,
-        who: Whom,
-    },
-    /// Drop the running request; none of its events counts any more.
-    CancelModel,
-    Commit(Vec<Record>, Durability),
-    Plan {
-        call: ToolCall,
-        round: u32,
-    },
-    Hook {
-        call: ToolCall,
-        round: u32,
-    },
-    /// Ask hooks whether the turn may end with what was said last.
-    HookStop,
-    StartTool {
-        call: ToolCall,
-    },
-    /// Fire the cancel of everything that runs and drop plans and hooks; each running call still
-    /// ends with `ToolDone`.
-    CancelTools,
-    Wait(Duration),
-    Compact,
-    /// Look up what is used of the caps, and estimate the next request.
-    Weigh {
-        who: Whom,
-    },
-    /// The caps for the turns to come: some were raised, or told of.
-    KeepCaps(Caps),
-    Show(Event),
-    /// Exactly once, last.
-    End(TurnEnd),
-}
+use crate::message::{Message, PartKind, StopKind, UserPart, images};
+use crate::provider::{Price, ProviderError};
 
 /// What a turn is set up with; pure data.
 #[derive(Debug, Clone)]
@@ -154,15 +48,6 @@ pub struct Setup {
     pub stop_hooks: StopHooks,
     /// For the jitter of waits.
     pub seed: u64,
-}
-
-/// Which of the two models answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whom {
-    /// The one that the person chose. Every turn begins with it.
-    First,
-    /// The one that stands in for it, to the end of the turn.
-    Fallback,
 }
 
 /// How long the first model is tried before another takes over.
@@ -192,12 +77,13 @@ pub struct Turn {
     failures: u32,
     compaction: Compaction,
     phase: Phase,
+    kind: TurnKind,
     stopping: Stopping,
     calls: Calls,
     queued: Vec<Vec<UserPart>>,
     wire_ids: BTreeSet<String>,
-    /// Whom the next request goes to.
-    who: Whom,
+    /// ModelRole the next request goes to.
+    who: ModelRole,
     /// What the model that was given up failed with, in words.
     given_up: Option<String>,
     asked: Asked,
@@ -208,10 +94,19 @@ pub struct Turn {
     passed: BTreeSet<Cap>,
 }
 
+/// What a turn is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnKind {
+    /// A prompt: requests, replies and their calls.
+    Prompt,
+    /// Late calls between turns: no request, and no record of a turn.
+    LateCalls,
+}
+
 /// Who was asked last: what its requests are recorded and counted with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    pub who: Whom,
+    pub who: ModelRole,
     pub provider: String,
     /// As the service knows it.
     pub model: String,
@@ -223,7 +118,7 @@ pub struct Asked {
 impl Default for Asked {
     fn default() -> Self {
         let (provider, model) = (String::new(), String::new());
-        Self { who: Whom::First, provider, model, price: None, fallback: None }
+        Self { who: ModelRole::Primary, provider, model, price: None, fallback: None }
     }
 }
 
@@ -242,6 +137,8 @@ enum Phase {
     Draining(Next),
     BackingOff,
     Compacting(Overflow),
+    /// Late calls are being looked up.
+    TakingLate,
     /// What is used is being looked up.
     Weighing,
     /// At a cap: the person is asked.
@@ -334,9 +231,19 @@ impl Turn {
         } else {
             turn.phase = Phase::Working;
             turn.calls =
-                Calls::resume(history.open_calls(), Circles::of(history), &turn.setup.rules, &mut out);
+                Calls::resume(history.open_calls(), RepeatDetector::of(history), &turn.setup.rules, &mut out);
             turn.go_on(&mut out);
         }
+        (turn, out)
+    }
+
+    /// Settles the late calls of a session between its turns.
+    pub fn late_calls(setup: Setup, history: &History) -> (Self, Vec<Effect>) {
+        let budget = Budget::new(setup.limits);
+        let mut turn = Self::new(setup, history, history.turns(), budget, 0);
+        turn.kind = TurnKind::LateCalls;
+        let mut out = Vec::new();
+        turn.request(&mut out);
         (turn, out)
     }
 
@@ -352,11 +259,12 @@ impl Turn {
             failures: 0,
             compaction: Compaction::Unused,
             phase: Phase::Working,
+            kind: TurnKind::Prompt,
             stopping: Stopping::No,
             calls: Calls::default(),
             queued: history.queued().to_vec(),
             wire_ids: wire_ids(history),
-            who: Whom::First,
+            who: ModelRole::Primary,
             given_up: None,
             asked: Asked::default(),
             model: String::new(),
@@ -422,6 +330,7 @@ impl Turn {
             Input::Compacted { dropped } => self.on_compacted(dropped, &mut out),
             Input::Weighed { figures } => self.on_weighed(figures, &mut out),
             Input::CapAnswered { cap, answer } => self.on_cap_answer(cap, answer, &mut out),
+            Input::Late { calls } => self.on_late(&calls, &mut out),
             Input::Checkpoint => self.on_checkpoint(&mut out),
             Input::Policy(policy) => self.setup.rules.policy = policy,
             Input::Defer => self.stop(Stopping::Defer, &mut out),
@@ -429,6 +338,10 @@ impl Turn {
             Input::Close => self.stop(Stopping::Close, &mut out),
         }
         out
+    }
+
+    pub fn kind(&self) -> TurnKind {
+        self.kind
     }
 
     pub fn has_ended(&self) -> bool {

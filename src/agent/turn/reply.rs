@@ -1,7 +1,8 @@
 //! One reply: its events as they stream, and what its end means.
 
-use super::{Compaction, Effect, Next, Overflow, Phase, Turn};
+use super::{Compaction, Next, Overflow, Phase, Turn};
 use crate::agent::assemble::Step;
+use crate::agent::effect::Effect;
 use crate::agent::port::Event;
 use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{AssistantMessage, StopKind, StopReason, ToolCall, Usage};

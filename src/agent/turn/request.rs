@@ -1,18 +1,36 @@
 //! Requests of a turn: when one is sent, and how each is recorded.
 
-use super::{Effect, Next, Phase, Stopping, Turn};
+use super::{Next, Phase, Stopping, Turn, TurnKind};
 use crate::agent::assemble::Assembler;
 use crate::agent::budget::Allowance;
-use crate::agent::circling;
+use crate::agent::effect::Effect;
+use crate::agent::loop_guard;
 use crate::agent::port::Event;
-use crate::history::{Durability, Limit, Record, TurnEnd};
+use crate::history::{Durability, Fate, Limit, OpenCall, Record, TurnEnd};
 use crate::message::{Message, NoteKind, Usage, Usd};
 use crate::provider::{ErrorClass, Price, ToolChoice};
 
 impl Turn {
-    /// Sends the next request, queued prompts first, if the budget and the caps allow one.
+    /// Sends the next request: late calls that can be settled first, so that the request holds their outcomes.
     pub(super) fn request(&mut self, out: &mut Vec<Effect>) {
         self.calls.next_reply();
+        self.phase = Phase::TakingLate;
+        out.push(Effect::TakeLate);
+    }
+
+    /// Runs late calls. Without any, queued prompts are said and the request goes out if the budget and the caps allow
+    /// one.
+    pub(super) fn on_late(&mut self, late: &[(OpenCall, Fate)], out: &mut Vec<Effect>) {
+        let Phase::TakingLate = self.phase else { return };
+        if !late.is_empty() {
+            self.phase = Phase::Working;
+            self.calls.take_late(late, &self.setup.rules, out);
+            return self.go_on(out);
+        }
+        match self.kind {
+            TurnKind::LateCalls => return self.end(TurnEnd::Completed, out),
+            TurnKind::Prompt => {}
+        }
         self.say_queued(out);
         match self.budget.allowance() {
             Allowance::Spent(limit) => self.end(TurnEnd::LimitReached { limit }, out),
@@ -132,6 +150,7 @@ impl Turn {
             Phase::Working => self.work(out),
             Phase::BackingOff
             | Phase::Compacting(_)
+            | Phase::TakingLate
             | Phase::Weighing
             | Phase::Capped(_)
             | Phase::Completing
@@ -145,10 +164,11 @@ impl Turn {
             Stopping::No | Stopping::Defer => self.calls.advance(&mut self.setup.rules, out),
         }
         if self.calls.all_done() && self.calls.is_circling() {
-            self.say(Message::note(NoteKind::Circling, circling::STOPPED), out);
+            self.say(Message::note(NoteKind::Circling, loop_guard::STOPPED), out);
             return self.end(TurnEnd::LimitReached { limit: Limit::Circling }, out);
         }
-        if self.calls.all_done() {
+        let late_at_rest = self.calls.are_late() && self.calls.only_persons_can_move();
+        if self.calls.all_done() || late_at_rest {
             return self.request(out);
         }
         let nobody = match self.setup.audience {

@@ -1,7 +1,8 @@
 //! Caps before a request: what is used is looked up, and at a cap the request becomes a question to the person.
 
-use super::{Audience, Effect, Phase, Turn};
+use super::{Audience, Phase, Turn};
 use crate::agent::caps::{CapAnswer, CapQuestion, Figures};
+use crate::agent::effect::Effect;
 use crate::agent::port::Event;
 use crate::history::{Cap, Limit, TurnEnd};
 

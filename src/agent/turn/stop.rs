@@ -1,7 +1,8 @@
 //! The last word of a turn, which hooks may not leave at that.
 
-use super::{Effect, Phase, Turn};
+use super::{Phase, Turn};
 use crate::agent::budget::Allowance;
+use crate::agent::effect::Effect;
 use crate::history::TurnEnd;
 use crate::hook::HookVerdict;
 use crate::message::{Message, NoteKind};

@@ -10,16 +10,17 @@ use std::time::Duration;
 use serde_json::json;
 
 use self::dice::Dice;
-use super::{Asked, Audience, Effect, Input, Patience, Setup, StopHooks, Turn, Whom};
+use super::{Asked, Audience, Patience, Setup, StopHooks, Turn, TurnKind};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapAnswer, Caps, Estimate, Figures};
+use crate::agent::effect::{Effect, Input, ModelRole};
 use crate::agent::port::Event;
 use crate::approval::rules::{Rule, RuleEffect, RuleSet};
 use crate::approval::{
     Approval, Decider, Grants, Mode, Place, Policy, Provenance, RequestId, Standing, Verdict,
 };
 use crate::history::{
-    Cap, Fate, History, Known, Limit, Limits, Record, SessionId, TurnEnd, Used, patch_dangling_tool_calls,
+    Cap, History, Limit, Limits, Record, SessionId, TurnEnd, Used, patch_dangling_tool_calls,
 };
 use crate::hook::HookVerdict;
 use crate::message::{
@@ -57,8 +58,9 @@ struct Walk {
     waits: bool,
     compacts: bool,
     /// Who the last request of this turn went to; nobody yet.
-    asked: Option<Whom>,
+    asked: Option<ModelRole>,
     fell_back: bool,
+    takes_late: bool,
     weighs: bool,
     /// The cap that the person is asked about.
     capped: Option<Cap>,
@@ -250,6 +252,7 @@ impl Walk {
             compacts: false,
             asked: None,
             fell_back: false,
+            takes_late: false,
             weighs: false,
             capped: None,
             stops: false,
@@ -283,12 +286,12 @@ impl Walk {
                 Effect::Commit(records, _) => records.iter().for_each(|record| self.commit(record)),
                 Effect::CallModel { who, .. } => {
                     self.ask(who);
+                    assert_eq!(self.turn.kind(), TurnKind::Prompt, "a request between turns");
                     assert!(self.running.is_empty(), "a request while a call runs");
                     assert!(self.stream.is_none(), "two requests at once");
                     assert!(!self.stops, "a request while hooks look at the last word");
                     assert!(!self.weighs && self.capped.is_none(), "a request that nobody let go");
                     assert!(self.history.open_calls().is_empty(), "a request with an unanswered call");
-                    self.settle_late();
                     self.assert_whole();
                     self.stream = Some(script(&mut self.dice));
                 }
@@ -303,7 +306,7 @@ impl Walk {
                 Effect::Wait(_) => self.waits = true,
                 Effect::Compact => self.compacts = true,
                 Effect::Show(Event::FellBack { class, .. }) => {
-                    assert_eq!(self.asked, Some(Whom::First), "nobody stands behind the fallback");
+                    assert_eq!(self.asked, Some(ModelRole::Primary), "nobody stands behind the fallback");
                     let error = ProviderError::new(class, "");
                     assert_ne!(error.fallback(), Fallback::Never, "{class:?} is no reason to fall back");
                     self.fell_back = true;
@@ -313,6 +316,7 @@ impl Walk {
                     assert_eq!(self.stopped, 1, "hooks look at the last word twice in a turn");
                     self.stops = true;
                 }
+                Effect::TakeLate => self.takes_late = true,
                 Effect::Weigh { .. } => self.weighs = true,
                 Effect::KeepCaps(_) => {}
                 Effect::Show(Event::CapReached { question }) => {
@@ -328,17 +332,17 @@ impl Walk {
     }
 
     /// The first model is asked until it is given up, and then no more in this turn.
-    fn ask(&mut self, who: Whom) {
-        let expected = if self.fell_back { Whom::Fallback } else { Whom::First };
+    fn ask(&mut self, who: ModelRole) {
+        let expected = if self.fell_back { ModelRole::Fallback } else { ModelRole::Primary };
         assert_eq!(who, expected, "the wrong model is asked");
-        let model = if who == Whom::First { "first" } else { "spare" };
+        let model = if who == ModelRole::Primary { "first" } else { "spare" };
         self.asked = Some(who);
         self.turn.asks(Asked {
             who,
             provider: "p".to_owned(),
             model: model.to_owned(),
             price: None,
-            fallback: (who == Whom::First && self.dice.one_in(2)).then(|| "p/spare".to_owned()),
+            fallback: (who == ModelRole::Primary && self.dice.one_in(2)).then(|| "p/spare".to_owned()),
         });
     }
 
@@ -353,7 +357,8 @@ impl Walk {
                 self.approved.remove(&call.id);
                 self.allowed.remove(&call.id);
                 self.waiting.retain(|_, waiting| *waiting != call.id);
-                self.waiting.insert(request.id.clone(), call.id.clone());
+                let place = if self.is_late(&call.id) { &mut self.inbox } else { &mut self.waiting };
+                place.insert(request.id.clone(), call.id.clone());
             }
             Record::Decided { request, approval, .. } => {
                 assert_eq!(*approval, Approval::Later, "the machine decides nothing else");
@@ -372,8 +377,12 @@ impl Walk {
             }
             Record::ToolFinished { returned } => {
                 assert!(self.said.contains(&returned.call), "a return before its reply is committed");
-                *self.finished.entry(returned.call.clone()).or_insert(0) += 1;
-                assert_eq!(self.finished[&returned.call], 1, "two returns for one call");
+                if self.is_late(&returned.call) {
+                    assert!(self.told.insert(returned.call.clone()), "its outcome is told twice");
+                } else {
+                    *self.finished.entry(returned.call.clone()).or_insert(0) += 1;
+                    assert_eq!(self.finished[&returned.call], 1, "two returns for one call");
+                }
                 let (of_call, others) = std::mem::take(&mut self.waiting)
                     .into_iter()
                     .partition(|(_, call)| *call == returned.call);
@@ -385,6 +394,11 @@ impl Walk {
             _ => {}
         }
         self.history.apply(record);
+    }
+
+    /// Whether its turn went on without it, and it has not been settled since.
+    fn is_late(&self, call: &CallId) -> bool {
+        self.history.detached().iter().any(|one| one.call.id == *call)
     }
 
     fn start(&mut self, call: ToolCall) {
@@ -400,7 +414,7 @@ impl Walk {
             assert!(self.recorded_start.contains(&call.id), "a side effect without its record");
             assert!(self.started.insert(call.id.clone()), "a side effect runs twice");
         }
-        let answered = self.finished.contains_key(&call.id);
+        let answered = self.finished.contains_key(&call.id) && !self.is_late(&call.id);
         assert!(!answered, "it runs, and it has its return");
         let approved = self.approved.contains(&call.id);
         assert!(approved || self.policy.mode != Mode::DeferAll, "it runs in defer-all mode");
@@ -418,7 +432,7 @@ impl Walk {
             assert_eq!(*end, reached, "at a cap a turn ends there");
         }
         // The last thing that can be looked up may be an end.
-        (self.weighs, self.stops) = (false, false);
+        (self.takes_late, self.weighs, self.stops) = (false, false, false);
         assert!(self.running.is_empty(), "the turn ends while a call runs");
         if *end == TurnEnd::Deferred {
             assert!(!self.waiting.is_empty(), "deferred, and nothing waits");
@@ -449,7 +463,8 @@ impl Walk {
         self.now += Duration::from_millis(self.dice.roll(400) as u64);
         self.turn.tell_time(self.now);
         let mut can = Vec::new();
-        let choices: [(bool, Choice); 11] = [
+        let choices: [(bool, Choice); 12] = [
+            (self.takes_late, Self::late),
             (self.stream.is_some(), Self::stream_event),
             (!self.plans.is_empty(), Self::planned),
             (!self.hooks.is_empty(), Self::hooked),
@@ -584,9 +599,9 @@ impl Walk {
         }
     }
 
-    /// What the driver does with calls that go on without their turn: persons decide some, and each is settled once,
-    /// after what it runs after.
-    fn settle_late(&mut self) {
+    /// Persons decide some of the calls that go on without their turn; those that can be settled are the machine's.
+    fn late(&mut self) -> Input {
+        self.takes_late = false;
         for (request, call) in std::mem::take(&mut self.inbox) {
             if self.dice.one_in(2) {
                 self.inbox.insert(request, call);
@@ -594,25 +609,14 @@ impl Walk {
             }
             let approval =
                 if self.dice.one_in(3) { Approval::Deny { reason: None } } else { Approval::yes() };
+            if let Approval::Approve { .. } = approval {
+                self.approved.insert(call.clone());
+            }
             self.history.apply(&Record::Decided { request, call, approval, by: Decider::Script });
         }
-        let settled = |history: &History| {
-            let late = history.detached().iter();
-            let ends = late
-                .map(|one| (one.call.id.clone(), one.known.clone(), history.fate_of(&one.request.depends)));
-            ends.into_iter().find_map(|(call, known, fate)| match (known, fate) {
-                (Known::Decided(Approval::Deny { .. }), _) => Some((call, ReturnStatus::Denied)),
-                (Known::Decided(_) | Known::Waiting, Fate::Badly) => Some((call, ReturnStatus::Failed)),
-                (Known::Decided(_), Fate::Well) => Some((call, ReturnStatus::Ok)),
-                _ => None,
-            })
-        };
-        while let Some((call, status)) = settled(&self.history) {
-            assert!(self.told.insert(call.clone()), "its outcome is told twice");
-            self.inbox.retain(|_, waiting| *waiting != call);
-            let returned = ToolReturn::program(call, status, "late");
-            self.history.apply(&Record::ToolFinished { returned });
-        }
+        let calls = self.history.settleable();
+        self.inbox.retain(|_, waiting| calls.iter().all(|(one, _)| one.call.id != *waiting));
+        Input::Late { calls }
     }
 
     fn waited(&mut self) -> Input {
@@ -671,15 +675,27 @@ impl Walk {
         self.running.clear();
         self.waits = false;
         self.compacts = false;
-        self.weighs = false;
+        (self.takes_late, self.weighs) = (false, false);
         (self.stops, self.stopped) = (false, 0);
         self.capped = None;
         self.ends = 0;
         (self.asked, self.fell_back) = (None, false);
         let mut setup = setup(&mut self.dice, self.policy.clone(), self.history.grants().clone());
         setup.rules.now = self.now;
-        self.settle_late();
+        if self.history.running().is_none() {
+            return self.between_turns();
+        }
         let (turn, effects) = Turn::resume(setup, &self.history);
+        self.turn = turn;
+        self.watch(effects);
+    }
+
+    /// Late calls are settled although no turn runs.
+    fn between_turns(&mut self) {
+        self.ends = 0;
+        let mut setup = setup(&mut self.dice, self.policy.clone(), self.history.grants().clone());
+        setup.rules.now = self.now;
+        let (turn, effects) = Turn::late_calls(setup, &self.history);
         self.turn = turn;
         self.watch(effects);
     }
@@ -692,6 +708,10 @@ impl Walk {
                     self.history.last_end(),
                     Some(TurnEnd::Deferred | TurnEnd::LimitReached { limit: Limit::Cap(_) })
                 );
+                if !rests && !self.inbox.is_empty() && self.dice.one_in(2) {
+                    self.between_turns();
+                    continue;
+                }
                 if !rests || self.dice.one_in(3) {
                     return;
                 }
@@ -736,6 +756,8 @@ fn a_notice_is_shown_once() {
     let mut shown = Vec::new();
     for text in ["cut", "cut", "full", "full"] {
         let (stop, usage) = (StopReason::new(StopKind::PauseTurn), Usage::default());
+        let no_late = Input::Late { calls: Vec::new() };
+        let _request = turn.handle(no_late);
         let events = [
             StreamEvent::Started { model: "m".to_owned() },
             StreamEvent::PartStarted { index: 0, kind: StartKind::Text },
@@ -773,6 +795,7 @@ fn attempts_that_came_to_nothing_are_counted() {
         let prompt = vec![UserPart::Text { text: "go".to_owned() }];
         let (mut turn, _) = Turn::start(plain, &History::default(), prompt);
         let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
+        let _request = turn.handle(Input::Late { calls: Vec::new() });
         turn.asks(Asked { price: Some(price), ..Asked::default() });
         let inputs = events.into_iter().map(|event| Input::Stream(Ok(event))).chain([last]);
         let mut recorded = Vec::new();

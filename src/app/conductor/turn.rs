@@ -145,7 +145,7 @@ async fn drive(
             Ok(result.map_or_else(Ran::default, Ran::of))
         }
         Work::Detached => {
-            let unheard = driver::run_detached(session, env, frontend, cancel).await?;
+            let unheard = driver::run_late_calls(session, env, frontend, cancel).await?;
             Ok(Ran { end: None, unheard: unheard.into() })
         }
     }

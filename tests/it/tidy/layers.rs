@@ -27,7 +27,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("L4", &["agent/port"]),
     ("L4", &["agent/assemble"]),
     ("L4", &["agent/budget"]),
-    ("L4", &["agent/turn", "agent/calls", "agent/circling"]),
+    ("L4", &["agent/links"]),
+    ("L4", &["agent/loop_guard"]),
+    ("L4", &["agent/effect"]),
+    ("L4", &["agent/calls"]),
+    ("L4", &["agent/turn"]),
     ("L4", &["agent/prompt", "agent/driver"]),
     ("L4", &["agent"]),
     // What codecs share.
@@ -60,7 +64,9 @@ const NEVER: &[(&[&str], &[&str], &str)] = &[
         &[
             "agent/turn",
             "agent/calls",
-            "agent/circling",
+            "agent/loop_guard",
+            "agent/effect",
+            "agent/links",
             "agent/assemble",
             "agent/budget",
             "agent/caps",

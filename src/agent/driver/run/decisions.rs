@@ -4,8 +4,8 @@
 //! it.
 
 use super::Driver;
+use crate::agent::effect::Input;
 use crate::agent::port::{Event, Settled};
-use crate::agent::turn::Input;
 use crate::approval::{Approval, Remember, RequestId};
 use crate::history::{Record, TurnEnd};
 use crate::store::{DecideOutcome, StoreError};

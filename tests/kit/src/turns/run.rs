@@ -163,7 +163,7 @@ pub async fn run(script: &Script) -> String {
                 }
             }
             Step::Detached => {
-                drive(driver::run_detached(&mut session, &env, &face, CancellationToken::new())).await;
+                drive(driver::run_late_calls(&mut session, &env, &face, CancellationToken::new())).await;
             }
             Step::Queue => {
                 // As many as any script queues; a prompt that never leaves the queue ends here too.

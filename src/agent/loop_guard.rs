@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::calls::without_links;
+use super::links::without_links;
 use crate::approval::Circling;
 use crate::history::History;
 use crate::message::{CallId, Message, ReturnPart, ReturnStatus, ToolName, ToolReturn};
@@ -28,7 +28,7 @@ pub const STOPPED: &str = "The last turn was ended because the same call gave th
 
 /// The calls of a turn and their latest results.
 #[derive(Debug, Clone, Default)]
-pub struct Circles {
+pub struct RepeatDetector {
     calls: BTreeMap<[u8; 32], Lap>,
 }
 
@@ -40,7 +40,7 @@ struct Lap {
     allowed: u32,
 }
 
-impl Circles {
+impl RepeatDetector {
     /// What the turn that is taken up again has counted so far.
     pub fn of(history: &History) -> Self {
         let mut circles = Self::default();
@@ -216,7 +216,7 @@ mod tests {
             ("FFFFF", true, true, false),
         ] {
             let (tool, args) = (ToolName::new("t"), json!({"a": 1}));
-            let mut circles = Circles::default();
+            let mut circles = RepeatDetector::default();
             let mut told = None;
             for one in results.chars() {
                 match one {
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn what_was_told_is_no_part_of_a_result() {
         let (tool, args) = (ToolName::new("t"), json!({}));
-        let mut circles = Circles::default();
+        let mut circles = RepeatDetector::default();
         let mut result = returned(ReturnStatus::Ok, "a");
         for times in 1..=4 {
             let told = circles.count(&tool, &args, &result);
