@@ -1,8 +1,9 @@
 //! OpenAI's models.
 //!
-//! Sources: the model pages of `developers.openai.com/api/docs` and what quotes them (read in November 2026) for
-//! GPT-5.5 and newer; `github.com/anomalyco/models.dev` and `github.com/pydantic/genai-prices` (checked by its authors
-//! in July and November 2025) for the older ones. Reasoning models refuse temperature.
+//! Sources: the model pages of `developers.openai.com/api/docs` and pages that quote them (read in November
+//! 2026) for GPT-5.5 and newer; `github.com/anomalyco/models.dev` and `github.com/pydantic/genai-prices`
+//! (checked by its authors in July and November 2025) for the older ones. Reasoning models refuse
+//! temperature.
 
 use super::{ModelRow, over, over_written};
 use crate::provider::ThinkingStyle;
