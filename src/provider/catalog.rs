@@ -1,7 +1,7 @@
-//! What is known without asking anybody: services by name, models with their windows and prices.
+//! What the program knows without a request: services by name, models with their windows and prices.
 //!
-//! Tables, the search for a model server on this machine, and the reading of services' own lists. It reads no
-//! environment and chooses nothing: `app` does, with these rows.
+//! Holds tables, the search for a model server on this machine, and the reading of services' own model lists.
+//! It reads no environment and chooses nothing: `app` chooses, from these rows.
 
 mod listing;
 mod local;

@@ -1,7 +1,7 @@
-//! What a failure means: from a status, a code and words to an [`ErrorClass`].
+//! Classifies a failure: from a status, a code and a message to an [`ErrorClass`].
 //!
-//! Shared by all codecs, because hosts that speak one wire answer with each other's error bodies. It looks at values
-//! only; it never decides what is done about a failure, that is [`ProviderError::recovery`].
+//! Shared by all codecs, because hosts that speak one wire use each other's error bodies. It reads values
+//! only; the reaction to a failure is decided by [`ProviderError::recovery`].
 //!
 //! [`ProviderError::recovery`]: super::ProviderError::recovery
 
@@ -17,10 +17,10 @@ use super::{ErrorClass, ProviderError, RetryHeaders};
 /// The longest message that is kept, in characters: error bodies can quote the whole prompt.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// What is known of a failure.
+/// The known facts about a failure.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// Of the reply, or said in the body of a stream.
+    /// From the response, or from an error object within a stream.
     pub status: Option<u16>,
     pub code: Option<&'a str>,
     /// The error's `type`.
@@ -28,7 +28,7 @@ pub struct Facts<'a> {
     pub message: &'a str,
 }
 
-/// An error object, whatever its shape.
+/// The fields of an error object of any form.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ErrorBody {
     pub message: Option<String>,
@@ -37,17 +37,17 @@ pub struct ErrorBody {
     /// A numeric `code` or `status`: some hosts put the status there.
     pub status: Option<u16>,
     pub request_id: Option<String>,
-    /// What says more than the code does: Anthropic's spend limit, Azure's and OpenRouter's filters.
+    /// A more precise code than `code`: Anthropic's spend limit, Azure's and OpenRouter's filters.
     detail_code: Option<String>,
-    /// How long its words or fields ask us to wait.
+    /// The wait that its message or fields ask for.
     wait: Option<Duration>,
-    /// What the model wrote that the service refused (Groq): the model can only mend what it is told.
+    /// The model's output that the service refused (Groq): the model needs it to correct its call.
     failed_generation: Option<String>,
-    /// What Google's details say of the class.
+    /// The class that Google's error details name.
     named: Option<ErrorClass>,
 }
 
-/// What a reply with a failure status means. `body` may be anything, cut included.
+/// Classifies a reply with a failure status. `body` may be anything, and may be truncated.
 pub fn classify_reply(status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
     let text = String::from_utf8_lossy(body);
     let parsed = serde_json::from_str::<Value>(text.trim()).ok();
@@ -60,14 +60,14 @@ pub fn classify_reply(status: u16, headers: &RetryHeaders, body: &[u8]) -> Provi
     error
 }
 
-/// What an error object within a successful reply means.
+/// Classifies an error object within a successful reply.
 pub fn classify_value(value: &Value) -> ProviderError {
     ErrorBody::read(value).into_error(None, "")
 }
 
 impl ErrorBody {
-    /// Reads an error object or what stands around it: `{error: {…}}`, `{error: "…"}`, `{detail: …}`, `{message: …}`,
-    /// the same within an array, or a bare string.
+    /// Reads an error object or the value around it: `{error: {…}}`, `{error: "…"}`, `{detail: …}`,
+    /// `{message: …}`, the same within an array, or a bare string.
     pub fn read(value: &Value) -> Self {
         let value = match value {
             Value::Array(items) => items.first().unwrap_or(&Value::Null),
@@ -94,7 +94,7 @@ impl ErrorBody {
         Self {
             message: text(value, "message"),
             code: text(value, "code"),
-            // Google puts its word where others put the number.
+            // Google puts a word in the field where others put the number.
             kind: text(value, "type")
                 .filter(|kind| kind != "error")
                 .or_else(|| text(value, "status").filter(|word| is_shouted(word))),
@@ -127,7 +127,7 @@ impl ErrorBody {
             kind: self.kind.as_deref(),
             message: &message,
         };
-        // Cerebras says no word about a conversation that is too long.
+        // Cerebras sends no explanation where a conversation is too long.
         let mute =
             facts.status == Some(400) && self.kind.is_none() && code.is_none() && raw.trim().is_empty();
         let class = if mute && status.is_some() { ErrorClass::ContextOverflow } else { class_of(&facts) };
@@ -140,7 +140,7 @@ impl ErrorBody {
     }
 }
 
-/// A code that hides deeper in the error object and says more than the one above it.
+/// Returns a nested code that is more precise than the error object's own.
 fn detail_code(value: &Value) -> Option<String> {
     let spent = value.get("details").and_then(|details| text(details, "error_code"));
     let unnamed = value.get("code").is_none_or(Value::is_null);
@@ -153,7 +153,7 @@ fn text(value: &Value, key: &str) -> Option<String> {
     value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// `detail`: a string, or a list of `{msg}` (FastAPI servers).
+/// Reads `detail`: a string, or a list of `{msg}` (FastAPI servers).
 fn detail(value: &Value) -> Option<String> {
     match value.get("detail")? {
         Value::String(text) => Some(text.clone()),
@@ -194,7 +194,7 @@ fn shortened(message: String) -> String {
     }
 }
 
-/// Codes and types that mean more than the status they come with, or come without one (`wire.md` §0–§3).
+/// Codes and types that are more precise than their status, or come without one (`wire.md` §0–§3).
 const CODES: &[(&str, ErrorClass)] = &[
     ("context_length_exceeded", ErrorClass::ContextOverflow),
     ("request_too_large", ErrorClass::ContextOverflow),
@@ -238,7 +238,7 @@ const CODES: &[(&str, ErrorClass)] = &[
     ("invalid_request_error", ErrorClass::BadRequest),
     ("invalid_prompt", ErrorClass::BadRequest),
     ("invalid_argument", ErrorClass::BadRequest),
-    // Billing or the place that the request comes from: nothing in the request can mend it.
+    // Caused by billing or by the region that the request comes from: no change of the request can help.
     ("failed_precondition", ErrorClass::Permission),
     ("unauthenticated", ErrorClass::Auth),
     ("permission_denied", ErrorClass::Permission),
@@ -251,10 +251,10 @@ const CODES: &[(&str, ErrorClass)] = &[
     ("unexpected_tool_call", ErrorClass::BadReply),
 ];
 
-/// What the codes of images that cannot be used have in common (OpenAI has about fifteen).
+/// The word that all codes of unusable images contain (OpenAI has about fifteen).
 const IMAGE_CODES: &str = "image";
 
-/// Words by which hosts say that the conversation is too long, in lower case (`wire.md` §0).
+/// Phrases of hosts for a conversation that is too long, in lower case (`wire.md` §0).
 const OVERFLOWS: &[&str] = &[
     "prompt is too long",
     "prompt too long",
@@ -275,7 +275,7 @@ const OVERFLOWS: &[&str] = &[
     "exceeds maximum context length",
 ];
 
-/// Words for an account without money or credit, which some hosts put under any status, in lower case.
+/// Phrases for an account without money or credit, which some hosts send with any status, in lower case.
 const SPENT: &[&str] = &[
     "credit balance is too low",
     "insufficient balance",
@@ -285,7 +285,7 @@ const SPENT: &[&str] = &[
     "monthly spending limit",
 ];
 
-/// Words for a filter that refused what it read, in lower case.
+/// Phrases of a filter that refused its input, in lower case.
 const FILTERS: &[&str] = &[
     "content filtering policy",
     "content management policy",
@@ -294,21 +294,21 @@ const FILTERS: &[&str] = &[
     "content exists risk",
 ];
 
-/// Words for a key that is none, where the status does not say so, in lower case.
+/// Phrases for an invalid key, where the status does not report it, in lower case.
 const BAD_KEYS: &[&str] = &["incorrect api key", "invalid api key", "api key not valid", "invalid x-api-key"];
 
-/// The class of a failure. What the code says goes before the status where it says more; the words are read only for
-/// what no code tells.
+/// Returns the class of a failure. A code takes precedence over the status where it is more precise; known
+/// phrases in the message take precedence over less precise codes.
 pub fn class_of(facts: &Facts<'_>) -> ErrorClass {
     let by_code = by_word(facts.code);
     let by_kind = by_word(facts.kind);
     let told = by_code.or(by_kind);
     let words = facts.message.to_lowercase();
     match facts.status {
-        // A 401 is one whatever its code says.
+        // A 401 is an authentication failure whatever its code.
         Some(401) => ErrorClass::Auth,
         Some(402) => ErrorClass::Billing,
-        // A 403 of a filter or a 429 of a quota: the code is right.
+        // The code is right about a 403 caused by a filter or a quota.
         Some(403) => exact(told, &[ErrorClass::Quota, ErrorClass::Filtered, ErrorClass::Billing])
             .or_else(|| by_words(&words))
             .unwrap_or(ErrorClass::Permission),
@@ -323,15 +323,15 @@ pub fn class_of(facts: &Facts<'_>) -> ErrorClass {
             .unwrap_or(ErrorClass::Server),
         Some(_) if overflows(&words) => ErrorClass::ContextOverflow,
         Some(_) => by_words(&words).or(told).unwrap_or(ErrorClass::BadRequest),
-        // "Too many tokens" is said of rates, too: a code knows better.
+        // "Too many tokens" may also mean a rate limit: a code is more reliable.
         None if told != Some(ErrorClass::RateLimited) && overflows(&words) => ErrorClass::ContextOverflow,
         None => by_words(&words).or(told).unwrap_or(ErrorClass::Server),
     }
 }
 
-/// A 429: one that passes, unless something says otherwise.
+/// Classifies a 429: temporary, unless the code or the message shows otherwise.
 fn too_many(code: Option<ErrorClass>, kind: Option<ErrorClass>, words: &str) -> ErrorClass {
-    // More tokens in one request than a minute allows: no wait helps, less of the conversation does.
+    // The request has more tokens than a minute allows: waiting does not help, a shorter conversation does.
     if words.contains("request too large") {
         return ErrorClass::ContextOverflow;
     }
@@ -342,7 +342,7 @@ fn too_many(code: Option<ErrorClass>, kind: Option<ErrorClass>, words: &str) -> 
     told.or(spent).or(busy).unwrap_or(ErrorClass::RateLimited)
 }
 
-/// What the words alone tell: hosts put these under codes that say less.
+/// Classifies by the message alone: hosts send these phrases with less precise codes.
 fn by_words(words: &str) -> Option<ErrorClass> {
     let says = |all: &[&str]| all.iter().any(|one| words.contains(one));
     let classes =
@@ -360,7 +360,7 @@ fn exact(class: Option<ErrorClass>, allowed: &[ErrorClass]) -> Option<ErrorClass
     class.filter(|class| allowed.contains(class))
 }
 
-/// Whether words in lower case say that the conversation is too long.
+/// Whether a lower-case message reports that the conversation is too long.
 fn overflows(words: &str) -> bool {
     let counted = words.contains("input token count") && words.contains("exceeds the maximum");
     counted || OVERFLOWS.iter().any(|known| words.contains(known))

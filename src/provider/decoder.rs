@@ -1,10 +1,11 @@
-//! The part of stream decoding that all wires share: framing, JSON, errors outside the protocol, bounds.
+//! Stream decoding shared by all wires: framing, JSON, errors outside the protocol, size limits.
 //!
-//! A wire implements [`Protocol`] and never sees a byte; this file never knows what an event means. Called by the
-//! codecs of this folder.
+//! A wire implements [`Protocol`] and receives parsed JSON, never bytes; this file never interprets an event.
+//! Called by the codecs of this folder.
 //!
-//! A body is framed as it begins, whatever its label says: an object or an array is JSON, anything else is an event
-//! stream. A JSON body is one reply ([`Protocol::whole`]) or, on wires that stream so, one event an item.
+//! The first bytes of a body decide its framing, whatever its content type: an object or an array is JSON,
+//! anything else is an event stream. A JSON body is one reply ([`Protocol::whole`]) or, on wires that stream
+//! JSON, one event per item.
 
 use serde_json::Value;
 
@@ -12,72 +13,75 @@ use super::{ErrorClass, ProviderError, Seen, StreamDecoder, StreamEvent, classif
 use crate::stdx::json_items::JsonItems;
 use crate::stdx::sse::{SseItem, SseReader};
 
-/// The most one reply may be, in bytes: far above any model's output window, far below what hurts.
+/// The longest reply that is accepted, in bytes: far above any model's output window, far below harmful
+/// sizes.
 const LONGEST_REPLY: usize = 64 * 1024 * 1024;
 
-/// The most a decoder may hold back of one reply (arguments without a name, signatures, native items), in bytes.
+/// The most that a decoder may buffer of one reply (arguments without a name, signatures, native items), in
+/// bytes.
 const MOST_HELD: usize = 16 * 1024 * 1024;
 
-/// How much of the start of a body is kept in case it turns out to be no stream at all.
+/// How many bytes of a body's start are kept in case the body turns out not to be a stream.
 const HEAD: usize = 64 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// How much of a foreign text is quoted in an error, in characters.
+/// How much of a server's text an error quotes, in characters.
 const QUOTED: usize = 120;
 
-/// What a body of bare JSON is on a wire.
+/// What a bare JSON body means on a wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonBody {
     /// One whole reply in place of a stream.
     Reply,
-    /// The events of a stream: one object a line (Ollama), or the items of an array (Gemini without `alt=sse`).
+    /// The events of a stream: one object per line (Ollama), or the items of an array (Gemini without
+    /// `alt=sse`).
     Events,
 }
 
-/// What the events of one wire mean. An implementation emits `Started` before anything else.
+/// The interpretation of one wire's events. An implementation emits `Started` before anything else.
 pub trait Protocol: Clone + PartialEq + Send + 'static {
-    /// What it means when JSON comes without event framing.
+    /// The meaning of a JSON body without event framing.
     const JSON: JsonBody = JsonBody::Reply;
 
-    /// One event's data.
+    /// Handles one event's data.
     fn event(&mut self, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
-    /// The same with the value given away, for wires that keep large parts of it.
+    /// Like `event`, but takes ownership of the value, for wires that keep large parts of it.
     fn own_event(&mut self, data: Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         self.event(&data, out)
     }
 
-    /// `[DONE]`.
+    /// Handles `[DONE]`.
     fn done_sentinel(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
-    /// The body ended.
+    /// Handles the end of the body.
     fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
-    /// A reply that came as one JSON value. It is no error object.
+    /// Handles a reply that came as one JSON value. The value is not an error object.
     fn whole(&mut self, body: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
     /// Whether `Finished` was emitted.
     fn finished(&self) -> bool;
 
-    /// What the reply said of itself so far.
+    /// Returns the reply's metadata so far.
     fn seen(&self) -> Seen;
 }
 
-/// Decodes the body of one wire.
+/// A decoder for the bodies of one wire.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoder<P> {
     framing: Framing,
     protocol: P,
     length: usize,
-    /// The body's start, until the first item shows that it is a stream.
+    /// The body's start, kept until the first item shows that the body is a stream.
     head: Option<Vec<u8>>,
 }
 
-/// How the body is cut into events.
+/// How the body is split into events.
 #[derive(Debug, Clone, PartialEq)]
 enum Framing {
-    /// Nothing but white space and a byte order mark has come.
+    /// Only white space and a byte order mark have arrived.
     Unknown(Vec<u8>),
     Events(SseReader),
     Items(JsonItems),
@@ -90,7 +94,7 @@ impl<P: Protocol> Decoder<P> {
         Self { framing: Framing::Unknown(Vec::new()), protocol, length: 0, head: Some(Vec::new()) }
     }
 
-    /// Decides how the body is framed, once its first byte that says something is there.
+    /// Chooses the framing at the body's first significant byte, and passes the bytes to it.
     fn frame(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
         match &mut self.framing {
             Framing::Events(reader) => reader.feed(bytes),
@@ -109,7 +113,8 @@ impl<P: Protocol> Decoder<P> {
                 let partial = BYTE_ORDER_MARK.starts_with(start);
                 let Some(first) = begun.first().filter(|_| !partial) else {
                     if begun.is_empty() && !partial {
-                        // Of white space without end one is kept: what follows is not the body's start.
+                        // Keep one byte: unlimited white space takes no memory, and what follows is still not
+                        // the body's start.
                         start.truncate(1);
                         start.fill(b' ');
                     }
@@ -122,7 +127,7 @@ impl<P: Protocol> Decoder<P> {
                         Framing::Items(items)
                     }
                     (b'{' | b'[', JsonBody::Reply) => Framing::Whole(begun.to_vec()),
-                    // A page has nothing more to say.
+                    // The rest of an HTML page is not needed.
                     (b'<', JsonBody::Events | JsonBody::Reply) => return Err(web_page()),
                     (_, JsonBody::Events | JsonBody::Reply) => {
                         let mut reader = SseReader::default();
@@ -143,7 +148,7 @@ impl<P: Protocol> Decoder<P> {
                 SseItem::ErrorField(text) => return Err(error_text(&text)),
                 SseItem::Event { event, data } => self.event(event.as_deref(), &data, out)?,
             }
-            // What follows the end is nobody's business, and need not make sense.
+            // Bytes after the end of the reply are ignored and need not be valid.
             if self.protocol.finished() {
                 self.framing = Framing::Unknown(Vec::new());
                 self.length = 0;
@@ -182,7 +187,7 @@ impl<P: Protocol> Decoder<P> {
         }
     }
 
-    /// A body that came as one JSON value.
+    /// Handles a body that came as one JSON value.
     fn whole(&mut self, body: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let value = match serde_json::from_slice::<Value>(body) {
             Ok(value) => value,
@@ -231,7 +236,7 @@ impl<P: Protocol> StreamDecoder for Decoder<P> {
             }
             Framing::Items(items) => items.is_inside(),
         };
-        // What was not closed by its blank line and cannot be read was cut off.
+        // An unreadable event without its closing blank line was cut off.
         self.drain(out).map_err(|error| {
             if error.class == ErrorClass::Malformed {
                 return truncated("the connection ended in the middle of an event");
@@ -264,12 +269,12 @@ impl<P: Protocol> StreamDecoder for Decoder<P> {
     }
 }
 
-/// Bytes as text, copied only where they are none.
+/// Converts bytes to text; copies them only where they are not valid UTF-8.
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// A body that nobody who speaks this wire would send.
+/// The error for a body that no server of this wire sends.
 fn foreign(body: &[u8]) -> ProviderError {
     let text = String::from_utf8_lossy(body);
     let text = text.trim();
@@ -279,7 +284,8 @@ fn foreign(body: &[u8]) -> ProviderError {
     malformed(format!("the server sent something that is no JSON: {}", quoted(text)))
 }
 
-/// A page for people came: asking again brings the same page.
+/// Returns the error for an HTML page in place of a reply. It is not retried: a retry would get the same
+/// page.
 pub fn web_page() -> ProviderError {
     let mut error = malformed(
         "a web page answered in place of the API: perhaps a login page of this network, or the base URL is wrong",
@@ -301,7 +307,7 @@ pub fn is_error(value: &Value) -> bool {
     }
 }
 
-/// A field of an object with few fields: looking at each is quicker than hashing the name.
+/// Returns a field of an object with few fields: comparing each name is faster than hashing.
 pub fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     value.as_object()?.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
@@ -311,11 +317,11 @@ fn error_text(text: &str) -> ProviderError {
     classify::classify_value(&value)
 }
 
-/// Chat Completions, as it is called where a server is said to speak it.
+/// The name of Chat Completions in error messages.
 pub const CHAT: &str = "Chat Completions";
 
-/// Tells a server that speaks another protocol at this address apart from one that speaks nonsense. `wanted` is what
-/// it should speak.
+/// Errs where `value` comes from a known protocol other than `wanted`; the error names both. Other values
+/// pass.
 pub fn refuse_other_wires(value: &Value, wanted: &str) -> Result<(), ProviderError> {
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
     let spoken = if value.get("choices").is_some() {
@@ -349,14 +355,14 @@ fn quoted(text: &str) -> String {
     start
 }
 
-/// Counts what a decoder holds back, so that no server can fill the memory.
+/// A count of the bytes that a decoder buffers, so that no server can exhaust the memory.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Held {
     bytes: usize,
 }
 
 impl Held {
-    /// Notes `bytes` more, and as much again as an entry of a table takes.
+    /// Adds `bytes` and the overhead of one table entry. Errs with [`ErrorClass::Malformed`] above the limit.
     pub fn add(&mut self, bytes: usize) -> Result<(), ProviderError> {
         self.bytes = self.bytes.saturating_add(bytes).saturating_add(64);
         if self.bytes > MOST_HELD {

@@ -1,13 +1,13 @@
-//! Why a request failed, and the one table of what follows from it.
+//! Why a request failed, and the only table of what follows from it.
 //!
-//! A [`ProviderError`] is a value: it ends an attempt, is stored with its turn, and is shown. Nothing
-//! else in the program decides whether a request is repeated.
+//! A [`ProviderError`] is a value: it ends an attempt, is stored with its turn, and is shown. No other code
+//! decides whether a request is repeated.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest wait a server may ask for; a longer one ends the turn with advice.
+/// The longest wait that a server may ask for; a longer one ends the turn with advice.
 pub const LONGEST_SERVER_WAIT: Duration = Duration::from_secs(300);
 
 /// A failed request.
@@ -15,28 +15,28 @@ pub const LONGEST_SERVER_WAIT: Duration = Duration::from_secs(300);
 #[error("{}", self.sentence())]
 pub struct ProviderError {
     pub class: ErrorClass,
-    /// The provider's own words, or ours where it gave none.
+    /// The provider's own message, or ours where it gave none.
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// The provider's code or type, e.g. `insufficient_quota`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// How long the server asked us to wait.
+    /// The wait that the server asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
-    /// `x-should-retry`: wins over the class.
+    /// `x-should-retry`: takes precedence over the class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub should_retry: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }
 
-/// What kind of failure it was. Stored: only added to.
+/// The kind of a failure. Stored, so variants are only ever added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorClass {
-    /// 400: the request is malformed in the provider's eyes.
+    /// 400: the provider considers the request malformed.
     BadRequest,
     /// 401.
     Auth,
@@ -56,11 +56,11 @@ pub enum ErrorClass {
     Server,
     /// Could not connect, connection reset.
     Network,
-    /// TLS could not be agreed on, or the certificate is not to be trusted.
+    /// The TLS handshake failed, or the certificate is not trusted.
     Tls,
-    /// A proxy on the way refused.
+    /// A proxy refused the connection.
     Proxy,
-    /// Nothing arrived for the idle time.
+    /// No bytes arrived within the idle time.
     Idle,
     /// The stream ended before the protocol's own end.
     Truncated,
@@ -68,39 +68,39 @@ pub enum ErrorClass {
     ContextOverflow,
     /// The provider's filter refused the prompt.
     Filtered,
-    /// Bytes that are not this protocol.
+    /// The bytes do not follow this protocol.
     Malformed,
-    /// The service threw its model's reply away, e.g. for a call that it could not read.
+    /// The service discarded its model's reply, e.g. because of a tool call that it could not parse.
     BadReply,
 }
 
-/// A server's wait that is longer than this is not waited for where another model stands ready: limits by the minute
-/// pass within it.
+/// The longest wait asked for by a server that is waited out where a fallback model is configured; per-minute
+/// limits end within it.
 pub const LONGEST_WAIT_BEFORE_FALLBACK: Duration = Duration::from_secs(60);
 
-/// What the turn does about a failure.
+/// How the turn reacts to a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
-    /// Tell the model what was wrong and ask again.
+    /// Send the error to the model and repeat the request.
     Reflect,
-    /// Trim the conversation and ask again, once a turn.
+    /// Trim the conversation and repeat the request, once a turn.
     Compact,
-    /// Wait and ask again; `None` = our own exponential wait.
+    /// Wait and repeat the request; `None` = our own exponential wait.
     Backoff(Option<Duration>),
-    /// Ask again, but only once: what fails twice in the same way will fail again.
+    /// Repeat the request, but only once: a second failure of the same kind would repeat.
     Once,
     /// End the turn.
     Abort,
 }
 
-/// Whether the fallback model is asked once a model was given up.
+/// When a failure leads to failover to the fallback model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fallback {
-    /// The person has to know and to do something, or nobody else would do better.
+    /// The user has to know about it and act, or no other model would do better.
     Never,
-    /// Once its retries are used up; at once where [`Recovery`] allows none.
+    /// After the retries are used up; at once where [`Recovery`] allows none.
     AfterRetries,
-    /// After one retry: a failure of this kind mostly lasts longer than all of them.
+    /// After one retry: failures of this kind usually outlast all retries.
     AfterOneRetry,
 }
 
@@ -117,7 +117,7 @@ impl ProviderError {
         }
     }
 
-    /// The one table: failure → what follows (architecture: provider failures are values).
+    /// Returns the reaction to this failure (architecture: provider failures are values).
     pub fn recovery(&self) -> Recovery {
         let by_class = match self.class {
             ErrorClass::BadRequest => Recovery::Reflect,
@@ -148,8 +148,8 @@ impl ProviderError {
         }
     }
 
-    /// The other half of the table: which failures another model makes good. Wrong settings (key, model, address) are
-    /// never hidden behind one, and what one provider's filter refused is not shown to the next.
+    /// Returns whether another model may take over after this failure. Failover never hides wrong settings
+    /// (key, model, address), and content that one provider's filter refused is not sent to another provider.
     pub fn fallback(&self) -> Fallback {
         match self.class {
             ErrorClass::BadRequest
@@ -173,7 +173,8 @@ impl ProviderError {
         }
     }
 
-    /// What went wrong, in one sentence without its full stop. The provider's words alone may say anything.
+    /// Describes the failure in one sentence without its full stop. A provider's message alone may be
+    /// unclear, so the class precedes it.
     pub fn told(&self) -> String {
         let (words, said) = (self.class.words(), self.to_string());
         let ours = match self.class {
@@ -199,7 +200,7 @@ impl ProviderError {
         if ours { said } else { format!("{words}: {said}") }
     }
 
-    /// What the person can do about it, in a sentence or two.
+    /// Returns what the user can do about it, in a sentence or two.
     pub fn advice(&self) -> String {
         match self.class {
             ErrorClass::Auth => "Check the key: `co config` shows where it comes from.",
@@ -242,7 +243,7 @@ impl ProviderError {
         .to_owned()
     }
 
-    /// When a limit is over, where the server said so.
+    /// Returns when a limit ends, where the server reported it.
     fn reset(&self) -> String {
         match self.retry_after {
             Some(wait) if self.class != ErrorClass::RateLimited => format!(
@@ -260,7 +261,7 @@ impl ProviderError {
 
     fn sentence(&self) -> String {
         match self.status {
-            // Our own words may have named it.
+            // Our own message may already name the status.
             Some(status) if !self.message.contains(&status.to_string()) => {
                 format!("{} ({status})", self.message)
             }
@@ -270,7 +271,7 @@ impl ProviderError {
 }
 
 impl ErrorClass {
-    /// The failure in a few words.
+    /// Describes the failure in a few words.
     pub fn words(self) -> &'static str {
         match self {
             Self::BadRequest => "the request was refused",
@@ -303,7 +304,7 @@ fn is_too_long(wait: Option<Duration>) -> bool {
     wait.is_some_and(|wait| wait > LONGEST_SERVER_WAIT)
 }
 
-/// A wait in words, in the two largest units: `40 s`, `7 min 12 s`, `2 h 5 min`, `3 d 4 h`.
+/// Formats a wait in its two largest units: `40 s`, `7 min 12 s`, `2 h 5 min`, `3 d 4 h`.
 fn about(wait: Duration) -> String {
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     let (large, small, units) = match seconds {

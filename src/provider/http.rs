@@ -1,9 +1,9 @@
-//! The HTTP shell: makes any codec a provider.
+//! The HTTP layer: makes a provider of any codec.
 //!
-//! The one place that opens connections to model services. It knows no wire format, retries nothing and keeps no
-//! conversation; it sends one request, feeds what comes back to the codec's decoder, and turns everything that can go
-//! wrong on the way into a [`ProviderError`]. A key never leaves it but in the request's header.
-//! Called by `app`, which gives it to the turn as a `Provider`.
+//! Only this module opens connections to model services. It knows no wire format, retries no failed reply and
+//! keeps no conversation; it sends one request, feeds the response to the codec's decoder, and turns every
+//! transport failure into a [`ProviderError`]. It exposes a key only in the request's header. Called by
+//! `app`, which passes it to the turn as a `Provider`.
 
 mod address;
 mod body;
@@ -37,27 +37,29 @@ use self::trouble::Place;
 use super::{ErrorClass, HttpRequest, ModelRequest, Provider, ProviderError, StreamEvent, WireCodec};
 use crate::stdx::clock::Clock;
 
-/// Where a model service is and how it is spoken to.
+/// The address of a model service and how to connect to it.
 #[derive(Clone)]
 pub struct Endpoint {
-    /// The name shown and stored, e.g. `anthropic`.
+    /// The name for display and storage, e.g. `anthropic`.
     pub name: String,
-    /// Codecs append their paths to it; with or without a slash at its end.
+    /// Codecs append their paths to it; a slash at its end is optional.
     pub base_url: String,
-    /// `None` where the service wants none (a local server).
+    /// `None` where the service needs none (a local server).
     pub key: Option<ApiKey>,
     pub key_header: KeyHeader,
-    /// Sent with every request beside the key; they win over a codec's own, and their values are as secret as keys.
+    /// Sent with every request in addition to the key. They override a codec's own headers; their values are
+    /// secrets too.
     pub headers: Vec<(String, ApiKey)>,
     pub network: Network,
     pub timeouts: Timeouts,
 }
 
-/// How long nothing may happen. There is no limit for a whole reply.
+/// How long a server may be silent. The duration of a whole reply has no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     pub connect: Duration,
-    /// Between two pieces of a reply, signs of life included, and before its first.
+    /// The longest time before the first chunk of a reply and between two chunks; keep-alive comments count
+    /// as chunks.
     pub idle: Duration,
 }
 
@@ -67,7 +69,7 @@ impl Default for Timeouts {
     }
 }
 
-/// Why a provider cannot be made of what was configured.
+/// Why no provider can be created from the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
     #[error("the base URL `{url}` is not a web address: {reason}")]
@@ -84,7 +86,7 @@ pub enum SetupError {
     Client { reason: String },
 }
 
-/// A model service behind HTTP.
+/// A model service reached over HTTP.
 pub struct HttpProvider<W> {
     codec: Arc<W>,
     name: String,
@@ -94,7 +96,7 @@ pub struct HttpProvider<W> {
 }
 
 impl<W: WireCodec> HttpProvider<W> {
-    /// Prepares connections to `endpoint`; nothing is sent yet. `clock` serves to read dates in `retry-after`.
+    /// Prepares connections to `endpoint`; sends nothing yet. `clock` is used to read dates in `retry-after`.
     pub fn new(codec: W, endpoint: &Endpoint, clock: Arc<dyn Clock>) -> Result<Self, SetupError> {
         let mut route = Route::to(endpoint, endpoint.timeouts.connect)?;
         route.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -109,12 +111,12 @@ impl<W: WireCodec> HttpProvider<W> {
     }
 }
 
-/// What every request to one endpoint is sent with.
+/// What all requests to one endpoint share.
 struct Route {
     base_url: reqwest::Url,
-    /// The key's, and those that belong to the kind of request.
+    /// The key's header, and those of the kind of request.
     headers: HeaderMap,
-    /// The person's own, which win over the codec's.
+    /// The user's own headers, which override the codec's.
     own_headers: HeaderMap,
     client: reqwest::Client,
     place: Arc<Place>,
@@ -137,7 +139,7 @@ impl Route {
         Ok(Self { base_url, headers, own_headers, client, place })
     }
 
-    /// The address of a path, and the headers of one request to it.
+    /// Returns the URL of a path, and the headers of one request to it.
     fn towards(
         &self,
         path: &str,
@@ -158,7 +160,7 @@ impl Route {
     }
 }
 
-/// The person's headers as they are sent; they are marked as secret, so that no library shows them.
+/// Converts the user's headers; marks them as sensitive, so that no library prints them.
 fn own_headers(headers: &[(String, ApiKey)]) -> Result<HeaderMap, SetupError> {
     let mut own = HeaderMap::new();
     for (name, value) in headers {
@@ -169,13 +171,13 @@ fn own_headers(headers: &[(String, ApiKey)]) -> Result<HeaderMap, SetupError> {
     Ok(own)
 }
 
-/// Whether a key sent there could be read on the way: plain HTTP to another machine.
+/// Whether a key sent to this URL could be read in transit: plain HTTP to another machine.
 #[must_use]
 pub fn is_unencrypted(url: &str) -> bool {
     address::base(url).is_ok_and(|url| url.scheme() == "http" && !address::is_loopback(&url))
 }
 
-/// All that this endpoint's requests hold and no error may repeat.
+/// Collects all secrets in this endpoint's requests, which no error may repeat.
 fn secrets(endpoint: &Endpoint, via: Option<&Via>) -> Secrets {
     let mut secrets = Secrets::default();
     if let Some(key) = &endpoint.key {
@@ -236,20 +238,20 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
     }
 }
 
-/// Whether connections may go through a proxy; what is on this machine is spoken to directly.
+/// Whether connections may use a proxy; servers on this machine are reached directly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proxy {
     Never,
 }
 
-/// A client for the search on this machine.
+/// Creates a client for the search for servers on this machine.
 pub(super) fn client(connect: Duration, proxy: Proxy) -> Result<reqwest::Client, SetupError> {
     match proxy {
         Proxy::Never => Network::default().client(connect, None, Tls::Never, &Connects::default()),
     }
 }
 
-/// The innermost reason of an error: outer ones only say that something failed.
+/// Returns the innermost cause of an error: the outer ones only report that something failed.
 fn deepest(error: &dyn std::error::Error) -> String {
     let mut inner = error;
     while let Some(source) = inner.source() {

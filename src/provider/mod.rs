@@ -1,7 +1,7 @@
-//! The provider seam: a request goes in, stream events come out, failures are values.
+//! The interface to model services: takes a request, returns stream events, reports failures as values.
 //!
-//! A codec ([`WireCodec`]) is pure: it never opens a socket and never reads a clock. A [`Provider`]
-//! is what `agent` calls. Implementations live in the files beside this one (layer 5); this file is layer 2.
+//! A codec ([`WireCodec`]) is pure: it never opens a socket and never reads a clock. `agent` calls a
+//! [`Provider`]. This file belongs to layer 2; the implementations in the files beside it belong to layer 5.
 
 pub mod error;
 pub mod profile;
@@ -36,16 +36,17 @@ pub use self::error::{ErrorClass, Fallback, ProviderError, Recovery};
 pub use self::profile::{LongInput, Price, Profile, Sampling, ThinkingStyle};
 use crate::message::{Message, Opaque, StopReason, Usage};
 
-/// Talks to one model service.
+/// A client of one model service.
 pub trait Provider: Send + Sync {
-    /// The name shown and stored, e.g. `anthropic`, `offline`.
+    /// The name for display and storage, e.g. `anthropic`, `offline`.
     fn name(&self) -> &str;
 
-    /// Starts one request. Yields `Started` first and `Finished` last, or stops early with exactly one
-    /// `Err`. Part indices are dense from 0, in the order of `PartStarted`. A text or thinking part ends
-    /// before the next one starts; calls may stay open beside it, up to the end of the reply.
-    /// Dropping the stream or firing `cancel` closes the connection; after `cancel` the stream ends
-    /// without a further item.
+    /// Starts one request. Yields `Started` first and `Finished` last, or stops early with exactly one `Err`.
+    ///
+    /// Part indices start at 0, have no gaps, and follow the order of `PartStarted`. A text or thinking part
+    /// ends before the next one starts; tool calls may stay open beside it until the end of the reply.
+    /// Dropping the stream or firing `cancel` closes the connection; after `cancel` the stream ends without a
+    /// further item.
     fn stream(
         &self,
         request: ModelRequest,
@@ -53,34 +54,35 @@ pub trait Provider: Send + Sync {
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>>;
 }
 
-/// Everything a model is asked with, free of any wire format.
+/// A model request, independent of any wire format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
-    /// The name of the provider that sends it, and fills this in: opaque data of others stays behind. Empty before.
+    /// The name of the sending provider. The provider fills it in (empty before that), so that the opaque
+    /// data of other providers is not sent.
     pub provider: String,
-    /// The model's name as the service knows it.
+    /// The model's name at the service.
     pub model: String,
     pub system: String,
-    /// Shared with the history: nothing of it is copied for a request.
+    /// Shared with the history, so that a request copies no message.
     pub messages: Vec<Arc<Message>>,
     pub tools: Vec<ToolSchema>,
     pub tool_choice: ToolChoice,
     pub parallel_calls: ParallelCalls,
-    /// `None` = the codec's own default (Anthropic demands a number and gets one).
+    /// `None` = the codec's default (Anthropic requires a number, so its codec sends one).
     pub max_output_tokens: Option<u32>,
     pub thinking: ThinkingLevel,
-    /// Sent only where the model takes it ([`Sampling`]). `None` = the provider's own.
+    /// Sent only where the model accepts it ([`Sampling`]). `None` = the provider's default.
     pub temperature: Option<f32>,
     /// As `temperature`.
     pub top_p: Option<f32>,
-    /// The same for all requests of a session: services that route by it find their cache again.
+    /// The same for all requests of a session, so that services that route by it reuse their cache.
     pub cache_key: Option<String>,
-    /// What is known of the model.
+    /// What the program knows about the model.
     pub profile: Profile,
 }
 
 impl ModelRequest {
-    /// A request without tools that leaves everything to the provider.
+    /// Creates a request without tools, with all options at the provider's defaults.
     pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
         Self {
             provider: String::new(),
@@ -99,13 +101,13 @@ impl ModelRequest {
         }
     }
 
-    /// The messages, oldest first.
+    /// Returns the messages, oldest first.
     pub fn conversation(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.messages.iter().map(Arc::as_ref)
     }
 }
 
-/// A tool as the model sees it.
+/// A tool's definition as sent to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSchema {
     pub name: String,
@@ -117,40 +119,40 @@ pub struct ToolSchema {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolChoice {
     Auto,
-    /// At least one call.
+    /// At least one tool call.
     Required,
-    /// Text only: used when a turn's budget allows just one more reply.
+    /// Text only: for the last reply that a turn's budget allows.
     None,
 }
 
-/// Whether one reply may hold several calls.
+/// Whether one reply may hold several tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ParallelCalls {
-    /// As the provider has it, which is yes nearly everywhere.
+    /// The provider's default, which is yes at nearly all providers.
     #[default]
     Allowed,
-    /// The request asks for one call at a time, where the wire can say so.
+    /// The request asks for one call at a time, where the wire has a field for it.
     One,
 }
 
-/// How much the model may think before it answers.
+/// How much the model may think before it replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ThinkingLevel {
-    /// The provider's own default: the request says nothing.
+    /// The provider's own default: the request does not mention thinking.
     #[default]
     Default,
     Off,
     Low,
     Medium,
     High,
-    /// So many tokens; where a wire knows only levels, the nearest one.
+    /// A budget in tokens; the nearest level where a wire has only levels.
     Tokens(u32),
 }
 
-/// One step of a streamed reply.
+/// One event of a streamed reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
-    /// The connection answers; `model` as the provider names it.
+    /// The service has begun to reply; `model` is the provider's name for the model.
     Started {
         model: String,
     },
@@ -158,27 +160,27 @@ pub enum StreamEvent {
         index: usize,
         kind: StartKind,
     },
-    /// Text of a text or thinking part, JSON text of a call's arguments.
+    /// Text of a text or thinking part, or JSON text of a tool call's arguments.
     PartDelta {
         index: usize,
         delta: String,
     },
-    /// The provider closed this part; a call's arguments are whole only now.
+    /// The provider closed this part; only now are a tool call's arguments complete.
     PartEnded {
         index: usize,
         opaque: Option<Opaque>,
     },
-    /// Something the person should know of how the service took the request; not a part of the reply, and no
+    /// Information for the user about how the service handled the request. Neither a part of the reply nor a
     /// failure. Comes just before `Finished`.
     Notice {
         text: String,
     },
-    /// What the request has used by now, so that it is counted where its end never comes. Each one holds all of the
-    /// ones before; services that count at the end alone tell it with `Finished` only.
+    /// The usage of the request so far, so that it is counted even where the stream breaks off. Each event
+    /// includes the ones before it; services that count only at the end report usage with `Finished` alone.
     Usage {
         usage: Usage,
     },
-    /// The protocol's own end was seen.
+    /// The stream ended as the protocol requires.
     Finished {
         stop: StopReason,
         usage: Usage,
@@ -194,55 +196,56 @@ pub enum StartKind {
         wire_id: String,
         name: String,
     },
-    /// An item only the provider understands; all of it comes as `opaque` with its end.
+    /// An item that only the provider understands; all of it comes as `opaque` when the part ends.
     Native,
 }
 
-/// A wire format without a wire: pure encode, pure decode. [`http::HttpProvider`] makes any codec a
-/// provider; tests feed its decoder recorded bytes.
+/// A wire format without I/O: pure encoding, pure decoding. [`http::HttpProvider`] makes a provider of any
+/// codec; tests feed recorded bytes to its decoder.
 ///
 /// [`http::HttpProvider`]: self::http::HttpProvider
 pub trait WireCodec: Send + Sync + 'static {
     type Decoder: StreamDecoder;
 
-    /// The codec's name, as bound into [`Opaque::wire`].
+    /// The codec's name, which [`Opaque::wire`] stores.
     fn wire(&self) -> &'static str;
 
-    /// The request to send. Errs with [`ErrorClass::BadRequest`] where this wire cannot say it.
+    /// Encodes the request. Errs with [`ErrorClass::BadRequest`] where this wire cannot express it.
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError>;
 
-    /// A fresh decoder for the reply to a request for `model`.
+    /// Returns a new decoder for the reply to a request for `model`.
     fn decoder(&self, model: &str) -> Self::Decoder;
 
-    /// What a reply with a failure status means. `body` may be of any content type, or cut.
+    /// Classifies a reply with a failure status. `body` may be of any content type and may be truncated.
     fn classify(&self, status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError;
 
-    /// What the person should know of how the service took `request`, told from the usage it reported: one or two
-    /// sentences. Most services refuse what they cannot take and need none. The same facts give the same words, so
-    /// that they are shown once a turn.
+    /// Returns one or two sentences for the user about how the service handled `request`, judged by the
+    /// reported usage. Most services refuse what they cannot process, so their codecs return `None`. Equal
+    /// input gives equal text, so that the text is shown once a turn.
     fn notice(&self, _request: &ModelRequest, _usage: &Usage) -> Option<String> {
         None
     }
 }
 
-/// Bytes of one reply → stream events. Holds no socket and no clock; memory is bounded.
+/// Turns the bytes of one reply into stream events. Uses no socket and no clock; its memory is bounded.
 pub trait StreamDecoder: Send + 'static {
-    /// Takes the next bytes, cut anywhere, and appends what they complete to `out`. A whole JSON body in place of a
-    /// stream is taken too, whatever its label says.
-    /// After an error the decoder is spent.
+    /// Takes the next bytes, split at any position, and appends the completed events to `out`. Also takes a
+    /// whole JSON body in place of a stream, whatever its content type. After an error the decoder must not
+    /// be used again.
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
-    /// The body ended. Errs with [`ErrorClass::Truncated`] where the protocol's own end is missing.
+    /// Handles the end of the body. Errs with [`ErrorClass::Truncated`] where the protocol's own end is
+    /// missing.
     fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
-    /// What the reply said of itself so far; also after an error, when no `Finished` tells it.
+    /// Returns the reply's metadata so far; also valid after an error, when no `Finished` reports it.
     fn seen(&self) -> Seen;
 
-    /// How many bytes wait to become events.
+    /// Returns how many buffered bytes have not become events yet.
     fn held(&self) -> usize;
 }
 
-/// What a reply said of itself so far: also after an error, when no `Finished` tells it.
+/// A reply's metadata so far; also valid after an error, when no `Finished` reports it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
     pub model: Option<String>,
@@ -255,16 +258,16 @@ pub struct Seen {
 pub struct HttpRequest {
     /// Path below the base URL, e.g. `/v1/messages`.
     pub path: String,
-    /// Headers beside those of the transport; keys are added by the HTTP shell.
+    /// Headers in addition to the transport's; the HTTP layer adds the key.
     pub headers: Vec<(String, String)>,
     pub body: Bytes,
 }
 
-/// What a failed reply's headers say about retrying; read on failures only (`wire.md` §0: Anthropic
-/// sends `retry-after` on successes too).
+/// The retry information in a failed reply's headers. Read on failures only, because Anthropic sends
+/// `retry-after` on successes too (`wire.md` §0).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RetryHeaders {
-    /// `retry-after-ms`, else `retry-after` in seconds or as a date, as a wait from now.
+    /// `retry-after-ms`, else `retry-after` in seconds or as a date; a wait from now.
     pub retry_after: Option<Duration>,
     /// `x-should-retry`.
     pub should_retry: Option<bool>,

@@ -1,29 +1,30 @@
-//! What is known of a model: its window, its prices, how it is asked to think.
+//! What the program knows about a model: its window, its prices, how thinking is requested.
 //!
-//! Plain data. What nobody knows is `None` and stays so: no window and no price is ever made up. `catalog` holds the
-//! rows, settings change them, codecs read how to ask, the turn reads what it costs.
+//! Plain data. An unknown value is `None` and stays `None`: no window and no price is ever invented.
+//! `catalog` holds the rows, settings override them, codecs read how to build a request, the turn reads the
+//! prices.
 
 use crate::message::{Usage, Usd};
 
-/// Tokens that prices are told for.
+/// The number of tokens that a price is quoted for.
 const MILLION: u128 = 1_000_000;
 
-/// What is known of one model at one service. [`Profile::default`] knows nothing.
+/// The known properties of one model at one service. In [`Profile::default`] all are unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Profile {
-    /// Most tokens of input and output together.
+    /// The largest number of input and output tokens together.
     pub window: Option<u32>,
-    /// Most tokens of one reply.
+    /// The largest number of tokens of one reply.
     pub max_output: Option<u32>,
     pub price: Option<Price>,
     pub thinking: ThinkingStyle,
     pub sampling: Sampling,
-    /// Whether it sees images; `None` = nobody knows, so they are sent.
+    /// Whether the model accepts images; `None` = unknown, so they are sent.
     pub images: Option<bool>,
 }
 
 impl Profile {
-    /// This, and where it does not know something, what the other one knows of it.
+    /// Returns this profile with its unknown values filled in from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -37,47 +38,47 @@ impl Profile {
     }
 }
 
-/// How a model is asked to think.
+/// How thinking is requested from a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ThinkingStyle {
-    /// Nobody knows: asked in the wire's usual way where the person asks for it, and left alone otherwise.
+    /// Unknown: requested in the wire's usual way if the user asks for thinking, not mentioned otherwise.
     #[default]
     Unknown,
-    /// It does not think; it is never asked.
+    /// The model does not think; thinking is never requested.
     Never,
-    /// It takes a number of tokens.
+    /// The model accepts a number of tokens.
     Budget,
-    /// It takes a level, and can be told not to think.
+    /// The model accepts a level, and thinking can be switched off.
     Levels,
-    /// It takes a level and always thinks.
+    /// The model accepts a level and always thinks.
     Always,
 }
 
-/// Whether a model takes a temperature.
+/// Whether a model accepts a temperature.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sampling {
     #[default]
     Free,
-    /// It refuses temperature and top-p.
+    /// The model refuses temperature and top-p.
     Fixed,
 }
 
-/// Prices in millionths of a US dollar for a million tokens, so `$3.00` is 3 000 000.
+/// Prices in millionths of a US dollar per million tokens, so `$3.00` is 3 000 000.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Price {
     pub input: u64,
     pub output: u64,
-    /// Input that was read from a cache; `None` = as other input.
+    /// Input read from a cache; `None` = as other input.
     pub cached_input: Option<u64>,
-    /// Input that was written to a cache; `None` = as other input.
+    /// Input written to a cache; `None` = as other input.
     pub cache_write: Option<u64>,
     /// Thinking; `None` = as other output.
     pub reasoning: Option<u64>,
-    /// Another price for requests with a long input.
+    /// The prices for requests with a long input, if they differ.
     pub long: Option<LongInput>,
 }
 
-/// What a request costs instead, all of it, where its input is longer than `over` tokens. In the units of [`Price`].
+/// The prices of a whole request whose input is longer than `over` tokens. In the units of [`Price`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LongInput {
     pub over: u32,
@@ -90,7 +91,7 @@ pub struct LongInput {
 }
 
 impl Price {
-    /// The price of a request with so much input.
+    /// Returns the prices for a request with `input` tokens of input.
     fn at(self, input: u64) -> Self {
         match self.long {
             Some(long) if input > u64::from(long.over) => Self {
@@ -105,8 +106,8 @@ impl Price {
         }
     }
 
-    /// What so many tokens cost. What a service did not count costs nothing here, so a usage without counts is worth
-    /// nothing: the caller says "unknown" then.
+    /// Returns the cost of `usage`. A missing count adds nothing, so a usage without counts costs 0: the
+    /// caller must show "unknown" then.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> Usd {
         let input = usage.input.unwrap_or(0);
@@ -122,14 +123,15 @@ impl Price {
             (output - reasoning, price.output),
             (reasoning, price.reasoning.unwrap_or(price.output)),
         ];
-        // Millionths a million tokens are billionths a thousand: 1 token at price 1 is 1/1000 of a billionth.
+        // Millionths per million tokens are billionths per thousand: 1 token at price 1 is 1/1000 of a
+        // billionth.
         let thousandths: u128 =
             parts.iter().map(|(tokens, price)| u128::from(*tokens) * u128::from(*price)).sum();
         let nano = thousandths.div_ceil(MILLION / 1_000);
         Usd(u64::try_from(nano).unwrap_or(u64::MAX))
     }
 
-    /// The same for one request: what the provider says goes before what a list says.
+    /// Returns the cost of one request: the provider's own figure if it gave one, else the list price.
     #[must_use]
     pub fn of_request(price: Option<&Self>, usage: &Usage) -> Option<Usd> {
         let counted = usage.input.is_some() || usage.output.is_some();
@@ -164,7 +166,7 @@ mod tests {
             (usage(0, 0, 0, 1_000_000, 400_000), "$15.00"),
             (usage(1_000_000, 900_000, 50_000, 0, 0), "$0.61"),
             (usage(1, 0, 0, 0, 0), "$0.0000030"),
-            // More cached than there was input: a service that counts otherwise costs no less than nothing.
+            // More cached than total input: a service that counts differently must not give a negative cost.
             (usage(10, 20, 20, 0, 5), "$0.0000030"),
         ];
         for (usage, expected) in cases {

@@ -1,7 +1,7 @@
-//! What a failed reply's headers say about trying again.
+//! Reads the retry information in a failed reply's headers.
 //!
-//! Read on failures only: Anthropic sends `retry-after` with successes too (`wire.md` §0). It knows no clock, the
-//! present moment is handed in. Called by `provider/http`.
+//! Called on failures only: Anthropic sends `retry-after` with successes too (`wire.md` §0). It reads no
+//! clock; the caller passes the current time. Called by `provider/http`.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use jiff::{Timestamp, civil};
 use super::RetryHeaders;
 
 impl RetryHeaders {
-    /// Reads them through `get`, which looks a header up by its lower-case name.
+    /// Reads the headers through `get`, which looks a header up by its lower-case name.
     pub fn read<'a>(now: Timestamp, get: impl Fn(&str) -> Option<&'a str>) -> Self {
         let millis = get("retry-after-ms").and_then(milliseconds);
         let after = get("retry-after").and_then(|value| seconds(value).or_else(|| until(value, now)));
         Self {
-            // A wait of zero says nothing (Azure sends it beside a real one).
+            // A wait of zero carries no information (Azure sends it beside a real one).
             retry_after: millis.into_iter().chain(after).find(|wait| !wait.is_zero()),
             should_retry: get("x-should-retry").and_then(|value| match value.trim() {
                 "true" => Some(true),
@@ -40,13 +40,14 @@ fn seconds(value: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(value.trim().parse().ok()?).ok()
 }
 
-/// The time from `now` to an HTTP date; nothing where it has passed.
+/// Returns the time from `now` to an HTTP date; `None` where the date is in the past.
 fn until(value: &str, now: Timestamp) -> Option<Duration> {
     Duration::try_from(http_date(value.trim())?.duration_since(now)).ok()
 }
 
-/// A date in any of the three forms that HTTP takes (RFC 9110 §5.6.7), always in UTC: the one of today (RFC 1123), and
-/// two that old servers send, RFC 850 (`Saturday, 21-Nov-26 10:00:30 GMT`) and `asctime` (`Sat Nov 21 10:00:30 2026`).
+/// Parses a date in any of the three forms that HTTP allows (RFC 9110 §5.6.7), always in UTC: the current one
+/// (RFC 1123), and two that old servers send, RFC 850 (`Saturday, 21-Nov-26 10:00:30 GMT`) and `asctime`
+/// (`Sat Nov 21 10:00:30 2026`).
 fn http_date(value: &str) -> Option<Timestamp> {
     let today = || jiff::fmt::rfc2822::parse(value).ok().map(|date| date.timestamp());
     let in_utc = |date: civil::DateTime| date.to_zoned(TimeZone::UTC).ok().map(|date| date.timestamp());

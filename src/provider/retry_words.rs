@@ -1,21 +1,21 @@
-//! How long a failed reply's body asks us to wait: in a field, or in a sentence.
+//! Reads the requested wait from a failed reply's body: from a field, or from a sentence.
 //!
-//! Headers go before it ([`RetryHeaders`](super::RetryHeaders)); where there are none this is all there is (Gemini, errors within a
-//! stream). Pure; called by `classify` on failures only.
+//! Headers take precedence ([`RetryHeaders`](super::RetryHeaders)); the body is the only source where there
+//! are none (Gemini, errors within a stream). Pure; called by `classify` on failures only.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// The words before a duration in sentences that ask for a wait (`wire.md` §0), in lower case.
+/// The words before the duration in sentences that ask for a wait (`wire.md` §0), in lower case.
 const ASKS: [&str; 4] = ["try again in ", "retry in ", "retry after ", "try again after "];
 
-/// The wait that an error object asks for, if it does: Google's `RetryInfo` first, then its own words.
+/// Returns the wait that an error object asks for, if any: from Google's `RetryInfo`, else from the message.
 pub fn asked_wait(error: &Value, message: &str) -> Option<Duration> {
     field(error).or_else(|| sentence(message)).filter(|wait| !wait.is_zero())
 }
 
-/// `details[].retryDelay`, as Google's services put it: `"48s"`.
+/// Reads `details[].retryDelay`, the form of Google's services: `"48s"`.
 fn field(error: &Value) -> Option<Duration> {
     let details = error.get("details")?.as_array()?;
     details.iter().find_map(|detail| duration(detail.get("retryDelay")?.as_str()?))
@@ -30,7 +30,8 @@ fn sentence(message: &str) -> Option<Duration> {
     })
 }
 
-/// The duration that a text begins with: numbers, each with its unit, as `6m30.5s`, `120ms`, `2 seconds`.
+/// Parses the duration at the start of a text: numbers, each with its unit, as `6m30.5s`, `120ms`, `2
+/// seconds`.
 fn duration(text: &str) -> Option<Duration> {
     let mut total = Duration::ZERO;
     let mut rest = text;
@@ -43,7 +44,7 @@ fn duration(text: &str) -> Option<Duration> {
     found.then_some(total)
 }
 
-/// One number with its unit, and what follows them.
+/// Parses one number with its unit; also returns the text after them.
 fn part(text: &str) -> Option<(Duration, &str)> {
     let text = text.trim_start();
     let digits = text.find(|one: char| !one.is_ascii_digit() && one != '.').unwrap_or(text.len());

@@ -1,7 +1,7 @@
-//! How our own messages are put into words and ids that any wire accepts.
+//! Converts our own messages into text and ids that every wire accepts.
 //!
-//! Everything here is a pure function of the conversation so far, so that what was sent once is sent the same way
-//! again and a provider's prefix cache holds. Called by the codecs' encoders.
+//! All functions depend only on the conversation so far, so that a repeated part of it is always sent
+//! identically and a provider's prefix cache stays valid. Called by the codecs' encoders.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -14,18 +14,18 @@ use crate::message::{
     AssistantMessage, CallId, NoteKind, Opaque, ReturnStatus, StopKind, ToolCall, ToolReturn,
 };
 
-/// The longest id a wire takes (OpenAI refuses more), in bytes.
+/// The longest id that all wires accept (OpenAI refuses longer ones), in bytes.
 const LONGEST_ID: usize = 40;
 
-/// The longest tool name a wire takes, in bytes.
+/// The longest tool name that all wires accept, in bytes.
 const LONGEST_NAME: usize = 64;
 
-/// Text as it may be sent: some services refuse NUL.
+/// Replaces NUL, which some services refuse.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
-/// A note as the model reads it: plainly the program's words, never the user's.
+/// Formats a note for the model, clearly marked as written by the program and not by the user.
 pub fn note(kind: &NoteKind, text: &str) -> String {
     let what = match kind {
         NoteKind::Reflection => "the last request was refused",
@@ -40,7 +40,7 @@ pub fn note(kind: &NoteKind, text: &str) -> String {
     format!("[note from co: {what}]\n{}\n[end of note]", clean(text))
 }
 
-/// The word before a return that is not what the call should have brought.
+/// Returns the word put before a tool return that is not a success.
 pub fn status_word(status: ReturnStatus) -> Option<&'static str> {
     match status {
         ReturnStatus::Ok => None,
@@ -52,7 +52,7 @@ pub fn status_word(status: ReturnStatus) -> Option<&'static str> {
     }
 }
 
-/// A return as text, for wires that have no field for its status.
+/// Formats a tool return as text, for wires that have no field for its status.
 pub fn return_text(returned: &ToolReturn) -> String {
     let text = returned.text();
     let text = clean(&text);
@@ -63,7 +63,7 @@ pub fn return_text(returned: &ToolReturn) -> String {
     }
 }
 
-/// Adds fields that an object does not have yet.
+/// Adds the fields that an object does not have yet.
 pub fn extend(object: &mut Value, fields: Option<&Map<String, Value>>) {
     if let (Some(object), Some(fields)) = (object.as_object_mut(), fields) {
         for (key, value) in fields {
@@ -72,7 +72,7 @@ pub fn extend(object: &mut Value, fields: Option<&Map<String, Value>>) {
     }
 }
 
-/// The level that stands for a number of thinking tokens, where a wire knows only levels.
+/// Returns the level nearest to a number of thinking tokens, for wires that have only levels.
 pub fn level_of(tokens: u32) -> &'static str {
     match tokens {
         0..4_096 => "low",
@@ -81,7 +81,8 @@ pub fn level_of(tokens: u32) -> &'static str {
     }
 }
 
-/// What a reply said, for wires without a place for refusals: one that said nothing else is told in its own words.
+/// Returns a reply's text, for wires without a field for refusals: the refusal's text where the reply has
+/// nothing else.
 pub fn spoken(reply: &AssistantMessage) -> String {
     let text = reply.text();
     if text.is_empty() && reply.calls().next().is_none() && reply.stop.kind == StopKind::Refusal {
@@ -90,7 +91,8 @@ pub fn spoken(reply: &AssistantMessage) -> String {
     text
 }
 
-/// A tool's name as it may be sent back: a model may have made up one that its own service refuses.
+/// Returns a tool's name in a form that can be sent back: a model may invent a name that its own service
+/// refuses.
 pub fn tool_name(name: &str) -> Cow<'_, str> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(fits) {
@@ -104,7 +106,7 @@ pub fn tool_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(made)
 }
 
-/// A call's arguments as the object that every wire demands.
+/// Returns a call's arguments as an object, which every wire requires.
 pub fn arguments(args: &Value) -> Cow<'_, Value> {
     match args {
         Value::Object(_) => Cow::Borrowed(args),
@@ -117,8 +119,8 @@ pub fn arguments(args: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// The data of an opaque item if this codec, and the model and the provider that are asked, made it; nobody else may get
-/// it.
+/// Returns the data of an opaque item if this codec created it for the requested model and provider; it must
+/// not be sent to any other.
 pub fn own<'a>(opaque: Option<&'a Opaque>, wire: &str, asked: &ModelRequest) -> Option<&'a Value> {
     let made_here = |opaque: &&Opaque| {
         opaque.wire == wire && opaque.model == asked.model && opaque.provider == asked.provider
@@ -126,7 +128,7 @@ pub fn own<'a>(opaque: Option<&'a Opaque>, wire: &str, asked: &ModelRequest) -> 
     opaque.filter(made_here).map(|opaque| &opaque.data)
 }
 
-/// What ids of calls a host takes.
+/// The form of tool call ids that a host accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IdShape {
     /// Up to 40 letters, digits, `_` and `-`.
@@ -145,7 +147,7 @@ impl IdShape {
         }
     }
 
-    /// An id of this shape, always the same for a call; `round` tells apart what would be equal.
+    /// Creates an id of this form, always the same for a call; `round` makes colliding ids different.
     fn made(self, id: &CallId, round: u32) -> String {
         let salt = if round == 0 { String::new() } else { format!("#{round}") };
         let digest = Sha256::digest(format!("{id}{salt}").as_bytes());
@@ -157,7 +159,8 @@ impl IdShape {
     }
 }
 
-/// The ids under which calls are sent: the provider's own where it can be, ours where it was empty, unfit or taken.
+/// The ids under which tool calls are sent: the provider's own where possible, ours where it was empty,
+/// invalid or already used.
 #[derive(Debug, Default)]
 pub struct WireIds {
     shape: IdShape,
@@ -166,12 +169,12 @@ pub struct WireIds {
 }
 
 impl WireIds {
-    /// No ids yet; all will be of this shape.
+    /// Creates an empty map; all ids will have this form.
     pub fn shaped(shape: IdShape) -> Self {
         Self { shape, ..Self::default() }
     }
 
-    /// The id of a call that comes now in the conversation.
+    /// Assigns an id to the next call of the conversation.
     pub fn assign(&mut self, call: &ToolCall) -> String {
         let own = &call.wire_id;
         let usable = self.shape.takes(own) && !self.taken.contains(own.as_str());
@@ -183,7 +186,7 @@ impl WireIds {
         id
     }
 
-    /// The id under which a call was sent before. Errs where no such call is in the conversation.
+    /// Returns the id assigned to a call. Errs where the conversation holds no such call.
     pub fn of(&self, call: &CallId) -> Result<&str, ProviderError> {
         self.of.get(call).map(String::as_str).ok_or_else(|| {
             ProviderError::new(
@@ -218,7 +221,7 @@ mod tests {
             (made("openai", "w", "m"), "", false),
             (made("openai", "w", "other"), "openai", false),
             (made("openai", "other", "m"), "openai", false),
-            // Nobody knows whose the data in records of before is.
+            // The provider of opaque data in older records is unknown.
             (made("", "w", "m"), "openai", false),
             (made("", "w", "m"), "", true),
         ];

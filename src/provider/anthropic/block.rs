@@ -6,7 +6,7 @@ use crate::message::Opaque;
 use crate::provider::decoder::{Held, field};
 use crate::provider::{ProviderError, StartKind, StreamEvent};
 
-/// An open block; `index` is the part's, dense from 0.
+/// An open block; `index` is the index of its part, from 0 without gaps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
     index: usize,
@@ -22,22 +22,22 @@ enum Content {
         signature: String,
     },
     Call {
-        /// Arguments that came whole with the start: they count if no delta does.
+        /// Arguments that came complete in the start event: used if no delta follows.
         input: Value,
         said: bool,
         /// Fields that only this provider understands.
         fields: Map<String, Value>,
     },
-    /// Kept whole, and sent back whole.
+    /// Stored whole, and sent back whole.
     Native {
         data: Value,
-        /// Input of a server's own tool, in fragments.
+        /// The input of a server-side tool, in fragments.
         input: String,
     },
 }
 
 impl Block {
-    /// Opens a block with the content it starts with.
+    /// Opens a block with its initial content.
     pub fn start(
         index: usize,
         mut start: Value,
@@ -78,7 +78,7 @@ impl Block {
         }
     }
 
-    /// Takes one delta; of kinds that this block does not know it takes nothing.
+    /// Handles one delta; ignores kinds that are unknown for this block.
     pub fn delta(
         &mut self,
         delta: &Value,
@@ -122,7 +122,7 @@ impl Block {
         Ok(())
     }
 
-    /// Closes the block; `bind` makes opaque data of what must go back with it.
+    /// Closes the block; `bind` converts the data that must be sent back into opaque data.
     pub fn end(self, out: &mut Vec<StreamEvent>, bind: impl FnOnce(Value) -> Opaque) {
         let index = self.index;
         let data = match self.content {
@@ -156,7 +156,7 @@ fn call(start: Value) -> Content {
     for known in ["type", "id", "name"] {
         fields.shift_remove(known);
     }
-    // That the model itself calls is what the service takes for granted.
+    // A call by the model itself is the service's default.
     let direct = serde_json::json!({ "type": "direct" });
     fields.retain(|key, value| !(value.is_null() || key == "caller" && *value == direct));
     Content::Call { input, said: false, fields }
@@ -180,7 +180,7 @@ fn object(key: &str, value: Value) -> Value {
     Value::Object(Map::from_iter([(key.to_owned(), value)]))
 }
 
-/// The bytes of the strings within, near enough to count what is held.
+/// Returns the approximate size in bytes of a value's strings, for the memory limit.
 fn weight(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),

@@ -1,7 +1,7 @@
 //! Messages events → stream events.
 //!
-//! Blocks are told apart by their index on the wire; ours are dense and in order of their start. The reply is whole
-//! only at `message_stop`.
+//! Blocks are identified by their wire index; part indices have no gaps and follow the order of the starts.
+//! The reply is complete only at `message_stop`.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::provider::{ProviderError, Seen, StartKind, StreamEvent, classify};
 /// The state of one reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessagesProtocol {
-    /// As requested: what opaque data is bound to.
+    /// As requested: opaque data is bound to this name.
     requested: String,
     named: Option<String>,
     id: Option<String>,
@@ -25,9 +25,9 @@ pub struct MessagesProtocol {
     parts: usize,
     calls: usize,
     stop: Stop,
-    /// Usage as told, later values over earlier ones.
+    /// The reported usage; later values replace earlier ones.
     usage: Map<String, Value>,
-    /// A server-side container that a continuation must name.
+    /// A server-side container that the next request must name.
     container: Option<Value>,
     finished: bool,
     held: Held,
@@ -60,7 +60,7 @@ impl MessagesProtocol {
     fn message_start(&mut self, message: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let id = text(message, "id");
         if self.named.is_some() {
-            // Proxies repeat the start; another message in mid-stream voids what was said.
+            // Proxies repeat the start; a different message in mid-stream invalidates the reply so far.
             return match id == self.id || self.parts == 0 {
                 true => Ok(()),
                 false => Err(truncated("the server began another reply in the middle of this one")),
@@ -164,7 +164,7 @@ impl MessagesProtocol {
         StopReason { kind, raw: raw.map(str::to_owned), detail }
     }
 
-    /// Input counts caches, which this provider counts apart.
+    /// Returns the usage; input includes cached tokens, which this provider counts separately.
     fn total(&self) -> Usage {
         let count = |key: &str| self.usage.get(key).and_then(Value::as_u64);
         let cached_input = count("cache_read_input_tokens");
@@ -218,7 +218,7 @@ impl Protocol for MessagesProtocol {
         Ok(())
     }
 
-    /// Not of this protocol; proxies that translate send it.
+    /// Not part of this protocol; translating proxies send it.
     fn done_sentinel(&mut self, _out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         Ok(())
     }
@@ -236,7 +236,7 @@ impl Protocol for MessagesProtocol {
             self.start_block(at, start.clone(), out)?;
             self.stop_block(at, out);
         }
-        // A whole message holds in itself what a stream says at its end.
+        // A whole message contains the fields that a stream sends at its end.
         self.message_delta(&json!({ "delta": body }));
         self.complete(out);
         Ok(())

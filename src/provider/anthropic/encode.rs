@@ -1,7 +1,8 @@
-//! Our conversation → an Anthropic Messages body.
+//! Conversation → an Anthropic Messages body.
 //!
-//! Equal conversations give equal bytes, and a longer one begins with the content of the shorter: only the cache
-//! marks move. Signed thinking goes back only to the model that made it; unsigned thinking goes to nobody.
+//! Equal conversations give equal bytes, and a longer one begins with the content of the shorter: only the
+//! cache marks move. Signed thinking is sent back only to the model that created it; unsigned thinking is
+//! never sent.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +13,7 @@ use crate::message::{
 use crate::provider::wire_text::{self, WireIds, clean};
 use crate::provider::{ErrorClass, ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice};
 
-/// The body's bytes.
+/// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     let mut messages = messages(request)?;
     mark_messages(&mut messages);
@@ -32,7 +33,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
         mark(&mut block);
         set("system", json!([block]));
     }
-    // A budget for thinking is refused where the open tool loop does not begin with thinking.
+    // A thinking budget is refused where the open tool loop does not begin with thinking.
     let possible = !asked.demands_signature || !begins_unsigned(&messages);
     if !(asked.thinks && possible) && request.profile.sampling == Sampling::Free {
         request.temperature.into_iter().for_each(|value| set("temperature", json!(value)));
@@ -52,7 +53,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     serde_json::to_vec(&body).map_err(|error| bad_request(error.to_string()))
 }
 
-/// How tools may be called, where it is not as the service has it.
+/// Returns the `tool_choice` field where it differs from the service's default.
 fn tool_choice(request: &ModelRequest) -> Option<Value> {
     match (request.tool_choice, request.parallel_calls) {
         (ToolChoice::None, _) => Some(json!({ "type": "none" })),
@@ -85,15 +86,16 @@ fn tools(request: &ModelRequest) -> Value {
     Value::Array(tools)
 }
 
-/// Marks a block as the end of a prefix worth caching.
+/// Marks a block as the end of a prefix to cache.
 fn mark(block: &mut Value) {
     if let Some(block) = block.as_object_mut() {
         block.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
     }
 }
 
-/// Marks the end of the conversation, and where the request before this one ended: the service looks back only 20
-/// blocks for what it knows. With system and tools these are the four marks it allows.
+/// Marks the end of the conversation, and the end of the previous request: the service looks back only 20
+/// blocks for a cached prefix. Together with those of system and tools these are the four marks that it
+/// allows.
 fn mark_messages(messages: &mut [Value]) {
     let users = messages.iter_mut().rev().filter(|message| message.get("role") == Some(&json!("user")));
     for message in users.take(2) {
@@ -126,7 +128,7 @@ struct List<'a> {
 }
 
 impl List<'_> {
-    /// Appends blocks: neighbours of one role become one message.
+    /// Appends blocks; merges neighbouring messages of the same role.
     fn add(&mut self, role: &str, blocks: Vec<Value>) {
         if blocks.is_empty() {
             return;
@@ -157,7 +159,7 @@ impl List<'_> {
             }
             PartKind::Thinking { text } => {
                 let signature = own?.get("signature").and_then(Value::as_str).filter(|s| !s.is_empty())?;
-                // Signed words go back exactly as they came.
+                // Signed text must go back unchanged.
                 Some(json!({ "type": "thinking", "thinking": text, "signature": signature }))
             }
             PartKind::ToolCall(call) => {
@@ -174,7 +176,7 @@ impl List<'_> {
         }
     }
 
-    /// The returns of one reply: one user message, and before anything else in it.
+    /// Appends the tool returns of one reply: in one user message, before any other content.
     fn returns(&mut self, returns: &[ToolReturn]) -> Result<(), ProviderError> {
         let mut blocks = Vec::new();
         for returned in returns {
@@ -230,7 +232,7 @@ fn return_content(returned: &ToolReturn) -> Value {
     Value::Array(blocks)
 }
 
-/// Whether the last message answers calls of a reply that does not begin with thinking.
+/// Whether the last message answers the calls of a reply that does not begin with thinking.
 fn begins_unsigned(messages: &[Value]) -> bool {
     let first_kind = |message: &'_ Value| -> Option<String> {
         let first = message.get("content").and_then(Value::as_array)?.first()?;
@@ -241,7 +243,7 @@ fn begins_unsigned(messages: &[Value]) -> bool {
     answers && !matches!(first_kind(reply).as_deref(), Some("thinking" | "redacted_thinking"))
 }
 
-/// The container that this model's last reply named, if it named one.
+/// Returns the container that this model's last reply named, if any.
 fn container(request: &ModelRequest) -> Option<Value> {
     request.conversation().rev().find_map(|message| match message {
         Message::Assistant(reply) => {

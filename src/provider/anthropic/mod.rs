@@ -1,8 +1,8 @@
 //! The codec of Anthropic Messages (`wire.md` §1).
 //!
-//! Pure: requests to bytes, bytes to stream events. Thinking, redacted thinking and server tools keep what only their
-//! provider understands, and go back unchanged to the same model and to nobody else.
-//! Called by `provider/http`, by the loopback server and by tests.
+//! Pure: requests to bytes, bytes to stream events. Data of thinking, redacted thinking and server-side tools
+//! that only the provider understands is kept, and is sent back unchanged to the same model only. Called by
+//! `provider/http`, by the loopback server and by tests.
 
 mod block;
 mod decode;
@@ -13,10 +13,10 @@ pub use self::decode::MessagesProtocol;
 use super::decoder::Decoder;
 use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec, classify};
 
-/// The codec's name, as bound into opaque data.
+/// The codec's name, to which opaque data is bound.
 pub const WIRE: &str = "anthropic";
 
-/// The version of the protocol that this codec speaks.
+/// The protocol version of this codec.
 const VERSION: &str = "2023-06-01";
 
 /// The codec.

@@ -269,7 +269,7 @@ fn levels_become_what_the_model_takes() {
     let (adaptive, disabled) = (json!({ "type": "adaptive" }), json!({ "type": "disabled" }));
     let effort = |effort: &str| json!({ "effort": effort });
     let none = Value::Null;
-    // Model, style, level, chosen and known limits; then the limit, thinking and effort that are sent.
+    // Model, style, level, chosen limit, known limit; then the limit, thinking and effort that are sent.
     let cases = [
         ("claude-x", Unknown, Default, None, None, 8_192, none.clone(), none.clone()),
         ("claude-x", Unknown, Off, None, None, 8_192, none.clone(), none.clone()),
@@ -366,7 +366,7 @@ fn a_container_goes_back() {
     assert_eq!(body["messages"][1]["content"], json!([{ "type": "text", "text": "a" }]));
 }
 
-/// What was sent before is sent again byte for byte: only then do prefix caches hold.
+/// A repeated part of a conversation is sent byte for byte as before: prefix caches depend on it.
 #[test]
 fn a_longer_conversation_begins_with_the_shorter() {
     let all = vec![

@@ -1,22 +1,22 @@
-//! How a thinking level is asked for, and what limits a reply: models differ.
+//! Encodes a thinking level and the limit of a reply: models differ.
 
 use serde_json::{Value, json};
 
 use crate::provider::wire_text::level_of;
 use crate::provider::{ModelRequest, ThinkingLevel, ThinkingStyle};
 
-/// The least budget the service takes, in tokens.
+/// The smallest thinking budget that the service accepts, in tokens.
 const LEAST_BUDGET: u32 = 1_024;
 
-/// The reply's length where nobody chose one and nobody knows the model's, in tokens: every model takes it.
+/// The limit of a reply if none is set and the model's is unknown, in tokens: every model accepts it.
 const DEFAULT_MAX_TOKENS: u32 = 8_192;
 
-/// Models that choose the amount themselves and take an effort in place of a budget (`wire.md` §1), by the start of
-/// their names; asked only where the profile does not know.
+/// Models that choose the amount of thinking themselves and accept an effort instead of a budget (`wire.md`
+/// §1), by the start of their names; used only where the profile has no thinking style.
 const ADAPTIVE: &[&str] =
     &["claude-opus-4-6", "claude-opus-4-7", "claude-opus-4-8", "claude-opus-5", "claude-sonnet-5"];
 
-/// The fields of a request that a thinking level decides.
+/// The fields of a request that depend on the thinking level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Thinking {
     pub max_tokens: u32,
@@ -24,11 +24,11 @@ pub struct Thinking {
     pub output_config: Option<Value>,
     /// Whether an open tool loop must begin with a signed thinking block.
     pub demands_signature: bool,
-    /// Whether the model thinks with these fields, as far as is known; then it takes no temperature.
+    /// Whether the model is known to think with these fields; then it accepts no temperature.
     pub thinks: bool,
 }
 
-/// What to ask the model for.
+/// Returns the fields for a request.
 pub fn ask(request: &ModelRequest) -> Thinking {
     let style = style(request);
     let known = request.max_output_tokens.or_else(|| longest(request));
@@ -43,7 +43,7 @@ pub fn ask(request: &ModelRequest) -> Thinking {
     };
     let (budget, effort) = match (request.thinking, style) {
         (ThinkingLevel::Default, _) | (_, ThinkingStyle::Never) => return plain,
-        // Only these think unasked.
+        // Only these models think by default.
         (ThinkingLevel::Off, ThinkingStyle::Levels) => {
             return Thinking { thinking: Some(json!({ "type": "disabled" })), thinks: false, ..plain };
         }
@@ -60,7 +60,8 @@ pub fn ask(request: &ModelRequest) -> Thinking {
             ..plain
         };
     }
-    // The budget counts as output: where no limit is known it comes on top of our own, else it must fit below.
+    // The budget counts as output: without a known limit it is added to our own, else it must fit below the
+    // limit.
     let (max_tokens, budget) = match known {
         None => (max_tokens.saturating_add(budget), budget),
         Some(limit) => (limit, budget.min(limit.saturating_sub(1))),
@@ -77,8 +78,8 @@ pub fn ask(request: &ModelRequest) -> Thinking {
     }
 }
 
-/// The model's own limit, as far as it is known. The service refuses a prompt that does not fit beside the limit that
-/// was asked for, so a reply gets a quarter of the window at most.
+/// Returns the model's own limit, if known. The service refuses a prompt that does not fit into the window
+/// together with the requested limit, so a reply gets at most a quarter of the window.
 fn longest(request: &ModelRequest) -> Option<u32> {
     let most = request.profile.max_output?;
     Some(request.profile.window.map_or(most, |window| most.min(window / 4)))

@@ -1,8 +1,8 @@
-//! What a service says of its models: its own list, in the forms that services have.
+//! Reads a service's own list of its models, in the forms that services use.
 //!
-//! Tolerant of what is missing or new, strict in what it believes: a window or a price stands here only where the list
-//! says it of this very service. What a model could do on a larger machine is not what a server here loads it with, so
-//! the most that a local model was trained for is passed over. Bounded in time, size and pages. Called by `app`.
+//! Tolerates missing and new fields, but takes a window or a price only where the list states it for this
+//! very service. A local server may load a model with a smaller window than the model was trained for, so the
+//! trained maximum is ignored. Bounded in time, size and pages. Called by `app`.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use tokio::time::Instant;
 use crate::provider::http::{Endpoint, get_json};
 use crate::provider::{ErrorClass, Price, Profile, ProviderError, ThinkingStyle};
 
-/// The most pages that are asked for.
+/// The most pages that are requested.
 const MOST_PAGES: usize = 20;
 
 /// The most models that are kept of one service.
 const MOST_MODELS: usize = 10_000;
 
-/// The longest name of a model that is believed, in bytes.
+/// The longest model name that is accepted, in bytes.
 const LONGEST_NAME: usize = 256;
 
 /// Where a service lists its models, and in which form.
@@ -30,17 +30,18 @@ pub struct ListEndpoint {
     pub form: ListForm,
 }
 
-/// The form of a list.
+/// The form of a model list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListForm {
-    /// `{"data": [{"id"}]}`, with what hosts add: `context_length` and `pricing` (OpenRouter, Together), `max_model_len`
-    /// (vLLM), `context_window` (Groq), `max_context_length` (Mistral), `meta.n_ctx` (llama.cpp).
+    /// `{"data": [{"id"}]}`, with the fields that hosts add: `context_length` and `pricing` (OpenRouter,
+    /// Together), `max_model_len` (vLLM), `context_window` (Groq), `max_context_length` (Mistral),
+    /// `meta.n_ctx` (llama.cpp).
     OpenAi,
     /// `{"data": [{"id", "max_input_tokens", "max_tokens"}], "has_more", "last_id"}`
     Anthropic,
     /// `{"models": [{"name", "inputTokenLimit", "supportedGenerationMethods"}], "nextPageToken"}`
     Gemini,
-    /// `{"models": [{"name"}]}`; what is loaded is told by `/api/ps`.
+    /// `{"models": [{"name"}]}`; `/api/ps` reports the loaded models.
     Ollama,
     /// `{"data": [{"id", "type", "loaded_context_length"}]}`
     LmStudio,
@@ -49,13 +50,14 @@ pub enum ListForm {
 /// A model as a service lists it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
-    /// As requests name it.
+    /// The name used in requests.
     pub name: String,
-    /// What the list tells of it.
+    /// The properties that the list states.
     pub told: Profile,
 }
 
-/// The models that a service offers, by their names. `patience` bounds all pages together. Cancel-safe.
+/// Returns the models that a service offers, sorted by name. `patience` limits all pages together.
+/// Cancel-safe.
 pub async fn list(place: &ListEndpoint, patience: Duration) -> Result<Vec<Listed>, ProviderError> {
     let until = Instant::now() + patience;
     let mut models: Vec<Listed> = Vec::new();
@@ -71,7 +73,7 @@ pub async fn list(place: &ListEndpoint, patience: Duration) -> Result<Vec<Listed
         }
     }
     if place.form == ListForm::Ollama {
-        // The list is good without it: an older server does not know the page.
+        // The list is valid without it: an older server does not have this endpoint.
         if let Ok(loaded) = get(place, "/api/ps", until).await {
             add_loaded(&mut models, &loaded);
         }
@@ -100,18 +102,18 @@ fn page_path(place: &ListEndpoint, next: Option<&str>) -> String {
     }
 }
 
-/// A text for a query: what is no letter, digit or one of `-._~` is escaped.
+/// Escapes a text for a query: all bytes except letters, digits and `-._~`.
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let escape = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     text.bytes().map(escape).collect()
 }
 
-/// The models of one page, and what the next one is asked for with.
+/// Returns the models of one page, and the token for requesting the next page.
 fn read(form: ListForm, page: &Value) -> Result<(Vec<Listed>, Option<String>), ProviderError> {
     let items = match form {
         ListForm::Gemini | ListForm::Ollama => page.get("models"),
-        // Together answers with the array itself.
+        // Together's answer is the array itself.
         ListForm::OpenAi => page.get("data").or(Some(page)),
         ListForm::Anthropic | ListForm::LmStudio => page.get("data"),
     };
@@ -142,13 +144,13 @@ fn text(item: &Value, key: &str) -> Option<String> {
     item.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// A number of tokens at one of these places; 0 says nothing.
+/// Returns the number of tokens at the first of these places that has one; 0 means unknown.
 fn tokens(item: &Value, places: &[&str]) -> Option<u32> {
     let number = |place: &&str| item.pointer(place).and_then(Value::as_u64);
     places.iter().find_map(number).and_then(|tokens| u32::try_from(tokens).ok()).filter(|tokens| *tokens > 0)
 }
 
-/// Kinds of models that nobody talks with.
+/// Kinds of models that are not chat models.
 const OTHER_KINDS: &[&str] = &[
     "embedding",
     "embeddings",
@@ -213,7 +215,7 @@ fn gemini(item: &Value) -> Option<Listed> {
     Some(Listed { name: name.strip_prefix("models/").unwrap_or(&name).to_owned(), told })
 }
 
-/// Its embedding models are of the family of BERT.
+/// Skips embedding models: they are of the BERT family.
 fn ollama(item: &Value) -> Option<Listed> {
     let family = item.pointer("/details/family").and_then(Value::as_str).unwrap_or_default();
     if family.ends_with("bert") {
@@ -235,7 +237,8 @@ fn lm_studio(item: &Value) -> Option<Listed> {
     Some(Listed { name: text(item, "id")?, told })
 }
 
-/// That a model cannot think is sure; how one that can is asked, a list does not say.
+/// Converts a list's statement: that a model cannot think is certain; how to request thinking, a list does
+/// not state.
 fn never_where(thinks: Option<bool>) -> ThinkingStyle {
     if thinks == Some(false) { ThinkingStyle::Never } else { ThinkingStyle::Unknown }
 }
@@ -253,8 +256,9 @@ fn add_loaded(models: &mut [Listed], loaded: &Value) {
     }
 }
 
-/// A price as routers tell it: as texts in dollars for one token (OpenRouter), or as numbers in dollars for a million
-/// (Together). A negative one means that it depends on the model that is chosen.
+/// Reads a price as routers state it: as strings in dollars per token (OpenRouter), or as numbers in dollars
+/// per million tokens (Together). A negative price means that it depends on the model that the router
+/// selects.
 fn price(pricing: &Value) -> Option<Price> {
     let for_one = |key: &str| {
         let dollars: f64 = pricing.get(key)?.as_str()?.trim().parse().ok()?;
@@ -262,7 +266,7 @@ fn price(pricing: &Value) -> Option<Price> {
     };
     let for_million = |key: &str| millionths(pricing.get(key)?.as_f64()?);
     if let (Some(input), Some(output)) = (for_one("prompt"), for_one("completion")) {
-        // A part that costs nothing beside input that does is a part that is not told.
+        // A part priced at 0 although other input costs something is a missing price.
         let part = |key: &str| for_one(key).filter(|price| *price > 0 || input == 0);
         return Some(Price {
             input,
@@ -273,7 +277,7 @@ fn price(pricing: &Value) -> Option<Price> {
             long: None,
         });
     }
-    // A host that charges by the hour tells zeros here.
+    // A host that charges by the hour lists zeros here.
     let by_hour = pricing.get("hourly").and_then(Value::as_f64).is_some_and(|hourly| hourly > 0.0);
     match (for_million("input"), for_million("output")) {
         (Some(input), Some(output)) if !by_hour => Some(Price { input, output, ..Price::default() }),
@@ -281,7 +285,7 @@ fn price(pricing: &Value) -> Option<Price> {
     }
 }
 
-/// Dollars to their millionths; `None` for what is no price.
+/// Converts dollars to millionths of a dollar; `None` for an implausible price.
 fn millionths(dollars: f64) -> Option<u64> {
     if !(0.0..=1_000_000.0).contains(&dollars) {
         return None;

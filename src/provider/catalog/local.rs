@@ -1,7 +1,7 @@
-//! The search for a model server on this machine.
+//! Searches for a model server on this machine.
 //!
-//! Only loopback is asked, only where the caller allows it, and only after the first frame is drawn. An answer counts
-//! only in the form of that very server: other programs listen on these ports too.
+//! Sends requests to loopback only, only where the caller allows it, and only after the first frame is drawn.
+//! Accepts an answer only in the form of the server in question: other programs listen on these ports too.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ use crate::provider::http;
 /// The longest answer that is read, in bytes.
 const LONGEST_ANSWER: usize = 1024 * 1024;
 
-/// How a server of one kind is known, where one runs here.
+/// How to recognize a local server of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalServer {
-    /// Its usual one.
+    /// Its usual port.
     pub port: u16,
-    /// Where it lists its models, below its host.
+    /// The path of its model list, below its host.
     pub(super) path: &'static str,
     pub(super) form: Form,
 }
 
-/// What an answer must look like.
+/// The form that an answer must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `{"models": [{"name", "digest" or "details"}]}`
@@ -34,17 +34,17 @@ pub(super) enum Form {
     LlamaCpp,
 }
 
-/// A place to look at.
+/// An address to check for a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    /// One that can be found.
+    /// A preset of a local server.
     pub preset: &'static Preset,
-    /// `http://127.0.0.1:11434`: what stands before the path of the list, without a slash at its end.
+    /// `http://127.0.0.1:11434`: the URL before the path of the list, without a slash at its end.
     pub url: String,
 }
 
 impl Probe {
-    /// Every kind of server at its usual port, in the order in which one is chosen.
+    /// Returns every kind of server at its usual port, in order of preference.
     pub fn usual() -> Vec<Self> {
         let known = PRESETS.iter().filter_map(|preset| Some((preset, preset.local?.port)));
         known.map(|(preset, port)| Self { preset, url: format!("http://127.0.0.1:{port}") }).collect()
@@ -52,7 +52,7 @@ impl Probe {
 }
 
 impl Probe {
-    /// A server at an address of one's own, as settings name it: with or without the version at its end.
+    /// Returns the probe of a server at an address from the settings, with or without the version at its end.
     pub fn at(preset: &'static Preset, address: &str) -> Self {
         let address = address.trim();
         let place = address.split_once('?').map_or(address, |(place, _)| place).trim_end_matches('/');
@@ -61,17 +61,18 @@ impl Probe {
     }
 }
 
-/// A server that answered, and has a model to talk to.
+/// A server that answered and has a chat model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub preset: &'static Preset,
-    /// Where it is: the probe's address.
+    /// The probe's URL.
     pub url: String,
-    /// Never empty; in the order in which the server lists them.
+    /// Never empty; in the server's order.
     pub models: Vec<String>,
 }
 
-/// Asks all places at the same time; each has `patience` to answer. The order is that of `probes`. Cancel-safe.
+/// Queries all places at the same time; each has `patience` to answer. Keeps the order of `probes`.
+/// Cancel-safe.
 pub async fn probe_local(probes: Vec<Probe>, patience: Duration) -> Vec<Found> {
     let Ok(client) = http::client(patience, http::Proxy::Never) else { return Vec::new() };
     let asked = probes.into_iter().map(|probe| {
@@ -98,7 +99,7 @@ async fn ask(client: &reqwest::Client, probe: Probe) -> Option<Found> {
     Some(Found { preset: probe.preset, url: probe.url, models })
 }
 
-/// The models one can talk to, if the answer has this server's form and there is one.
+/// Returns the chat models, if the answer has this server's form and lists any.
 fn models(form: Form, answer: &Value) -> Option<Vec<String>> {
     let text = |item: &'_ Value, key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
     let list = |key: &str| answer.get(key).and_then(Value::as_array);

@@ -1,14 +1,16 @@
-//! What is known of models: windows, output limits, prices, how they think, by the start of their names.
+//! The known properties of models (windows, output limits, prices, thinking), looked up by the start of their
+//! names.
 //!
-//! Rows are constants, so looking is all that it costs. Each vendor's rows stand in a file of their own, with where they
-//! come from and when that was read. A row holds what a source says and nothing else; what no source says, or what
-//! sources say differently, is left out. Prices count only at the service that asks them: a router or a host that serves
-//! the same model has its own.
+//! Rows are constants, so there is nothing to load. Each vendor's rows are in a separate file, with their
+//! sources and the date of reading. A row holds only what a source states; values that no source states, or
+//! on which sources disagree, are left out. Prices apply only at the service that charges them: a router or a
+//! host of the same model has its own.
 //!
-//! Two kinds of prices are left out with intent, as they would be wrong half of the time: those that depend on the
-//! hour, and those that end on a known day. Whoever uses such a model sets them (`[models."NAME"]`).
+//! Two kinds of prices are left out on purpose, because they would often be wrong: those that depend on the
+//! time of day, and those that end on a known day. Users of such models set the price themselves
+//! (`[models."NAME"]`).
 //!
-//! Called by `app`, which lays settings over it.
+//! Called by `app`, which applies the settings on top.
 
 mod anthropic;
 mod google;
@@ -18,7 +20,7 @@ mod others;
 use crate::provider::profile::LongInput;
 use crate::provider::{Price, Profile, Sampling, ThinkingStyle};
 
-/// One model, or several versions of it that differ in their dates alone.
+/// One model, or several versions of it that differ only in their dates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelRow {
     /// The name without date and vendor, in lower case.
@@ -28,7 +30,7 @@ pub struct ModelRow {
 
 /// The models of one service.
 struct Table {
-    /// As the service is typed.
+    /// The service's name in the settings.
     service: &'static str,
     rows: &'static [ModelRow],
     models: Models,
@@ -37,9 +39,9 @@ struct Table {
 /// Whose models a service serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Models {
-    /// Its own: what is known of them holds elsewhere too, but for the price.
+    /// Its own: their properties, except the price, apply elsewhere too.
     Own,
-    /// Other people's, in its own way: rows count here only.
+    /// Models of other vendors, with its own limits: the rows apply only here.
     Hosted,
 }
 
@@ -55,8 +57,8 @@ const TABLES: &[Table] = &[
     Table { service: "cerebras", rows: others::CEREBRAS, models: Models::Hosted },
 ];
 
-/// What is known of a model at a service. `told` is what the service itself says of it: it counts where the service has
-/// no row of its own here, and before what is known of the model in general.
+/// Returns the known properties of a model at a service. `told` is what the service's own list states: it
+/// ranks below the service's row in these tables, and above the general knowledge of the model.
 #[must_use]
 pub fn profile(service: &str, model: &str, told: Profile) -> Profile {
     let name = bare(model);
@@ -67,35 +69,35 @@ pub fn profile(service: &str, model: &str, told: Profile) -> Profile {
     }
 }
 
-/// What is known of a model wherever it runs.
+/// Returns the properties of a model that apply at every service.
 fn elsewhere(name: &str) -> Profile {
     let general = TABLES.iter().filter(|table| table.models == Models::Own).flat_map(|table| table.rows);
     let found = general.filter(|row| row.is(name)).max_by_key(|row| row.name.len());
     found.map_or_else(Profile::default, |row| Profile { price: None, ..row.profile })
 }
 
-/// The rows of a service, in the order of the table; none for one that has no table.
+/// Returns the rows of a service, in the order of the table; none for a service without a table.
 pub fn rows(service: &str) -> impl Iterator<Item = &'static ModelRow> {
     let of_service = move |table: &&Table| !table.service.is_empty() && table.service == service;
     TABLES.iter().filter(of_service).flat_map(|table| table.rows)
 }
 
-/// A model's own name: without a router's vendor and path, without a variant behind `:` or `@`.
+/// Returns a model's bare name: without a router's vendor and path, without a variant after `:` or `@`.
 fn bare(model: &str) -> String {
     let last = model.rsplit('/').next().unwrap_or(model);
-    // Bedrock puts the vendor in front with a dot.
+    // Bedrock puts the vendor before the name, with a dot.
     let last = last.rsplit_once("anthropic.").map_or(last, |(_, name)| name);
     let name = last.split([':', '@']).next().unwrap_or(last).to_ascii_lowercase();
     // Routers write Claude's versions with dots.
     if name.starts_with("claude") { name.replace('.', "-") } else { name }
 }
 
-/// What may stand behind a model's name without making it another model.
+/// Suffixes that may follow a model's name without making it another model.
 const SUFFIXES: &[&str] = &["latest", "preview", "exp", "experimental", "beta", "v1", "v2"];
 
 impl ModelRow {
-    /// Whether a bare name is this model: the row's name, with a date or the like behind it. A new member of a family
-    /// (`gpt-5-turbo` beside `gpt-5`) is another model, of which nothing is known.
+    /// Whether a bare name is this model: the row's name, with an optional date or known suffix. Another
+    /// member of a family (`gpt-5-turbo` beside `gpt-5`) is another model, of which nothing is known.
     fn is(&self, name: &str) -> bool {
         let Some(rest) = name.strip_prefix(self.name) else { return false };
         let Some(rest) = rest.strip_prefix('-') else { return rest.is_empty() };
@@ -179,12 +181,12 @@ impl ModelRow {
     }
 }
 
-/// The price of requests with more input than `over` tokens.
+/// The prices of requests with more than `over` tokens of input.
 const fn over(over: u32, input: u64, output: u64, cached_input: u64) -> LongInput {
     LongInput { over, input, output, cached_input: Some(cached_input), cache_write: None }
 }
 
-/// The same with a price for what is written to a cache.
+/// Like [`over`], with a price for cache writes.
 const fn over_written(over: u32, input: u64, output: u64, cached_input: u64, cache_write: u64) -> LongInput {
     LongInput { over, input, output, cached_input: Some(cached_input), cache_write: Some(cache_write) }
 }

@@ -1,8 +1,9 @@
-//! The one table of presets: services that are known by name.
+//! The table of presets: services that are known by name.
 //!
-//! Where each is, what it speaks, what key it wants and in which header, how a key is checked, which model it starts
-//! with. Data only: it reads no environment and chooses nothing. `app` does with these rows, and the README's table is
-//! made of them. A default model is named only where it surely exists; for the others a list is asked.
+//! For each service: its address, its wire, its key and the key's header, how to check a key, its default
+//! model. Data only: it reads no environment and chooses nothing. `app` chooses, and the README's table is
+//! generated from these rows. A row names a default model only where that model is certain to exist;
+//! otherwise the service's list is requested.
 
 use std::fmt::Write as _;
 
@@ -13,32 +14,32 @@ use crate::provider::openai_chat::Quirks;
 /// A service that is known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// As it is typed and stored.
+    /// The name in the settings and in storage.
     pub name: &'static str,
-    /// As it is told to a person.
+    /// The name for display.
     pub title: &'static str,
     pub codec: Codec,
-    /// What it speaks at an address of one's own, where that differs.
+    /// The codec for an address set by the user, where it differs.
     pub elsewhere: Codec,
-    /// What its Chat Completions want.
+    /// The service's deviations from Chat Completions.
     pub chat: Quirks,
-    /// `None`: there is no address but one's own.
+    /// `None`: the user must set the address.
     pub base_url: Option<&'static str>,
-    /// What is put behind an address of one's own that has no path.
+    /// The path appended to an address set by the user that has none.
     pub path: &'static str,
-    /// The environment's names for the key; the first is told.
+    /// The environment variables for the key; messages name the first.
     pub key_envs: &'static [&'static str],
     pub key_header: KeyHeader,
     pub key_need: KeyNeed,
     pub default_model: Option<&'static str>,
     pub model_names: ModelNames,
-    /// What one cheap GET tells the worth of a key, below the base URL, where its list of models does not.
+    /// A path below the base URL for a cheap GET that checks a key, where the model list needs no key.
     pub check: Option<&'static str>,
-    /// How it is found on this machine, if it runs on one's own.
+    /// How to find it on this machine, if it is a local server.
     pub local: Option<LocalServer>,
 }
 
-/// The wire a service speaks.
+/// The wire format of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Codec {
     Anthropic,
@@ -48,23 +49,23 @@ pub enum Codec {
     Ollama,
 }
 
-/// Whether a service can do without a key.
+/// Whether a service works without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyNeed {
     Needed,
     Optional,
 }
 
-/// What the names of a service's models look like.
+/// The form of a service's model names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelNames {
     Plain,
-    /// With the name of who made it before a slash: `openai/gpt-oss-120b`.
+    /// With the vendor's name before a slash: `openai/gpt-oss-120b`.
     Slashed,
 }
 
 impl Codec {
-    /// As it is told to a person.
+    /// The name for display.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -77,7 +78,8 @@ impl Codec {
     }
 }
 
-/// A service that speaks Chat Completions at this address, wants a key, and lists its models at `/models`.
+/// Creates the preset of a service that speaks Chat Completions at this address, requires a key, and lists
+/// its models at `/models`.
 const fn hosted(
     name: &'static str,
     title: &'static str,
@@ -103,7 +105,7 @@ const fn hosted(
     }
 }
 
-/// A server of one's own that speaks Chat Completions below `/v1`.
+/// Creates the preset of a self-hosted server that speaks Chat Completions below `/v1`.
 const fn own(
     name: &'static str,
     title: &'static str,
@@ -124,7 +126,8 @@ impl Preset {
         self
     }
 
-    /// An address of one's own as requests want it: with its path where it has none, without a slash at its end.
+    /// Returns an address set by the user in the form for requests: with the default path if it has none,
+    /// without a slash at its end.
     #[must_use]
     pub fn at(&self, address: &str, codec: Codec) -> String {
         let address = address.trim();
@@ -132,11 +135,11 @@ impl Preset {
         format!("{}{query}", self.place_at(place.trim_end_matches('/'), codec))
     }
 
-    /// The same of what stands before the query.
+    /// Does the same for the part before the query.
     fn place_at(&self, address: &str, codec: Codec) -> String {
         let has_path = address.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
         match codec {
-            // Their codecs name the version themselves.
+            // These codecs add the version themselves.
             Codec::Ollama => address.strip_suffix("/v1").unwrap_or(address).to_owned(),
             Codec::Gemini => address.strip_suffix("/v1beta").unwrap_or(address).to_owned(),
             Codec::Anthropic => address.to_owned(),
@@ -145,7 +148,7 @@ impl Preset {
         }
     }
 
-    /// A service that sells the models of others.
+    /// Marks a service that serves the models of other vendors.
     const fn slashed(mut self) -> Self {
         self.model_names = ModelNames::Slashed;
         self
@@ -166,7 +169,7 @@ pub const ANTHROPIC: Preset = Preset {
     .model("claude-sonnet-5")
 };
 
-/// Behind `OPENAI_BASE_URL` are mostly servers that speak Chat Completions only.
+/// Most servers set through `OPENAI_BASE_URL` speak only Chat Completions.
 pub const OPENAI: Preset = Preset {
     codec: Codec::OpenAiResponses,
     ..hosted("openai", "OpenAI", "https://api.openai.com/v1", &["OPENAI_API_KEY"], Quirks::OPENAI)
@@ -188,7 +191,7 @@ pub const GEMINI: Preset = Preset {
 };
 
 pub const OPENROUTER: Preset = Preset {
-    // Everybody may see its models.
+    // Its model list needs no key.
     check: Some("/key"),
     ..hosted(
         "openrouter",
@@ -225,11 +228,11 @@ pub const LLAMACPP: Preset = Preset {
     ..own("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", &[])
 };
 
-/// Any server that speaks Chat Completions; what is not said in a section is as here.
+/// Any server that speaks Chat Completions; supplies the defaults for settings that a section leaves out.
 pub const OPENAI_COMPATIBLE: Preset =
     Preset { base_url: None, path: "", ..own("openai-compatible", "OpenAI-compatible server", "", &[]) };
 
-/// All presets, in the order in which keys are looked for and lists show them.
+/// All presets, in the order in which keys are looked up and lists are shown.
 pub const PRESETS: &[Preset] = &[
     ANTHROPIC,
     OPENAI,
@@ -261,13 +264,13 @@ pub const PRESETS: &[Preset] = &[
     OPENAI_COMPATIBLE,
 ];
 
-/// The preset of that name.
+/// Returns the preset of that name.
 #[must_use]
 pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
 
-/// The Markdown table of presets for the README.
+/// Returns the Markdown table of presets for the README.
 #[must_use]
 pub fn reference_table() -> String {
     let mut out = String::from(
@@ -355,7 +358,7 @@ mod tests {
         }
     }
 
-    /// A key's names stand in the table of settings, so that `co config` says which one counts.
+    /// The table of settings has every preset's key variables, so that `co config` reports which one is used.
     #[test]
     fn settings_know_the_keys_of_every_preset() {
         for one in PRESETS.iter().filter(|preset| !preset.key_envs.is_empty()) {

@@ -1,17 +1,17 @@
-//! What Google's error details say beyond status and words: which limit it was, which key.
+//! Reads Google's error details, which are more precise than status and message: which limit, which key.
 
 use serde_json::Value;
 
 use crate::provider::ErrorClass;
 
-/// Reasons that mean more than the status they come with.
+/// Reasons that are more precise than the status they come with.
 const REASONS: &[(&str, ErrorClass)] = &[
     ("API_KEY_INVALID", ErrorClass::Auth),
     ("API_KEY_EXPIRED", ErrorClass::Auth),
     ("BILLING_DISABLED", ErrorClass::Billing),
 ];
 
-/// The class that the details of an error object name, where they say more than its status.
+/// Returns the class that an error object's details name, where it is more precise than the status.
 pub(super) fn class(error: &Value) -> Option<ErrorClass> {
     let details: Vec<&Value> = error.get("details").and_then(Value::as_array)?.iter().collect();
     let violations = details.iter().filter_map(|detail| detail.get("violations")?.as_array()).flatten();
@@ -25,7 +25,7 @@ pub(super) fn class(error: &Value) -> Option<ErrorClass> {
         .map(|(_, class)| *class)
 }
 
-/// A quota of a day does not come back by waiting.
+/// Whether a quota is daily: waiting does not restore it.
 fn is_daily(violation: &Value) -> bool {
     violation.get("quotaId").and_then(Value::as_str).is_some_and(|id| id.contains("PerDay"))
 }

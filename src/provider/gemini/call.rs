@@ -1,14 +1,15 @@
-//! Arguments that come in pieces, each with the place where it belongs (Vertex, where somebody asked for it).
+//! Assembles arguments that come in fragments, each with its JSON path (Vertex, where the request asked for
+//! it).
 
 use serde_json::{Map, Value};
 
 use crate::provider::ProviderError;
 use crate::provider::decoder::{Held, malformed};
 
-/// How deep arguments may lie in one another.
+/// The deepest nesting of arguments that is accepted.
 const DEEPEST: usize = 64;
 
-/// A call whose arguments still come.
+/// A tool call whose arguments are still arriving.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Growing {
     /// The part's index.
@@ -16,7 +17,7 @@ pub struct Growing {
     args: Value,
 }
 
-/// One step on the way to a piece's place.
+/// One step of a fragment's path.
 #[derive(Debug, PartialEq)]
 enum Step {
     Key(String),
@@ -24,13 +25,13 @@ enum Step {
 }
 
 impl Growing {
-    /// A call without arguments so far, or with those it began with.
+    /// Creates a call without arguments so far, or with the initial ones.
     pub fn new(index: usize, args: Option<&Value>) -> Self {
         let args = args.filter(|args| args.is_object()).cloned();
         Self { index, args: args.unwrap_or_else(|| Value::Object(Map::new())) }
     }
 
-    /// Takes the `partialArgs` of one chunk. Pieces of one string append.
+    /// Adds the `partialArgs` of one chunk. Fragments of the same string are appended.
     pub fn take(&mut self, call: &Value, held: &mut Held) -> Result<(), ProviderError> {
         for piece in call.get("partialArgs").and_then(Value::as_array).into_iter().flatten() {
             let path = piece.get("jsonPath").and_then(Value::as_str).unwrap_or_default();
@@ -47,12 +48,13 @@ impl Growing {
         Ok(())
     }
 
-    /// The arguments, which are whole.
+    /// Returns the complete arguments as JSON.
     pub fn whole(&self) -> String {
         self.args.to_string()
     }
 
-    /// The arguments of a call that was cut off: JSON that breaks off, so that nobody takes it for whole.
+    /// Returns the arguments of a call that was cut off: truncated JSON, so that it cannot be mistaken for
+    /// complete.
     pub fn cut(&self) -> String {
         let mut text = self.args.to_string();
         text.pop();
@@ -71,7 +73,7 @@ fn value(piece: &Value) -> Option<Value> {
     ["stringValue", "numberValue", "boolValue"].iter().find_map(|key| piece.get(*key)).cloned()
 }
 
-/// `$.a[0].b` and `$['a b'][0]` as steps.
+/// Parses `$.a[0].b` or `$['a b'][0]` into steps.
 fn steps(path: &str) -> Option<Vec<Step>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
@@ -102,8 +104,8 @@ fn steps(path: &str) -> Option<Vec<Step>> {
     (!steps.is_empty()).then_some(steps)
 }
 
-/// The place of a piece, made where it is not there yet. Lists grow by one item at a time, so that no number can fill
-/// the memory.
+/// Returns the value at a fragment's path, created if missing. A list grows by one item at a time, so that no
+/// index can exhaust the memory.
 fn place<'a>(args: &'a mut Value, steps: &[Step]) -> Option<&'a mut Value> {
     let mut at = args;
     for step in steps {

@@ -1,9 +1,9 @@
 //! Generated content → stream events.
 //!
-//! Every chunk is a whole response whose parts follow those of the one before. Neighbouring texts become one part, or
-//! a sentence would be torn where a signature stands; which pieces were signed is kept with it, so that they go back as
-//! they came. Calls end with the reply, because only its finish reason says whether they count; and the reply ends with
-//! the body, because some models repeat the reason.
+//! Every chunk is a whole response whose parts follow those of the chunk before. Adjacent texts are merged
+//! into one part, because a signature may split a sentence; the fragments and their signatures are stored
+//! with it, so that they are sent back as received. Calls end with the reply, because only its finish reason
+//! shows whether they are valid; the reply ends with the body, because some models repeat the reason.
 
 use serde_json::{Map, Value};
 
@@ -23,23 +23,23 @@ pub(super) const SIGNATURE: &str = "thoughtSignature";
 /// The state of one reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GenerateProtocol {
-    /// As requested: what opaque data is bound to.
+    /// As requested: opaque data is bound to this name.
     requested: String,
     named: Option<String>,
     open: Option<Open>,
     parts: usize,
-    /// Calls whose end was not said.
+    /// Tool calls whose end is not emitted yet.
     calls: Vec<Call>,
     growing: Option<Growing>,
     ending: Option<Ending>,
     usage: Option<Usage>,
     finished: bool,
-    /// Whether something came that is no content.
+    /// Whether a chunk without content arrived.
     foreign: bool,
     held: Held,
 }
 
-/// The text or thinking part that is open.
+/// The open text or thinking part.
 #[derive(Debug, Clone, PartialEq)]
 struct Open {
     index: usize,
@@ -56,7 +56,7 @@ enum Said {
 #[derive(Debug, Clone, PartialEq)]
 struct Call {
     index: usize,
-    /// The server's id and the signature, as far as they were given.
+    /// The server's id and the signature, where given.
     fields: Map<String, Value>,
 }
 
@@ -96,7 +96,7 @@ impl GenerateProtocol {
                 self.ending = Some(ending);
             }
         }
-        // A prompt that was blocked has no candidate; feedback beside one is only that.
+        // A blocked prompt has no candidate; feedback together with a candidate does not end the reply.
         if candidate.is_none() && blocked.is_some() {
             self.ending = blocked;
         }
@@ -134,7 +134,7 @@ impl GenerateProtocol {
             _ => {}
         }
         if let Some(signature) = signature {
-            // The piece after it is counted too.
+            // The 64 bytes count the unsigned fragment that may follow.
             self.held.add(signature.len() + 64)?;
         }
         self.say(kind, text, signature, out);
@@ -160,7 +160,7 @@ impl GenerateProtocol {
         self.open = Some(open);
     }
 
-    /// Begins a part, after what was said before.
+    /// Starts a part; closes the open text or thinking part first.
     fn begin(&mut self, kind: StartKind, out: &mut Vec<StreamEvent>) -> usize {
         self.close(out);
         let index = self.parts;
@@ -176,7 +176,7 @@ impl GenerateProtocol {
         }
     }
 
-    /// A part that only its model understands: kept whole, and sent back whole.
+    /// Handles a part that only its model understands: stored whole, and sent back whole.
     fn native(&mut self, part: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let says = |(key, value): (&String, &Value)| key != "thought" && !value.is_null();
         if !part.as_object().is_some_and(|fields| fields.iter().any(says)) {
@@ -195,7 +195,7 @@ impl GenerateProtocol {
         if name.is_empty() && args.is_none() {
             return self.more_arguments(call, more, out);
         }
-        // The mark at the end of arguments in pieces may be missing.
+        // The end mark of fragmented arguments may be missing.
         self.end_growing(Growing::whole, out);
         let mut fields = Map::new();
         for (key, value) in [(SIGNATURE, part.get(SIGNATURE)), ("id", call.get("id"))] {
@@ -214,7 +214,7 @@ impl GenerateProtocol {
         }
         let delta = match args {
             None => "{}".to_owned(),
-            // Gateways write what they got.
+            // Gateways may send the arguments as a string.
             Some(Value::String(text)) => text.clone(),
             Some(args) => args.to_string(),
         };
@@ -224,7 +224,7 @@ impl GenerateProtocol {
         Ok(())
     }
 
-    /// A piece of a call's arguments, or the mark that they are whole.
+    /// Handles a fragment of a call's arguments, or the mark that they are complete.
     fn more_arguments(
         &mut self,
         call: &Value,
@@ -250,9 +250,9 @@ impl GenerateProtocol {
         Opaque::new(WIRE, self.requested.as_str(), data)
     }
 
-    /// The reply is whole: closes what is open and says how it ended.
+    /// Ends the reply: closes what is open and emits the stop reason.
     fn complete(&mut self, ending: &Ending, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        // Calls of such a reply stay open: they are none.
+        // The calls of a failed reply stay open, because they are not valid.
         if let Some(error) = ending.failure() {
             return Err(error);
         }
@@ -283,7 +283,7 @@ impl Protocol for GenerateProtocol {
         self.chunk(data, out)
     }
 
-    /// Not of this protocol; proxies that translate send it.
+    /// Not part of this protocol; translating proxies send it.
     fn done_sentinel(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         match self.ending.clone() {
             Some(ending) => self.complete(&ending, out),
@@ -316,7 +316,7 @@ impl Protocol for GenerateProtocol {
     }
 }
 
-/// We ask for one candidate.
+/// Returns the first candidate; requests ask for only one.
 fn first_candidate(chunk: &Value) -> Option<&Value> {
     let candidates = chunk.get("candidates")?.as_array()?;
     candidates

@@ -1,8 +1,8 @@
-//! Our conversation → a body that asks Gemini.
+//! Conversation → a Gemini request body.
 //!
-//! Equal conversations give equal bytes, and a longer one begins with the contents of the shorter (the service caches
-//! by prefix). User and model take turns: neighbours of one role are one content. Opaque data goes back only to the
-//! codec and model that made it.
+//! Equal conversations give equal bytes, and a longer one begins with the contents of the shorter (the
+//! service caches by prefix). User and model alternate: neighbouring messages of one role become one content.
+//! Opaque data is sent back only to the codec and model that created it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,10 +17,10 @@ use crate::message::{
 use crate::provider::wire_text::{self, clean};
 use crate::provider::{ErrorClass, ModelRequest, ProviderError, Sampling, ToolChoice};
 
-/// The longest name of a function that the service takes, in bytes.
+/// The longest function name that the service accepts, in bytes.
 const LONGEST_NAME: usize = 64;
 
-/// The body's bytes.
+/// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     let mut body = Map::new();
     let mut set = |key: &str, value: Value| {
@@ -106,14 +106,14 @@ struct List<'a> {
     unsigned: Unsigned,
 }
 
-/// How a step's first call is sent that has no signature.
+/// How to send a step's first call if it has no signature.
 #[derive(Clone, Copy, PartialEq)]
 enum Unsigned {
     Bare,
     Marked,
 }
 
-/// A call as it was sent: its return says the same.
+/// A call as sent: its return must use the same name and id.
 struct Sent<'a> {
     name: Cow<'a, str>,
     /// Only where the server gave one.
@@ -149,7 +149,7 @@ impl<'a> List<'a> {
     fn part(&mut self, part: &'a AssistantPart, parts: &mut Vec<Value>) {
         let own = wire_text::own(part.opaque.as_ref(), WIRE, self.request);
         match &part.kind {
-            // Signed words go back exactly as they came, and where they came.
+            // Signed text must go back unchanged and in the same place.
             PartKind::Text { text } => {
                 parts.extend(pieces::split(text, own).into_iter().filter_map(|piece| match piece {
                     ("", None) => None,
@@ -182,7 +182,8 @@ impl<'a> List<'a> {
         part
     }
 
-    /// The returns of one reply: one content, as many as there were calls and in their order, and pictures after them.
+    /// Appends the tool returns of one reply: one content, in the number and order of the calls, followed by
+    /// images.
     fn returns(&mut self, returns: &[ToolReturn]) -> Result<(), ProviderError> {
         let (mut parts, mut images) = (Vec::new(), Vec::new());
         for returned in returns {
@@ -208,7 +209,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// A function's name as the service takes it: it must not begin with a digit or a dash.
+/// Returns a function's name in the form that the service accepts: it must not begin with a digit or a dash.
 fn function_name(name: &str) -> Cow<'_, str> {
     let name = wire_text::tool_name(name);
     if name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
@@ -219,7 +220,7 @@ fn function_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(made)
 }
 
-/// What came of a call: an object, whose field says whether it is what the call should have brought.
+/// Formats a tool return: an object with the field `output` for a success, else `error`.
 fn response(returned: &ToolReturn) -> Value {
     let text = returned.text();
     match wire_text::status_word(returned.status) {

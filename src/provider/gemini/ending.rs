@@ -1,11 +1,11 @@
-//! How a reply ended and what it cost, in our own words (`wire.md` §0).
+//! Converts the end and the usage of a reply to our own terms (`wire.md` §0).
 
 use serde_json::Value;
 
 use crate::message::{StopKind, StopReason, Usage};
 use crate::provider::{ErrorClass, ProviderError};
 
-/// The reasons by their numbers, which Vertex sends where enums are asked for as numbers.
+/// The finish reasons by number, which Vertex sends where enums are requested as numbers.
 const NUMBERED: [&str; 17] = [
     UNSPECIFIED,
     "STOP",
@@ -28,7 +28,7 @@ const NUMBERED: [&str; 17] = [
 
 const UNSPECIFIED: &str = "FINISH_REASON_UNSPECIFIED";
 
-/// Endings with which the service throws its own reply away; asked again, the model often does better.
+/// Finish reasons of replies that the service discards; the model often succeeds when asked again.
 const BAD_REPLIES: [&str; 5] = [
     "MALFORMED_FUNCTION_CALL",
     "UNEXPECTED_TOOL_CALL",
@@ -37,11 +37,11 @@ const BAD_REPLIES: [&str; 5] = [
     "NO_IMAGE",
 ];
 
-/// Endings by a filter.
+/// Finish reasons of filters.
 const FILTERS: [&str; 7] =
     ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR", "LANGUAGE"];
 
-/// How a reply ended, as told.
+/// The reported end of a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ending {
     raw: String,
@@ -59,7 +59,7 @@ enum Kind {
 }
 
 impl Ending {
-    /// Of a candidate that says why it ended.
+    /// Reads the end from a candidate, if it has a finish reason.
     pub fn of_candidate(candidate: &Value) -> Option<Self> {
         let raw = match candidate.get("finishReason")? {
             Value::String(word) if word.is_empty() || word == UNSPECIFIED => return None,
@@ -84,7 +84,7 @@ impl Ending {
         Some(Self { raw, message: text(candidate, "finishMessage"), kind })
     }
 
-    /// Of a prompt that was not let through: then no candidate comes at all.
+    /// Reads the end from the feedback on a blocked prompt: such a reply has no candidate.
     pub fn of_prompt(event: &Value) -> Option<Self> {
         let feedback = event.get("promptFeedback")?;
         let reason = match feedback.get("blockReason")? {
@@ -96,12 +96,12 @@ impl Ending {
         Some(Self { raw: format!("promptFeedback:{reason}"), message, kind: Kind::Refusal })
     }
 
-    /// Whether every call of the reply came to its end: no other ending promises it.
+    /// Whether every call of the reply is complete: no other ending guarantees it.
     pub fn is_stop(&self) -> bool {
         self.kind == Kind::Stop
     }
 
-    /// In our own words. Calls count for more than the word: this wire has none for them.
+    /// Returns the stop reason. Calls in the reply take precedence, because this wire has no reason for them.
     pub fn reason(&self, calls: usize) -> StopReason {
         let (kind, detail) = match self.kind {
             Kind::Stop if calls > 0 => (StopKind::ToolUse, None),
@@ -113,7 +113,7 @@ impl Ending {
         StopReason { kind, raw: Some(self.raw.clone()), detail }
     }
 
-    /// The failure of a reply that its own service threw away.
+    /// Returns the error for a reply that the service discarded.
     pub fn failure(&self) -> Option<ProviderError> {
         if self.kind != Kind::BadReply {
             return None;
@@ -125,12 +125,12 @@ impl Ending {
     }
 }
 
-/// Token counts: input with caches, output with thoughts. `None` where nothing was counted: chunks of Vertex can tell
-/// of their traffic alone.
+/// Reads token counts: input includes caches, output includes thoughts. `None` where nothing was counted:
+/// chunks of Vertex may report only their traffic type.
 pub fn usage(told: &Value) -> Option<Usage> {
     let (mut prompt, mut tools, mut said, mut thought, mut cached, mut total) =
         (None, None, None, None, None, None);
-    // One walk: this is read in every chunk.
+    // A single pass, because this runs for every chunk.
     for (key, count) in told.as_object()? {
         let place = match key.as_str() {
             "promptTokenCount" => &mut prompt,
@@ -143,7 +143,7 @@ pub fn usage(told: &Value) -> Option<Usage> {
         };
         *place = count.as_u64();
     }
-    // A count of nothing is left out on this wire.
+    // This wire omits counts of zero.
     prompt.or(said).or(thought).or(total)?;
     Some(Usage {
         input: prompt.map(|prompt: u64| prompt.saturating_add(tools.unwrap_or(0))),

@@ -1,9 +1,9 @@
-//! The codec of Gemini: AI Studio, Vertex, and what translates for them (`wire.md` §4).
+//! The codec of Gemini: AI Studio, Vertex, and gateways that translate to them (`wire.md` §4).
 //!
-//! Pure: requests to bytes, bytes to stream events, in events (`alt=sse`) as in one array. Thought signatures stay on
-//! the very part they came with, and go back unchanged to the same model and to nobody else. The wire has no field for
-//! "one call at a time", so `ParallelCalls::One` cannot be said on it.
-//! Called by `provider/http`, by the loopback server and by tests.
+//! Pure: requests to bytes, bytes to stream events, both from events (`alt=sse`) and from one array. Thought
+//! signatures stay with the part that they came with, and are sent back unchanged to the same model only. The
+//! wire has no field for "one call at a time", so it cannot express `ParallelCalls::One`. Called by
+//! `provider/http`, by the loopback server and by tests.
 
 mod call;
 mod decode;
@@ -18,10 +18,10 @@ pub use self::decode::GenerateProtocol;
 use super::decoder::Decoder;
 use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec, classify};
 
-/// The codec's name, as bound into opaque data.
+/// The codec's name, to which opaque data is bound.
 pub const WIRE: &str = "gemini";
 
-/// What a call that no Gemini made carries in place of a thought signature (`wire.md` §4).
+/// The replacement for the thought signature of a call that another model made (`wire.md` §4).
 pub const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// The codec.
@@ -49,8 +49,8 @@ impl WireCodec for Gemini {
     }
 }
 
-/// Whether a model refuses a step whose first call has no thought signature: Gemini 3 and later, and the names without
-/// a number, which stand for the newest.
+/// Whether a model refuses a step whose first call has no thought signature: Gemini 3 and later, and names
+/// without a version number, which mean the newest model.
 pub fn demands_signatures(model: &str) -> bool {
     let bare = model.rsplit('/').next().unwrap_or(model);
     let Some(version) = bare.strip_prefix("gemini-") else { return false };

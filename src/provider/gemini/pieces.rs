@@ -1,7 +1,8 @@
-//! Where signatures stand in a text.
+//! Stores where signatures are in a text.
 //!
-//! What is read as one text came in parts, some of them signed, and must go back in the same parts. A text that was
-//! cut from its signatures goes back whole and unsigned. Called by the decoder and the encoder.
+//! A merged text was received in several parts, some of them signed, and must be sent back in the same parts.
+//! A text that no longer matches its stored parts goes back whole and unsigned. Called by the decoder and the
+//! encoder.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +11,7 @@ use super::decode::SIGNATURE;
 const PIECES: &str = "pieces";
 const BYTES: &str = "bytes";
 
-/// The pieces of one text, in order.
+/// The fragments of one text, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pieces(Vec<Piece>);
 
@@ -21,7 +22,7 @@ struct Piece {
 }
 
 impl Pieces {
-    /// Takes the next piece; unsigned ones in a row are one.
+    /// Adds the next fragment; merges consecutive unsigned ones.
     pub fn add(&mut self, text: &str, signature: Option<&str>) {
         match (self.0.last_mut(), signature) {
             (Some(Piece { bytes, signature: None }), None) => *bytes += text.len(),
@@ -31,7 +32,7 @@ impl Pieces {
         }
     }
 
-    /// What must be kept with the text; nothing where nothing is signed.
+    /// Returns the data to store with the text; `None` where no fragment is signed.
     pub fn data(&self) -> Option<Value> {
         match self.0.as_slice() {
             [Piece { signature: Some(signature), .. }] => Some(json!({ SIGNATURE: signature })),
@@ -50,7 +51,7 @@ impl Pieces {
     }
 }
 
-/// A text in its pieces, each with its signature.
+/// Splits a text into its fragments, each with its signature.
 pub fn split<'a>(text: &'a str, data: Option<&'a Value>) -> Vec<(&'a str, Option<&'a str>)> {
     let signature = |value: &'a Value| value.get(SIGNATURE).and_then(Value::as_str);
     let Some(data) = data else { return vec![(text, None)] };

@@ -1,8 +1,9 @@
-//! Where on a service a model is asked: this wire names it in the path.
+//! Builds the request path: this wire names the model in it.
 
 use std::fmt::Write as _;
 
-/// The path of a streamed reply of `model`: `x`, `models/x`, `tunedModels/x` or, behind a gateway, `team/x`.
+/// Returns the path for a streamed reply of `model`: `x`, `models/x`, `tunedModels/x` or, behind a gateway,
+/// `team/x`.
 pub fn path(model: &str) -> String {
     let model = model.trim_matches('/');
     let (collection, name) = match model.split_once('/') {
@@ -13,7 +14,7 @@ pub fn path(model: &str) -> String {
     format!("/v1beta/{collection}/{}:streamGenerateContent?alt=sse", encoded(name))
 }
 
-/// A name as it may stand in a path. Slashes part what a gateway parts by them.
+/// Escapes a name for a path. Slashes stay, because gateways use them as separators.
 fn encoded(name: &str) -> String {
     let mut path = String::with_capacity(name.len());
     for byte in name.bytes() {

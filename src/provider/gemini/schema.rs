@@ -1,19 +1,19 @@
-//! A tool's JSON Schema → the subset that a function declaration takes.
+//! A tool's JSON Schema → the subset that a function declaration accepts.
 //!
-//! Sent as `parameters`, not as `parametersJsonSchema`: every version of the API, Vertex and the gateways know it, and
-//! what it takes is written down. A word it does not know refuses the whole request, so this is a list of what may
-//! pass; what a schema demands beyond it is said in the description where the model can use it. Depth and size are
-//! bounded, whatever refers to what.
+//! Sent as `parameters`, not as `parametersJsonSchema`: every version of the API, Vertex and the gateways
+//! support it, and its subset is documented. An unknown keyword makes the service refuse the whole request,
+//! so this file has an allow-list; other constraints are added to the description where the model can use
+//! them. Depth and size are bounded, whatever the references.
 
 use serde_json::{Map, Value, json};
 
-/// How deep schemas may lie in one another; what lies deeper is any object.
+/// The deepest nesting of schemas; a deeper schema becomes an object of any form.
 const DEEPEST: usize = 16;
 
-/// Most schemas in one declaration: references can multiply without end.
+/// The most schemas in one declaration: references can multiply without limit.
 const MOST: usize = 2_000;
 
-/// Words that pass as they are, by the type they belong to.
+/// Keywords that are passed on unchanged, by type.
 const LIMITS: [(&str, &[&str]); 5] = [
     ("STRING", &["minLength", "maxLength", "pattern"]),
     ("INTEGER", &["minimum", "maximum"]),
@@ -22,12 +22,12 @@ const LIMITS: [(&str, &[&str]); 5] = [
     ("OBJECT", &["minProperties", "maxProperties"]),
 ];
 
-/// Formats that the service takes, by type.
+/// Formats that the service accepts, by type.
 const FORMATS: [(&str, &[&str]); 3] =
     [("STRING", &["enum", "date-time"]), ("INTEGER", &["int32", "int64"]), ("NUMBER", &["float", "double"])];
 
-/// The parameters of a declaration; `None` for a function that takes none, because an object without properties is
-/// refused.
+/// Returns the parameters of a declaration; `None` for a function without parameters, because an object
+/// without properties is refused.
 pub fn parameters(schema: &Value) -> Option<Value> {
     let adapted = Adapter { root: schema, left: MOST }.schema(schema, 0);
     let named = adapted.get("properties").and_then(Value::as_object);
@@ -54,7 +54,7 @@ impl Adapter<'_> {
         adapted
     }
 
-    /// The words of a schema and of those that it refers to or is made of; its own count more.
+    /// Collects the keywords of a schema and of those in its `$ref` and `allOf`; its own take precedence.
     fn gather(&mut self, schema: &Value, depth: usize, fields: &mut Map<String, Value>) {
         let Some(own) = schema.as_object() else { return };
         for (key, value) in own {
@@ -151,7 +151,7 @@ impl Adapter<'_> {
         };
         let all: Map<String, Value> =
             named.iter().map(|(name, schema)| (name.clone(), self.schema(schema, depth + 1))).collect();
-        // A name that is required and not described refuses the request.
+        // A required name without a property makes the service refuse the request.
         let mut required: Vec<Value> = Vec::new();
         for name in fields.get("required").and_then(Value::as_array).into_iter().flatten() {
             if name.as_str().is_some_and(|name| all.contains_key(name)) && !required.contains(name) {
@@ -164,7 +164,7 @@ impl Adapter<'_> {
         }
     }
 
-    /// What a list holds: it must be said.
+    /// Returns the schema of a list's items, which is mandatory.
     fn items(&mut self, fields: &Map<String, Value>, depth: usize) -> Value {
         match (fields.get("items"), fields.get("prefixItems").and_then(Value::as_array)) {
             (Some(items @ Value::Object(_)), _) => self.schema(items, depth + 1),
@@ -197,7 +197,7 @@ impl Adapter<'_> {
     }
 }
 
-/// Beside `anyOf` nothing else may stand: what belongs to the whole goes to the variants.
+/// Marks a schema as nullable. No other field may accompany `anyOf`, so there the variants are marked.
 fn may_be_null(adapted: &mut Map<String, Value>) {
     match adapted.get_mut("anyOf").and_then(Value::as_array_mut) {
         Some(variants) => {
@@ -228,7 +228,7 @@ fn describe(adapted: &mut Value, own: &str, notes: &[String]) {
     }
 }
 
-/// The types of a schema in this wire's words, and whether null is one of them.
+/// Returns a schema's types under this wire's names, and whether null is one of them.
 fn types(fields: &Map<String, Value>) -> (Vec<String>, bool) {
     let told: Vec<&str> = match fields.get("type") {
         Some(Value::String(one)) => vec![one],
@@ -250,7 +250,7 @@ fn types(fields: &Map<String, Value>) -> (Vec<String>, bool) {
     (types, nullable)
 }
 
-/// The type of a schema that does not say it.
+/// Infers the type of a schema that does not state it.
 fn untold(fields: &Map<String, Value>) -> &'static str {
     let first = values(fields).and_then(|values| values.iter().find(|value| !value.is_null()));
     match first {
@@ -267,7 +267,7 @@ fn untold(fields: &Map<String, Value>) -> &'static str {
     }
 }
 
-/// The values that a schema lists.
+/// Returns the values that a schema lists.
 fn values(fields: &Map<String, Value>) -> Option<&[Value]> {
     match (fields.get("const"), fields.get("enum")) {
         (Some(only), _) => Some(std::slice::from_ref(only)),
@@ -276,7 +276,7 @@ fn values(fields: &Map<String, Value>) -> Option<&[Value]> {
     }
 }
 
-/// Listed values: words of their own for strings, and said in the description for what else there is.
+/// Adds listed values: as `enum` for strings, as a note in the description for other types.
 fn listed(
     kind: &str,
     fields: &Map<String, Value>,
@@ -285,7 +285,7 @@ fn listed(
 ) {
     let Some(values) = values(fields) else { return };
     let values: Vec<&Value> = values.iter().filter(|value| !value.is_null()).collect();
-    // An empty word is refused.
+    // An empty string in `enum` is refused.
     let words = values.iter().all(|value| value.as_str().is_some_and(|word| !word.is_empty()));
     if kind == "STRING" && words && !values.is_empty() {
         adapted.insert("enum".to_owned(), json!(values));
@@ -295,7 +295,7 @@ fn listed(
     }
 }
 
-/// Variants that are one word each, as the list of them.
+/// Returns the list of values, if each variant is a single string.
 fn choices(variants: &[&Value], notes: &mut Vec<String>) -> Option<Value> {
     let word = |variant: &&Value| {
         let fields = variant.as_object()?;

@@ -1,4 +1,4 @@
-//! What is sent for each kind of message, what must never be sent, and what schemas become.
+//! What is sent for each kind of message, what must never be sent, and how schemas are converted.
 
 use serde_json::{Value, json};
 
@@ -426,7 +426,7 @@ fn schemas_become_what_the_service_takes() {
     }
 }
 
-/// A schema that refers to itself many times over ends, and soon.
+/// A schema with many references to itself ends quickly.
 #[test]
 fn endless_schemas_end() {
     let next = json!({ "$ref": "#/$defs/tree" });
@@ -441,7 +441,7 @@ fn endless_schemas_end() {
     assert!(adapted.len() < 300_000, "{}", adapted.len());
 }
 
-/// What is read as one text goes back in the parts that it came in.
+/// A merged text is sent back in the parts in which it was received.
 #[test]
 fn a_text_goes_back_in_its_pieces() {
     let stream = [

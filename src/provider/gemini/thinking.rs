@@ -1,19 +1,19 @@
-//! How a thinking level is asked for: a number of tokens up to Gemini 2.5, a word from Gemini 3 on.
+//! Encodes a thinking level: a number of tokens up to Gemini 2.5, a level's name from Gemini 3 on.
 
 use serde_json::{Value, json};
 
 use crate::provider::wire_text::level_of;
 use crate::provider::{ModelRequest, ThinkingLevel, ThinkingStyle};
 
-/// The least budget that every model with budgets takes, in tokens.
+/// The smallest budget that every model with budgets accepts, in tokens.
 const LEAST_BUDGET: u32 = 512;
 
-/// The least that Gemini 2.5 Pro takes, which cannot be told not to think.
+/// The smallest budget of Gemini 2.5 Pro, whose thinking cannot be switched off.
 const LEAST_OF_PRO: u32 = 128;
 
-/// The `thinkingConfig` of a request; `None` where it says nothing.
+/// Returns the `thinkingConfig` of a request; `None` where it is omitted.
 ///
-/// A model of which nothing is known is asked by tokens, which Gemini 3 still takes, while 2.5 refuses words.
+/// An unknown model gets a token budget, which Gemini 3 still accepts, while 2.5 refuses level names.
 pub fn config(request: &ModelRequest) -> Option<Value> {
     match request.profile.thinking {
         ThinkingStyle::Never => None,
@@ -37,7 +37,7 @@ fn budget(request: &ModelRequest) -> Option<u32> {
         ThinkingLevel::High => 24_576,
         ThinkingLevel::Tokens(tokens) => tokens,
     };
-    // Thoughts count as output: what is left over must hold an answer.
+    // Thoughts count as output: the rest of the limit must hold an answer.
     let most = request.max_output_tokens.map_or(u32::MAX, |limit| (limit / 2).max(LEAST_BUDGET));
     Some(tokens.min(most))
 }

@@ -1,16 +1,16 @@
-//! Where a request goes: base URLs as people write them, and the paths that codecs append.
+//! Builds request URLs from base URLs as users write them and the paths that codecs append.
 //!
-//! Pure. Called by the HTTP shell.
+//! Pure. Called by the HTTP layer.
 
 use reqwest::Url;
 
 use super::SetupError;
 use crate::stdx::secrecy::shown_address;
 
-/// Paths that a server on this machine has below `/v1` only, where its address is often written without.
+/// Paths that local servers offer only below `/v1`, although users often omit it from the base URL.
 const BELOW_V1: [&str; 2] = ["/chat/completions", "/responses"];
 
-/// A base URL, checked.
+/// Parses and checks a base URL.
 pub(super) fn base(url: &str) -> Result<Url, SetupError> {
     let fail = |reason: &str| SetupError::BaseUrl { url: shown_address(url), reason: reason.to_owned() };
     let parsed = Url::parse(url.trim()).map_err(|error| fail(&error.to_string()))?;
@@ -26,13 +26,13 @@ pub(super) fn base(url: &str) -> Result<Url, SetupError> {
     Ok(parsed)
 }
 
-/// The address of a codec's path below a base URL. People write the base with and without the version at its end, with
-/// a query (Azure's `api-version`), or paste the whole address of the endpoint.
+/// Returns the URL of a codec's path below a base URL. Users write the base with or without the version at
+/// its end, with a query (Azure's `api-version`), or paste the endpoint's whole URL.
 pub(super) fn join(base: &Url, path: &str) -> Url {
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
     let before = base.path().trim_end_matches('/');
     let mut ends = before.rsplit('/');
-    // A base that ends with a publisher (Vertex) has its version further ahead.
+    // In a base URL that ends with a publisher (Vertex) the version comes earlier.
     let versioned = ends.next().is_some_and(is_version) || ends.next() == Some("publishers");
     let unversioned = path.strip_prefix('/').and_then(|path| path.split_once('/'));
     let path = match unversioned {
@@ -54,7 +54,7 @@ pub(super) fn join(base: &Url, path: &str) -> Url {
     url
 }
 
-/// `v1`, `v1beta`, `v2alpha1`: a `v` and digits, and what may follow of letters and digits.
+/// Whether a path segment is a version (`v1`, `v1beta`, `v2alpha1`): `v`, a digit, then letters or digits.
 fn is_version(segment: &str) -> bool {
     let mut rest = segment.bytes();
     rest.next() == Some(b'v')
@@ -62,14 +62,14 @@ fn is_version(segment: &str) -> bool {
         && rest.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
 }
 
-/// Whether an address is on this machine.
+/// Whether a URL points to this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     let named = host == "localhost" || host.ends_with(".localhost");
     named || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// `host` or `host:port`, as a person reads it.
+/// Formats `host` or `host:port` for display.
 pub(super) fn place(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))

@@ -1,7 +1,8 @@
-//! The body of a response, read in a task of its own.
+//! Reads the body of a response in its own task.
 //!
-//! Servers send each event of a stream as a piece of its own. Where a reply comes faster than it is taken, the task
-//! collects pieces, so that the reader of the stream wakes once for many. Dropping a body closes its connection.
+//! Servers send each event of a stream as a separate chunk. Where chunks arrive faster than they are
+//! consumed, the task queues them, so that the stream's reader wakes once for many. Dropping a body closes
+//! its connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,28 +13,28 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-/// Pieces that may wait, and their bytes; the connection is read on when there is room for both.
+/// The limits on queued chunks and their bytes; reading continues when both have room.
 const PIECES: usize = 8 * 1024;
 const BYTES: usize = 1024 * 1024;
 
-/// Where pieces come faster than this they are collected for as long: nobody sees a word a millisecond sooner, and waking
-/// the whole turn for each costs more than the piece.
+/// Chunks that arrive faster than this are collected for this long: a delay of 1 ms is not visible, and
+/// waking the whole turn for each chunk costs more than processing it.
 const LINGER: Duration = Duration::from_millis(1);
 
-/// Pieces that are read after the end, so that the connection can be used again.
+/// How many chunks are read after the end of the reply, so that the connection can be reused.
 const LEFTOVERS: usize = 4;
 
-/// How long those are waited for.
+/// How long to wait for them.
 const LEFTOVERS_WAIT: Duration = Duration::from_secs(2);
 
-/// A piece, and the room that it takes.
+/// A chunk, and the permit for its bytes in the queue.
 type BodyChunk = (Result<Bytes, reqwest::Error>, Option<OwnedSemaphorePermit>);
 
-/// How the last pieces came.
+/// How the last chunks arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChunkPace {
     Awaited,
-    /// They were there, or nearly.
+    /// They were in the queue, or arrived within [`LINGER`].
     AtOnce,
 }
 
@@ -61,7 +62,7 @@ impl ResponseBody {
         Self { pieces, pace: ChunkPace::Awaited, task }
     }
 
-    /// Waits for the next pieces and gives all that have come; 0 at the end. Cancel-safe.
+    /// Waits for the next chunks and appends all that have arrived; returns 0 at the end. Cancel-safe.
     pub async fn read(&mut self, pieces: &mut Vec<BodyChunk>) -> usize {
         if self.pace == ChunkPace::AtOnce {
             tokio::time::sleep(LINGER).await;
@@ -72,8 +73,8 @@ impl ResponseBody {
         read
     }
 
-    /// Reads what comes after the end of a reply, so that the connection returns to the pool. What takes longer is
-    /// closed, and the next request opens another connection.
+    /// Reads the rest of the body after the end of a reply, so that the connection returns to the pool. If
+    /// that takes too long, the connection is closed and the next request opens another.
     pub async fn finish(mut self) {
         let leftovers = async {
             for _ in 0..LEFTOVERS {
@@ -82,7 +83,7 @@ impl ResponseBody {
                 }
             }
         };
-        // Either way the connection is done with.
+        // The connection is finished in either case.
         let _ = tokio::time::timeout(LEFTOVERS_WAIT, leftovers).await;
     }
 }

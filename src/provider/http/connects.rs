@@ -1,5 +1,5 @@
-//! Counts the connections that a client opens: a request for which none was opened went over one that was there
-//! before, and may have found it dead.
+//! Counts the connections that a client opens. A request that opened none used an existing connection, which
+//! the server may have closed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use tower_layer::Layer;
 use tower_service::Service;
 
-/// Connections begun so far, shared with the client that begins them.
+/// The number of connections begun so far, shared with the client that opens them.
 #[derive(Clone, Default)]
 pub(super) struct Connects(Arc<AtomicUsize>);
 
@@ -26,7 +26,7 @@ impl<S> Layer<S> for Connects {
     }
 }
 
-/// A connector that is counted.
+/// A connector whose calls are counted.
 #[derive(Clone)]
 pub(super) struct Counted<S> {
     inner: S,

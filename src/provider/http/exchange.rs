@@ -1,7 +1,7 @@
 //! One request and its reply, as a stream of events.
 //!
-//! A small state machine that is driven by whoever polls the stream: dropping it drops the connection. What a decoder
-//! gave before an error is said before the error.
+//! A small state machine driven by polling the stream: dropping it drops the connection. Events decoded
+//! before an error are emitted before the error.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ use crate::stdx::clock::Clock;
 /// The most that is read of a body that explains a failure, in bytes.
 const LONGEST_EXPLANATION: usize = 64 * 1024;
 
-/// A reply that brings less than [`TRICKLE`] bytes of events in this time is broken: comments and single bytes would
-/// keep it open for ever.
+/// A reply that delivers less than [`TRICKLE`] bytes of events within this time is broken: comments and
+/// single bytes would otherwise keep it open forever.
 const TRICKLE_WINDOW: Duration = Duration::from_secs(600);
 
 /// See [`TRICKLE_WINDOW`].
@@ -37,12 +37,12 @@ pub(super) struct Exchange<W: WireCodec> {
     pub codec: Arc<W>,
     pub decoder: W::Decoder,
     pub request: ModelRequest,
-    /// The name that opaque data is bound to.
+    /// The provider's name, to which opaque data is bound.
     pub provider: String,
     pub phase: Phase,
-    /// Decoded and not yet said.
+    /// Decoded events that are not emitted yet.
     pub ready: VecDeque<StreamEvent>,
-    /// The usage that was said last.
+    /// The usage that was emitted last.
     pub told: Usage,
     pub idle: Duration,
     pub flow: Throughput,
@@ -52,19 +52,19 @@ pub(super) struct Exchange<W: WireCodec> {
 }
 
 pub(super) enum Phase {
-    /// Boxed, because it is by far the largest.
+    /// Boxed, because it is by far the largest variant.
     Prepared(Box<Result<RequestBuilder, ProviderError>>),
     Streaming(ResponseBody),
-    /// The reply is whole; what is left of the body is still read.
+    /// The reply is complete; the rest of the body is still read.
     Ending(JoinHandle<()>),
-    /// The connection is done with; this error is still to be said.
+    /// The connection is finished; this error is still to be emitted.
     Failed(ProviderError),
     Over,
 }
 
-/// How much has come lately.
+/// The number of event bytes received in the current window.
 pub(super) struct Throughput {
-    /// `None` until the first bytes: how long a server may think is the idle time's to say.
+    /// `None` until the first bytes: the time before them is limited by the idle timeout.
     since: Option<Instant>,
     bytes: usize,
 }
@@ -74,7 +74,7 @@ impl Throughput {
         Self { since: None, bytes: 0 }
     }
 
-    /// Notes bytes of events; errs where the time brought too few.
+    /// Adds bytes of events; errs where a window ended with too few.
     fn note(&mut self, bytes: usize) -> Result<(), ProviderError> {
         self.bytes += bytes;
         let since = *self.since.get_or_insert_with(Instant::now);
@@ -91,7 +91,7 @@ impl Throughput {
     }
 }
 
-/// Bytes of lines that are part of events: neither comments nor what separates events.
+/// Counts the bytes of event lines: neither comments nor line separators.
 fn event_bytes(piece: &[u8]) -> usize {
     let lines = piece.split(|byte| *byte == b'\n');
     lines.filter(|line| !line.starts_with(b":")).map(<[u8]>::len).sum()
@@ -99,7 +99,7 @@ fn event_bytes(piece: &[u8]) -> usize {
 
 impl<W: WireCodec> Exchange<W> {
     pub fn into_stream(self) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static {
-        // Boxed: it is moved with each event.
+        // Boxed, because it is moved with each event.
         stream::unfold(Box::new(self), |mut this| async move {
             let item = this.next().await?;
             Some((item, this))
@@ -121,7 +121,7 @@ impl<W: WireCodec> Exchange<W> {
                     return Some(Err(error));
                 }
                 Phase::Ending(rest) => {
-                    // A task that failed leaves a connection that is not used again, and nothing else.
+                    // If the task failed, its connection is not reused; nothing else depends on it.
                     let _ = rest.await;
                     return None;
                 }
@@ -130,7 +130,7 @@ impl<W: WireCodec> Exchange<W> {
         }
     }
 
-    /// Sends the request and looks at how it is answered.
+    /// Sends the request and checks the response's status and headers.
     async fn open(&mut self, request: Result<RequestBuilder, ProviderError>) -> Phase {
         let sent = match request {
             Ok(request) => self.send(request).await,
@@ -153,7 +153,7 @@ impl<W: WireCodec> Exchange<W> {
         }
     }
 
-    /// Sends the request; once more where the connection of an earlier one was used and turned out to be closed.
+    /// Sends the request; repeats it once where it used a kept connection that turned out to be closed.
     async fn send(&mut self, request: RequestBuilder) -> Result<Response, ProviderError> {
         let again = request.try_clone();
         let before = self.place.connects.count();
@@ -175,7 +175,7 @@ impl<W: WireCodec> Exchange<W> {
         tokio::time::timeout(self.idle, request.send()).await.map_err(|_| self.silent())
     }
 
-    /// Reads what has come of the stream.
+    /// Reads and decodes the next chunks of the stream.
     async fn read(&mut self, mut body: ResponseBody) -> Phase {
         let mut pieces = Vec::new();
         let read = tokio::time::timeout(self.idle, body.read(&mut pieces)).await;
@@ -187,7 +187,7 @@ impl<W: WireCodec> Exchange<W> {
                         return self.decoded(events, Err(error), Phase::Over);
                     }
                 }
-                // A connection may be torn down roughly after a reply that was whole.
+                // A server may break the connection after a complete reply.
                 Err(error) => return self.ended(events, || trouble::broken(&error)),
             }
         }
@@ -212,7 +212,7 @@ impl<W: WireCodec> Exchange<W> {
         self.decoder.feed(bytes, events)
     }
 
-    /// Nothing more comes: `why`, unless the reply was whole.
+    /// Handles the end of the stream: fails with `why`, unless the reply was complete.
     fn ended(&mut self, mut events: Vec<StreamEvent>, why: impl FnOnce() -> ProviderError) -> Phase {
         let decoded = self.decoder.finish(&mut events).map_err(|_| why());
         self.decoded(events, decoded, Phase::Over)
@@ -239,7 +239,7 @@ impl<W: WireCodec> Exchange<W> {
         }
     }
 
-    /// Puts what the codec notices of the request before the end of its reply: a decoder sees the reply alone.
+    /// Inserts the codec's notice about the request before `Finished`: a decoder knows only the reply.
     fn notice(&self, events: &mut Vec<StreamEvent>) {
         let notice = match events.last() {
             Some(StreamEvent::Finished { usage, .. }) => self.codec.notice(&self.request, usage),
@@ -250,7 +250,7 @@ impl<W: WireCodec> Exchange<W> {
         }
     }
 
-    /// Says what the reply told of its usage, whenever that is another than before.
+    /// Emits the usage reported so far, whenever it has changed.
     fn tell_usage(&mut self) {
         let usage = self.decoder.seen().usage;
         if usage != self.told {
@@ -265,12 +265,12 @@ impl<W: WireCodec> Exchange<W> {
             return error;
         }
         let headers = retry_headers(response.headers(), self.clock.as_ref());
-        // A body that cannot be read explains nothing; the status still does.
+        // An unreadable body explains nothing; the status still classifies the failure.
         let body = self.body(response, LONGEST_EXPLANATION).await.unwrap_or_default();
         self.codec.classify(status, &headers, &self.place.secrets.hide_in(body))
     }
 
-    /// The body up to `limit` bytes; what follows is not read.
+    /// Reads the body up to `limit` bytes; the rest is not read.
     async fn body(&mut self, mut response: Response, limit: usize) -> Result<Vec<u8>, ProviderError> {
         let mut body = Vec::new();
         while body.len() < limit {
@@ -313,7 +313,7 @@ fn ends(events: &[StreamEvent]) -> bool {
     matches!(events.last(), Some(StreamEvent::Finished { .. }))
 }
 
-/// Makes opaque data this provider's: no other gets it back, though it has a model of the same name.
+/// Binds opaque data to this provider: another provider with a model of the same name must not receive it.
 fn bind(events: &mut [StreamEvent], provider: &str) {
     for event in events {
         if let StreamEvent::PartEnded { opaque: Some(opaque), .. } = event {

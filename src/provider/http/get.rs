@@ -1,8 +1,8 @@
-//! One small GET: what a service says of itself as JSON, a list of models for instance.
+//! One small GET request for JSON about the service itself, for instance its list of models.
 //!
-//! It is bounded in time and size, follows no redirect (a key must not travel to another host unasked), and tells what
-//! went wrong in the same words and classes as a model request. It retries nothing. Called by `catalog/listing.rs` and
-//! by whoever checks a key with one cheap call.
+//! It is bounded in time and size, follows no redirect (the key must not be sent to another host), and
+//! reports failures with the same messages and classes as a model request. It retries nothing. Called by
+//! `catalog/listing.rs`; it also serves to check a key with one cheap call.
 
 use std::time::Duration;
 
@@ -15,11 +15,12 @@ use crate::provider::classify::{classify_reply, classify_value};
 use crate::provider::decoder::web_page;
 use crate::provider::{ErrorClass, ProviderError, RetryHeaders};
 
-/// The longest answer that is read, in bytes: the longest list known is a tenth of it.
+/// The longest answer that is read, in bytes: ten times the longest known list.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
 
-/// Gets `path` below the endpoint's base URL. `headers` are sent beside the key's; `patience` bounds all of it, from
-/// the name's look-up to the last byte. An answer with an `error` in it is an error whatever its status. Cancel-safe.
+/// Gets `path` below the endpoint's base URL. `headers` are sent in addition to the key's; `patience` limits
+/// the whole exchange, from the DNS look-up to the last byte. An answer with an `error` field is an error
+/// whatever its status. Cancel-safe.
 pub async fn get_json(
     endpoint: &Endpoint,
     path: &str,
@@ -37,7 +38,7 @@ pub async fn get_json(
     let answered = match tokio::time::timeout(patience, answer(&route, request)).await {
         Ok(answered) => answered.and_then(|(status, body)| understood(status, &body)),
         Err(_) => {
-            // What is left of a time that began earlier is told as the time that it was.
+            // Part of a shared time limit may be spent already: report the time that this request had.
             let seconds = (patience.as_secs_f64() * 100.0).round() / 100.0;
             Err(ProviderError::new(ErrorClass::Idle, format!("no answer within {seconds} s")))
         }
@@ -45,7 +46,7 @@ pub async fn get_json(
     answered.map_err(|error| route.place.secrets.hide_in_error(error))
 }
 
-/// The status and the body of an answer that is no redirect.
+/// Returns the status and the body of an answer; errs on a redirect.
 async fn answer(route: &Route, request: reqwest::RequestBuilder) -> Result<(u16, Vec<u8>), ProviderError> {
     let mut response = request.send().await.map_err(|error| route.place.unreached(error))?;
     let status = response.status();

@@ -1,10 +1,11 @@
-//! A provider's key: it can be sent, and nothing else can be done with it.
+//! A provider's key: the only thing a caller can do with it is send it.
 
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
 use super::secrets::Secrets;
 
-/// A secret. It has no `Debug`, no `Display` and no serialisation, so it cannot reach a log, a record or a screen.
+/// A secret. It has no `Debug`, no `Display` and no serialisation, so it cannot get into a log, a record or a
+/// terminal.
 #[derive(Clone)]
 pub struct ApiKey(String);
 
@@ -22,27 +23,29 @@ pub enum KeyHeader {
 }
 
 impl ApiKey {
-    /// Takes a key as it was configured; spaces and line ends around it are dropped. `None` where nothing is left.
+    /// Creates a key from its configured text without surrounding spaces and line ends. `None` where it is
+    /// empty.
     pub fn new(key: &str) -> Option<Self> {
         let key = key.trim();
         (!key.is_empty()).then(|| Self(key.to_owned()))
     }
 
-    /// Names it to those who take secrets out of errors.
+    /// Registers the key to be redacted from errors.
     pub(super) fn hide_with(&self, secrets: &mut Secrets) {
         secrets.add(&self.0);
-        // `Bearer …` as a header of one's own: the word before it is none.
+        // The user may set a header to `Bearer …`: the word before the space is not secret.
         secrets.add(self.0.rsplit(' ').next().unwrap_or_default());
     }
 
-    /// The value of a header that is a secret too. `None` where it holds what no header can.
+    /// Returns the value as that of a secret header. `None` where it holds characters that no header can
+    /// have.
     pub(super) fn value(&self) -> Option<HeaderValue> {
         let mut value = HeaderValue::try_from(&self.0).ok()?;
         value.set_sensitive(true);
         Some(value)
     }
 
-    /// The header to send. `None` where the key holds what no header can.
+    /// Returns the header to send. `None` where the key holds characters that no header can have.
     pub(super) fn header(&self, header: KeyHeader) -> Option<(HeaderName, HeaderValue)> {
         let (name, text) = match header {
             KeyHeader::Bearer => (AUTHORIZATION, format!("Bearer {}", self.0)),

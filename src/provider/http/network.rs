@@ -1,7 +1,7 @@
-//! The way to a server: directly or through a proxy, and whose certificates are believed.
+//! The route to a server: direct or through a proxy, and which certificates are trusted.
 //!
-//! What is on this machine is always spoken to directly. The `proxy` setting goes before what the system says;
-//! `NO_PROXY` holds for both. Called by the HTTP shell.
+//! Servers on this machine are always reached directly. The `proxy` setting takes precedence over the
+//! system's; `NO_PROXY` applies to both. Called by the HTTP layer.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,16 +18,18 @@ use super::connects::Connects;
 use super::secrets::Secrets;
 use super::{SetupError, address, deepest};
 
-/// What the person says of the way, beside what the system says. Has no `Debug`: a proxy's address can hold a password.
+/// The user's network settings, in addition to the system's. Has no `Debug`: a proxy's address can hold a
+/// password.
 #[derive(Clone, Default)]
 pub struct Network {
-    /// `http://HOST:PORT`, a name and a password may stand before the host; `None` = the system's.
+    /// `http://HOST:PORT`, optionally with a name and a password before the host; `None` = the system's.
     pub proxy: Option<String>,
-    /// A PEM file of certificates that are believed beside the system's.
+    /// A PEM file of certificates that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
 }
 
-/// Whether connections may be encrypted: reading the system's certificates takes longer than a whole turn on loopback.
+/// Whether connections may use TLS: loading the system's certificates takes longer than a whole turn on
+/// loopback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tls {
     Never,
@@ -35,13 +37,13 @@ pub(super) enum Tls {
 }
 
 impl Tls {
-    /// What an address asks for, and the way to it.
+    /// Returns whether an address, or the proxy on the way to it, may need TLS.
     pub fn to(url: &Url, via: Option<&Via>) -> Self {
         if url.scheme() == "http" && via.is_none() { Self::Never } else { Self::Possible }
     }
 }
 
-/// A proxy that a server is reached through.
+/// The proxy through which a server is reached.
 pub(super) struct Via {
     intercept: Intercept,
     /// `host:port`.
@@ -49,12 +51,12 @@ pub(super) struct Via {
 }
 
 impl Via {
-    /// Whether it was given a name and a password.
+    /// Whether the proxy has a name and a password configured.
     pub fn has_credentials(&self) -> bool {
         self.intercept.basic_auth().is_some()
     }
 
-    /// Names its password, as it is and as it is sent, to those who take secrets out of errors.
+    /// Registers its password, in plain and in encoded form, to be redacted from errors.
     pub fn hide_with(&self, secrets: &mut Secrets) {
         let sent = self.intercept.basic_auth().and_then(|value| value.to_str().ok());
         let Some(pair) = sent.and_then(|value| value.strip_prefix("Basic ")) else { return };
@@ -67,7 +69,7 @@ impl Via {
 }
 
 impl Network {
-    /// What nothing may repeat of this.
+    /// Returns the secrets in these settings, which no error may repeat.
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets = Secrets::default();
         if let Some(proxy) = self.proxy.as_deref().map(str::trim) {
@@ -77,7 +79,7 @@ impl Network {
         secrets.into_list()
     }
 
-    /// The proxy for this address, if it is reached through one.
+    /// Returns the proxy for this address; `None` where it is reached directly.
     pub(super) fn via(&self, url: &Url) -> Result<Option<Via>, SetupError> {
         if address::is_loopback(url) {
             return Ok(None);
@@ -98,7 +100,7 @@ impl Network {
         Ok(Some(Via { intercept, shown }))
     }
 
-    /// A client for one address. It follows no redirect: a key must not travel to another host unasked.
+    /// Creates a client for one address. It follows no redirect: the key must not be sent to another host.
     pub(super) fn client(
         &self,
         connect: Duration,
@@ -106,7 +108,7 @@ impl Network {
         tls: Tls,
         connects: &Connects,
     ) -> Result<reqwest::Client, SetupError> {
-        // Without a provider the TLS library panics; installing one twice is harmless.
+        // Without a crypto provider the TLS library panics; installing it twice is harmless.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = reqwest::Client::builder()
             .connect_timeout(connect)
@@ -136,7 +138,7 @@ fn proxy(intercept: &Intercept) -> Result<reqwest::Proxy, SetupError> {
     })
 }
 
-/// The setting, if it can be a proxy. What it holds is never said: a password may be in it.
+/// Checks the setting. An error never quotes it, because it may hold a password.
 fn checked(proxy: &str) -> Result<String, SetupError> {
     let proxy = proxy.trim();
     let whole = if proxy.contains("://") { proxy.to_owned() } else { format!("http://{proxy}") };
@@ -153,12 +155,12 @@ fn proxy_error(reason: &str) -> SetupError {
     SetupError::Proxy { reason: reason.to_owned() }
 }
 
-/// Hosts that are reached without a proxy, as the system's environment names them.
+/// Returns the hosts that are reached without a proxy, from the environment.
 fn no_proxy() -> String {
     ["NO_PROXY", "no_proxy"].iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default()
 }
 
-/// The certificates of a PEM file, each of which can sign others.
+/// Reads the certificates of a PEM file, each of which must be usable as a trust anchor.
 fn certificates(path: &Path) -> Result<Vec<reqwest::Certificate>, SetupError> {
     let fail = |reason: String| SetupError::CaFile { path: path.to_owned(), reason };
     let pem = std::fs::read(path).map_err(|error| fail(format!("cannot be read: {error}")))?;

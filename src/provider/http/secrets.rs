@@ -1,7 +1,8 @@
-//! What no error may repeat: keys, secret headers, passwords.
+//! Redacts what no error may repeat: keys, secret headers, passwords.
 //!
-//! Services quote the key that they refuse, and gateways echo whole requests. The shell knows what it sent, so it takes
-//! that out of a body before anybody reads it and out of each error before it leaves. Has no `Debug`.
+//! Services quote the key that they refuse, and gateways echo whole requests. The HTTP layer knows what it
+//! sent, so it redacts that from a body before the body is parsed and from each error before it is returned.
+//! Has no `Debug`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,27 +11,28 @@ use reqwest::Url;
 use crate::provider::ProviderError;
 use crate::stdx::secrecy::names_a_secret;
 
-/// What stands in place of a secret.
+/// The replacement for a secret.
 const MARK: &str = "[redacted]";
 
-/// Shorter ones would hit ordinary words, in bytes.
+/// The shortest secret that is redacted, in bytes: shorter ones would match ordinary words.
 const SHORTEST: usize = 8;
 
-/// Everything secret that one endpoint's requests hold.
+/// All secrets in the requests to one endpoint.
 #[derive(Clone, Default)]
 pub(super) struct Secrets(Vec<String>);
 
 impl Secrets {
-    /// Adds one; what is too short to be one is left out.
+    /// Adds a secret; ignores one that is too short.
     pub fn add(&mut self, secret: &str) {
         if secret.len() >= SHORTEST && !self.0.iter().any(|known| known == secret) {
             self.0.push(secret.to_owned());
-            // The longest first: a secret that begins with another one must not leave its tail behind.
+            // The longest first: where one secret is a prefix of another, the rest of the longer one must not
+            // remain.
             self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         }
     }
 
-    /// Adds what an address holds: a password as written, decoded and as it is sent, and secret query fields.
+    /// Adds the secrets of an address: a password as written, decoded and as sent, and secret query fields.
     pub fn add_address(&mut self, address: &str) {
         let Ok(url) = Url::parse(address) else { return };
         for (name, value) in url.query_pairs() {
@@ -54,7 +56,8 @@ impl Secrets {
         self.0
     }
 
-    /// The text without them. A beginning of one at the end of the text, where something was cut, goes too.
+    /// Returns the text without the secrets. The beginning of a secret at the text's end, where it was cut,
+    /// is redacted too.
     pub fn hide(&self, text: &str) -> String {
         let mut out = text.to_owned();
         for secret in &self.0 {
@@ -76,7 +79,7 @@ impl Secrets {
         out
     }
 
-    /// The same for the bytes of a body, which are text or of no use.
+    /// Redacts the bytes of a body; bytes that are not UTF-8 are replaced.
     pub fn hide_in(&self, body: Vec<u8>) -> Vec<u8> {
         if self.0.is_empty() {
             return body;
@@ -84,7 +87,7 @@ impl Secrets {
         self.hide(&String::from_utf8_lossy(&body)).into_bytes()
     }
 
-    /// The error without them.
+    /// Redacts an error's message, code and request id.
     pub fn hide_in_error(&self, mut error: ProviderError) -> ProviderError {
         error.message = self.hide(&error.message);
         error.code = error.code.map(|code| self.hide(&code));
@@ -93,10 +96,10 @@ impl Secrets {
     }
 }
 
-/// What stands behind `%XX` in an address.
+/// Decodes the `%XX` escapes of an address.
 fn decoded(text: &str) -> String {
     let mut url = Url::parse("http://x/").expect("a constant address");
-    // A plus is itself outside of queries.
+    // Outside of queries a plus is a literal plus.
     url.set_query(Some(&format!("v={}", text.replace('+', "%2B"))));
     url.query_pairs().map(|(_, value)| value.into_owned()).next().unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! What went wrong on the way to a server, in one sentence that says what it is.
+//! Describes what failed on the way to a server, in one precise sentence.
 //!
-//! Names hosts and ports only: an address can hold a key, a proxy's a password. What a server answers is the codecs'
-//! business; what stands before it (a network, a proxy, a login page) is told here.
+//! Names hosts and ports only: an address can hold a key, a proxy's address a password. Codecs interpret the
+//! server's replies; this file reports failures of whatever is in between (a network, a proxy, a login page).
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -20,7 +20,7 @@ use crate::provider::decoder::web_page;
 use crate::provider::{ErrorClass, ProviderError};
 use crate::stdx::secrecy::shown_address;
 
-/// Servers that are started by hand, by their usual ports: what they are called, and what starts them.
+/// Local servers that users start by hand: usual port, name, and the command that starts them.
 const LOCAL: [(u16, &str, &str); 5] = [
     (11_434, "Ollama", "ollama serve"),
     (1_234, "LM Studio", "lms server start"),
@@ -29,11 +29,11 @@ const LOCAL: [(u16, &str, &str); 5] = [
     (4_000, "LiteLLM", "litellm"),
 ];
 
-/// Where requests go, as far as it may be told, and what is needed to tell what became of them.
+/// Where requests go, as far as an error may name it, and what is needed to describe their failures.
 pub(super) struct Place {
     /// `host` or `host:port`.
     shown: String,
-    /// The port, where it is one of this machine.
+    /// The port, where the server is on this machine.
     local_port: Option<u16>,
     proxy: Option<ProxyPlace>,
     connect: Duration,
@@ -64,7 +64,7 @@ impl Place {
         Self { shown: address::place(base), local_port, proxy, connect, secrets, connects }
     }
 
-    /// The request did not get through.
+    /// Describes why a request did not get through.
     pub fn unreached(&self, error: reqwest::Error) -> ProviderError {
         let (timed_out, connecting) = (error.is_timeout(), error.is_connect());
         let error = error.without_url();
@@ -88,7 +88,7 @@ impl Place {
                     ErrorClass::Proxy,
                     format!("could not reach the proxy {}: {reason}", proxy.shown),
                 );
-                // It may be back in a moment, as any host.
+                // Like any host, the proxy may be reachable again soon.
                 error.should_retry = Some(true);
                 error
             }
@@ -96,7 +96,7 @@ impl Place {
         }
     }
 
-    /// A status that no model service gives, but what stands before it.
+    /// Returns the error for a status that a proxy or a network sends, but no model service.
     pub fn in_the_way(&self, status: u16) -> Option<ProviderError> {
         let mut error = match status {
             407 => self.wants_credentials(),
@@ -153,7 +153,7 @@ impl Place {
         ProviderError::new(ErrorClass::Proxy, message)
     }
 
-    /// TLS failed.
+    /// Describes a TLS failure.
     fn untrusted(&self, error: &rustls::Error) -> ProviderError {
         let to = &self.shown;
         let message = match error {
@@ -181,17 +181,17 @@ impl Place {
     }
 }
 
-/// What is wrong with a certificate, where that has no sentence of its own.
+/// Describes a certificate error that has no sentence above.
 fn certificate_words(error: &CertificateError) -> String {
     let words = error.to_string();
-    // A certificate that signs itself and serves at the same time.
+    // A self-signed CA certificate that is also used as the server's.
     if words.contains("CaUsedAsEndEntity") {
         return "it signs others and must not serve itself".to_owned();
     }
     words
 }
 
-/// What a person can do where nobody listens.
+/// Suggests what to do where no server listens on a local port.
 fn start(port: u16) -> String {
     match LOCAL.iter().find(|(usual, ..)| *usual == port) {
         Some((_, name, command)) => format!("perhaps {name} is not running: `{command}` starts it"),
@@ -203,7 +203,7 @@ fn network(message: String) -> ProviderError {
     ProviderError::new(ErrorClass::Network, message)
 }
 
-/// The connection broke while the reply came.
+/// The error for a connection that broke during the reply.
 pub(super) fn broken(error: &reqwest::Error) -> ProviderError {
     if ["gzip", "deflate"].iter().any(|word| says(error, word)) {
         return ProviderError::new(ErrorClass::Malformed, "the server's answer could not be decompressed");
@@ -211,7 +211,8 @@ pub(super) fn broken(error: &reqwest::Error) -> ProviderError {
     network(format!("the connection broke off: {}", deepest(error)))
 }
 
-/// Whether a request failed because the connection it went over was closed: that says nothing about the server.
+/// Whether a request failed because its kept connection was closed, which does not mean that the server is
+/// down.
 pub(super) fn was_closed(error: &reqwest::Error) -> bool {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, TimedOut, UnexpectedEof};
     let closed = [BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, TimedOut, UnexpectedEof];
@@ -220,7 +221,7 @@ pub(super) fn was_closed(error: &reqwest::Error) -> bool {
     error.is_request() && !error.is_connect() && (died || says(error, "connection closed"))
 }
 
-/// An answer that was compressed as nobody asked for.
+/// Returns an error where an answer is compressed, although the request did not ask for it.
 pub(super) fn compressed(response: &Response) -> Option<ProviderError> {
     let how = response.headers().get(CONTENT_ENCODING)?.to_str().unwrap_or("something unknown");
     if how.eq_ignore_ascii_case("identity") || how.trim().is_empty() {
@@ -232,10 +233,10 @@ pub(super) fn compressed(response: &Response) -> Option<ProviderError> {
     Some(error)
 }
 
-/// A redirect is not followed: the key would travel with it.
+/// Returns the error for a redirect, which is not followed: the key would be sent to another host.
 pub(super) fn redirected(response: &Response) -> ProviderError {
     let to = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    // Its query is this network's own business, and long.
+    // The query is internal to the network, and long.
     let to = to.map(|to| shown_address(to.split(['?', '#']).next().unwrap_or_default()));
     let to = to.unwrap_or_else(|| "elsewhere".to_owned());
     let mut error = ProviderError::new(
@@ -248,7 +249,7 @@ pub(super) fn redirected(response: &Response) -> ProviderError {
     error
 }
 
-/// The first error of this type among the reasons; I/O errors hide theirs within.
+/// Returns the first error of this type in the chain of causes; I/O errors keep theirs inside.
 fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -264,7 +265,7 @@ fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a 
     None
 }
 
-/// Whether one of the reasons begins with, or is, these words.
+/// Whether the message of an error in the chain of causes contains `words`.
 fn says(error: &(dyn Error + 'static), words: &str) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {

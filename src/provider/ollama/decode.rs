@@ -1,7 +1,7 @@
 //! Lines of `/api/chat` → stream events.
 //!
-//! Every line holds a piece of the message; calls come whole, in a line of their own or in the last one. The reply is
-//! whole only with `done: true`.
+//! Every line holds a fragment of the message; tool calls come complete, in a separate line or in the last
+//! one. The reply is complete only with `done: true`.
 
 use serde_json::{Map, Value, json};
 
@@ -10,15 +10,15 @@ use crate::message::{Opaque, StopKind, StopReason, Usage};
 use crate::provider::decoder::{JsonBody, Protocol, is_error, refuse_other_wires, truncated};
 use crate::provider::{ProviderError, Seen, StartKind, StreamEvent, classify};
 
-/// The field that thinking comes in, and goes back in.
+/// The field for thinking, in replies and in requests.
 pub(super) const THINKING: &str = "thinking";
 
 /// The state of one reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OllamaProtocol {
-    /// As requested: what opaque data is bound to.
+    /// As requested: opaque data is bound to this name.
     requested: String,
-    /// As the server names it; set with `Started`.
+    /// The server's name for the model; set with `Started`.
     named: Option<String>,
     open: Option<Open>,
     parts: usize,
@@ -28,7 +28,7 @@ pub struct OllamaProtocol {
     finished: bool,
 }
 
-/// The text or thinking part that is open.
+/// The open text or thinking part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Open {
     index: usize,
@@ -113,7 +113,7 @@ impl OllamaProtocol {
         Opaque::new(WIRE, self.requested.as_str(), data)
     }
 
-    /// A call, which is whole as it comes.
+    /// Handles a tool call, which is always complete.
     fn call(&mut self, call: &Value, out: &mut Vec<StreamEvent>) {
         self.close(out);
         self.calls += 1;
@@ -147,7 +147,7 @@ impl OllamaProtocol {
             None | Some("stop") if self.calls > 0 => StopKind::ToolUse,
             None | Some("stop") => StopKind::EndTurn,
             Some("length") => StopKind::MaxTokens,
-            // `load` and `unload` are answers without a generation.
+            // `load` and `unload` end replies without a generation.
             Some(_) => StopKind::Other,
         };
         StopReason { kind, raw: self.stop.clone(), detail: None }
@@ -176,7 +176,7 @@ impl Protocol for OllamaProtocol {
         Ok(())
     }
 
-    /// Not of this protocol; proxies that translate send it.
+    /// Not part of this protocol; translating proxies send it.
     fn done_sentinel(&mut self, _out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         Ok(())
     }
@@ -204,7 +204,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Fields of a call that only this server understands, apart for the call and for its function.
+/// Returns the fields of a call that only this server understands, separately for the call and its function.
 fn unknown_fields(call: &Value, function: &Value) -> Option<Value> {
     let unknown = |value: &Value, known: &[&str]| -> Map<String, Value> {
         let fields = value.as_object().into_iter().flatten();

@@ -1,7 +1,7 @@
-//! Our conversation → an `/api/chat` body.
+//! Conversation → an `/api/chat` body.
 //!
-//! Equal conversations give equal bytes, and a longer one begins with the content of the shorter. Opaque data goes back
-//! only to the codec and model that made it.
+//! Equal conversations give equal bytes, and a longer one begins with the content of the shorter. Opaque data
+//! is sent back only to the codec and model that created it.
 
 use std::collections::HashMap;
 
@@ -17,10 +17,11 @@ use crate::provider::{
     ErrorClass, ModelRequest, ProviderError, Sampling, ThinkingLevel, ThinkingStyle, ToolChoice,
 };
 
-/// Models that take a level and nothing else, by the start of their names, where the profile does not know.
+/// Models that accept a level only, by the start of their names; used where the profile has no thinking
+/// style.
 const LEVELS: &[&str] = &["gpt-oss"];
 
-/// The body's bytes; `num_ctx` tokens of context are asked for.
+/// Returns the body's bytes; `num_ctx` is the requested context in tokens.
 pub fn body(request: &ModelRequest, num_ctx: u32) -> Result<Vec<u8>, ProviderError> {
     let mut body = Map::new();
     let mut set = |key: &str, value: Value| {
@@ -28,7 +29,7 @@ pub fn body(request: &ModelRequest, num_ctx: u32) -> Result<Vec<u8>, ProviderErr
     };
     set("model", json!(request.model));
     set("messages", Value::Array(messages(request)?));
-    // This wire has no way to say that tools are there and must not be used.
+    // This wire cannot express that tools exist and must not be used.
     if !request.tools.is_empty() && request.tool_choice != ToolChoice::None {
         set("tools", tools(request));
     }
@@ -36,7 +37,8 @@ pub fn body(request: &ModelRequest, num_ctx: u32) -> Result<Vec<u8>, ProviderErr
         set("think", think);
     }
     set("stream", json!(true));
-    // What does not fit is to be an error, not cut in silence; servers before 0.12.6 do not know these two.
+    // An input that does not fit must fail, not be truncated silently; servers before 0.12.6 ignore these two
+    // fields.
     set("truncate", json!(false));
     set("shift", json!(false));
     set("options", options(request, num_ctx));
@@ -56,7 +58,8 @@ fn options(request: &ModelRequest, num_ctx: u32) -> Value {
     Value::Object(options)
 }
 
-/// `think`: a level where the model is known to take one, else yes or no. Models that do not think refuse a yes.
+/// Returns `think`: a level for models known to accept one, else a boolean. Models that do not think refuse
+/// `true`.
 fn think(request: &ModelRequest) -> Option<Value> {
     let name = request.model.rsplit('/').next().unwrap_or(&request.model);
     let style = match request.profile.thinking {
@@ -108,11 +111,11 @@ fn messages(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
 
 struct List<'a> {
     messages: Vec<Value>,
-    /// What the next user message says and shows: user messages in a row become one.
+    /// Texts and images of the next user message: consecutive user messages are merged.
     texts: Vec<String>,
     images: Vec<&'a str>,
     ids: WireIds,
-    /// Tools by their calls: a return names its tool.
+    /// Tool names by call: a tool return must name its tool.
     names: HashMap<&'a CallId, &'a str>,
     request: &'a ModelRequest,
 }
@@ -175,8 +178,8 @@ impl<'a> List<'a> {
         self.messages.push(Value::Object(message));
     }
 
-    /// Thinking that goes back with a turn that calls tools: a model goes on from it, and its template drops it where
-    /// the model does not want it.
+    /// Returns the thinking that is sent back with a reply that calls tools: a model continues from it, and
+    /// the model's template drops it where it is not needed.
     fn own_thinking(&self, reply: &AssistantMessage) -> Option<String> {
         let mut thinking: Option<String> = None;
         for part in &reply.parts {
@@ -199,7 +202,7 @@ impl<'a> List<'a> {
                 "tool_call_id": id,
                 "content": wire_text::return_text(returned),
             }));
-            // Templates show a tool's text only: pictures follow as the user's, and say whence they come.
+            // Templates show only a tool's text: images follow in a user message that names their tool call.
             for part in &returned.content {
                 if let ReturnPart::Image { data, .. } = part {
                     self.texts.push(format!("[note from co: image returned by tool call {id}]"));

@@ -1,9 +1,9 @@
 //! The codec of Ollama's own protocol, `/api/chat` (`wire.md` §5).
 //!
-//! Pure: requests to bytes, lines of JSON to stream events. Unlike the compatible address of the same server it can say
-//! how large the context is, so it always does, and asks for an error where a conversation does not fit. Servers from
-//! before that field cut conversations in silence; `fit.rs` notices it from what they say they read.
-//! Called by `provider/http`, by the loopback server and by tests.
+//! Pure: requests to bytes, lines of JSON to stream events. Unlike the OpenAI-compatible endpoint of the same
+//! server, this protocol has a field for the context size; the codec always sends it, and requests an error
+//! where a conversation does not fit. Servers older than that field truncate silently; `fit.rs` detects it
+//! from the reported input tokens. Called by `provider/http`, by the loopback server and by tests.
 
 mod decode;
 mod encode;
@@ -17,11 +17,12 @@ use super::decoder::Decoder;
 use super::{HttpRequest, ModelRequest, Profile, ProviderError, RetryHeaders, WireCodec, classify};
 use crate::message::Usage;
 
-/// The codec's name, as bound into opaque data.
+/// The codec's name, to which opaque data is bound.
 pub const WIRE: &str = "ollama";
 
-/// The context where nobody chose one and the model's window is not known, in tokens. The server's own default (4,096)
-/// holds little more than a system prompt with its tools; this holds a turn and fits beside the models people run.
+/// The context if none is set and the model's window is unknown, in tokens. The server's own default (4,096)
+/// holds little more than a system prompt with its tools; this holds a turn and fits into memory beside
+/// commonly used models.
 pub const DEFAULT_NUM_CTX: u32 = 16_384;
 
 /// The codec.
@@ -31,13 +32,14 @@ pub struct Ollama {
 }
 
 impl Ollama {
-    /// `num_ctx`: tokens of context as the person set them; `None` takes the window that the profile knows.
+    /// `num_ctx`: the user's context setting in tokens; `None` = the window in the profile.
     #[must_use]
     pub fn new(num_ctx: Option<u32>) -> Self {
         Self { num_ctx }
     }
 
-    /// The context that requests for a model ask for, in tokens: all of a conversation and its answer must fit in it.
+    /// Returns the context to request for a model, in tokens: the whole conversation and its reply must fit
+    /// into it.
     #[must_use]
     pub fn num_ctx(&self, profile: &Profile) -> u32 {
         self.num_ctx.or(profile.window).unwrap_or(DEFAULT_NUM_CTX)

@@ -1,14 +1,14 @@
-//! What can be done about this server's refusals, in its own terms.
+//! Adds advice specific to this server to its errors.
 
 use serde_json::Value;
 
 use crate::provider::{ErrorClass, ProviderError};
 
-/// The error with what helps: how a missing model is fetched, where one signs in. `told` is the body as it came.
+/// Adds advice to the error: how to fetch a missing model, where to sign in. `told` is the unmodified body.
 pub fn explained(mut error: ProviderError, told: &Value) -> ProviderError {
     let inner = told.get("error").and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
     if let Some(words) = inner.as_ref().and_then(inner_message) {
-        // The runner's own error, handed on as text.
+        // The model runner's own error, forwarded as text.
         words.clone_into(&mut error.message);
         if words.contains("context") {
             error.class = ErrorClass::ContextOverflow;
@@ -25,12 +25,12 @@ pub fn explained(mut error: ProviderError, told: &Value) -> ProviderError {
     error
 }
 
-/// The words within `{"error":{"message":…}}`.
+/// Returns the message within `{"error":{"message":…}}`.
 fn inner_message(inner: &Value) -> Option<&str> {
     inner.get("error")?.get("message")?.as_str()
 }
 
-/// The name in `model 'x' not found`; older servers use other quotes and give the advice themselves.
+/// Returns the name in `model 'x' not found`; older servers use other quotes and give the advice themselves.
 fn missing_model(error: &ProviderError) -> Option<String> {
     if error.class != ErrorClass::NotFound || error.message.contains("pull") {
         return None;

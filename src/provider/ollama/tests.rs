@@ -1,4 +1,4 @@
-//! What is sent for each kind of message, what must never be sent, and what is noticed of the answer.
+//! What is sent for each kind of message, what must never be sent, and which notices follow a reply.
 
 use serde_json::{Value, json};
 
@@ -259,7 +259,7 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
     }
 }
 
-/// What the server cut in silence is said, and nothing is said where nothing was cut.
+/// A notice appears where the server truncated silently, and only there.
 #[test]
 fn what_was_cut_is_noticed() {
     let codec = Ollama::new(Some(4_096));

@@ -1,8 +1,8 @@
-//! Tool calls from fragments: which fragment belongs to which call, whatever a host leaves out.
+//! Assembles tool calls from fragments, even where a host omits fields that assign a fragment to its call.
 //!
-//! Hosts omit the index, reuse it for another call, omit ids, send the name after the arguments, repeat it, or send
-//! whole calls with arguments as objects (`wire.md` §2). A call is announced once its name and id are known, in the
-//! order in which calls appeared; what is still unknown at the end is announced as it is.
+//! Hosts omit the index, reuse it for another call, omit ids, send the name after the arguments, repeat it,
+//! or send whole calls with arguments as objects (`wire.md` §2). A call is announced once its name and id are
+//! known, in order of first appearance; calls still incomplete at the end are announced as they are.
 
 use serde_json::{Map, Value};
 
@@ -22,7 +22,7 @@ struct Slot {
     id: String,
     name: String,
     args: String,
-    /// How much of `args` was said, in bytes.
+    /// How much of `args` was emitted, in bytes.
     said: usize,
     /// The part's index, once announced.
     part: Option<usize>,
@@ -33,7 +33,7 @@ struct Slot {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Key {
     Index(u64),
-    /// The provider gives no index: calls are told apart by id, or by their place in the chunk.
+    /// The provider gives no index: calls are identified by id, or by their position in the chunk.
     Position(usize),
 }
 
@@ -49,7 +49,7 @@ impl Calls {
         self.slots.is_empty()
     }
 
-    /// Takes one entry of `tool_calls`, the `position`-th of its chunk.
+    /// Handles one entry of `tool_calls`, the `position`-th of its chunk.
     pub fn fragment(&mut self, value: &Value, position: usize, held: &mut Held) -> Result<(), ProviderError> {
         let fragment = read(value, position);
         held.add(fragment.args.len() + fragment.name.len() + fragment.id.len())?;
@@ -75,7 +75,7 @@ impl Calls {
         Ok(())
     }
 
-    /// The slot of a fragment, made where there is none.
+    /// Returns the slot of a fragment; creates it if there is none.
     fn slot(&mut self, fragment: &Fragment<'_>) -> usize {
         let found = self.slots.iter().rposition(|slot| match (fragment.key, slot.key) {
             (Key::Index(index), Key::Index(taken)) => index == taken,
@@ -83,7 +83,7 @@ impl Calls {
             (Key::Position(here), Key::Position(there)) => here == there,
             (Key::Index(_), Key::Position(_)) | (Key::Position(_), Key::Index(_)) => false,
         });
-        // Neither index nor id nor name: it can only go on with the last call.
+        // A fragment without index, id and name can only continue the last call.
         let continues =
             matches!(fragment.key, Key::Position(_)) && fragment.id.is_empty() && fragment.name.is_empty();
         let found = found.or_else(|| if continues { self.slots.len().checked_sub(1) } else { None });
@@ -96,7 +96,7 @@ impl Calls {
         }
     }
 
-    /// Announces what is known and says what arguments have come since.
+    /// Announces calls whose name and id are known, and emits their new arguments.
     pub fn advance(&mut self, parts: &mut usize, out: &mut Vec<StreamEvent>) {
         for slot in &mut self.slots {
             if slot.part.is_none() && (slot.name.is_empty() || slot.id.is_empty()) {
@@ -106,7 +106,8 @@ impl Calls {
         }
     }
 
-    /// Announces the rest and ends every call; `bind` makes opaque data of fields to send back.
+    /// Announces the remaining calls and ends every call; `bind` converts fields to send back into opaque
+    /// data.
     pub fn end(&mut self, parts: &mut usize, out: &mut Vec<StreamEvent>, bind: impl Fn(Value) -> Opaque) {
         for slot in &mut self.slots {
             slot.say(parts, out);
@@ -133,7 +134,7 @@ impl Slot {
         }
     }
 
-    /// Whether a fragment in this slot's place begins another call.
+    /// Whether a fragment for this slot begins another call.
     fn is_followed_by(&self, fragment: &Fragment<'_>) -> bool {
         if fragment.name.is_empty() || self.name.is_empty() {
             return false;
@@ -141,7 +142,7 @@ impl Slot {
         if !fragment.id.is_empty() && !self.id.is_empty() {
             return fragment.id != self.id;
         }
-        // Without ids only whole arguments tell a next call from a repeated name.
+        // Without ids, only complete arguments distinguish a next call from a repeated name.
         let more = fragment.name != self.name || !fragment.args.is_empty();
         more && serde_json::from_str::<Value>(&self.args).is_ok()
     }

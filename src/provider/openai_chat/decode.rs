@@ -1,8 +1,8 @@
 //! Chat Completions chunks → stream events.
 //!
-//! Text and thinking parts end where the other kind begins; calls end with the reply, because nothing earlier in this
-//! protocol says that their arguments are whole. A finish reason does not end the reply: usage, and even another
-//! finish reason, may follow.
+//! Text and thinking parts end where the other kind begins; tool calls end with the reply, because no earlier
+//! event of this protocol shows that their arguments are complete. A finish reason does not end the reply:
+//! usage, and even another finish reason, may follow.
 
 use serde_json::{Value, json};
 
@@ -17,15 +17,15 @@ use crate::provider::{ErrorClass, ProviderError, Seen, StartKind, StreamEvent, c
 /// Fields that carry reasoning, in order of preference: some hosts send two copies.
 const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 
-/// The field of thinking that comes as items of the content (Mistral).
+/// The field name for thinking that comes as content items (Mistral).
 pub(super) const CONTENT_FIELD: &str = "content";
 
 /// The state of one reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatProtocol {
-    /// As requested: what opaque data is bound to.
+    /// As requested: opaque data is bound to this name.
     requested: String,
-    /// As the provider names it; set with `Started`.
+    /// The provider's name for the model; set with `Started`.
     named: Option<String>,
     open: Option<Open>,
     parts: usize,
@@ -38,7 +38,7 @@ pub struct ChatProtocol {
     held: Held,
 }
 
-/// The text or thinking part that is open.
+/// The open text or thinking part.
 #[derive(Debug, Clone, PartialEq)]
 struct Open {
     index: usize,
@@ -48,7 +48,7 @@ struct Open {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Said {
     Text,
-    /// Thinking, and the field it came in.
+    /// Thinking, with the field that it came in.
     Thinking(&'static str),
 }
 
@@ -72,7 +72,7 @@ impl ChatProtocol {
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let choice = first_choice(chunk);
         let model = chunk.get("model").and_then(Value::as_str).filter(|model| !model.is_empty());
-        // A first chunk with prompt filters only does not name the model (Azure).
+        // A first chunk with only prompt filters does not name the model (Azure).
         if model.is_some() || choice.is_some() {
             self.start(model, out);
         }
@@ -128,7 +128,7 @@ impl ChatProtocol {
         self.tool_calls(delta, out)
     }
 
-    /// Mistral's content: a list of thinking and text items.
+    /// Handles Mistral's content: a list of thinking and text items.
     fn content_items(&mut self, items: &[Value], out: &mut Vec<StreamEvent>) {
         for item in items {
             if let Some(thoughts) = item.get("thinking").and_then(Value::as_array) {
@@ -143,7 +143,7 @@ impl ChatProtocol {
 
     fn tool_calls(&mut self, delta: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let listed = delta.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        // The shape from before there were several calls in a reply.
+        // The legacy form, from before replies could hold several calls.
         let single = delta.get("function_call").filter(|call| call.is_object());
         let single = single.map(|call| json!({ "index": 0, "function": call }));
         if listed.is_empty() && single.is_none() {
@@ -184,7 +184,7 @@ impl ChatProtocol {
     fn close(&mut self, out: &mut Vec<StreamEvent>) {
         let Some(open) = self.open.take() else { return };
         let opaque = match open.kind {
-            // Whether it goes back is the encoder's to decide; where it came from only this reply tells.
+            // The encoder decides whether it is sent back; only this reply shows which field it came in.
             Said::Thinking(field) => Some(self.opaque(json!({ "field": field }))),
             Said::Text => None,
         };
@@ -195,7 +195,7 @@ impl ChatProtocol {
         Opaque::new(WIRE, self.requested.as_str(), data)
     }
 
-    /// The reply is whole: closes what is open and says how it ended.
+    /// Ends the reply: closes what is open and emits the stop reason.
     fn complete(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if self.stop.as_deref() == Some("error") {
             return Err(ProviderError::new(ErrorClass::Server, "the provider ended its reply with an error"));
@@ -220,7 +220,7 @@ impl ChatProtocol {
 impl Protocol for ChatProtocol {
     fn event(&mut self, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if is_error(data) {
-            // An error may come beside the last of the reply.
+            // An error may come in the same chunk as the last of the reply.
             if first_choice(data).is_some() {
                 self.chunk(data, out)?;
             }
@@ -264,7 +264,8 @@ impl Protocol for ChatProtocol {
     }
 }
 
-/// We ask for one choice; some servers send an empty list with prompt filters or usage.
+/// Returns the first choice; requests ask for only one. Some servers send an empty list with prompt filters
+/// or usage.
 fn first_choice(chunk: &Value) -> Option<&Value> {
     chunk.get("choices").and_then(Value::as_array).and_then(|choices| choices.first())
 }

@@ -1,11 +1,12 @@
-//! `reasoning_details` (OpenRouter): a list that comes in fragments and must go back merged, signatures included.
+//! Merges `reasoning_details` (OpenRouter): a list that comes in fragments and must be sent back merged, with
+//! signatures.
 
 use serde_json::{Map, Value};
 
 use crate::provider::ProviderError;
 use crate::provider::decoder::Held;
 
-/// Fields whose fragments are joined; any other keeps the first that says something.
+/// Fields whose fragments are joined; other fields keep their first non-empty value.
 const JOINED: [&str; 3] = ["text", "summary", "data"];
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -14,7 +15,7 @@ pub struct Details {
 }
 
 impl Details {
-    /// Takes one fragment: it joins the item of the same type, index and id, or begins one.
+    /// Adds one fragment to the item of the same type, index and id, or starts a new item.
     pub fn add(&mut self, fragment: &Value, held: &mut Held) -> Result<(), ProviderError> {
         let Some(fragment) = fragment.as_object() else { return Ok(()) };
         held.add(fragment.values().map(weight).sum())?;
@@ -37,7 +38,7 @@ impl Details {
         Ok(())
     }
 
-    /// The merged list, if there is one.
+    /// Returns the merged list, if any.
     pub fn take(&mut self) -> Option<Value> {
         let items = std::mem::take(&mut self.items);
         (!items.is_empty()).then(|| Value::Array(items.into_iter().map(Value::Object).collect()))

@@ -1,7 +1,8 @@
-//! Our conversation → a Chat Completions body.
+//! Conversation → a Chat Completions body.
 //!
-//! Equal conversations give equal bytes, and a longer one begins with the bytes of the shorter (providers cache by
-//! prefix): only the marks of hosts that want them move. Opaque data goes back only to the codec and model that made it.
+//! Equal conversations give equal bytes, and a longer one begins with the bytes of the shorter (providers
+//! cache by prefix): only the cache marks move, for hosts that need them. Opaque data is sent back only to
+//! the codec and model that created it.
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +14,7 @@ use super::{
 use crate::message::{Message, PartKind};
 use crate::provider::{ErrorClass, ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice};
 
-/// The body's bytes.
+/// Returns the body's bytes.
 pub fn body(request: &ModelRequest, quirks: Quirks) -> Result<Vec<u8>, ProviderError> {
     let mut body = Map::new();
     let mut set = |key: &str, value: Value| {
@@ -53,7 +54,7 @@ pub fn body(request: &ModelRequest, quirks: Quirks) -> Result<Vec<u8>, ProviderE
     serde_json::to_vec(&body).map_err(|error| ProviderError::new(ErrorClass::BadRequest, error.to_string()))
 }
 
-/// Tools and how they may be called.
+/// Returns the fields for tools and tool choice.
 fn tool_fields(request: &ModelRequest, quirks: Quirks) -> Vec<(&'static str, Value)> {
     if request.tools.is_empty() {
         let empty = quirks.tools == ToolsField::EmptyAfterCalls && request.conversation().any(calls);

@@ -1,4 +1,4 @@
-//! The list of messages, as a host wants it.
+//! Builds the list of messages in the form that a host accepts.
 
 use std::collections::HashMap;
 
@@ -14,21 +14,21 @@ use crate::message::{
 use crate::provider::wire_text::{self, WireIds, clean};
 use crate::provider::{ModelRequest, ProviderError};
 
-/// What stands between tool messages and the user's for hosts that demand something there.
+/// The assistant text between tool messages and a user message, for hosts that require one there.
 const BETWEEN: &str = "Understood.";
 
 pub struct List<'a> {
     messages: Vec<Value>,
-    /// What the next user message holds: user messages in a row become one.
+    /// The content of the next user message: consecutive user messages are merged.
     user: Vec<Value>,
     ids: WireIds,
-    /// Tools by their calls, for hosts whose tool messages name them.
+    /// Tool names by call, for hosts whose tool messages name the tool.
     names: HashMap<&'a CallId, &'a str>,
     request: &'a ModelRequest,
     quirks: Quirks,
 }
 
-/// Thinking that goes back, and the field it came in.
+/// Thinking to send back, with the field that it came in.
 struct Echo {
     field: String,
     text: String,
@@ -52,7 +52,7 @@ impl<'a> List<'a> {
         self.messages.push(json!({ "role": role, "content": clean(text) }));
     }
 
-    /// Errs where a return has no call before it.
+    /// Appends a message. Errs where a tool return has no call before it.
     pub fn add(&mut self, message: &'a Message) -> Result<(), ProviderError> {
         match message {
             Message::User { parts } => {
@@ -111,7 +111,7 @@ impl<'a> List<'a> {
             EmptyContent::Null | EmptyContent::Empty => json!(clean(&text)),
         };
         message.insert("content".to_owned(), content);
-        // Details hold the thinking and its signatures.
+        // The details include the thinking and its signatures.
         if let Some(details) = self.reasoning_details(reply) {
             message.insert("reasoning_details".to_owned(), details);
         } else if let Some(echo) = self.echo(reply, !calls.is_empty()) {
@@ -123,7 +123,7 @@ impl<'a> List<'a> {
         self.messages.push(Value::Object(message));
     }
 
-    /// Thinking that goes back to its own model, where the host wants it.
+    /// Returns the thinking to send back to its own model, where the host accepts it.
     fn echo(&self, reply: &AssistantMessage, has_calls: bool) -> Option<Echo> {
         let wanted = match self.quirks.thinking_back {
             ThinkingBack::Never => false,
@@ -170,7 +170,7 @@ impl<'a> List<'a> {
                 message.insert("name".to_owned(), json!(wire_text::tool_name(name)));
             }
             self.messages.push(message);
-            // A tool message takes text only: pictures follow as the user's, and say whence they come.
+            // A tool message holds text only: images follow in a user message that names their tool call.
             for part in &returned.content {
                 if let ReturnPart::Image { media_type, data } = part {
                     let words = format!("[note from co: image returned by tool call {id}]");
@@ -183,7 +183,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// Puts thinking where it came from: into its field, or, as Mistral does, into the content before the text.
+/// Inserts thinking where it came from: in its field, or, for Mistral, in the content before the text.
 fn put_back(message: &mut Map<String, Value>, echo: Echo, text: &str) {
     if echo.field != CONTENT_FIELD {
         message.insert(echo.field, json!(echo.text));
@@ -223,8 +223,8 @@ fn call_item(call: &ToolCall, id: &str, extra: Option<&Value>) -> Value {
     item
 }
 
-/// Marks the ends of prefixes worth caching: the system prompt, the end of the conversation, and where the request
-/// before this one ended.
+/// Marks the ends of prefixes to cache: of the system prompt, of the conversation, and of the previous
+/// request's conversation.
 pub fn mark(messages: &mut [Value]) {
     let role = |message: &Value, roles: &[&str]| {
         message.get("role").and_then(Value::as_str).is_some_and(|role| roles.contains(&role))
@@ -238,7 +238,7 @@ pub fn mark(messages: &mut [Value]) {
     users.filter_map(markable).take(2).for_each(mark_item);
 }
 
-/// The last text of a message that says something, as a content part; blank ones take no mark.
+/// Returns a message's last text that is not blank, as a content part; blank text cannot be marked.
 fn markable(message: &mut Value) -> Option<&mut Map<String, Value>> {
     let says = |text: &str| !text.trim().is_empty();
     let content = message.get_mut("content")?;

@@ -1,8 +1,8 @@
-//! The codec of OpenAI Chat Completions, which most other hosts and local servers speak as well.
+//! The codec of OpenAI Chat Completions, also used by most other hosts and local servers.
 //!
-//! Pure: requests to bytes, bytes to stream events (`wire.md` §0 and §2). Hosts differ in small ways on what they
-//! accept, and those differences are data in [`Quirks`]; what they *send* is accepted from everybody.
-//! Called by `provider/http`, by the loopback server and by tests.
+//! Pure: requests to bytes, bytes to stream events (`wire.md` §0 and §2). Hosts differ in small ways in what
+//! they accept; these differences are data in [`Quirks`]. The decoder accepts every host's replies without
+//! such settings. Called by `provider/http`, by the loopback server and by tests.
 
 mod calls;
 mod decode;
@@ -23,7 +23,7 @@ pub use self::quirks::{
 use super::decoder::Decoder;
 use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec, classify};
 
-/// The codec's name, as bound into opaque data.
+/// The codec's name, to which opaque data is bound.
 pub const WIRE: &str = "openai_chat";
 
 /// The codec for one host.

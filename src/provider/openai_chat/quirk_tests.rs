@@ -13,7 +13,7 @@ use crate::provider::{
 
 const MODEL: &str = "anthropic/claude-x";
 
-/// A call with its thinking, its return, and what the user says then.
+/// A tool call with its thinking, its return, and the next user message.
 fn conversation(field: &str, wire_id: &str) -> Vec<Message> {
     let thinking = AssistantPart {
         kind: PartKind::Thinking { text: "Hm.".into() },
@@ -66,10 +66,10 @@ fn with(changes: &[(&str, &str)]) -> Quirks {
     quirks
 }
 
-/// A quirk, its value, and what that changes at which places.
+/// A quirk, its value, and the changed values by their JSON pointers.
 type Case = (&'static str, &'static str, Vec<(&'static str, Value)>);
 
-/// Each quirk: what it does at a place of the body.
+/// Each quirk changes its own field of the body.
 #[test]
 fn a_quirk_changes_its_place_and_no_other() {
     let mark = json!({ "type": "ephemeral" });
@@ -126,7 +126,7 @@ fn a_quirk_changes_its_place_and_no_other() {
     }
 }
 
-/// Puts a value at a place; null where the body says nothing takes the field away.
+/// Sets a value at a pointer; null removes the field where the body has none.
 fn put(body: &mut Value, at: &str, value: &Value, found: &Value) {
     let (parent, key) = at.rsplit_once('/').unwrap();
     let parent = body.pointer_mut(parent).unwrap().as_object_mut().unwrap();
@@ -160,7 +160,7 @@ fn tools_may_have_to_be_an_empty_list() {
     assert_eq!(sent(&asked, Quirks::LITELLM)["tools"], Value::Null);
 }
 
-/// Mistral's thinking comes as a part of the content, and goes back there; its ids are kept.
+/// Mistral's thinking comes as content items, and is sent back as such; Mistral's ids are kept.
 #[test]
 fn thinking_in_the_content_goes_back_there() {
     let mut asked = request();

@@ -1,12 +1,13 @@
-//! How a host wants Chat Completions spoken: the differences between hosts, as data.
+//! The differences between hosts of Chat Completions, as data.
 //!
-//! Only what is *sent* differs; what hosts send is accepted from all of them alike. [`QUIRKS`] names each difference
-//! and its values, so that settings can change a single one; the constants are the hosts that are known
-//! (`wire.md` §2, "compat matrix"). Called by the encoder, by `catalog` and by `app`, which reads the settings.
+//! Only what is *sent* differs; replies are decoded the same way for all hosts. [`QUIRKS`] names each
+//! difference and its values, so that settings can change a single one; the constants are the known hosts
+//! (`wire.md` §2, "compat matrix"). Called by the encoder, by `catalog` and by `app`, which reads the
+//! settings.
 
 use crate::provider::wire_text::IdShape;
 
-/// How a host wants things said.
+/// The form of requests that a host accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quirks {
     pub max_tokens: MaxTokensField,
@@ -32,21 +33,21 @@ pub struct Quirks {
 pub enum MaxTokensField {
     /// `max_completion_tokens`: OpenAI, whose reasoning models refuse the older field.
     MaxCompletionTokens,
-    /// `max_tokens`: nearly everybody else.
+    /// `max_tokens`: nearly all other hosts.
     MaxTokens,
 }
 
-/// Who says the system prompt.
+/// The role of the system prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SystemRole {
     System,
-    /// OpenAI's newer word; it takes the older one too.
+    /// OpenAI's newer name; it accepts the older one too.
     Developer,
-    /// It stands before the user's first words: for models that take neither role.
+    /// Put before the first user message: for models that accept neither role.
     User,
 }
 
-/// How a thinking level is asked for.
+/// The field for a thinking level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningStyle {
     /// `reasoning_effort: low|medium|high`.
@@ -63,20 +64,20 @@ pub enum ReasoningStyle {
     Unsupported,
 }
 
-/// Which replies' thinking goes back, to the model that made it.
+/// Which replies' thinking is sent back to the model that created it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThinkingBack {
-    /// The host refuses it, or needs none.
+    /// The host refuses it or does not need it.
     Never,
-    /// With turns that call tools: DeepSeek and Kimi refuse a conversation without it.
+    /// With replies that call tools: DeepSeek and Kimi refuse a conversation without it.
     WithCalls,
     Always,
 }
 
-/// The field in which thinking goes back.
+/// The field in which thinking is sent back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThinkingField {
-    /// The one in which it came.
+    /// The field in which it came.
     AsItCame,
     ReasoningContent,
     Reasoning,
@@ -86,23 +87,23 @@ pub enum ThinkingField {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsageOption {
     Ask,
-    /// The host refuses the field, or says its usage unasked.
+    /// The host refuses the field, or always reports usage.
     Silent,
 }
 
-/// What tools say about strictness.
+/// The `strict` field of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StrictSchemas {
-    /// Nothing.
+    /// Omitted.
     Unsaid,
-    /// `strict: false`: for hosts that are strict unasked.
+    /// `strict: false`: for hosts whose default is strict.
     Off,
-    /// `strict: true` for each tool whose schema already is what strict mode demands; a schema is never bent to it,
-    /// because arguments that a tool leaves out would come as nulls.
+    /// `strict: true` for each tool whose schema already meets the rules of strict mode; a schema is never
+    /// changed to meet them, because omitted arguments would then arrive as nulls.
     WhereItFits,
 }
 
-/// Whether a tool message names its tool.
+/// Whether a tool message has the tool's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolResultName {
     Unsaid,
@@ -112,13 +113,13 @@ pub enum ToolResultName {
 /// The content of an assistant message that only calls tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmptyContent {
-    /// `""`: everybody takes it.
+    /// `""`: accepted by all hosts.
     Empty,
-    /// `null`, as OpenAI writes it itself; some compatible servers refuse it.
+    /// `null`, as OpenAI itself writes; some compatible servers refuse it.
     Null,
 }
 
-/// Whether the host is told not to keep conversations.
+/// Whether the request tells the host not to store conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreField {
     Unsaid,
@@ -130,15 +131,16 @@ pub enum StoreField {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParallelField {
     Unsaid,
-    /// `false` where one call at a time is asked for; yes is everybody's default.
+    /// `false` where one call at a time is requested; all hosts allow several by default.
     Sent,
 }
 
-/// What is sent as `tools` where there are none.
+/// The `tools` field of a request without tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolsField {
     Unsaid,
-    /// An empty list where the conversation holds calls (Anthropic behind LiteLLM demands one; OpenAI refuses it).
+    /// An empty list where the conversation holds tool calls (Anthropic behind LiteLLM requires it; OpenAI
+    /// refuses it).
     EmptyAfterCalls,
 }
 
@@ -146,7 +148,7 @@ pub enum ToolsField {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterReturns {
     UserMayFollow,
-    /// An assistant message must stand between them; a short one is put there.
+    /// An assistant message must be between them; a short one is inserted.
     AssistantFirst,
 }
 
@@ -157,7 +159,7 @@ pub enum CacheKeyField {
     Sent,
 }
 
-/// Whether prefixes worth caching are marked.
+/// Whether prefixes to cache are marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheMarks {
     Never,
@@ -166,7 +168,7 @@ pub enum CacheMarks {
 }
 
 impl Quirks {
-    /// A host of which nothing else is known: only what all of them take.
+    /// An unknown host: only what all hosts accept.
     pub const COMPATIBLE: Self = Self {
         max_tokens: MaxTokensField::MaxTokens,
         system_role: SystemRole::System,
@@ -197,22 +199,22 @@ impl Quirks {
         ..Self::COMPATIBLE
     };
 
-    /// OpenAI's models at Azure, by the v1 path.
+    /// OpenAI's models at Azure, at the v1 path.
     pub const AZURE: Self = Self { store: StoreField::Unsaid, ..Self::OPENAI };
 
-    /// Its ids are of one shape, and it demands it of those sent to it. Its thinking is a part of the content.
+    /// Requires ids of the form that it generates itself. Its thinking is part of the content.
     pub const MISTRAL: Self = Self { ids: IdShape::Nine, ..Self::COMPATIBLE };
 
     pub const DEEPSEEK: Self = Self { reasoning: ReasoningStyle::ThinkingType, ..Self::COMPATIBLE };
 
-    /// It refuses fields that it does not know.
+    /// Refuses unknown fields.
     pub const GROQ: Self = Self {
         max_tokens: MaxTokensField::MaxCompletionTokens,
         thinking_back: ThinkingBack::Never,
         ..Self::COMPATIBLE
     };
 
-    /// Thinking goes back as `reasoning_details`, which says more than the field.
+    /// Thinking is sent back as `reasoning_details`, which holds more than the plain field.
     pub const OPENROUTER: Self = Self {
         reasoning: ReasoningStyle::Object,
         thinking_back: ThinkingBack::Never,
@@ -224,21 +226,21 @@ impl Quirks {
     pub const TOGETHER: Self = Self::COMPATIBLE;
     pub const FIREWORKS: Self = Self::COMPATIBLE;
 
-    /// It refuses fields that it does not know.
+    /// Refuses unknown fields.
     pub const CEREBRAS: Self = Self {
         max_tokens: MaxTokensField::MaxCompletionTokens,
         thinking_back: ThinkingBack::Never,
         ..Self::COMPATIBLE
     };
 
-    /// Ollama's compatible address; its own protocol says more.
+    /// Ollama's OpenAI-compatible endpoint; its own protocol has more fields.
     pub const OLLAMA: Self = Self::COMPATIBLE;
     pub const LMSTUDIO: Self = Self::COMPATIBLE;
     pub const LLAMACPP: Self = Self::COMPATIBLE;
     pub const VLLM: Self = Self::COMPATIBLE;
     pub const LITELLM: Self = Self { tools: ToolsField::EmptyAfterCalls, ..Self::COMPATIBLE };
 
-    /// Changes one of [`QUIRKS`].
+    /// Sets one of [`QUIRKS`]. Errs where the name or the value is unknown.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), QuirkError> {
         let row = QUIRKS
             .iter()
@@ -268,19 +270,19 @@ fn names() -> String {
     QUIRKS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
-/// One difference between hosts, as settings name it.
+/// One difference between hosts, under its name in the settings.
 #[derive(Debug, Clone, Copy)]
 pub struct QuirkRow {
     pub name: &'static str,
-    /// What it decides, in a line.
+    /// A one-line description.
     pub about: &'static str,
     pub values: &'static [QuirkValue],
 }
 
-/// A value of a difference as settings write it, and what it does.
+/// A value's name in the settings, and the function that applies it.
 pub type QuirkValue = (&'static str, fn(&mut Quirks));
 
-/// All differences that can be set.
+/// All differences that settings can change.
 pub const QUIRKS: &[QuirkRow] = &[
     QuirkRow {
         name: "max_tokens",
@@ -423,7 +425,7 @@ mod tests {
 
     use super::*;
 
-    /// Each row decides one thing: all its values differ, and from any host each can be reached.
+    /// Each row has distinct values, and from any host's constant each value can be set.
     #[test]
     fn every_quirk_can_be_set() {
         let mut names = HashSet::new();

@@ -1,4 +1,4 @@
-//! How a thinking level is asked for: hosts differ in the field, models in what they take.
+//! Encodes a thinking level: hosts differ in the field, models in the values that they accept.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::ReasoningStyle;
 use crate::provider::wire_text::level_of;
 use crate::provider::{ModelRequest, ThinkingLevel, ThinkingStyle};
 
-/// What is asked of the model.
+/// The thinking to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ask {
     Off,
@@ -14,7 +14,7 @@ enum Ask {
     Tokens(u32),
 }
 
-/// The field to send, if there is one.
+/// Returns the field to send, if any.
 pub fn field(request: &ModelRequest, style: ReasoningStyle) -> Option<(&'static str, Value)> {
     let ask = ask(request)?;
     let on = ask != Ask::Off;
@@ -37,7 +37,7 @@ pub fn field(request: &ModelRequest, style: ReasoningStyle) -> Option<(&'static 
     }
 }
 
-/// The number of thinking tokens, for the one host that takes it in a field of its own.
+/// Returns the number of thinking tokens, for the one host with a separate field for it.
 pub fn budget(request: &ModelRequest, style: ReasoningStyle) -> Option<u32> {
     match (ask(request)?, style) {
         (Ask::Tokens(tokens), ReasoningStyle::EnableThinking) => Some(tokens),
@@ -48,7 +48,7 @@ pub fn budget(request: &ModelRequest, style: ReasoningStyle) -> Option<u32> {
 fn ask(request: &ModelRequest) -> Option<Ask> {
     match (request.profile.thinking, request.thinking) {
         (ThinkingStyle::Never, _) | (_, ThinkingLevel::Default) => None,
-        // What always thinks can at best think little.
+        // A model that always thinks gets its lowest level.
         (ThinkingStyle::Always, ThinkingLevel::Off) => Some(Ask::Level(least(bare(request)))),
         (_, ThinkingLevel::Off) => Some(Ask::Off),
         (_, ThinkingLevel::Low) => Some(Ask::Level("low")),
@@ -58,14 +58,15 @@ fn ask(request: &ModelRequest) -> Option<Ask> {
     }
 }
 
-/// The effort's word, where the level asks for one that the model knows.
+/// Returns the name of the effort, where the model has one for the level.
 fn effort(request: &ModelRequest, ask: Ask) -> Option<&'static str> {
     match ask {
         Ask::Level(level) => Some(level),
         Ask::Tokens(tokens) => Some(level_of(tokens)),
         Ask::Off => match request.profile.thinking {
             ThinkingStyle::Levels => Some("none"),
-            // Only newer models can leave it out; the first gpt-5 has a least effort; others refuse the field.
+            // Only newer models can switch thinking off; the first gpt-5 has a lowest effort; others refuse
+            // the field.
             ThinkingStyle::Unknown | ThinkingStyle::Budget if bare(request).starts_with("gpt-5.") => {
                 Some("none")
             }
@@ -84,7 +85,7 @@ fn least(model: &str) -> &'static str {
     if first_five { "minimal" } else { "low" }
 }
 
-/// The model's name without its maker's.
+/// Returns the model's name without the vendor's.
 fn bare(request: &ModelRequest) -> &str {
     request.model.rsplit('/').next().unwrap_or(&request.model)
 }

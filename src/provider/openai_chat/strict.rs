@@ -1,15 +1,16 @@
-//! Whether a tool's schema already is what OpenAI's strict mode demands.
+//! Checks whether a tool's schema already meets the rules of OpenAI's strict mode.
 //!
-//! Strict mode knows a part of JSON Schema, and every object in it lists all its fields as required and allows no
-//! others. A schema that is anything else is sent as it is and not strictly; it is never bent.
+//! Strict mode supports a part of JSON Schema, and requires that every object lists all its fields as
+//! required and allows no others. Any other schema is sent unchanged and without strict mode; it is never
+//! rewritten.
 
 use serde_json::Value;
 
-/// The keywords that strict mode takes and that are looked at here.
+/// The keywords that strict mode accepts and this file checks.
 const KEYWORDS: &[&str] =
     &["type", "properties", "required", "additionalProperties", "enum", "items", "description"];
 
-/// Objects within objects, at most (the service's own bound).
+/// The deepest nesting of objects (the service's own limit).
 const DEEPEST: usize = 5;
 
 pub fn fits(schema: &Value) -> bool {

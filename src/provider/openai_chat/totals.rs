@@ -1,11 +1,12 @@
-//! How a reply ended and what it cost, in our own words (`wire.md` §0).
+//! Converts the end and the usage of a reply to our own terms (`wire.md` §0).
 
 use serde_json::Value;
 
 use super::calls::Calls;
 use crate::message::{StopKind, StopReason, Usage, Usd};
 
-/// The stop reason behind a finish reason; without one it is inferred. Calls count for more than the word.
+/// Returns the stop reason of a finish reason, inferred if there is none. Tool calls in the reply take
+/// precedence.
 pub fn stop_reason(raw: Option<&str>, calls: &Calls, refusal: &str) -> StopReason {
     let word = match raw {
         None | Some("stop" | "eos" | "end" | "end_turn") => StopKind::EndTurn,
@@ -23,7 +24,7 @@ pub fn stop_reason(raw: Option<&str>, calls: &Calls, refusal: &str) -> StopReaso
     StopReason { kind, raw: raw.map(str::to_owned), detail }
 }
 
-/// Token counts: input with caches, output with reasoning.
+/// Reads token counts: input includes caches, output includes reasoning.
 pub fn usage(told: &Value) -> Usage {
     let count =
         |path: &[&str]| path.iter().try_fold(told, |value, key| value.get(*key)).and_then(Value::as_u64);
@@ -31,7 +32,7 @@ pub fn usage(told: &Value) -> Usage {
     let completion = count(&["completion_tokens"]);
     let reasoning = count(&["completion_tokens_details", "reasoning_tokens"]);
     let total = count(&["total_tokens"]);
-    // xAI leaves reasoning out of the completion; only its total tells.
+    // xAI does not count reasoning as completion; only the total reveals it.
     let apart = match (input, completion, reasoning, total) {
         (Some(input), Some(completion), Some(reasoning), Some(total)) => {
             input.checked_add(completion).and_then(|sum| sum.checked_add(reasoning)) == Some(total)
@@ -49,7 +50,7 @@ pub fn usage(told: &Value) -> Usage {
             .or_else(|| count(&["prompt_cache_hit_tokens"])),
         cache_write: count(&["prompt_tokens_details", "cache_write_tokens"]),
         reasoning,
-        // OpenRouter tells dollars.
+        // OpenRouter reports the cost in dollars.
         cost: told.get("cost").and_then(Value::as_f64).and_then(Usd::from_dollars),
     }
 }

@@ -1,16 +1,16 @@
-//! Arguments of calls: as text, and those that hold several calls in one.
+//! Reads the arguments of tool calls: as text, and from wrappers that hold several calls.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// Names under which a model wraps several calls into one: internals of the service that leak out (`wire.md` §3).
+/// Names under which a model wraps several calls into one: leaked internals of the service (`wire.md` §3).
 const WRAPPERS: [&str; 3] = ["parallel", "multi_tool_use", "multi_tool_use.parallel"];
 
 /// The prefix of a tool's name within a wrapper.
 const NAMESPACE: &str = "functions.";
 
-/// A call out of a wrapper.
+/// A call inside a wrapper.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inner {
     pub name: String,
@@ -18,7 +18,7 @@ pub struct Inner {
     pub args: String,
 }
 
-/// The arguments that an item tells, as text: some servers send them as an object.
+/// Returns an item's arguments as text: some servers send them as an object.
 pub fn text(item: &Value) -> Cow<'_, str> {
     match item.get("arguments") {
         None | Some(Value::Null) => Cow::Borrowed(""),
@@ -32,7 +32,8 @@ pub fn is_wrapper(name: &str) -> bool {
     WRAPPERS.contains(&name)
 }
 
-/// The calls within a wrapper. `None` where it holds none or anything else: then it is a call like any other.
+/// Returns the calls inside a wrapper. `None` where there are none or the form differs: then it is an
+/// ordinary call.
 pub fn unwrapped(name: &str, args: &str) -> Option<Vec<Inner>> {
     if !is_wrapper(name) {
         return None;
@@ -53,7 +54,7 @@ fn inner(used: &Value) -> Option<Inner> {
     (!name.is_empty()).then(|| Inner { name: name.to_owned(), args })
 }
 
-/// Whether two texts are the same JSON: servers write the whole with other spaces than its pieces.
+/// Whether two texts are the same JSON: servers may format the complete text differently from its fragments.
 pub fn same(one: &str, other: &str) -> bool {
     let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
     parse(one).is_some_and(|one| parse(other) == Some(one))

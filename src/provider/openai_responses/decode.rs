@@ -1,7 +1,7 @@
 //! Responses events → stream events.
 //!
-//! An event is what its JSON `type` says, never what its `event:` line says, which some hosts leave out. The first and
-//! the last events repeat the whole response; nothing of that is copied but what no event told before.
+//! The JSON `type` identifies an event, not its `event:` line, which some hosts omit. The first and the last
+//! events repeat the whole response; only what no earlier event contained is copied from them.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ use crate::provider::{ProviderError, Seen, StreamEvent};
 pub struct ResponsesProtocol {
     /// As requested.
     requested: String,
-    /// As the provider names it; set with `Started`.
+    /// The provider's name for the model; set with `Started`.
     named: Option<String>,
     places: Places,
     output: Output,
@@ -51,7 +51,7 @@ impl ResponsesProtocol {
         out.push(StreamEvent::Started { model });
     }
 
-    /// An event about an item. Of other kinds nothing is needed: what they tell comes with the item's end.
+    /// Handles an event about an item. Other kinds are ignored: the item's end repeats their content.
     fn item(&mut self, kind: &str, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let number = |key: &str| data.get(key).and_then(Value::as_u64).unwrap_or(0);
         let item = || data.get("item").unwrap_or(&Value::Null);
@@ -73,7 +73,7 @@ impl ResponsesProtocol {
         }
     }
 
-    /// The response as it is in the end; `word` says how it ended where it does not say so itself.
+    /// Handles the final response; `word` is its status where the response has none.
     fn end_with(
         &mut self,
         response: &Value,
@@ -126,7 +126,7 @@ impl Protocol for ResponsesProtocol {
         }
     }
 
-    /// Not of this protocol; proxies that translate send it.
+    /// Not part of this protocol; translating proxies send it.
     fn done_sentinel(&mut self, _out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         Ok(())
     }
@@ -154,12 +154,12 @@ impl Protocol for ResponsesProtocol {
     }
 }
 
-/// A string field; empty where there is none.
+/// Returns a string field; empty where there is none.
 pub fn text_of<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A server that speaks another protocol at this address is told apart from one that speaks nonsense.
+/// Returns an error that names the protocol where the value is of another known one. Unknown values pass.
 fn refuse_other_wires(value: &Value) -> Result<(), ProviderError> {
     let kind = text_of(value, "type");
     let (other, remedy) = if value.get("choices").is_some() {

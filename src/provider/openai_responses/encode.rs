@@ -1,7 +1,7 @@
-//! Our request → a Responses body.
+//! Request → a Responses body.
 //!
-//! Equal conversations give equal bytes, and a longer one begins with the items of the shorter (the service caches by
-//! prefix).
+//! Equal conversations give equal bytes, and a longer one begins with the items of the shorter (the service
+//! caches by prefix).
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::provider::{
     ErrorClass, ModelRequest, ParallelCalls, ProviderError, Sampling, ThinkingStyle, ToolChoice,
 };
 
-/// The body's bytes.
+/// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     let mut body = Map::new();
     let mut set = |key: &str, value: Value| {
@@ -50,7 +50,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
         set("prompt_cache_key", json!(key));
     }
     set("store", json!(false));
-    // A model that does not think refuses to be asked for its thoughts (gpt-4o, gpt-4.1: status 400).
+    // A model that does not think refuses a request for its reasoning (gpt-4o, gpt-4.1: status 400).
     if request.profile.thinking != ThinkingStyle::Never {
         set("include", json!(["reasoning.encrypted_content"]));
     }
@@ -58,17 +58,17 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     serde_json::to_vec(&body).map_err(|error| ProviderError::new(ErrorClass::BadRequest, error.to_string()))
 }
 
-/// The number as it was written: 0.7, not the nearest longer one.
+/// Converts a number so that it prints as written: 0.7, not the nearest longer one.
 fn decimal(value: f32) -> Value {
     value.to_string().parse::<f64>().map_or(Value::Null, Value::from)
 }
 
-/// Tools, each plainly not strict, because this wire takes a tool that says nothing for a strict one.
+/// Returns the tools, each with `strict: false`, because on this wire a tool is strict by default.
 ///
-/// A strict schema must demand every property and forbid all others, so optional arguments would have to become
-/// nullable ones: models then write `null` for what they would leave out, tools would have to take both, and schemas of
-/// foreign tools (free-form maps, `oneOf`) have no strict form at all. What strictness buys is bought anyway: arguments
-/// are checked against the schema before a call is planned, and the model is told what is wrong.
+/// A strict schema must require every property and forbid all others, so optional arguments would have to
+/// become nullable: models then write `null` instead of omitting them, tools would have to accept both, and
+/// schemas of foreign tools (free-form maps, `oneOf`) have no strict form at all. Strictness is not needed:
+/// arguments are checked against the schema before a call is planned, and the model receives the errors.
 fn tools(request: &ModelRequest) -> Value {
     let tools = request.tools.iter().map(|tool| {
         json!({
@@ -82,7 +82,7 @@ fn tools(request: &ModelRequest) -> Value {
     Value::Array(tools.collect())
 }
 
-/// A schema that the service takes: it refuses an object that lists no properties.
+/// Returns a schema that the service accepts: it refuses an object without `properties`.
 fn parameters(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(fields) = schema.as_object_mut() {

@@ -1,9 +1,9 @@
-//! Our conversation → input items.
+//! Conversation → input items.
 //!
-//! Reasoning stands directly before the item that came after it, and goes back only with it: where that item is left
-//! out, was changed or was cut off, its reasoning stays behind too, because the service refuses reasoning without its
-//! item. Nothing is stored at the service, so no item is sent under the id it had there; calls and their outputs find
-//! each other by `call_id`.
+//! Reasoning comes directly before the item that followed it, and is sent back only with that item: where the
+//! item is omitted, was changed or was cut off, its reasoning is omitted too, because the service refuses
+//! reasoning without its item. Nothing is stored at the service, so no item is sent under the service's own
+//! id; calls and their outputs are matched by `call_id`.
 
 use serde_json::{Map, Value, json};
 
@@ -16,7 +16,7 @@ use crate::message::{
 use crate::provider::wire_text::{self, WireIds, clean};
 use crate::provider::{ModelRequest, ProviderError};
 
-/// The items of a request's conversation.
+/// Returns the input items of a request's conversation.
 pub fn items(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
     let mut list = List { items: Vec::new(), ids: WireIds::default(), request };
     for message in request.conversation() {
@@ -68,7 +68,7 @@ impl List<'_> {
                 }
             }
         }
-        // A refusal's words are no part of their own.
+        // The text of a refusal is not stored as a part.
         if let (true, StopKind::Refusal, Some(words)) =
             (self.items.len() == before, reply.stop.kind, &reply.stop.detail)
         {
@@ -76,7 +76,7 @@ impl List<'_> {
         }
     }
 
-    /// The item that comes after `reasoning`, which goes with it or not at all.
+    /// Appends an item after `reasoning`; without an item the reasoning is dropped.
     fn follow(&mut self, reasoning: &mut Vec<Value>, item: Option<Value>) {
         let before = std::mem::take(reasoning);
         if let Some(item) = item {
@@ -85,8 +85,8 @@ impl List<'_> {
         }
     }
 
-    /// What this model itself must get back with a part. Nothing of a reply that was refused or cut off: parts of it
-    /// are missing.
+    /// Returns the data of a part that this model must get back. `None` for a reply that was refused or cut
+    /// off, because some of its parts are missing.
     fn own<'b>(&self, reply: &AssistantMessage, opaque: Option<&'b Opaque>) -> Option<&'b Value> {
         match reply.stop.kind {
             StopKind::Refusal | StopKind::Interrupted => None,
@@ -99,7 +99,7 @@ impl List<'_> {
         }
     }
 
-    /// The item of reasoning whose part ended before it.
+    /// Returns the reasoning item whose part had ended before the item was complete.
     fn late<'b>(&self, reply: &'b AssistantMessage, at: u64) -> Option<&'b Value> {
         reply.parts.iter().find_map(|part| {
             let data = self.own(reply, part.opaque.as_ref())?;
@@ -136,7 +136,7 @@ fn image(media_type: &str, data: &str) -> Value {
     json!({ "type": "input_image", "image_url": format!("data:{media_type};base64,{data}") })
 }
 
-/// A message of the model's; `own` may hold its phase.
+/// Builds a message of the model; `own` may hold its phase.
 fn said(text: &str, own: Option<&Value>) -> Option<Value> {
     if text.trim().is_empty() {
         return None;
@@ -150,8 +150,8 @@ fn said(text: &str, own: Option<&Value>) -> Option<Value> {
     Some(Value::Object(message))
 }
 
-/// Reasoning that the service can read again: encrypted, or in plain words (`DeepSeek`, gpt-oss), which demand to be
-/// sent back. Anything else is only a summary for people.
+/// Builds reasoning that the service can read again: encrypted, or in plain text (`DeepSeek`, gpt-oss), which
+/// must be sent back. Any other reasoning is only a summary for users.
 fn reasoning_item(data: &Value) -> Option<Value> {
     if text_of(data, "type") != "reasoning" {
         return None;
@@ -183,7 +183,7 @@ fn call_item(call: &ToolCall, id: &str) -> Value {
     })
 }
 
-/// A return as text, or as text and images; this wire has no field for its status.
+/// Formats a tool return as text, or as text and images; this wire has no field for its status.
 fn output(returned: &ToolReturn) -> Value {
     let text = returned.text();
     let text = clean(&text);

@@ -1,4 +1,4 @@
-//! What is known of one output item, and how its whole form is read.
+//! The state of one output item, and how to read its complete form.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,12 @@ use super::decode::text_of;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     pub content: Content,
-    /// The part that is open for it.
+    /// The open part of this item.
     pub part: Option<usize>,
     pub done: bool,
 }
 
-/// What is known of an item. Lengths are in bytes of what was said.
+/// The state of an item by kind. Lengths count the bytes that were already emitted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     Message { said: usize, refused: usize, phase: Option<Value> },
@@ -21,7 +21,7 @@ pub enum Content {
     Native,
 }
 
-/// A piece of reasoning; pieces are set apart by an empty line.
+/// A section of reasoning; sections are separated by an empty line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Section {
     Summary(u64),
@@ -48,17 +48,17 @@ impl Content {
     }
 }
 
-/// The phase of a message: it goes back with it.
+/// Returns the phase of a message, which is sent back with it.
 pub fn phase(item: &Value) -> Option<Value> {
     item.get("phase").filter(|phase| phase.is_string()).cloned()
 }
 
-/// The opaque data of a message.
+/// Returns the opaque data of a message.
 pub fn phase_data(phase: &Value) -> Value {
     json!({ "phase": phase })
 }
 
-/// The texts of an item's pieces of one kind, without their first `said` bytes.
+/// Returns the texts of an item's content of one kind, without their first `said` bytes.
 pub fn unsaid<'a>(
     item: &'a Value,
     list: &str,
@@ -76,7 +76,7 @@ pub fn unsaid<'a>(
     })
 }
 
-/// The bytes of an item, near enough to count what is held.
+/// Returns the approximate size of an item in bytes, for the memory limit.
 pub fn weight(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),

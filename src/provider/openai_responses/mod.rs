@@ -1,9 +1,10 @@
-//! The codec of OpenAI Responses, which xAI, DeepSeek, OpenRouter, Azure, LM Studio and llama.cpp speak as well
+//! The codec of OpenAI Responses, also used by xAI, DeepSeek, OpenRouter, Azure, LM Studio and llama.cpp
 //! (`wire.md` §3).
 //!
-//! Pure: requests to bytes, bytes to stream events. Stateless: nothing is stored at the service, so all that a model
-//! needs of its own earlier replies (encrypted reasoning, hosted items, phases) goes back with each request, to the
-//! model that made it and to nobody else. Called by `provider/http`, by the loopback server and by tests.
+//! Pure: requests to bytes, bytes to stream events. Stateless: nothing is stored at the service, so the data
+//! that a model needs from its earlier replies (encrypted reasoning, hosted items, phases) is sent back with
+//! each request, only to the model that created it. Called by `provider/http`, by the loopback server and by
+//! tests.
 
 mod arguments;
 mod decode;
@@ -19,7 +20,7 @@ pub use self::decode::ResponsesProtocol;
 use super::decoder::Decoder;
 use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec, classify};
 
-/// The codec's name, as bound into opaque data.
+/// The codec's name, to which opaque data is bound.
 pub const WIRE: &str = "openai_responses";
 
 /// The codec.

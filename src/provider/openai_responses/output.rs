@@ -1,8 +1,9 @@
-//! The output items of one reply, from their start to their end.
+//! Decodes the output items of one reply, from their start to their end.
 //!
-//! Items are told apart by their place (see `place.rs`). Text and thinking are said as they come. What an item is in the
-//! end, its `done` tells; that counts for what is sent back, and whatever of it no delta said is said then. An item
-//! without `done` ends as the finished response shows it, or as its deltas left it.
+//! Items are identified by their place (see `place.rs`). Text and thinking are emitted as they arrive. An
+//! item's `done` event contains its final form; that form is sent back later, and any text missing from the
+//! deltas is emitted then. An item without `done` ends in the form of the finished response, or with its
+//! deltas.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +17,14 @@ use crate::message::Opaque;
 use crate::provider::decoder::{Held, malformed};
 use crate::provider::{ProviderError, StartKind, StreamEvent};
 
-/// The opaque field of thinking whose item comes after other parts (see [`Output::cut`]): the item's `output_index`.
+/// The opaque field of thinking whose item comes after other parts (see [`Output::cut`]): the item's
+/// `output_index`.
 pub const LATER: &str = "item_comes_later";
 
-/// The opaque field of the native part that brings such an item: the same number.
+/// The opaque field of the native part with that item: the same number.
 pub const LATE: &str = "late_item_of";
 
-/// The opaque field of a call that stood in another one with its neighbours.
+/// The opaque field of a call that was wrapped in another call together with others.
 pub const UNWRAPPED: &str = "unwrapped";
 
 type Taken = Result<(), ProviderError>;
@@ -30,11 +32,11 @@ type Taken = Result<(), ProviderError>;
 /// The items of a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
-    /// As requested: what opaque data is bound to.
+    /// As requested: opaque data is bound to this name.
     model: String,
     /// By place.
     items: BTreeMap<u64, Item>,
-    /// The item whose text or thinking part is open: one at a time.
+    /// The item whose text or thinking part is open: at most one.
     open: Option<u64>,
     parts: usize,
     calls: usize,
@@ -55,22 +57,22 @@ impl Output {
         }
     }
 
-    /// How many calls were told.
+    /// Returns the number of tool calls emitted.
     pub fn calls(&self) -> usize {
         self.calls
     }
 
-    /// What the model said in refusing.
+    /// Returns the text of the model's refusal.
     pub fn refusal(&self) -> &str {
         &self.refusal
     }
 
-    /// An item begins.
+    /// Starts an item.
     pub fn added(&mut self, at: u64, item: &Value, out: &mut Vec<StreamEvent>) -> Taken {
         self.end(at, out);
         self.begin(at, Content::of(item))?;
         match self.items.get(&at).map(|item| &item.content) {
-            // Thinking is seen from its start: its words may come late, or never.
+            // A thinking part starts at once: its text may come late, or never.
             Some(Content::Reasoning { .. }) => {
                 self.said_part(at, StartKind::Thinking, out);
             }
@@ -84,7 +86,7 @@ impl Output {
         Ok(())
     }
 
-    /// Text of a message.
+    /// Handles text of a message.
     pub fn text(&mut self, at: u64, delta: &str, out: &mut Vec<StreamEvent>) -> Taken {
         self.expect(at, || Content::Message { said: 0, refused: 0, phase: None })?;
         if let Some(Item { content: Content::Message { said, .. }, done: false, .. }) =
@@ -96,7 +98,7 @@ impl Output {
         Ok(())
     }
 
-    /// Words of a refusal.
+    /// Handles text of a refusal.
     pub fn refuse(&mut self, at: u64, delta: &str) -> Taken {
         self.expect(at, || Content::Message { said: 0, refused: 0, phase: None })?;
         if let Some(Item { content: Content::Message { refused, .. }, done: false, .. }) =
@@ -109,7 +111,7 @@ impl Output {
         Ok(())
     }
 
-    /// Words of thinking.
+    /// Handles text of thinking.
     pub fn thinking(&mut self, at: u64, now: Section, delta: &str, out: &mut Vec<StreamEvent>) -> Taken {
         self.expect(at, || Content::Reasoning { said: 0, section: None, cut: false })?;
         let item = self.items.get_mut(&at);
@@ -125,7 +127,7 @@ impl Output {
         Ok(())
     }
 
-    /// A piece of a call's arguments.
+    /// Handles a fragment of a call's arguments.
     pub fn arguments(&mut self, at: u64, delta: &str, out: &mut Vec<StreamEvent>) -> Taken {
         self.expect(at, || Content::Call { id: String::new(), name: String::new(), args: String::new() })?;
         if let Some(Item { content: Content::Call { args, .. }, done: false, part }) = self.items.get_mut(&at)
@@ -139,7 +141,7 @@ impl Output {
         Ok(())
     }
 
-    /// An item is whole.
+    /// Completes an item.
     pub fn done(&mut self, at: u64, item: &Value, out: &mut Vec<StreamEvent>) -> Taken {
         let content = Content::of(item);
         match self.items.get(&at) {
@@ -171,13 +173,13 @@ impl Output {
                 let args = std::mem::take(args);
                 self.call_done(at, &args, &arguments::text(item), out)
             }
-            // What does not say what it is is nothing that could be sent back.
+            // An item without a type cannot be sent back.
             Content::Native if text_of(item, "type").is_empty() => Ok(()),
             Content::Native => self.native(item.clone(), out),
         }
     }
 
-    /// The response is whole: what is still open ends as `output` shows it.
+    /// Completes the response: items that are still open end in the form of `output`.
     pub fn close(&mut self, output: &[Value], out: &mut Vec<StreamEvent>) -> Taken {
         if self.items.is_empty() {
             for (at, item) in (0_u64..).zip(output) {
@@ -203,19 +205,19 @@ impl Output {
         Ok(())
     }
 
-    /// Deltas may come for an item of which nothing was told.
+    /// Starts an unknown item: deltas may arrive without an `added` event.
     fn expect(&mut self, at: u64, content: impl FnOnce() -> Content) -> Taken {
         if self.items.contains_key(&at) { Ok(()) } else { self.begin(at, content()) }
     }
 
-    /// Ends an item as its deltas left it.
+    /// Ends an item with what its deltas contained.
     fn end(&mut self, at: u64, out: &mut Vec<StreamEvent>) {
         let Some(item) = self.items.get_mut(&at).filter(|item| !item.done) else { return };
         item.done = true;
         let mut data = None;
         match &mut item.content {
             Content::Message { phase, .. } => data = phase.as_ref().map(phase_data),
-            // A call that nobody named cannot be told.
+            // A call without a name cannot be emitted.
             Content::Call { name, args, .. } if item.part.is_none() && !name.is_empty() => {
                 let args = std::mem::take(args);
                 self.whole_call(at, &args, out);
@@ -272,8 +274,8 @@ impl Output {
         Ok(())
     }
 
-    /// `said` came in pieces, `whole` at the end. Arguments are what is run: where the two disagree, nobody knows what
-    /// the model asked for.
+    /// Completes a call: `said` came in fragments, `whole` at the end. Errs where they differ, because then
+    /// the arguments to run are uncertain.
     fn call_done(&mut self, at: u64, said: &str, whole: &str, out: &mut Vec<StreamEvent>) -> Taken {
         let announced = self.items.get(&at).and_then(|item| item.part);
         let Some(index) = announced else {
@@ -290,7 +292,7 @@ impl Output {
         Ok(())
     }
 
-    /// A call of which nothing was told before its arguments were whole.
+    /// Emits a call that was not announced before its arguments were complete.
     fn whole_call(&mut self, at: u64, args: &str, out: &mut Vec<StreamEvent>) {
         let Some(Item { content: Content::Call { id, name, .. }, .. }) = self.items.get(&at) else { return };
         let Some(inner) = arguments::unwrapped(name, args) else {
@@ -322,7 +324,7 @@ impl Output {
         index
     }
 
-    /// An item that only the service understands.
+    /// Emits an item that only the service understands.
     fn native(&mut self, data: Value, out: &mut Vec<StreamEvent>) -> Taken {
         self.held.add(weight(&data))?;
         self.cut(out);
@@ -339,7 +341,7 @@ impl Output {
         }
     }
 
-    /// The open part of an item that says something.
+    /// Returns the open text or thinking part of an item; starts it if needed.
     fn said_part(&mut self, at: u64, kind: StartKind, out: &mut Vec<StreamEvent>) -> usize {
         if let Some(index) = self.items.get(&at).and_then(|item| item.part) {
             return index;
@@ -353,9 +355,9 @@ impl Output {
         index
     }
 
-    /// Ends the open text or thinking part before its item is whole, because another begins: `OpenRouter` sends a
-    /// message while the reasoning before it still lacks its end. The item of such reasoning comes as a native part,
-    /// marked so that it is sent back in its place.
+    /// Ends the open text or thinking part before its item is complete, because another begins: `OpenRouter`
+    /// sends a message before the preceding reasoning has ended. Such reasoning's item is emitted as a native
+    /// part, marked so that it is sent back in its original position.
     fn cut(&mut self, out: &mut Vec<StreamEvent>) {
         let Some(at) = self.open else { return };
         let mut data = None;

@@ -1,7 +1,8 @@
-//! Which item of a reply an event is about.
+//! Determines to which item of a reply an event belongs.
 //!
-//! The service numbers items by `output_index`, and that counts wherever it is said: some hosts give an item another id
-//! in each event. llama.cpp's server says no number and keeps its ids. The decoder alone asks.
+//! The service numbers items by `output_index`, which takes precedence wherever present: some hosts give an
+//! item a new id in each event. llama.cpp's server sends no number and keeps its ids. Called by the decoder
+//! only.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +15,18 @@ use crate::provider::decoder::Held;
 /// The places of a reply's items.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Places {
-    /// By id, of items that came without a number.
+    /// Places by id, of items without a number.
     known: BTreeMap<String, u64>,
-    /// Behind every place so far.
+    /// The first place after all places so far.
     next: u64,
-    /// Of the event before.
+    /// The place of the previous event.
     latest: u64,
     held: Held,
 }
 
 impl Places {
-    /// The place of the item that an event is about. An event with neither number nor id is about the one before it.
+    /// Returns the place of an event's item. An event with neither number nor id belongs to the previous
+    /// event's item.
     pub fn of(&mut self, event: &Value) -> Result<u64, ProviderError> {
         let id = match text_of(event, "item_id") {
             "" => event.get("item").map_or("", |item| text_of(item, "id")),

@@ -57,7 +57,7 @@ fn native(data: Value) -> AssistantPart {
     with(AssistantPart::new(PartKind::Native), data)
 }
 
-/// Reasoning as the service gave it, with its id there.
+/// Reasoning as received from the service, with the service's id.
 fn given(encrypted: &str) -> Value {
     json!({
         "id": "rs_1", "type": "reasoning", "content": [], "encrypted_content": encrypted,
@@ -65,7 +65,7 @@ fn given(encrypted: &str) -> Value {
     })
 }
 
-/// The same as it goes back.
+/// The same reasoning as sent back.
 fn back(encrypted: &str) -> Value {
     json!({
         "type": "reasoning", "summary": [{ "type": "summary_text", "text": "Hm." }],

@@ -1,9 +1,9 @@
-//! How a thinking level is asked for: one word, where the model takes one.
+//! Encodes a thinking level: a level's name, where the model accepts one.
 
 use crate::provider::wire_text::level_of;
 use crate::provider::{ModelRequest, ThinkingLevel, ThinkingStyle};
 
-/// The effort to ask for; `None` = the request says nothing of it.
+/// Returns the effort to request; `None` = the request omits it.
 pub fn effort(request: &ModelRequest) -> Option<&'static str> {
     let style = request.profile.thinking;
     match (style, request.thinking) {
@@ -14,13 +14,13 @@ pub fn effort(request: &ModelRequest) -> Option<&'static str> {
         (_, ThinkingLevel::Tokens(tokens)) => Some(level_of(tokens)),
         (ThinkingStyle::Levels, ThinkingLevel::Off) => Some("none"),
         (ThinkingStyle::Always, ThinkingLevel::Off) => least(&request.model),
-        // Who does not think unasked, or of whom nobody knows, is left alone.
+        // Models that do not think by default, and unknown ones, get no effort.
         (ThinkingStyle::Unknown | ThinkingStyle::Budget, ThinkingLevel::Off) => None,
     }
 }
 
-/// The least effort of a model that always thinks. The first gpt-5 has a word below `low`; its codex forms do not, and
-/// the pro models refuse every low effort, so they are left alone.
+/// Returns the lowest effort of a model that always thinks. The first gpt-5 has a level below `low`; its
+/// codex variants do not, and the pro models refuse every low effort, so their requests omit it.
 fn least(model: &str) -> Option<&'static str> {
     let bare = model.rsplit('/').next().unwrap_or(model);
     let first = bare == "gpt-5" || bare.starts_with("gpt-5-");

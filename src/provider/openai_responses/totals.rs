@@ -1,18 +1,18 @@
-//! How a reply ended and what it cost, in our own words (`wire.md` §0).
+//! Converts the end and the usage of a reply to our own terms (`wire.md` §0).
 
 use serde_json::Value;
 
 use crate::message::{StopKind, StopReason, Usage, Usd};
 
-/// How the service says that a reply ended.
+/// The service's statement of how a reply ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ended {
     Completed,
-    /// Cut off, and why.
+    /// Cut off, with the reason.
     Incomplete(Option<String>),
 }
 
-/// The stop reason; `calls` is how many calls the reply holds, `refusal` what it said in refusing.
+/// Returns the stop reason; `calls` is the number of calls in the reply, `refusal` the text of its refusal.
 pub fn stop_reason(ended: &Ended, calls: usize, refusal: &str) -> StopReason {
     let (kind, raw) = match ended {
         Ended::Completed if calls > 0 => (StopKind::ToolUse, "completed".to_owned()),
@@ -33,7 +33,7 @@ fn cut_by(reason: &str) -> StopKind {
     }
 }
 
-/// Token counts: on this wire too the input includes caches, the output reasoning.
+/// Reads token counts: on this wire too the input includes caches, the output reasoning.
 pub fn usage(told: &Value) -> Usage {
     let count =
         |path: &[&str]| path.iter().try_fold(told, |value, key| value.get(*key)).and_then(Value::as_u64);
@@ -43,7 +43,7 @@ pub fn usage(told: &Value) -> Usage {
         cached_input: count(&["input_tokens_details", "cached_tokens"]),
         cache_write: count(&["input_tokens_details", "cache_write_tokens"]),
         reasoning: count(&["output_tokens_details", "reasoning_tokens"]),
-        // OpenRouter tells dollars.
+        // OpenRouter reports the cost in dollars.
         cost: told.get("cost").and_then(Value::as_f64).and_then(Usd::from_dollars),
     }
 }

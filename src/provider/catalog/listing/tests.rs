@@ -1,4 +1,4 @@
-//! Lists as services give them, over loopback.
+//! Model lists in the forms of the services, over loopback.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ fn page(path: &str, body: &Value) -> Page {
     Page { path: path.to_owned(), status: 200, body: body.to_string() }
 }
 
-/// What a server with these pages lists, in short: name, window, most output, input price, images.
+/// Lists a server with these pages; one string per model: name, window, maximum output, input price, images.
 async fn listed(form: ListForm, path: &str, pages: Vec<Page>) -> Result<Vec<String>, ProviderError> {
     let server = ReplayServer::start(Plan { pages, ..Plan::default() }).await.unwrap();
     let endpoint = Endpoint {
@@ -150,7 +150,7 @@ async fn what_is_no_list_is_said_so() {
 
 #[tokio::test]
 async fn pages_come_to_an_end() {
-    // A server that always has more is asked a bounded number of times.
+    // A server that always offers another page gets a bounded number of requests.
     let endless = json!({ "data": [{ "id": "same" }], "has_more": true, "last_id": "a&b c" });
     let got = listed(ListForm::Anthropic, "/v1/models", vec![page("/v1/models", &endless)]).await;
     assert_eq!(got.unwrap(), ["same: "]);

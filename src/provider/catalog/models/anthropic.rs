@@ -21,7 +21,7 @@ pub const ROWS: &[ModelRow] = &[
         .price(4_000_000, 20_000_000).cached(200_000).written(5_000_000),
     model("claude-opus-5", 1_000_000, 128_000).thinks(Levels).fixed()
         .price(5_000_000, 25_000_000).cached(500_000).written(6_250_000),
-    // It refuses `disabled`; its least thinking is that between tools.
+    // Refuses `disabled`; its minimum is thinking between tool calls.
     model("claude-sonnet-5-5", 1_000_000, 128_000).thinks(Always).fixed()
         .price(2_000_000, 10_000_000).cached(100_000).written(2_500_000),
     model("claude-sonnet-5", 1_000_000, 128_000).thinks(Levels).fixed()
@@ -45,7 +45,7 @@ pub const ROWS: &[ModelRow] = &[
         .price(1_000_000, 5_000_000).cached(100_000).written(1_250_000),
     model("claude-opus-4-1", 200_000, 32_000).thinks(Budget)
         .price(15_000_000, 75_000_000).cached(1_500_000).written(18_750_000),
-    // What was read does not tell the output limit of these two.
+    // The sources do not state the output limit of these two.
     ModelRow::new("claude-opus-4").window(200_000).sees().thinks(Budget)
         .price(15_000_000, 75_000_000).cached(1_500_000).written(18_750_000),
     ModelRow::new("claude-opus-4-0").window(200_000).sees().thinks(Budget)

@@ -1,8 +1,9 @@
 //! OpenAI's models.
 //!
-//! Sources: the model pages of `developers.openai.com/api/docs` and what quotes them (read in November 2026) for
-//! GPT-5.5 and newer; `github.com/anomalyco/models.dev` and `github.com/pydantic/genai-prices` (checked by its authors
-//! in July and November 2025) for the older ones. Reasoning models refuse temperature.
+//! Sources: the model pages of `developers.openai.com/api/docs` and pages that quote them (read in November
+//! 2026) for GPT-5.5 and newer; `github.com/anomalyco/models.dev` and `github.com/pydantic/genai-prices`
+//! (checked by its authors in July and November 2025) for the older ones. Reasoning models refuse
+//! temperature.
 
 use super::{ModelRow, over, over_written};
 use crate::provider::ThinkingStyle;
@@ -36,7 +37,7 @@ pub const ROWS: &[ModelRow] = &[
     reasoning("gpt-6-luna", 1_050_000, 128_000, Levels).sees()
         .price(100_000, 500_000).cached(10_000).written(125_000)
         .long(over_written(272_000, 200_000, 750_000, 20_000, 250_000)),
-    // $4 and $20 were promised until 21 November 2026 only.
+    // $4 and $20 were guaranteed until 21 November 2026 only.
     reasoning("gpt-5.6", 1_050_000, 128_000, Levels).sees(),
     reasoning("gpt-5.6-sol", 1_050_000, 128_000, Levels).sees(),
     reasoning("gpt-5.6-terra", 1_050_000, 128_000, Levels).sees()
@@ -48,7 +49,7 @@ pub const ROWS: &[ModelRow] = &[
     reasoning("gpt-5.5", 1_050_000, 128_000, Levels).sees()
         .price(5_000_000, 30_000_000).cached(500_000)
         .long(over(272_000, 10_000_000, 45_000_000, 1_000_000)),
-    // Sources disagree from where on a long input costs more.
+    // Sources disagree on the input length above which the price rises.
     reasoning("gpt-5.4", 1_050_000, 128_000, Levels).sees(),
     reasoning("gpt-5.3-codex", 400_000, 128_000, Unknown).sees()
         .price(1_750_000, 14_000_000).cached(175_000),
@@ -87,7 +88,7 @@ pub const ROWS: &[ModelRow] = &[
     chat("gpt-4.1-mini", 1_047_576, 32_768).sees().price(400_000, 1_600_000).cached(100_000),
     chat("gpt-4.1-nano", 1_047_576, 32_768).sees().price(100_000, 400_000).cached(25_000),
     chat("gpt-4o", 128_000, 16_384).sees().price(2_500_000, 10_000_000).cached(1_250_000),
-    // The first version costs more than the later ones; how much, sources tell differently.
+    // The first version costs more than the later ones; sources disagree on how much.
     ModelRow::new("gpt-4o-2024-05-13").window(128_000).thinks(Never).sees(),
     chat("gpt-4o-mini", 128_000, 16_384).sees().price(150_000, 600_000).cached(75_000),
     ModelRow::new("gpt-4-turbo").window(128_000).thinks(Never).sees().price(10_000_000, 30_000_000),

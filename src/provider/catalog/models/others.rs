@@ -1,12 +1,12 @@
-//! The models of xAI, DeepSeek and Mistral, open models, and what Groq and Cerebras make of them.
+//! The models of xAI, DeepSeek and Mistral, open models, and the models hosted by Groq and Cerebras.
 //!
 //! Sources are named at each table.
 
 use super::{ModelRow, over};
 use crate::provider::ThinkingStyle::{Always, Levels, Never};
 
-/// Source: `github.com/anomalyco/models.dev`, which quotes `docs.x.ai/developers/pricing` (July to September 2026). Output
-/// limits are told differently or as large as the window, so none stands here.
+/// Source: `github.com/anomalyco/models.dev`, which quotes `docs.x.ai/developers/pricing` (July to September
+/// 2026). Sources disagree on output limits or give the window's size, so there are none here.
 #[rustfmt::skip]
 pub const XAI: &[ModelRow] = &[
     ModelRow::new("grok-4.7").window(500_000).thinks(Always).sees()
@@ -17,7 +17,7 @@ pub const XAI: &[ModelRow] = &[
         .price(2_000_000, 6_000_000).cached(500_000).long(over(200_000, 4_000_000, 12_000_000, 1_000_000)),
     ModelRow::new("grok-4.3").window(1_000_000).sees()
         .price(1_250_000, 2_500_000).cached(200_000).long(over(200_000, 2_500_000, 5_000_000, 400_000)),
-    // It thinks and takes no level. What long inputs cost is told differently, here and of the next three.
+    // Thinks and accepts no level. Sources disagree on its long-input price and on that of the next three.
     ModelRow::new("grok-4").window(256_000).thinks(Never),
     ModelRow::new("grok-4-fast").window(2_000_000).sees(),
     ModelRow::new("grok-4-1-fast").window(2_000_000).sees(),
@@ -28,8 +28,8 @@ pub const XAI: &[ModelRow] = &[
         .price(300_000, 500_000).cached(75_000),
 ];
 
-/// Source: `api-docs.deepseek.com/quick_start/pricing` (October 2026). It asks half of its price outside of the working
-/// hours of its country, so no price stands here.
+/// Source: `api-docs.deepseek.com/quick_start/pricing` (October 2026). The price is halved outside of working
+/// hours in its country, so there is none here.
 #[rustfmt::skip]
 pub const DEEPSEEK: &[ModelRow] = &[
     ModelRow::new("deepseek-flash").window(1_000_000).output(384_000).thinks(Levels).sees(),
@@ -38,11 +38,11 @@ pub const DEEPSEEK: &[ModelRow] = &[
     ModelRow::new("deepseek-v4-pro").window(1_000_000).output(384_000).thinks(Levels).blind(),
 ];
 
-/// Source: `github.com/anomalyco/models.dev`, which quotes `docs.mistral.ai` (August to October 2026). Names with `latest`
-/// move from model to model, so most of them have no row.
+/// Source: `github.com/anomalyco/models.dev`, which quotes `docs.mistral.ai` (August to October 2026). Names
+/// with `latest` change their model, so most of them have no row.
 #[rustfmt::skip]
 pub const MISTRAL: &[ModelRow] = &[
-    // Its price is that of a preview.
+    // The current price is a preview's.
     ModelRow::new("mistral-large-4").sees(),
     ModelRow::new("mistral-large-2512").window(262_144).sees().thinks(Never)
         .price(500_000, 1_500_000),
@@ -50,13 +50,13 @@ pub const MISTRAL: &[ModelRow] = &[
     ModelRow::new("mistral-medium-3-5").window(262_144).sees().price(1_500_000, 7_500_000),
     ModelRow::new("mistral-medium-3.5").window(262_144).sees().price(1_500_000, 7_500_000),
     ModelRow::new("mistral-medium-2508").sees().thinks(Never).price(400_000, 2_000_000),
-    // Sources tell 128 000 and 256 000 of its window.
+    // Sources give both 128 000 and 256 000 for its window.
     ModelRow::new("codestral-2508").blind().thinks(Never).price(300_000, 900_000).cached(30_000),
     ModelRow::new("devstral-2512").window(262_144).blind().thinks(Never).price(400_000, 2_000_000),
 ];
 
-/// Open models that many hosts serve: what the model itself can. A host that serves less says so in its list. Source:
-/// `github.com/anomalyco/models.dev`.
+/// Open models that many hosts serve, with the model's own capabilities. A host that serves less states that
+/// in its list. Source: `github.com/anomalyco/models.dev`.
 #[rustfmt::skip]
 pub const OPEN: &[ModelRow] = &[
     ModelRow::new("gpt-oss-120b").window(131_072).blind().thinks(Always),

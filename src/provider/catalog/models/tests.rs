@@ -1,4 +1,4 @@
-//! Looking models up, and what every row must be.
+//! Model look-up, and rules for every row.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ fn input_price(service: &str, model: &str) -> Option<u64> {
 #[test]
 fn models_are_found_by_the_start_of_their_names() {
     let cases = [
-        // The longest row counts.
+        // The longest matching row wins.
         ("anthropic", "claude-sonnet-5", Some(1_000_000), Some(2_000_000)),
         ("anthropic", "claude-sonnet-4-5-20250929", Some(200_000), Some(3_000_000)),
         ("anthropic", "claude-sonnet-4-20250514", Some(200_000), Some(3_000_000)),
@@ -29,13 +29,13 @@ fn models_are_found_by_the_start_of_their_names() {
         ("openai", "gpt-4o-2024-05-13", Some(128_000), None),
         ("gemini", "models/gemini-2.5-flash-lite-preview-09-2025", Some(1_048_576), Some(100_000)),
         ("gemini", "gemini-3.1-pro-preview", Some(1_048_576), Some(2_000_000)),
-        // What depends on the hour or ends on a known day has no price.
+        // Prices that depend on the time of day or end on a known day are left out.
         ("gemini", "gemini-3.8-flash", Some(1_048_576), None),
         ("deepseek", "deepseek-v4-pro", Some(1_000_000), None),
-        // A host's own rows.
+        // The rows of hosts.
         ("groq", "openai/gpt-oss-120b", Some(131_072), Some(150_000)),
         ("cerebras", "gpt-oss-120b", Some(131_072), Some(350_000)),
-        // Elsewhere: what the model is, not what it costs.
+        // At other services: the model's properties, but not its price.
         ("openrouter", "anthropic/claude-sonnet-4.5", Some(200_000), None),
         ("openrouter", "anthropic/claude-3.7-sonnet:thinking", Some(200_000), None),
         ("openrouter", "openai/gpt-4o-mini", Some(128_000), None),
@@ -52,7 +52,7 @@ fn models_are_found_by_the_start_of_their_names() {
         ("openai", "ft:gpt-4o-mini-2024-07-18:me", None, None),
         ("openai", "", None, None),
         ("", "gpt-oss:20b", None, None),
-        // A host's rows count at that host only.
+        // A host's rows apply only at that host.
         ("openrouter", "zai-glm-4.7", None, None),
     ];
     for (service, model, tokens, price) in cases {
@@ -74,7 +74,7 @@ fn what_a_service_tells_counts_where_it_has_no_row() {
     assert_eq!((routed.price, routed.thinking, routed.images), (told.price, Never, Some(true)));
     let own = profile("openai", "gpt-4o", told);
     assert_eq!((own.window, own.price.unwrap().input), (Some(128_000), 2_500_000));
-    // A row that does not know everything takes the rest.
+    // The unknown values of a row are filled in from the list.
     let partly = profile("deepseek", "deepseek-flash", told);
     assert_eq!((partly.window, partly.price), (Some(1_000_000), told.price));
     let nothing = profile("anywhere", "new-model", Profile::default());
