@@ -1,7 +1,8 @@
-//! What a person allowed for the rest of the session.
+//! Permissions that the user granted for the rest of the session.
 //!
-//! Grants are a fold of the session's decided records: they come back with the session and are listed
-//! in `/approvals`. A grant never covers a HIGH call; a rule that the person wrote for the session may, as any rule does.
+//! Grants are a fold of the session's decided records: they are restored with the session and listed in
+//! `/approvals`. A grant never covers a HIGH call, but a rule that the user wrote for the session may, as any
+//! rule.
 
 use std::path::{Path, PathBuf};
 
@@ -14,16 +15,16 @@ use crate::bash;
 use crate::message::ToolName;
 use crate::tool::Risk;
 
-/// One standing permission of a session.
+/// One permission that lasts for the session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Grant {
     /// Every call of this tool that is not HIGH.
     Tool(ToolName),
-    /// Programs that are called with these words, in this folder.
+    /// Programs called with these words, in this folder.
     Words { words: CommandWords, folder: PathBuf },
-    /// Exactly this command text in this folder, where its words do not say what it does.
+    /// Exactly this command text in this folder, for commands whose words do not say what they do.
     Command { text: String, folder: PathBuf },
-    /// What the person wrote.
+    /// A rule that the user wrote.
     Rule(Box<Rule>),
 }
 
@@ -36,7 +37,7 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Adds what a decided request grants, if anything.
+    /// Adds the grants of a decided request, if any.
     pub fn apply(&mut self, request: &Request, approval: &Approval, workspace: &Path) {
         let (instead, rule) = match approval {
             Approval::Approve { instead, remember: Remember::Session, rule, .. } => (instead, rule),
@@ -53,8 +54,8 @@ impl Grants {
         }
     }
 
-    /// Rules of the session. A text that is not good allows nothing, and what should end by a clock never begins: the
-    /// fold of records has none.
+    /// Adds rules of the session. An invalid text grants nothing. A rule with an expiry is ignored, because
+    /// the fold of records has no clock.
     fn add_rules(&mut self, text: &str) {
         let rules = RuleSet::parse(text, &RuleSource::Session, None).unwrap_or_default();
         rules
@@ -69,7 +70,7 @@ impl Grants {
         }
     }
 
-    /// The grant that covers this call, if one does; of a command line the one of its first program.
+    /// Returns the grant that covers this call, if any; for a command line, the grant of its first program.
     pub fn covering(&self, tool: &ToolName, args: &Value, workspace: &Path) -> Option<&Grant> {
         if tool.as_str() != SHELL {
             return self.grants.iter().find(|grant| **grant == Grant::Tool(tool.clone()));
@@ -79,7 +80,7 @@ impl Grants {
         self.grants.iter().find(|grant| **grant == exact).or_else(|| self.covering_all(script, workspace))
     }
 
-    /// Every program of the line must be covered.
+    /// Returns a grant only if every program of the line is covered.
     fn covering_all(&self, script: &str, workspace: &Path) -> Option<&Grant> {
         command_words(script)?;
         let invocations = bash::invocations(script)?;
@@ -95,7 +96,7 @@ impl Grants {
         all?.first().copied()
     }
 
-    /// What a yes for the session would cover, in words for the person before they say it.
+    /// Describes what an approval for the session would cover; shown to the user before the decision.
     #[must_use]
     pub fn coverage(tool: &ToolName, args: &Value) -> String {
         if tool.as_str() != SHELL {
@@ -118,7 +119,7 @@ impl Grants {
         self.grants.iter()
     }
 
-    /// Rules of the session, in the order in which they were made.
+    /// Returns the rules of the session, in the order in which they were added.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.grants.iter().filter_map(|grant| match grant {
             Grant::Rule(rule) => Some(&**rule),
@@ -126,7 +127,7 @@ impl Grants {
         })
     }
 
-    /// A rule of the session answered one more call; one that is used up drops out.
+    /// Counts a call that a rule of the session answered; removes the rule if it is used up.
     pub fn count(&mut self, by: &Decider) {
         let Decider::Rule { id } = by else { return };
         self.grants.retain_mut(|grant| match grant {

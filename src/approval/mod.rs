@@ -1,8 +1,9 @@
-//! Who decides what: the policy, its decisions, grants, and a person's approval.
+//! Approvals: the policy, its decisions, grants, and the user's approval.
 //!
-//! [`Policy::decide`] is total and pure; it is the one place where a call is allowed, denied or sent to
-//! a person. A person's yes settles an ask, never a deny. `stages` are what it goes through, `rules` what was decided for
-//! good, `grants` what was for the session, `provenance` says whose words arguments carry.
+//! [`Policy::decide`] is total and pure. It is the only place where a call is allowed, denied or sent to the
+//! user. The user's approval settles an ask, never a deny. `stages` are the steps of a decision, `rules` the
+//! permanent decisions of the user, `grants` those for the session; `provenance` finds the sources of text in
+//! arguments.
 
 mod grants;
 mod policy;
@@ -23,15 +24,15 @@ pub use self::stages::{Found, Stage, Step};
 use crate::message::{CallId, ToolName};
 use crate::tool::{CallPlan, Risk};
 
-/// What the policy says of one call.
+/// The policy's decision on one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     pub verdict: Verdict,
-    /// The risk as decided; never below the plan's own.
+    /// The final risk; never below the plan's.
     pub risk: Risk,
     /// The chain of reasons, first cause first; shown and logged.
     pub because: Vec<String>,
-    /// What settled it; of an ask, what asks.
+    /// What settled it; for an ask, what caused the ask.
     pub by: Decider,
 }
 
@@ -40,20 +41,20 @@ pub struct Decision {
 pub enum Verdict {
     Allow,
     Ask,
-    /// Ask, and put it off at once: nobody waits for the answer.
+    /// Ask, but set to later at once, without waiting for the user.
     Later,
-    /// Not done: its preview is the return, and it becomes a request.
+    /// Not run: its preview is the return, and it becomes a request.
     Preview,
     Deny,
 }
 
-/// A call that was settled without a person, as it is kept for the audit.
+/// A call that was settled without the user, as stored for the audit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// What runs, or does not.
+    /// The tool that runs, or that was denied.
     pub tool: ToolName,
     pub args: Value,
-    /// What the model wrote, where a hook made something else of it.
+    /// The call as the model wrote it, if a hook rewrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<(ToolName, Value)>,
     pub verdict: Verdict,
@@ -64,19 +65,19 @@ pub struct Judgement {
     pub taint: Vec<Taint>,
 }
 
-/// A person's word on a request. Stored: only added to.
+/// The user's decision on a request. Stored: variants and fields may only be added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "approval", rename_all = "snake_case")]
 pub enum Approval {
     Approve {
-        /// Corrected arguments, or another call in its place.
+        /// Corrected arguments, or another call instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         instead: Option<(ToolName, Value)>,
         remember: Remember,
-        /// The person's words to the model.
+        /// The user's message to the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
-        /// With [`Remember::Session`]: the rule that counts from now on, as TOML, in place of what is allowed else.
+        /// With [`Remember::Session`]: the session's new rule, as TOML, instead of the default grant.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<String>,
     },
@@ -84,45 +85,45 @@ pub enum Approval {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Not now: the request stays.
+    /// Not decided now: the request stays.
     Later,
 }
 
 impl Approval {
-    /// A plain yes.
+    /// A plain approval, once.
     pub fn yes() -> Self {
         Self::Approve { instead: None, remember: Remember::Once, note: None, rule: None }
     }
 
-    /// A yes to other arguments, or to another call in its place.
+    /// An approval of other arguments, or of another call instead.
     pub fn to(tool: ToolName, args: Value) -> Self {
         Self::Approve { instead: Some((tool, args)), remember: Remember::Once, note: None, rule: None }
     }
 
-    /// A yes to this and to what is like it, for the session.
+    /// An approval of this call and similar ones for the session.
     pub fn for_session() -> Self {
         Self::Approve { instead: None, remember: Remember::Session, note: None, rule: None }
     }
 }
 
-/// How long a yes lasts.
+/// How long an approval lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Remember {
     Once,
     /// For the session: this tool, or for `shell` these command words in this folder.
     Session,
-    /// For as long as the rule that was saved with it counts.
+    /// As long as the rule that was saved with it is in effect.
     Rule,
 }
 
-/// Who or what decided. Stored: only added to.
+/// Who or what decided. Stored: variants may only be added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Decider {
-    /// At a card of the full screen.
+    /// The user, at a card of the full screen.
     Tui,
-    /// `co approvals` in some process.
+    /// The user, with `co approvals` in some process.
     Cli,
     /// A scripted front end.
     Script,
@@ -130,21 +131,21 @@ pub enum Decider {
     Rule {
         id: String,
     },
-    /// What was allowed for the session.
+    /// A grant for the session.
     Grant,
     Mode {
         mode: Mode,
     },
     Yolo,
     Hook,
-    /// No rule: its risk, its words or what it is.
+    /// No rule: the call's risk, taint or kind.
     Risk,
-    /// Nobody, in time.
+    /// Nobody: the request timed out.
     Expiry,
 }
 
 impl Decider {
-    /// Where the decision was made, in words.
+    /// Describes where the decision was made.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Tui => "in the full screen",
@@ -161,7 +162,7 @@ impl Decider {
     }
 }
 
-/// A request's id: 12 hex digits; people type any unique prefix.
+/// A request's id: 12 hexadecimal digits; users may type any unique prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RequestId(pub String);
@@ -172,37 +173,37 @@ impl std::fmt::Display for RequestId {
     }
 }
 
-/// A call that waits for a decision, as stored before it is shown.
+/// A call that waits for a decision, stored before it is shown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     pub id: RequestId,
     pub call: CallId,
-    /// What would run: the model's call, or what an edit or a hook made of it.
+    /// The tool that would run: of the model's call, or of a call changed by an edit or a hook.
     pub tool: ToolName,
     pub args: Value,
     pub plan: CallPlan,
-    /// As decided; at least the plan's.
+    /// The risk as decided; at least the plan's.
     pub risk: Risk,
     /// Why it asks: the policy's chain of reasons.
     pub why: Vec<String>,
-    /// Labels of unfinished calls it runs after.
+    /// Labels of unfinished calls that must run before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
-    /// Calls that must have ended well before it runs, whether they wait or not.
+    /// Calls that must have succeeded before it runs, whether they wait or not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends: Vec<CallId>,
-    /// Untrusted words that its arguments carry.
+    /// Untrusted text that its arguments contain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taint: Vec<Taint>,
-    /// From then on nobody can decide it; `None`: it waits for ever.
+    /// When it expires and can no longer be decided; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<jiff::Timestamp>,
-    /// Why it is back: an edit that failed to plan, a basis that moved.
+    /// Why it is asked again: an edit that failed to plan, or a changed basis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
 }
 
-/// What a deferred turn waits for.
+/// The requests that a deferred turn waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeferredToolRequests {
     pub requests: Vec<RequestId>,

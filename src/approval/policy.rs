@@ -1,4 +1,4 @@
-//! The policy: facts of a call in, a decision out; total, deterministic, no I/O.
+//! The policy: from the facts of a call to a decision. Total, deterministic, no I/O.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,24 +17,24 @@ use crate::tool::{Access, CallPlan, Category, Effect, Risk, SideEffect, ToolSpec
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Policy {
     pub mode: Mode,
-    /// `/yolo`: visible, never stored, ends with the process.
+    /// Whether `/yolo` is on: visible, never stored, ends with the process.
     pub standing: Standing,
-    /// Of all files and scopes; those of the session are among its grants.
+    /// The rules of all files and scopes; those of the session are in its grants.
     pub rules: Arc<RuleSet>,
 }
 
-/// What is asked for.
+/// Which calls ask the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Reads run, the rest asks.
+    /// Read-only calls run, all others ask.
     #[default]
     Ask,
-    /// As ask, and files of the workspace are edited without asking.
+    /// Like ask, but files of the workspace are edited without asking.
     Auto,
-    /// Look only: everything with a side effect is denied.
+    /// Read-only: every call with a side effect is denied.
     Plan,
-    /// What would ask or change something returns its preview and becomes a request.
+    /// A call that would ask or change something returns its preview and becomes a request.
     DryRun,
     /// Every call becomes a request and nothing runs; for evals.
     DeferAll,
@@ -43,7 +43,7 @@ pub enum Mode {
 impl Mode {
     pub const ALL: [Self; 5] = [Self::Ask, Self::Auto, Self::Plan, Self::DryRun, Self::DeferAll];
 
-    /// As it is typed and shown.
+    /// The name as typed and shown.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ask => "ask",
@@ -54,12 +54,13 @@ impl Mode {
         }
     }
 
-    /// The mode of a word.
+    /// Returns the mode with this name.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.word() == word)
     }
 
-    /// What one key makes of it: ask → auto → plan → dry-run → ask. It never leads to where nothing asks.
+    /// The next mode when the mode key is pressed: ask → auto → plan → dry-run → ask. Never leads to a mode
+    /// that asks for nothing.
     #[must_use]
     pub fn next(self) -> Self {
         match self {
@@ -71,7 +72,7 @@ impl Mode {
     }
 }
 
-/// Whether `/yolo` answers for the person.
+/// Whether `/yolo` answers instead of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Standing {
     #[default]
@@ -82,13 +83,13 @@ pub enum Standing {
 /// The folder a session works in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Place {
-    /// Absolute; grants and paths in arguments are bound to it.
+    /// Absolute; grants and paths in arguments are relative to it.
     pub folder: PathBuf,
     pub kind: WorkspaceKind,
     pub trust: FolderTrust,
 }
 
-/// Where `co` was started: in the home folder itself or `/`, reads ask too.
+/// Where `co` was started. In the home folder itself and in `/`, reads ask too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WorkspaceKind {
     #[default]
@@ -96,7 +97,7 @@ pub enum WorkspaceKind {
     HomeOrRoot,
 }
 
-/// Whether the person trusted the folder's own settings, rules and hooks.
+/// Whether the user trusts the folder's own settings, rules and hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FolderTrust {
     #[default]
@@ -104,22 +105,22 @@ pub enum FolderTrust {
     Trusted,
 }
 
-/// Whether the model turns in a circle with this call.
+/// Whether the model repeats this call without progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Circling {
     #[default]
     No,
-    /// The same call gave the same result so often: a person must look.
+    /// The same call gave the same result this many times: the user must decide.
     Times(u32),
 }
 
-/// Everything a decision rests on.
+/// Everything a decision is based on.
 #[derive(Debug, Clone, Copy)]
 pub struct CallFacts<'a> {
     pub spec: &'a ToolSpec,
     pub plan: &'a CallPlan,
     pub args: &'a Value,
-    /// Untrusted words that its arguments carry.
+    /// Untrusted text that its arguments contain.
     pub taint: &'a [Taint],
     pub isolation: Isolation,
     pub place: &'a Place,
@@ -128,7 +129,7 @@ pub struct CallFacts<'a> {
 }
 
 impl<'a> CallFacts<'a> {
-    /// Whether the call changes anything, as far as that is known.
+    /// Whether the call is known to be read-only.
     pub fn only_looks(&self) -> bool {
         let known = self.plan.effect == Effect::LooksOnly
             && (self.isolation != Isolation::None || !self.runs_commands());
@@ -139,7 +140,7 @@ impl<'a> CallFacts<'a> {
         self.plan.access == Access::Anything || self.spec.category == Category::Shell
     }
 
-    /// A command that nothing shuts in. No rule, grant or mode changes that.
+    /// Whether the call is a command without a sandbox. No rule, grant or mode changes that.
     pub(super) fn is_unshut(&self) -> bool {
         self.runs_commands() && self.isolation == Isolation::None
     }
@@ -154,14 +155,14 @@ impl<'a> CallFacts<'a> {
         inside && local && self.place.kind == WorkspaceKind::Project
     }
 
-    /// What rules see of it.
+    /// The part of the call that rules see.
     pub(super) fn subject(&self) -> Subject<'a> {
         let Self { spec, plan, args, place, .. } = *self;
         Subject { tool: &spec.name, origin: &spec.origin, args, folder: &place.folder, access: &plan.access }
     }
 
-    /// The plan's risk, at least the tool's own, one step up for untrusted words in a side effect. What is known to
-    /// only look is as risky as its plan says, whatever its tool may do.
+    /// The plan's risk, at least the tool's own, and one step higher if a call with a side effect is tainted.
+    /// A call known to be read-only has its plan's risk, whatever its tool may do.
     pub(super) fn risk(&self) -> Risk {
         let base = match self.plan.effect {
             Effect::LooksOnly => self.plan.risk,
@@ -178,17 +179,17 @@ impl<'a> CallFacts<'a> {
 }
 
 impl Policy {
-    /// Decides one call: the first stage that decides does.
+    /// Decides one call: the first stage that decides ends the walk.
     pub fn decide(&self, grants: &Grants, call: &CallFacts<'_>) -> Decision {
         stages::decided(stages::walk(self, grants, call), call)
     }
 
-    /// How [`Policy::decide`] gets there: every stage up to the one that decides, in order.
+    /// Returns the stages of [`Policy::decide`] up to the one that decides, in order.
     pub fn explain(&self, grants: &Grants, call: &CallFacts<'_>) -> Vec<Step> {
         stages::walk(self, grants, call)
     }
 
-    /// A rule answered one more call, before the files are looked at again.
+    /// Counts a call that a rule answered, before the rules' files are read again.
     pub fn count(&mut self, by: &Decider) {
         let Decider::Rule { id } = by else { return };
         if self.rules.rules.iter().any(|rule| rule.id == *id && rule.uses.is_some()) {

@@ -1,13 +1,13 @@
-//! Where the words of arguments come from: long spans they share with what untrusted sources said.
+//! Provenance: finds long spans of text that a call's arguments share with untrusted sources.
 //!
-//! Pure. Called by the turn machine, which tells it everything the conversation holds.
+//! Pure. Called by the turn machine, which passes it every message of the conversation.
 //!
-//! A span counts when it is long enough not to be shared by chance (24 characters and 3 words), when it is one word that
-//! nobody makes up twice (32 characters), or when it is an address, a URL or a host (8 characters), because one of those
-//! is enough to send things to somebody else. What the person said too is the person's. Words from files of the
-//! workspace may go back into the workspace, and paths of its files may go anywhere: else almost every call of honest
-//! work would be marked, and nobody would look at marks any more. Words of base64 and of hexadecimal digits count as what
-//! they say, on both sides.
+//! A span counts as shared text if it is too long for a coincidence (24 characters and 3 words), if it is one
+//! word that is not written twice by chance (32 characters), or if it is an address, a URL or a host (8
+//! characters), because one of those is enough to send data to a third party. Text that the user also wrote
+//! counts as the user's. Text from workspace files may go back into the workspace, and paths of workspace
+//! files may go anywhere: otherwise almost every legitimate call would be marked, and users would ignore the
+//! marks. Words in base64 or hexadecimal digits are decoded on both sides.
 
 mod addresses;
 mod encoded;
@@ -31,21 +31,21 @@ use self::span::{Piece, counts, cut, pieces};
 use self::voices::{Side, Voice, voices};
 use crate::message::{CallId, Message, Source};
 
-/// Where tools that run command lines take them.
+/// The JSON pointer of the command line in the arguments of tools that run one.
 const COMMAND: &str = "/command";
 
-/// Spans that are told of one call; nobody reads more, and one is enough to ask.
+/// Maximum number of spans reported per call; more are not read, and one is enough to ask.
 const MOST: usize = 32;
 
-/// Words in an argument that an untrusted source said first. Stored with requests: only added to.
+/// Text in an argument that came from an untrusted source. Stored with requests: fields may only be added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taint {
     /// JSON pointer of the argument, e.g. `/to`.
     pub arg: String,
-    /// As they stand in the argument; long ones are cut.
+    /// The text as written in the argument; long texts are cut.
     pub words: String,
     pub source: Source,
-    /// The call whose return said them, where one did.
+    /// The call whose return contained the text, if it came from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<CallId>,
 }
@@ -53,25 +53,25 @@ pub struct Taint {
 /// How far the effect of a call reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Files of the workspace and nothing else: words that came from there may go there.
+    /// Only workspace files: text that came from there may go there.
     Workspace,
     Beyond,
 }
 
-/// Everything said in a conversation, by whom. Cheap to clone.
+/// The messages of a conversation, from which the sources are determined. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Provenance {
     messages: Vec<Arc<Message>>,
 }
 
 impl Provenance {
-    /// A message of the conversation, in order.
+    /// Adds a message of the conversation, in order.
     pub fn hear(&mut self, message: Arc<Message>) {
         self.messages.push(message);
     }
 
-    /// Long spans of `args` that come from untrusted sources and not from the person; each once, in the order of the
-    /// arguments, the first of them where there are very many.
+    /// Returns long spans of `args` that come from untrusted sources and not from the user; each once, in the
+    /// order of the arguments, at most 32.
     #[must_use]
     pub fn taints(&self, args: &Value, reach: Reach) -> Vec<Taint> {
         let mut args = pieces(args);
@@ -97,7 +97,7 @@ impl Provenance {
             .map(|(at, text)| Voice { text, source: voices[*at].source.clone(), ..voices[*at] })
             .collect();
         voices.extend(read);
-        // Who excuses comes first, and files last: the first who said a thing is told.
+        // Trusted sources come first and files last, because the first source of a span is the one reported.
         for turn in [Turn::Excuses, Turn::Outside, Turn::Files] {
             for (number, voice) in
                 voices.iter().enumerate().filter(|(_, voice)| Turn::of(voice, reach) == turn)
@@ -110,7 +110,7 @@ impl Provenance {
         let spans = long(&grams, &args, &voices);
         let spans = with_addresses(spans, &wanted);
         let mut taints = told(spans, &args, &voices);
-        // What it will run nobody can see here; it may be what any of them said.
+        // What a decoder will run is not visible here; it may be text of any of these sources.
         if let Some(voice) = voices.iter().rfind(|voice| voice.side != Side::Person) {
             taints.extend(decoders.iter().map(|decoder| Taint {
                 arg: COMMAND.to_owned(),
@@ -123,7 +123,7 @@ impl Provenance {
     }
 }
 
-/// When a voice is heard.
+/// The order in which sources are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Excuses,
@@ -141,7 +141,7 @@ impl Turn {
     }
 }
 
-/// Bytes of one argument, and whose they are.
+/// A byte range of one argument, and its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Span {
     arg: usize,
@@ -161,15 +161,15 @@ fn long(grams: &Grams, args: &[span::Piece<'_>], voices: &[Voice<'_>]) -> Vec<Sp
     counted.collect()
 }
 
-/// The addresses of the arguments, by their form.
+/// The addresses in the arguments, by their normalized form.
 struct Wanted {
     places: HashMap<String, Standing>,
 }
 
-/// Where an address stands in the arguments, and who said it.
+/// The places of an address in the arguments, and its source.
 struct Standing {
     heard: Heard,
-    /// Which argument, and its bytes there.
+    /// Index of the argument, start and end byte.
     at: Vec<(usize, usize, usize)>,
 }
 
@@ -201,7 +201,7 @@ impl Wanted {
     }
 }
 
-/// With the addresses that lie in none of the spans.
+/// Adds the addresses that are in none of the spans.
 fn with_addresses(mut spans: Vec<Span>, wanted: &Wanted) -> Vec<Span> {
     let mut more = Vec::new();
     for standing in wanted.places.values() {
@@ -210,7 +210,7 @@ fn with_addresses(mut spans: Vec<Span>, wanted: &Wanted) -> Vec<Span> {
         }
     }
     spans.extend(more);
-    // The longest of those that begin together comes first, so that a host in its URL is not told again.
+    // Of spans with the same start the longest comes first, so that a URL's host is not reported again.
     spans.sort_by_key(|span| (span.arg, span.start, std::cmp::Reverse(span.end)));
     let mut kept: Vec<Span> = Vec::new();
     for span in spans {

@@ -1,14 +1,14 @@
-//! The stages a decision goes through, in their one order. The first that decides ends it.
+//! The stages of a decision, in their fixed order. The first stage that decides ends it.
 //!
-//! Pure. [`walk`] is all there is to a decision, so that what is explained is what is done. A stage that has nothing to
-//! say tells why it passed.
+//! Pure. Decisions are made only by [`walk`], so that explanations match decisions. A stage that does not
+//! decide gives the reason why.
 
 use super::rules::{Fit, Rule, RuleEffect, RulesHealth};
 use super::{CallFacts, Circling, Decider, Decision, Grants, Mode, Policy, Standing, Verdict, WorkspaceKind};
 use crate::hook::HookVerdict;
 use crate::tool::Risk;
 
-/// One thing that is looked at.
+/// A stage of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     DenyRule,
@@ -78,7 +78,7 @@ impl Stage {
     }
 }
 
-/// One stage, and what came of it.
+/// A stage and its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     pub stage: Stage,
@@ -88,15 +88,15 @@ pub struct Step {
 /// Whether a stage decided.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
-    /// It did not; why.
+    /// It did not; the text says why.
     Passed(String),
     Decided(Decision),
 }
 
-/// Rules that are named where none of them applies.
+/// Maximum number of rules named when none of them applies.
 const NAMED: usize = 3;
 
-/// All stages up to the one that decides.
+/// Returns all stages up to the one that decides.
 pub(super) fn walk(policy: &Policy, grants: &Grants, call: &CallFacts<'_>) -> Vec<Step> {
     let weighing = Weighing { policy, grants, call, risk: call.risk() };
     let mut steps = Vec::new();
@@ -111,7 +111,7 @@ pub(super) fn walk(policy: &Policy, grants: &Grants, call: &CallFacts<'_>) -> Ve
     steps
 }
 
-/// What a walk comes to. One that decided nothing would ask.
+/// The decision of a walk. A walk without a decision asks.
 pub(super) fn decided(steps: Vec<Step>, call: &CallFacts<'_>) -> Decision {
     match steps.into_iter().next_back().map(|step| step.found) {
         Some(Found::Decided(decision)) => decision,
@@ -174,7 +174,7 @@ impl Weighing<'_> {
         !self.call.taint.is_empty()
     }
 
-    /// What would ask in dry-run shows itself instead; only a person has the answer to a question.
+    /// In dry-run mode an ask becomes a preview, except for questions, which only the user can answer.
     fn in_dry_run(&self, found: Found) -> Found {
         match found {
             Found::Decided(mut decision)
@@ -280,7 +280,7 @@ impl Weighing<'_> {
         }
     }
 
-    /// Only a person can answer: no rule, grant or yolo has the words.
+    /// Only the user can answer a question; no rule, grant or yolo can.
     fn question(&self) -> Found {
         if self.is_question() {
             return self.decided(Verdict::Ask, Decider::Risk, format!("{} asks you something", self.name()));
@@ -288,7 +288,7 @@ impl Weighing<'_> {
         passed("it asks nothing of you")
     }
 
-    /// What the plan keeps for a person: nobody says yes in their place.
+    /// Asks if the plan requires the user; no rule, grant or yolo replaces that.
     fn needs_person(&self) -> Found {
         match &self.call.plan.needs_person {
             Some(why) => self.decided(Verdict::Ask, Decider::Risk, format!("only you can allow this: {why}")),
@@ -400,8 +400,8 @@ impl Weighing<'_> {
         }
     }
 
-    /// The first rule of this effect that applies, the files' before the session's, and what of it is in doubt; or why
-    /// none does.
+    /// Returns the first rule of this effect that applies (rules of files before those of the session) and
+    /// what is in doubt, or why none applies.
     fn rule(&self, effect: RuleEffect) -> Result<(&Rule, Option<String>), String> {
         let subject = self.call.subject();
         let mut near = Vec::new();
@@ -425,7 +425,7 @@ impl Weighing<'_> {
         if near.is_empty() { Err(format!("none is about {}", self.name())) } else { Err(near.join("; ")) }
     }
 
-    /// What is HIGH is allowed by rules that say something of the call, by nothing else.
+    /// Whether an allow rule is too general: a HIGH call needs a rule that tests an argument.
     fn is_too_wide(&self, rule: &Rule) -> bool {
         rule.effect == RuleEffect::Allow && rule.args.is_empty() && self.risk == Risk::High
     }

@@ -1,4 +1,4 @@
-//! The policy: its whole table in one text, what holds whatever comes, and what a yes grants.
+//! The policy: its whole table in one text, its invariants for any call, and the grants of an approval.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::sandbox::Isolation;
 use crate::stdx::text::width;
 use crate::tool::{Access, Category, Effect, Origin, Preview, Question, SideEffect, ToolSpec, Undo};
 
-/// One call and everything around it; each row of a table changes what it is about.
+/// One call and its circumstances; each row of a table changes what it is about.
 #[derive(Debug, Clone)]
 struct Case {
     policy: Policy,
@@ -125,7 +125,7 @@ fn calls() -> Vec<(&'static str, Case)> {
 
 type Change = fn(Case) -> Case;
 
-/// Everything around a call, as the table names it.
+/// The circumstances of a call, as the table names them.
 const CIRCUMSTANCES: &[(&str, Change)] = &[
     ("nothing else", |case| case),
     ("allow rule on arguments", |case| case.rule(RuleEffect::Allow, On::These)),
@@ -170,7 +170,7 @@ const CIRCUMSTANCES: &[(&str, Change)] = &[
 enum On {
     These,
     Others,
-    /// It asks for one that is not there.
+    /// An argument that the call does not have.
     Unknown,
     Any,
 }
@@ -206,7 +206,7 @@ impl Case {
         self.with(|case| Arc::make_mut(&mut case.policy.rules).health = RulesHealth::Broken { because })
     }
 
-    /// The person said yes for the session to this very call.
+    /// The user approved this same call for the session.
     fn granted(self) -> Self {
         self.with(|case| {
             let request = request(case.spec.name.as_str(), case.args.clone(), Risk::Low);
@@ -380,7 +380,7 @@ fn table() -> String {
 const SECOND: &str =
     "\nWhat comes of it: the call (a block), what is decided and where (a row), the mode (a column).\n";
 
-/// `CO_UPDATE_POLICY=1` writes it anew.
+/// `CO_UPDATE_POLICY=1` rewrites the file.
 #[test]
 fn the_table_of_the_policy_is_as_it_was_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/policy.txt");
@@ -592,7 +592,7 @@ fn the_risk_is_the_highest_of_plan_tool_and_taint() {
         (low().untrusted().risk(Medium), High),
         (low().untrusted().risk(High), High),
         (read().untrusted(), Low),
-        // Known to only look, whatever its tool may do; without a sandbox the risk alone is lower.
+        // Known to be read-only, whatever its tool may do; without a sandbox only the base risk is lower.
         (looking_shell(), Low),
         (looking_shell().untrusted(), Medium),
         (looking_shell().untrusted().isolated(), Low),
@@ -622,10 +622,10 @@ fn only_a_yes_for_the_session_grants() {
         (shell("ls"), session(None), &["shell `ls` in /work/notes"]),
         (shell("git status"), session(None), &["shell `git status …` in /work/notes"]),
         (shell("rm old new"), session(None), &["shell `rm old new` in /work/notes"]),
-        // What its words do not say counts as it stands.
+        // A command whose words do not say what it does counts by its exact text.
         (shell("git log > x"), session(None), &["shell `git log > x` in /work/notes"]),
         (shell("python x"), session(None), &["shell `python x` in /work/notes"]),
-        // What was corrected is what was allowed.
+        // A corrected call is granted as corrected.
         (
             shell("rm a"),
             session(Some(("shell", json!({ "command": "ls a" })))),
@@ -636,7 +636,7 @@ fn only_a_yes_for_the_session_grants() {
         // A shell call without a command text grants nothing rather than everything.
         (request("shell", json!({ "command": 7 }), Risk::Low), session(None), &[]),
         (request("shell", json!("ls"), Risk::Low), session(None), &[]),
-        // A rule takes the place of what is allowed else.
+        // A rule replaces the default grant.
         (write(), ruled(&text("args.path = \"a\"")), &["rule mine (allow write_file: path = \"a\")"]),
         (high(), ruled(&text("uses = 2")), &["rule mine (allow write_file; 2 times)"]),
         (write(), ruled("not TOML"), &[]),

@@ -1,11 +1,11 @@
-//! The words of a command line by which it is allowed: its programs and their subcommands.
+//! The words by which a command line is allowed: its programs and their subcommands.
 //!
-//! Pure. One place for what "these command words" means: the grant that `a` gives at a card, the rule that is drafted,
-//! and rules with `words`. Whatever is not known to be named by its words alone counts as not named at all.
+//! Pure. The single definition of "these command words" for the grant that `a` gives at a card, for drafted
+//! rules, and for rules with `words`. A command not known to be identified by its words alone has none.
 
 use crate::bash::{self, Invocation};
 
-/// What one program of a command line is allowed by.
+/// The words by which one program of a command line is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandWords {
     pub words: Vec<String>,
@@ -15,14 +15,14 @@ pub struct CommandWords {
 /// Whether more words may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// These words and no other.
+    /// Exactly these words.
     Exact,
-    /// A program and its subcommand; behind them flags that are known to be harmless there, and files of the workspace
-    /// that are no secrets.
+    /// A program and its subcommand, followed by flags that are known to be harmless there and by workspace
+    /// files that hold no secrets.
     Prefix,
 }
 
-/// Programs that do what other words, their input or a file say, beside interpreters: their own name allows nothing.
+/// Programs, besides interpreters, that do what other words, input or a file say: their name allows nothing.
 const DO_ANYTHING: &[&str] = &[
     ".", "awk", "builtin", "command", "doas", "env", "eval", "exec", "gawk", "nice", "nohup", "parallel",
     "setsid", "source", "ssh", "stdbuf", "su", "sudo", "time", "timeout", "trap", "watch", "xargs",
@@ -31,7 +31,7 @@ const DO_ANYTHING: &[&str] = &[
 /// Redirections that write no file.
 const HARMLESS: &[&str] = &["2>&1", "1>&2", ">&2", "2>/dev/null", "1>/dev/null", "&>/dev/null", ">/dev/null"];
 
-/// What a command line is allowed by, program by program; `None` where only its whole text says what it does.
+/// Returns the words that allow a command line, per program; `None` if only its whole text says what it does.
 #[must_use]
 pub fn command_words(script: &str) -> Option<Vec<CommandWords>> {
     if says_more(script) {
@@ -60,8 +60,8 @@ fn exact(invocation: &Invocation) -> Option<CommandWords> {
 }
 
 impl CommandWords {
-    /// Whether a program of another command line is what these words name. In a folder that the line goes to, paths mean
-    /// something else: there the words alone count.
+    /// Whether these words cover a program of another command line. If the line changes its folder, paths
+    /// mean something else; then only the words themselves are covered.
     #[must_use]
     pub fn cover(&self, invocation: &Invocation, line: &[Invocation]) -> bool {
         let begins = invocation.words.len() >= self.words.len()
@@ -73,7 +73,7 @@ impl CommandWords {
     }
 }
 
-/// Whether what stands behind the first `named` words of a program changes nothing about what it may do.
+/// Whether the words after the first `named` words of a program are known to be harmless.
 #[must_use]
 pub fn follows_harmlessly(invocation: &Invocation, named: usize, line: &[Invocation]) -> bool {
     let goes = |one: &Invocation| {
@@ -92,10 +92,10 @@ impl std::fmt::Display for CommandWords {
     }
 }
 
-/// Whether a command line may do more than its programs' words say: write or read files by redirection, or change what
-/// programs do by variables. Read from the text alone, so what is quoted counts too, and so do words that only some
-/// programs take for variables (`make CC=x`, `export X=1`): what is read of a single invocation knows neither of them,
-/// nor what goes in.
+/// Whether a command line may do more than its programs' words say: write or read files by redirection, or
+/// change programs by variables. Decided from the text alone, so quoted text counts too, and so do words that
+/// only some programs treat as variables (`make CC=x`, `export X=1`): an [`Invocation`] shows neither of
+/// these, nor all of its input.
 #[must_use]
 pub fn says_more(script: &str) -> bool {
     let mut rest = script.to_owned();
@@ -114,7 +114,7 @@ pub fn says_more(script: &str) -> bool {
         || rest.split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | '{')).any(assigns)
 }
 
-/// The text without these redirections, where they stand by themselves.
+/// Removes these redirections from the text where they are separate words.
 fn without(script: &str, redirection: &str) -> String {
     let mut out = String::new();
     let mut rest = script;
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// What was tried against prefixes: the left was allowed, the right must ask (`true`: it is covered).
+    /// Attempts against prefixes: the left was allowed, the right must ask (`true`: it is covered).
     #[test]
     fn a_prefix_ends_at_what_is_not_known_as_harmless() {
         for (allowed, other, covered) in [

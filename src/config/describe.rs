@@ -1,4 +1,4 @@
-//! Settings in words: the lines of `co config` and the README's table. Pure; secrets stay hidden.
+//! Formats settings as text: the lines of `co config` and the README's table. Pure; secrets are not shown.
 
 use std::fmt::Write as _;
 
@@ -9,11 +9,11 @@ use super::value::{RecordEntry, TableEntry, Value};
 use crate::stdx::secrecy::shown_address;
 use crate::stdx::text;
 
-/// Values wider than this do not push the column of sources to the right.
+/// Width of the value column; wider values move only their own source to the right.
 const VALUE_COLUMN: usize = 36;
 
-/// The lines of `co config`: every setting with its value and where that comes from, then the settings to come. Lines
-/// are safe for a terminal and not wrapped.
+/// Returns the lines of `co config`: every setting with its value and source, then the settings without
+/// effect yet. Lines are sanitized for a terminal and not wrapped.
 #[must_use]
 pub fn describe(loaded: &Loaded) -> Vec<String> {
     let mut lines = Vec::new();
@@ -41,7 +41,7 @@ pub fn describe(loaded: &Loaded) -> Vec<String> {
     lines
 }
 
-/// The Markdown tables of all settings for the README.
+/// Returns the Markdown tables of all settings for the README.
 #[must_use]
 pub fn reference_table() -> String {
     let mut out = String::from(

@@ -1,7 +1,7 @@
-//! One settings file: from its text to the rows that it sets, each with its line.
+//! Parses one settings file: from its text to the rows that it sets, each with its line.
 //!
-//! Pure. It decides neither which layer wins nor whether a value is good; it finds unknown keys, sections that are no
-//! sections, and rows that are set twice.
+//! Pure. It decides neither which layer wins nor whether a value is valid; it reports unknown keys, plain
+//! values where a section belongs, and rows that are set twice.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,13 +16,13 @@ use crate::stdx::text;
 /// A row that a file sets.
 pub(super) struct Entry {
     pub row: &'static SettingRow,
-    /// The key as it was written, harmless.
+    /// The key as written, sanitized.
     pub key: String,
     pub raw: Raw,
     pub line: usize,
 }
 
-/// Reads a file's text. `source_at` makes the source of a line. All errors are told, with the entries that are good.
+/// Parses a file's text. `source_at` makes the source of a line. Returns the valid entries and all errors.
 pub(super) fn entries(
     text: &str,
     path: &std::path::Path,
@@ -48,7 +48,7 @@ struct Walk<'a> {
     source_at: &'a dyn Fn(usize) -> Source,
     entries: Vec<Entry>,
     errors: Vec<ConfigError>,
-    /// The rows that are set already, with the key and line of each.
+    /// The rows set so far, with the key and line of each.
     seen: BTreeMap<&'static str, (String, usize)>,
 }
 
@@ -95,7 +95,7 @@ impl Walk<'_> {
         self.entries.push(Entry { row, key, raw, line });
     }
 
-    /// A section whose keys are free: all values in it, under their dotted names.
+    /// Collects all values of a section with free keys, under their dotted names.
     fn free(&mut self, key: &str, section: &dyn TableLike, prefix: &str, out: &mut Vec<RawEntry>) {
         for (name, item) in section.iter() {
             let (line, _) = position(self.text, section.key(name).and_then(toml_edit::Key::span));
@@ -118,7 +118,7 @@ impl Walk<'_> {
     }
 }
 
-/// The error for a key that no row has, with the row that was probably meant.
+/// The error for an unknown key, with the row that was probably meant.
 pub(super) fn unknown(source_of: Source, key: &str) -> ConfigError {
     let leaf = |key: &'static str| key.rsplit('.').next().unwrap_or(key);
     let last = key.rsplit('.').next().unwrap_or(key);
@@ -128,7 +128,7 @@ pub(super) fn unknown(source_of: Source, key: &str) -> ConfigError {
     ConfigError::UnknownKey { source_of, key: shown(key), nearest }
 }
 
-/// The rest of the first setting inside a section of that name, if there is such a section.
+/// The first setting inside the section of that name, without the section's name; `None` if there is none.
 fn first_inside(section: &str) -> Option<&'static str> {
     let inside = |name: &'static str| name.strip_prefix(section)?.strip_prefix('.');
     SETTINGS.iter().flat_map(SettingRow::names).find_map(inside)

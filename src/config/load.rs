@@ -1,4 +1,4 @@
-//! The layers laid over each other: sources in, settings with their origins out. Pure.
+//! Merges the layers of settings: from sources to settings with their origins. Pure.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,20 +13,20 @@ use super::typed::{Key, Settings};
 use super::value::{self, Raw, RawEntry, RecordEntry, TableEntry, Value};
 use crate::stdx::text;
 
-/// Everything that settings are made from.
+/// Everything that settings are computed from.
 pub struct Sources {
-    /// The folder that `co` works in, absolute.
+    /// The folder in which `co` works, absolute.
     pub workspace: PathBuf,
     pub user: Option<SourceFile>,
     pub project: Option<SourceFile>,
     /// The whole environment; an empty value counts as unset.
     pub env: BTreeMap<String, String>,
-    /// What the folder says of itself, and what it said when the person trusted it.
+    /// The content of the folder's `.co` files: now, and (`trusted`) when the user trusted the folder.
     pub contents: Contents,
     pub trusted: Option<Contents>,
-    /// Files of the folder that could not be read.
+    /// Problems with files of the folder that could not be read.
     pub unread: Vec<String>,
-    /// Pairs of a flag (`--theme`) or a key (`theme`) and its text. Of several for one row the last counts.
+    /// Pairs of a flag (`--theme`) or a key (`theme`) and its value. The last one for a row counts.
     pub flags: Vec<(String, String)>,
 }
 
@@ -36,20 +36,20 @@ pub struct SourceFile {
     pub text: String,
 }
 
-/// Whether the person trusts the folder that `co` works in.
+/// Whether the user trusts the folder in which `co` works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderTrust {
     Trusted,
     Untrusted,
 }
 
-/// Settings that may be used, and the story of how they came about.
+/// Valid settings, and where their values come from.
 pub struct Loaded {
     pub settings: Settings,
     pub trust: FolderTrust,
-    /// Every setting that is built, in the order of the table.
+    /// Every implemented setting, in the order of the table.
     pub values: Vec<ValueWithSource>,
-    /// Settings that were set although they have no effect yet.
+    /// Settings that were set but have no effect yet.
     pub without_effect: Vec<(&'static SettingRow, Source)>,
     pub warnings: Vec<ConfigWarning>,
 }
@@ -61,7 +61,7 @@ pub struct ValueWithSource {
     pub source: Source,
 }
 
-/// Lays the layers over each other. Errs with everything that is wrong, not only with the first.
+/// Merges the layers. On failure returns all errors, not only the first.
 pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
     let mut loading = Loading::new(sources);
     let user = sources.user.as_ref().map(|file| loading.user(file)).unwrap_or_default();
@@ -95,22 +95,23 @@ pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
     Ok(Loaded { settings, trust, values, without_effect: loading.without_effect, warnings: loading.warnings })
 }
 
-/// The user's settings file: `$XDG_CONFIG_HOME/co/config.toml`, else below `~/.config`. `None` without a home folder.
+/// The user's settings file: `$XDG_CONFIG_HOME/co/config.toml`, otherwise below `~/.config`. `None` without a
+/// home folder.
 #[must_use]
 pub fn user_file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
     Some(xdg(env, "XDG_CONFIG_HOME", ".config")?.join("co/config.toml"))
 }
 
-/// The value, where no project's file may set it.
+/// Returns the value if no project's file may set it.
 fn refused(row: &SettingRow, raw: &Raw) -> Option<&'static str> {
     let Raw::Text(text) = raw else { return None };
     row.refused.iter().copied().find(|value| value.eq_ignore_ascii_case(text.trim()))
 }
 
-/// What one layer sets, by the key of the row.
+/// The values that one layer sets, by the row's key.
 type Layer = BTreeMap<&'static str, (Value, Source)>;
 
-/// Lays a value over what is there. Of two free sections the entries are laid over each other one by one.
+/// Puts a value over an existing one. Sections with free keys are merged entry by entry.
 fn put(layer: &mut Layer, key: &'static str, value: Value, source: Source) {
     let value = match (layer.remove(key), value) {
         (Some((Value::Table(mut entries), _)), Value::Table(above)) => {
@@ -217,7 +218,7 @@ impl<'a> Loading<'a> {
         layer
     }
 
-    /// Names of ours that are nearly right. Others may mean something to somebody else.
+    /// Warns about misspelled names of `co`'s own variables. Other variables may belong to other programs.
     fn mistyped_environment(&mut self) {
         let known = || SETTINGS.iter().flat_map(|row| row.env.iter().copied());
         for (name, _) in self.sources.env.iter().filter(|(_, text)| !text.is_empty()) {
@@ -309,7 +310,7 @@ impl<'a> Loading<'a> {
         }
     }
 
-    /// A key that names a variable becomes the variable's text, where it is set.
+    /// Replaces a key that names a variable by the variable's value, if it is set.
     fn looked_up(&self, value: Value) -> Value {
         let Value::Secret(Key::Missing { variable }) = &value else { return value };
         match self.sources.env.get(variable).map(|text| text.trim()).filter(|text| !text.is_empty()) {
@@ -318,7 +319,7 @@ impl<'a> Loading<'a> {
         }
     }
 
-    /// The checked keys of the services' sections.
+    /// Checks the entries of the providers' sections and returns the valid ones.
     fn providers(&mut self, key: &str, entries: Vec<RawEntry>, source_of: &Source) -> Vec<ProviderEntry> {
         let mut checked = Vec::new();
         for RawEntry { name, raw, line } in entries {
@@ -340,7 +341,7 @@ impl<'a> Loading<'a> {
         checked
     }
 
-    /// The entries of a free section that say something; the others are warned about.
+    /// Returns the valid entries of a section with free keys; warns about the others.
     fn table(&mut self, key: &str, entries: Vec<RawEntry>, source_of: &Source) -> Vec<TableEntry> {
         let mut table = Vec::new();
         for RawEntry { name, raw, line } in entries {
@@ -357,8 +358,8 @@ impl<'a> Loading<'a> {
         table
     }
 
-    /// The fields of named sections. Everything that is wrong with them is an error: a price that was mistyped and
-    /// passed over would be worse than none.
+    /// Checks the fields of named sections. Any problem is an error, because an ignored misspelled price
+    /// would be worse than none.
     fn records(
         &mut self,
         key: &str,
@@ -369,7 +370,7 @@ impl<'a> Loading<'a> {
         let mut records = Vec::new();
         for RawEntry { name: dotted, raw, line } in entries {
             let source_of = source_of.at_line(line);
-            // Names may hold dots (`gpt-5.1`), fields hold none. In a flag the name may stand in quotes.
+            // Names may contain dots (`gpt-5.1`), fields may not. In a flag the name may be quoted.
             let Some((name, field)) = dotted.rsplit_once('.') else {
                 let inner = "\"NAME\".window";
                 self.errors.push(ConfigError::Section { source_of, key: key.to_owned(), inner });
@@ -426,8 +427,8 @@ impl<'a> Loading<'a> {
         values
     }
 
-    /// Trust is the person's word alone, on what the folder said then: no project's file takes part. `layers` come
-    /// strongest first.
+    /// Whether the folder is trusted. Only the user decides that, for the content at that time; project files
+    /// have no influence. `layers` are ordered strongest first.
     fn trust(&mut self, layers: [&Layer; 3]) -> FolderTrust {
         let Sources { workspace, contents, trusted, unread, .. } = self.sources;
         for problem in unread {
@@ -453,16 +454,15 @@ impl<'a> Loading<'a> {
         if is_listed && agrees { FolderTrust::Trusted } else { FolderTrust::Untrusted }
     }
 
-    /// What is wrong with a project's file is told and ignored: whoever made the folder ends no command of the person's
-    /// by it.
+    /// Turns errors in a project's file into warnings: a folder's author must not stop the user's commands.
     fn project_errors_to_warnings(&mut self, from: usize) {
         let wrong = self.errors.split_off(from);
         self.warnings
             .extend(wrong.iter().map(|error| ConfigWarning::ProjectError { why: error.to_string() }));
     }
 
-    /// A key goes to the address it was set for: not to one that only the project's file names. Gives the services whose
-    /// address is the project's; `""` where it is that of whichever service answers.
+    /// Removes keys whose address is set only by the project's file: a key must be sent only to the address
+    /// it was set for. Returns the providers with such an address; `""` means the chosen provider.
     fn withhold_keys(&mut self, layers: &mut Layer) -> Vec<String> {
         let set = layers.iter().filter(|(_, (_, source))| is_projects(source));
         let mut moved: Vec<String> = set
@@ -526,12 +526,12 @@ fn settings(values: &[ValueWithSource]) -> Settings {
     settings
 }
 
-/// The part of one of our environment names that tells it from the others.
+/// The part of an environment name after the prefix of `co`.
 fn stem(name: &str) -> Option<&str> {
     name.strip_prefix("CO_CLI_").or_else(|| name.strip_prefix("CO_"))
 }
 
-/// An absolute path from the environment; the XDG rules say that a relative one does not count.
+/// An absolute path from the environment; the XDG specification says that relative paths are ignored.
 fn absolute(env: &BTreeMap<String, String>, name: &str) -> Option<PathBuf> {
     env.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }

@@ -1,9 +1,9 @@
-//! Settings: one table of what can be set, and the layers that set it.
+//! Settings: one table of all settings, and the layers that set them.
 //!
-//! Defaults < the user's file < the project's file < environment < flags. [`load()`] is pure: it gets texts and gives
-//! [`Settings`], the origin of every value, and warnings, or all errors at once. [`read_sources`] is the only function
-//! that touches the disk. Nothing here reads the process environment, prints, or decides what a setting is used for.
-//! Called by `app` and `cli`; everybody else gets plain fields of [`Settings`].
+//! Defaults < the user's file < the project's file < environment < flags. [`load()`] is pure: from texts it
+//! returns [`Settings`], the origin of every value, and warnings, or all errors at once. [`read_sources`] is
+//! the only function that accesses the disk. Nothing here reads the process environment, prints, or decides
+//! what a setting is used for. Called by `app` and `cli`; other code uses the plain fields of [`Settings`].
 
 mod settings;
 

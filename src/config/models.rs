@@ -1,7 +1,7 @@
-//! What the person knows of a model better than the table of models: the section `[models."NAME"]`.
+//! Facts about models that the user sets to override the table of models: the section `[models."NAME"]`.
 //!
-//! Only the person may say it, in their own file or by flags: a price decides when a cap is reached, so no project's file
-//! sets one. Pure; what the facts are used for is for `app` to say.
+//! Only the user may set them, in their own file or by flags: a price decides when a cap is reached, so a
+//! project's file may not set one. Pure; `app` decides what the facts are used for.
 
 use std::collections::BTreeMap;
 
@@ -30,24 +30,24 @@ pub(super) const MODEL_FIELDS: &[Field] = &[
 const INPUT_PRICE: &str = "input_price";
 const OUTPUT_PRICE: &str = "output_price";
 
-/// What the person says of one model. `None`: nothing.
+/// The user's facts about one model. `None`: not set.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ModelOverride {
     /// `provider/model`, or the model's name at every provider.
     pub name: String,
-    /// Tokens of input and output together.
+    /// Context window: tokens of input and output together.
     pub window: Option<u32>,
-    /// Tokens of one reply.
+    /// Maximum tokens of one reply.
     pub max_output: Option<u32>,
-    /// Takes the place of a known price as a whole.
+    /// Replaces a known price as a whole.
     pub price: Option<PriceOverride>,
     pub thinking: Option<ModelThinking>,
-    /// Whether it takes a temperature.
+    /// Whether it accepts a temperature.
     pub temperature: Option<bool>,
     pub images: Option<bool>,
 }
 
-/// A price in millionths of a US dollar for a million tokens. `None`: as other input, or as other output.
+/// Prices in millionths of a US dollar per million tokens. `None`: the price of other input or output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PriceOverride {
     pub input: u64,
@@ -58,23 +58,23 @@ pub struct PriceOverride {
 }
 
 super::typed::choice! {
-    /// How a model is asked to think.
+    /// How a model's thinking is controlled.
     ModelThinking {
         /// It does not think.
         Never = "never",
-        /// It takes a number of tokens.
+        /// It accepts a number of tokens.
         Budget = "budget",
-        /// It takes a level, and can be told not to think.
+        /// It accepts a level, and thinking can be turned off.
         Levels = "levels",
-        /// It takes a level and always thinks.
+        /// It accepts a level and always thinks.
         Always = "always",
     }
 }
 
-/// The sections, by their names.
+/// Collects the sections by name.
 pub(super) fn overrides(entries: Vec<RecordEntry>) -> Vec<ModelOverride> {
     let mut models: BTreeMap<String, ModelOverride> = BTreeMap::new();
-    // Both of these are there where one price is: `incomplete` saw to that.
+    // `incomplete` has ensured that a model with any price has both of these.
     let mut prices: BTreeMap<String, PriceOverride> = BTreeMap::new();
     for RecordEntry { name, field, value, .. } in entries {
         let model = models
@@ -108,7 +108,7 @@ pub(super) fn overrides(entries: Vec<RecordEntry>) -> Vec<ModelOverride> {
     models.into_values().collect()
 }
 
-/// Prices of which only a part is set: a request needs those of input and output.
+/// Returns an error for each incomplete price: input and output prices are both required.
 pub(super) fn incomplete(entries: &[RecordEntry]) -> Vec<ConfigError> {
     let has =
         |name: &str, field: &str| entries.iter().any(|entry| entry.name == name && entry.field == field);
@@ -132,7 +132,7 @@ pub(super) fn incomplete(entries: &[RecordEntry]) -> Vec<ConfigError> {
     errors.into_iter().map(|(_, error)| error).collect()
 }
 
-/// US dollars to their millionths.
+/// Converts US dollars to millionths.
 fn millionths(value: &Value) -> u64 {
     let dollars = value.number();
     #[expect(

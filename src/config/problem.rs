@@ -1,7 +1,8 @@
-//! What can be wrong with settings, as facts; the `Display` form is the sentence that a person reads.
+//! Problems with settings, as data; the `Display` form is the message for the user.
 //!
-//! Names and values come from files and the environment; they are harmless here (keys and values from where the problem
-//! is made, paths by their `Display` form), so that each text may go to a terminal. No text ever holds a secret.
+//! Names and values come from files and the environment. They are sanitized (keys and values when the problem
+//! is created, paths by their `Display` form), so that messages may be written to a terminal. They contain no
+//! secret.
 
 use std::fmt;
 use std::io;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::stdx::text;
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Default,
@@ -18,7 +19,7 @@ pub enum Source {
         path: PathBuf,
         line: usize,
     },
-    /// The file of the folder that `co` works in.
+    /// The settings file of the folder in which `co` works.
     ProjectFile {
         path: PathBuf,
         line: usize,
@@ -32,7 +33,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The same file at another line; what is no file stays as it is.
+    /// Returns the same file at another line; other sources stay unchanged.
     pub(super) fn at_line(&self, line: usize) -> Self {
         match self {
             Self::UserFile { path, .. } => Self::UserFile { path: path.clone(), line },
@@ -55,12 +56,12 @@ impl fmt::Display for Source {
     }
 }
 
-/// Why a value does not fit its setting. The texts are short, harmless, and hold no secret.
+/// Why a value does not fit its setting. The texts are short, sanitized, and contain no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
     pub got: String,
     pub expected: String,
-    /// What to do about it, if there is more to say than what is expected.
+    /// What to do, if that is not clear from `expected`.
     pub advice: Option<String>,
 }
 
@@ -71,7 +72,7 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// Why the settings cannot be used. `co` does not start with one of these.
+/// Why the settings cannot be used. `co` does not start if there is one.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("{}:{line}:{column}: this is not valid TOML: {message}", shown(path))]
@@ -94,7 +95,7 @@ pub enum ConfigError {
     NoDataDir,
 }
 
-/// What was left out of account, and why.
+/// What was ignored, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigWarning {
     #[error(
@@ -144,7 +145,7 @@ pub enum ConfigWarning {
     UnknownEnvironment { name: String, nearest: &'static str },
 }
 
-/// A path as one harmless line.
+/// A path as one sanitized line.
 pub(super) fn shown(path: &Path) -> String {
     text::sanitize_line(&path.display().to_string()).into_owned()
 }

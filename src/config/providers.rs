@@ -1,7 +1,7 @@
-//! The sections `[providers.NAME]`: one model service each, named by the person.
+//! The sections `[providers.NAME]`: one provider each, named by the user.
 //!
-//! Pure. A section changes the preset of its name, or makes a service of its own; what presets and quirks there are is
-//! `provider`'s to know, so their names are texts here and are checked by `app`. Called by the loader.
+//! Pure. A section changes the preset of its name, or defines a new provider. Which presets and quirks exist
+//! is known to `provider`, so their names are texts here, checked by `app`. Called by the loader.
 
 use std::collections::BTreeMap;
 
@@ -11,48 +11,48 @@ use super::typed::{Key, WireName};
 use super::value::{self, Raw, Value};
 use crate::stdx::text;
 
-/// What is set for one service.
+/// The settings of one provider.
 #[derive(Clone, PartialEq, Default)]
 pub struct ProviderSettings {
-    /// The preset that it begins with; `None`: the one of its name.
+    /// The preset to start from; `None`: the preset of the same name.
     pub preset: Option<String>,
     pub wire: Option<WireName>,
-    /// `http://` or `https://`, without a slash at its end.
+    /// `http://` or `https://`, without a slash at the end.
     pub base_url: Option<String>,
-    /// The address is the project's: no key that was kept for another one goes there.
+    /// Whether the project's file set the address: then no key set for another address is sent to it.
     pub moved_by_project: bool,
     pub api_key: Option<Key>,
-    /// Further headers; their values are as secret as keys.
+    /// Additional headers; their values are as secret as keys.
     pub headers: BTreeMap<String, Key>,
-    /// How the server wants things said, by the names of its wire.
+    /// Variations of the wire format that the server needs, by name.
     pub quirks: BTreeMap<String, String>,
-    /// The model that answers when none is named.
+    /// The model to use when none is named.
     pub model: Option<String>,
     /// Models to show.
     pub models: Vec<String>,
-    /// The window that an Ollama server is asked for, in tokens.
+    /// The context window requested from an Ollama server, in tokens.
     pub num_ctx: Option<u32>,
 }
 
-/// One key of a section, checked. Without `Debug`, as it may be a secret.
+/// One checked key of a section. Not `Debug`, because it may be a secret.
 #[derive(Clone, PartialEq)]
 pub struct ProviderEntry {
     /// The section's name.
     pub provider: String,
-    /// The key in it, dotted.
+    /// The key in the section, dotted.
     pub field: String,
     pub value: Value,
     pub source: Source,
 }
 
 impl ProviderEntry {
-    /// Whether it is a key, or a header that may be one.
+    /// Whether it is a key, or a header that may contain one.
     pub(super) fn is_secret(&self) -> bool {
         self.field == "api_key" || self.field.starts_with(HEADERS)
     }
 }
 
-/// A key that every section takes, and what it is set to. `headers` and `quirks` are sections of their own.
+/// The keys that every section accepts, with their kinds. `headers` and `quirks` are nested sections.
 const FIELDS: &[(&str, Kind)] = &[
     ("preset", Kind::Text),
     ("wire", Kind::Choice { names: WireName::NAMES, later: &[] }),
@@ -72,20 +72,20 @@ const EXPECTED_NAME: &str = "a name of letters, digits, `-` and `_`";
 /// Why an entry cannot be used.
 pub(super) enum Misfit {
     Wrong(Wrong),
-    /// There is no such key in a section.
+    /// The section has no such key.
     Unknown {
         nearest: Option<&'static str>,
     },
 }
 
-/// The field that was meant; `url` and `key` are parts of one.
+/// The field that was probably meant; `url` and `key` are parts of field names.
 fn nearest_field(field: &str) -> Option<&'static str> {
     let mut names = FIELDS.iter().map(|(name, _)| *name);
     let holds = |name: &&str| name.split('_').any(|part| part == field);
     names.clone().find(holds).or_else(|| text::nearest(field, &mut names))
 }
 
-/// Checks one key below `providers`, dotted as it was written.
+/// Checks one key below `providers`, dotted as written.
 pub(super) fn entry(name: &str, raw: Raw, source: Source) -> Result<ProviderEntry, Misfit> {
     let Some((provider, field)) = name.split_once('.') else {
         let got = value::words(&raw);
@@ -118,7 +118,7 @@ fn kind_of(field: &str) -> Option<Kind> {
     }
 }
 
-/// A flag's text as the kind has it, and numbers and switches as texts where a text is wanted.
+/// Converts a flag's text to the kind's form, and numbers and booleans to text where text is expected.
 fn spelled(kind: Kind, raw: Raw) -> Raw {
     match (kind, raw) {
         (Kind::Text, Raw::Bool(bool)) => Raw::Text(bool.to_string()),
@@ -128,7 +128,7 @@ fn spelled(kind: Kind, raw: Raw) -> Raw {
     }
 }
 
-/// The sections as the program uses them.
+/// Collects the sections as settings of providers.
 pub(super) fn gather(entries: Vec<ProviderEntry>) -> BTreeMap<String, ProviderSettings> {
     let mut all: BTreeMap<String, ProviderSettings> = BTreeMap::new();
     for ProviderEntry { provider, field, value, .. } in entries {
@@ -155,7 +155,7 @@ pub(super) fn gather(entries: Vec<ProviderEntry>) -> BTreeMap<String, ProviderSe
     all
 }
 
-/// A text that is none of the secrets in it.
+/// Formats the entries without their secrets.
 pub(super) fn in_words(entries: &[ProviderEntry]) -> String {
     let one = |entry: &ProviderEntry| {
         format!("{}.{} = {}", entry.provider, entry.field, super::describe::in_words(&entry.value))

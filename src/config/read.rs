@@ -1,4 +1,4 @@
-//! Reads the sources of settings from the disk, as far as they are there.
+//! Reads the sources of settings from the disk, if they exist.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,8 +9,9 @@ use super::load::{SourceFile, Sources, user_file};
 use super::problem::ConfigError;
 use super::trust::{PROJECT_FILES, TrustRecord, contents_of};
 
-/// Collects the sources for [`super::load()`]. A missing file is no error; the person's own that cannot be read is, and
-/// so is one that is no UTF-8. The project's is read within bounds, and what is wrong with it is a warning. `env` is the whole environment; where it names no `HOME` the caller adds it.
+/// Collects the sources for [`super::load()`]. A missing file is no error. The user's own file is an error if
+/// it cannot be read or is not UTF-8. The project's file is read with a size limit, and problems with it are
+/// warnings. `env` is the whole environment; if it lacks `HOME`, the caller adds it.
 pub fn read_sources(
     workspace: &Path,
     env: BTreeMap<String, String>,
@@ -29,7 +30,7 @@ pub fn read_sources(
 fn read(path: PathBuf) -> Result<Option<SourceFile>, ConfigError> {
     match fs::read_to_string(&path) {
         Ok(text) => Ok(Some(SourceFile { path, text })),
-        // `.co` or `co` being a file means as much as a missing file: there are no settings in it.
+        // If `.co` or `co` is a file, there are no settings in it: the same as a missing file.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(None)
         }

@@ -1,7 +1,9 @@
-//! The one table of settings. A setting is added by adding a row; loader, `co config` and the README derive from it.
+//! The table of settings. Adding a setting means adding a row; the loader, `co config` and the README derive
+//! from it.
 //!
-//! Seed 004's settings are all here, under our names with theirs as aliases; those whose feature is not built yet are
-//! rows too, so that setting one is answered and never passed over.
+//! All settings of seed 004 are here, under the names of `co` with the original names as aliases. Settings
+//! whose feature is not implemented yet are rows too, so that setting one produces a warning and is never
+//! silently ignored.
 
 use super::models::{self, MODEL_FIELDS};
 use super::providers;
@@ -12,16 +14,16 @@ use super::value::Value;
 pub struct SettingRow {
     /// The key in a file, dotted.
     pub key: &'static str,
-    /// Other file keys that mean the same, those of seed 004 among them.
+    /// Other file keys with the same meaning, those of seed 004 among them.
     pub aliases: &'static [&'static str],
-    /// Environment names; of several that are set the first counts.
+    /// Environment names; the first one that is set counts.
     pub env: &'static [&'static str],
     /// The command line flag, with its dashes.
     pub flag: Option<&'static str>,
     pub kind: Kind,
-    /// As it would be written in the environment; empty for "unset".
+    /// In the form used in the environment; empty for "unset".
     pub default: &'static str,
-    /// What it does, in one line without a full stop. Where the default is "unset" it says what then happens.
+    /// What it does, in one line without a full stop. If the default is "unset", it says what happens then.
     pub doc: &'static str,
     pub project: ProjectTrust,
     /// Values that no project's file may set, trusted or not.
@@ -29,28 +31,28 @@ pub struct SettingRow {
     pub status: Status,
 }
 
-/// What a value may be.
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     Text,
-    /// `http://` or `https://`, without a password in it.
+    /// `http://` or `https://`, without a password.
     Url,
-    /// As [`Kind::Url`], or a host with or without a port; without one it is this port.
+    /// Like [`Kind::Url`], or a host with or without a port; `port` is the default.
     Host {
         port: u16,
     },
-    /// Both bounds are allowed values.
+    /// Bounds are inclusive.
     Integer {
         min: i64,
         max: i64,
     },
-    /// Both bounds are allowed values.
+    /// Bounds are inclusive.
     Number {
         min: f64,
         max: f64,
     },
     Bool,
-    /// One of the names, or a whole number within the bounds.
+    /// One of the names, or a whole number within the inclusive bounds.
     Level {
         names: &'static [&'static str],
         min: i64,
@@ -60,16 +62,16 @@ pub enum Kind {
         names: &'static [&'static str],
         later: &'static [LaterChoice],
     },
-    /// In the environment separated by commas.
+    /// Separated by commas in the environment.
     List,
     Path,
-    /// In the environment separated by commas.
+    /// Separated by commas in the environment.
     PathList,
     /// A key: itself, `$NAME`, or, in the user's own file, `$(command)`.
     Secret,
-    /// Sections of model services, one inside the other: `[providers.NAME]`.
+    /// Nested sections of providers: `[providers.NAME]`.
     Providers,
-    /// A section whose inner keys are free, each set to a text or a list of texts.
+    /// A section with free keys, each set to a text or a list of texts.
     Table,
     /// A section of named sections, each with some of these fields.
     Records(&'static [Field]),
@@ -79,12 +81,12 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Field {
     pub name: &'static str,
-    /// One value's kind, so neither [`Kind::Table`] nor [`Kind::Records`].
+    /// The kind of one value, so neither [`Kind::Table`] nor [`Kind::Records`].
     pub kind: Kind,
 }
 
 impl Kind {
-    /// Whether its keys are the person's own.
+    /// Whether it is a section whose keys the user chooses.
     pub fn is_section(self) -> bool {
         match self {
             Self::Table | Self::Records(_) | Self::Providers => true,
@@ -104,11 +106,11 @@ impl Kind {
     }
 }
 
-/// A value that will be a choice when its feature is built.
+/// A value that will become a choice when its feature is implemented.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LaterChoice {
     pub name: &'static str,
-    /// What to write now.
+    /// What to write until then.
     pub meanwhile: &'static str,
 }
 
@@ -116,31 +118,32 @@ pub struct LaterChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectTrust {
     Always,
-    /// Only in a folder that the person trusts.
+    /// Only in a folder that the user trusts.
     WhenTrusted,
-    /// Only the person: it is needed before any project counts, or it says which projects count.
+    /// Only the user: the setting is needed before any project's file is used, or it decides which of them
+    /// are used.
     Never,
 }
 
-/// Whether a setting does something yet.
+/// Whether a setting has an effect yet.
 #[derive(Clone, Copy)]
 pub enum Status {
     /// Writes the value, which is of the row's kind, to its field.
     Built(fn(&mut Settings, Value)),
-    /// Comes with the named capability. `meanwhile` says what serves until then; empty when nothing does.
+    /// Comes with the named feature. `meanwhile` says what to use until then; empty if there is nothing.
     Later { with: &'static str, meanwhile: &'static str },
     /// Will never be a setting; the text says what to do instead.
     Replaced(&'static str),
 }
 
 impl SettingRow {
-    /// The row of a file key or of one of its aliases.
+    /// Returns the row of a file key or of one of its aliases.
     #[must_use]
     pub fn find(key: &str) -> Option<&'static SettingRow> {
         SETTINGS.iter().find(|row| row.names().any(|name| name == key))
     }
 
-    /// The row of a free section that this key lies in, and the rest of the key.
+    /// Returns the row of the section with free keys that contains this key, and the rest of the key.
     pub(super) fn around(key: &str) -> Option<(&'static SettingRow, &str)> {
         let inside = |row: &'static SettingRow| Some((row, key.strip_prefix(row.key)?.strip_prefix('.')?));
         SETTINGS.iter().filter(|row| row.kind.is_section()).find_map(inside)
@@ -166,7 +169,7 @@ impl SettingRow {
         self
     }
 
-    /// What serves until a later setting is built.
+    /// Sets what to use until a later setting is implemented.
     const fn meanwhile(mut self, meanwhile: &'static str) -> Self {
         if let Status::Later { with, .. } = self.status {
             self.status = Status::Later { with, meanwhile };
@@ -179,7 +182,7 @@ impl SettingRow {
         self
     }
 
-    /// Values that only the person may choose.
+    /// Sets the values that only the user may choose.
     const fn refused(mut self, refused: &'static [&'static str]) -> Self {
         self.refused = refused;
         self
@@ -188,7 +191,7 @@ impl SettingRow {
 
 type Env = &'static [&'static str];
 
-/// A setting that works. What is not said otherwise is unset by default and needs a trusted folder.
+/// An implemented setting; by default unset, and allowed for projects only in a trusted folder.
 const fn built(
     key: &'static str,
     env: Env,
@@ -210,7 +213,7 @@ const fn built(
     }
 }
 
-/// A setting of seed 004 whose feature is not built yet.
+/// A setting of seed 004 whose feature is not implemented yet.
 const fn later(key: &'static str, env: Env, kind: Kind, with: &'static str, doc: &'static str) -> SettingRow {
     SettingRow {
         key,
@@ -235,20 +238,20 @@ const fn choice(names: &'static [&'static str]) -> Kind {
     Kind::Choice { names, later: &[] }
 }
 
-/// Caps of tokens and of dollars.
+/// Kinds of caps of tokens and of dollars.
 const TOKENS: Kind = int(1, 1_000_000_000_000);
 const DOLLARS: Kind = Kind::Number { min: 0.000_001, max: 1_000_000.0 };
 
-/// A day: no timeout is longer.
+/// A day in seconds: the maximum of any timeout.
 const DAY: i64 = 86_400;
 
-/// The key of one service.
+/// The API key of one provider.
 const fn key_of(key: &'static str, env: Env, doc: &'static str, set: fn(&mut Settings, Value)) -> SettingRow {
     built(key, env, Kind::Secret, doc, set)
 }
 
 /// All settings, in the order in which `co config` and the README list them.
-// A row a paragraph is easier to read and to change than one argument a line.
+// One row per paragraph is easier to read and to change than one argument per line.
 #[rustfmt::skip]
 pub static SETTINGS: &[SettingRow] = &[
     // --- the model
@@ -437,19 +440,19 @@ pub static SETTINGS: &[SettingRow] = &[
     built("shell.env", &["CO_SHELL_ENV"], Kind::List,
         "Names of environment variables that commands get besides the usual harmless ones",
         |s, v| s.shell.env = v.list()),
-    // --- where things are
+    // --- locations
     built("data_dir", &["CO_DATA_DIR"], Kind::Path,
         "Folder of sessions and approvals; unset: `$XDG_DATA_HOME/co`, else `~/.local/share/co`",
         |s, v| s.data_dir = v.path().unwrap_or_default()).project(ProjectTrust::Never),
     built("trusted_folders", &["CO_TRUSTED_FOLDERS"], Kind::PathList,
         "Folders whose project files you trust, as they were when `co trust` showed them",
         |s, v| s.trusted_folders = v.paths()).project(ProjectTrust::Never),
-    // --- not a setting
+    // --- not settings
     SettingRow {
         status: Status::Replaced("nothing stored approves by itself; type /yolo in a session, it ends with it"),
         ..later("auto_confirm", &["CO_CLI_AUTO_CONFIRM"], Kind::Bool, "", "Approve without asking")
     },
-    // --- seed 004's, for features to come
+    // --- settings of seed 004 for future features
     later("notes.vault", &["OBSIDIAN_VAULT_PATH"], Kind::Path, "the notes tools",
         "Folder of Markdown notes").aliases(&["obsidian_vault_path"]),
     later("slack.bot_token", &["SLACK_BOT_TOKEN"], Kind::Secret, "the Slack tools",

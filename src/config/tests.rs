@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Sources of a workspace `/ws` of a user at home in `/home/u`.
+/// Sources for the workspace `/ws` of a user whose home is `/home/u`.
 fn sources() -> Sources {
     let env = BTreeMap::from([("HOME".to_owned(), "/home/u".to_owned())]);
     Sources {
@@ -58,7 +58,7 @@ fn row(key: &str) -> &'static SettingRow {
     SettingRow::find(key).unwrap_or_else(|| panic!("no row {key}"))
 }
 
-/// The value in effect in words, and where it comes from.
+/// The value in effect as text, and its source.
 fn effect(loaded: &Loaded, key: &str) -> String {
     let line = describe(loaded).into_iter().find(|line| line.split_whitespace().next() == Some(key));
     line.unwrap_or_default().split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
@@ -311,7 +311,7 @@ fn bad_syntax_names_line_and_column() {
         let start = format!("/home/u/.config/co/config.toml{place}");
         assert!(message.starts_with(&start) && message.contains("not valid TOML: "), "{text:?}: {message}");
         assert_eq!(message.lines().count(), 1, "{message}");
-        // A project's file ends nothing.
+        // An error in a project's file is only a warning.
         let warnings = lines(&sources().project(text).loaded().warnings);
         assert!(warnings.ends_with("it is ignored, because it comes from a project's file"), "{warnings}");
     }
@@ -370,7 +370,7 @@ fn an_ignored_value_is_not_in_effect_and_a_trusted_one_is() {
     assert_eq!((trusted.trust, trusted.settings.model), (FolderTrust::Trusted, Some("m".to_owned())));
 }
 
-/// Seed 004's 35 settings: each key (one of them is a section of two) with its environment name and a good value.
+/// Seed 004's 35 settings: each key (one is a section of two) with its environment name and a valid value.
 const SEED: &[(&str, &str, &str)] = &[
     ("llm_provider", "LLM_PROVIDER", "offline"),
     ("gemini_api_key", "GEMINI_API_KEY", "k"),
@@ -437,7 +437,7 @@ fn every_setting_of_the_seed_is_answered() {
     }
 }
 
-/// A text from the environment as a file would have it.
+/// Converts a text from the environment to its form in a file.
 fn toml_text(kind: Kind, text: &str) -> String {
     match kind {
         Kind::Integer { .. }
@@ -454,7 +454,7 @@ fn toml_text(kind: Kind, text: &str) -> String {
     }
 }
 
-/// A value that every row of that kind takes, other than the default.
+/// A value that is valid for every row of the kind, other than the default.
 fn sample(row: &SettingRow) -> String {
     match row.kind {
         Kind::Text | Kind::Secret => "sample".to_owned(),
@@ -474,7 +474,7 @@ fn sample(row: &SettingRow) -> String {
 #[test]
 fn every_built_row_changes_its_own_field_from_every_layer() {
     let plain = sources().loaded().settings;
-    // A section whose keys are free has a test of its own.
+    // Sections with free keys have their own test.
     let is_one_value = |row: &&SettingRow| matches!(row.status, Status::Built(_)) && !row.kind.is_section();
     for row in SETTINGS.iter().filter(is_one_value) {
         let text = sample(row);

@@ -1,7 +1,7 @@
-//! The settings as the program uses them: plain typed fields, valid by the time anybody sees them.
+//! The settings as the program uses them: plain typed fields, already validated.
 //!
-//! No field is read from anywhere here; the rows of the settings table write them. A key never has a `Debug` form, so
-//! neither has what holds one.
+//! Nothing here reads a source; the rows of the settings table write the fields. A key has no `Debug` form,
+//! so neither have the types that contain one.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -14,108 +14,109 @@ use super::settings::{SETTINGS, Status};
 use super::value::{self, TableEntry};
 use crate::message::Usd;
 
-/// Everything that can be set and is built. [`Settings::default`] is what holds when nobody sets anything.
+/// All implemented settings. [`Settings::default`] holds the defaults.
 #[derive(Clone, PartialEq)]
 pub struct Settings {
-    /// `provider/model`, or a bare name for the provider in use. `None`: the provider's own default.
+    /// `provider/model`, or a bare name for the provider in use. `None`: the provider's default.
     pub model: Option<String>,
-    /// As `model`; it answers where the model was given up.
+    /// Like `model`; used for failover when the model was given up.
     pub fallback_model: Option<String>,
-    /// The name of a preset or of a section below; `None`: the first that is ready.
+    /// The name of a preset or of an entry of `providers`; `None`: the first provider that is ready.
     pub provider: Option<String>,
-    /// Address and key for the chosen provider, whichever it is; they win over the provider's own.
+    /// Address and key for whichever provider is chosen; they override the provider's own.
     pub endpoint: Endpoint,
-    /// What is set for one service each, by its name.
+    /// Settings of individual providers, by name.
     pub providers: BTreeMap<String, ProviderSettings>,
     /// Whether to look for a model server on this machine when no key is known.
     pub discover_local: bool,
-    /// What the person says of models.
+    /// Facts about models, set by the user.
     pub models: Vec<ModelOverride>,
     /// Whether a start without any provider offers to set one up.
     pub welcome: bool,
-    /// Tokens per reply. `None`: what the wire format and the model make of it.
+    /// Maximum tokens per reply. `None`: chosen by the wire format and the model.
     pub max_output_tokens: Option<u32>,
-    /// The window that history is trimmed to. `None`: the model's own where it is known.
+    /// The context window that history is trimmed to. `None`: the model's own, if it is known.
     pub context_tokens: Option<u32>,
     pub thinking: Thinking,
-    /// `None`: the provider's own.
+    /// `None`: the provider's default.
     pub temperature: Option<f32>,
-    /// As `temperature`.
+    /// `None`: the provider's default.
     pub top_p: Option<f32>,
-    /// Whether a model may ask for several tools at once.
+    /// Whether a model may call several tools at once.
     pub parallel_calls: bool,
     pub theme: ThemeChoice,
     /// Whether thinking is shown.
     pub verbose: bool,
-    /// Keys of the screen that the person set; what they mean is for the screen to say.
+    /// Key bindings set by the user; the screen interprets them.
     pub keys: Vec<TableEntry>,
-    /// Whether mouse reports are asked for.
+    /// Whether mouse reports are requested from the terminal.
     pub mouse: bool,
     pub notify: Notify,
     pub reduced_motion: bool,
-    /// Whether signs are drawn with ASCII in any case.
+    /// Whether symbols are always drawn with ASCII.
     pub ascii: bool,
-    /// Whether a conversation is lines of text in place of the full screen.
+    /// Whether to use lines of text instead of the full screen.
     pub plain: bool,
-    /// What is asked for when the program starts.
+    /// The approval mode at program start.
     pub mode: ModeName,
-    /// How long a request can be decided. `None`: for ever.
+    /// How long a request can be decided. `None`: without limit.
     pub approval_expiry: Option<Duration>,
-    /// Model requests in one turn. `None`: no limit.
+    /// Maximum model requests per turn. `None`: no limit.
     pub max_requests: Option<NonZeroU32>,
     pub cap: CapSettings,
-    /// Retries of one failed model request.
+    /// Maximum retries of one failed model request.
     pub http_retries: u32,
-    /// Repairs of wrong arguments that a model gets for one tool.
+    /// How often a model may correct wrong arguments of one tool.
     pub tool_retries: u32,
     pub connect_timeout: Duration,
-    /// The longest silence of a model's stream.
+    /// Maximum silence of a model's stream.
     pub idle_timeout: Duration,
-    /// The proxy to use in place of the system's. It can hold a password.
+    /// The proxy to use instead of the system's. It may contain a password.
     pub proxy: Option<Secret>,
-    /// A PEM file of certificates that are trusted beside the system's.
+    /// A PEM file of certificates that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
     pub shell: ShellSettings,
-    /// Bytes of one tool's output that the model reads; the rest is spilled to a file.
+    /// Maximum bytes of one tool's output that the model receives; the rest is written to a file.
     pub tool_output_limit: usize,
     /// Absolute.
     pub data_dir: PathBuf,
-    /// Absolute. Each stands for itself alone, with what it said when the person trusted it.
+    /// Absolute. Each covers only the folder itself, with the content that the user trusted.
     pub trusted_folders: Vec<PathBuf>,
 }
 
-/// Where a provider is and what it wants to see.
+/// A provider's address and key.
 #[derive(Clone, PartialEq, Default)]
 pub struct Endpoint {
-    /// `http://` or `https://`, without a slash at its end.
+    /// `http://` or `https://`, without a slash at the end.
     pub base_url: Option<String>,
-    /// The address is the project's: no key that was kept for another one goes there.
+    /// Whether the project's file set the address: then no key set for another address is sent to it.
     pub moved_by_project: bool,
     pub api_key: Option<Key>,
-    /// The key is the project's own, set for whatever address it names.
+    /// Whether the project's file set the key, for whatever address it names.
     pub is_projects_key: bool,
 }
 
-/// A key as it was set. Without `Debug`, as it may be the key itself.
+/// A key as it was set. Not `Debug`, because it may contain the key itself.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Key {
     Literal(Secret),
-    /// `$NAME`, and there is no such variable.
+    /// `$NAME`, but the variable is not set.
     Missing {
         variable: String,
     },
-    /// `$(command)` of the user's own file: the key is what it prints. It is run when the key is first needed.
+    /// `$(command)` from the user's own file: the command prints the key. It is run when the key is first
+    /// needed.
     Command(String),
 }
 
 impl Key {
-    /// A key as text.
+    /// Creates a key from its text.
     #[must_use]
     pub fn literal(text: &str) -> Self {
         Self::Literal(Secret::new(text.to_owned()))
     }
 
-    /// The key itself, where it is known without running anything.
+    /// Returns the key itself, if it is known without running a command.
     #[must_use]
     pub fn secret(&self) -> Option<&Secret> {
         match self {
@@ -125,7 +126,7 @@ impl Key {
     }
 }
 
-/// Amounts of tokens and money at which the next request becomes a question. `None`: no cap.
+/// Amounts of tokens and money at which the turn asks before its next request. `None`: no cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CapSettings {
     pub turn_tokens: Option<u64>,
@@ -136,18 +137,18 @@ pub struct CapSettings {
     pub day_usd: Option<Usd>,
 }
 
-/// Limits and surroundings of child processes.
+/// Limits and environment of child processes.
 #[derive(Clone, PartialEq)]
 pub struct ShellSettings {
     /// Never above `max_timeout`.
     pub timeout: Duration,
-    /// The most that a model may ask for, and the limit of `!cmd`.
+    /// The maximum that a model may request, and the limit of `!cmd`.
     pub max_timeout: Duration,
-    /// Names of environment variables that children get besides the usual ones.
+    /// Names of environment variables that children get in addition to the usual ones.
     pub env: Vec<String>,
 }
 
-/// A key. It has no `Debug` and no `Display`: who needs it says so with [`expose`](Self::expose).
+/// A secret. It has no `Debug` and no `Display`: access is explicit, with [`expose`](Self::expose).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -157,14 +158,14 @@ impl Secret {
         Self(text)
     }
 
-    /// The key itself, for the request that needs it.
+    /// Returns the secret itself, for the request that needs it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 }
 
-/// An enum with one written name for each variant.
+/// Defines an enum with one written name for each variant.
 macro_rules! make_choice {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$about])*
@@ -172,16 +173,16 @@ macro_rules! make_choice {
         pub enum $name { $($(#[$doc])* $variant,)+ }
 
         impl $name {
-            /// The names as they are written in a file.
+            /// The names as written in a file.
             pub const NAMES: &'static [&'static str] = &[$($text,)+];
 
-            /// The name as it is written in a file.
+            /// Returns the name as written in a file.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)+ }
             }
 
-            /// The variant of that name, if there is one.
+            /// Returns the variant with that name, if there is one.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 match name { $($text => Some(Self::$variant),)+ _ => None }
@@ -193,7 +194,7 @@ macro_rules! make_choice {
 pub(super) use make_choice as choice;
 
 choice! {
-    /// What a service speaks.
+    /// The wire format of a provider.
     WireName {
         Anthropic = "anthropic",
         Chat = "chat",
@@ -210,15 +211,15 @@ pub enum Thinking {
     Low,
     Medium,
     High,
-    /// So many tokens.
+    /// Up to this many tokens.
     Tokens(u32),
 }
 
 impl Thinking {
-    /// The levels as they are written.
+    /// The names of the levels.
     pub const NAMES: &'static [&'static str] = &["off", "low", "medium", "high"];
 
-    /// The level of that name, if there is one.
+    /// Returns the level with that name, if there is one.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -234,7 +235,7 @@ impl Thinking {
 choice! {
     /// Colours for a dark or a light terminal.
     ThemeChoice {
-        /// What the terminal says of its background.
+        /// As the terminal reports its background.
         Auto = "auto",
         Dark = "dark",
         Light = "light",
@@ -242,12 +243,12 @@ choice! {
 }
 
 choice! {
-    /// What is asked for.
+    /// The approval mode.
     ModeName {
         Ask = "ask",
         /// Files of the workspace are edited without asking.
         Auto = "auto",
-        /// Look only.
+        /// Read-only.
         Plan = "plan",
         DryRun = "dry-run",
         DeferAll = "defer-all",
@@ -255,9 +256,9 @@ choice! {
 }
 
 choice! {
-    /// How the person is called while looking elsewhere.
+    /// How the user is notified while the terminal has no focus.
     Notify {
-        /// In the way the terminal is known to understand, else by its bell.
+        /// In a way the terminal is known to support, otherwise by its bell.
         Auto = "auto",
         Bell = "bell",
         Off = "off",
@@ -265,33 +266,33 @@ choice! {
 }
 
 impl Settings {
-    /// What is set for the service of that name, to be changed.
+    /// Returns the settings of the provider with that name, for changes.
     pub fn own(&mut self, name: &str) -> &mut ProviderSettings {
         self.providers.entry(name.to_owned()).or_default()
     }
 
-    /// Writes the key of a service's own setting; unset, the section's stays.
+    /// Sets a provider's key from its own setting; if that is unset, the section's key stays.
     pub(super) fn set_key(&mut self, name: &str, value: value::Value) {
         if let Some(key) = value.key() {
             self.own(name).api_key = Some(key);
         }
     }
 
-    /// The same for its address.
+    /// Sets a provider's address; if the setting is unset, the section's stays.
     pub(super) fn set_address(&mut self, name: &str, value: value::Value) {
         if let Some(url) = value.text() {
             self.own(name).base_url = Some(url);
         }
     }
 
-    /// The same for its model.
+    /// Sets a provider's model; if the setting is unset, the section's stays.
     pub(super) fn set_model(&mut self, name: &str, value: value::Value) {
         if let Some(model) = value.text() {
             self.own(name).model = Some(model);
         }
     }
 
-    /// Fields without a meaning, for the rows to write over.
+    /// Placeholder values, which the rows overwrite.
     pub(super) fn unwritten() -> Self {
         Self {
             model: None,
@@ -335,7 +336,8 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// Every row's default. The data folder depends on the home folder, so it is empty here; [`super::load()`] fills it.
+    /// The defaults of all rows. The data folder depends on the home folder, so it is empty here;
+    /// [`super::load()`] sets it.
     fn default() -> Self {
         let mut settings = Self::unwritten();
         for row in SETTINGS {

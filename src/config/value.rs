@@ -1,6 +1,7 @@
-//! One value: from a file or a text, checked against its row's kind, to what the row's field takes.
+//! One value: read from a file or a text, checked against its row's kind, converted for the row's field.
 //!
-//! Pure. It knows no file, line or layer: what does not fit is told as [`Wrong`], and the loader adds where.
+//! Pure. It knows no file, line or layer: a value that does not fit is a [`Wrong`]; the loader adds the
+//! source.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,10 +16,10 @@ use crate::message::Usd;
 use crate::stdx::secrecy::shown_address;
 use crate::stdx::text;
 
-/// A checked value. Without `Debug`, as it may be a secret.
+/// A checked value. Not `Debug`, because it may be a secret.
 #[derive(Clone, PartialEq)]
 pub enum Value {
-    /// Nobody set it and it has no default, or it was set to nothing.
+    /// Not set and without default, or set to nothing.
     Unset,
     Text(String),
     Integer(i64),
@@ -36,25 +37,25 @@ pub enum Value {
 /// One field of one named section.
 #[derive(Clone, PartialEq)]
 pub struct RecordEntry {
-    /// The section's name, harmless.
+    /// The section's name, sanitized.
     pub name: String,
     pub field: &'static str,
-    /// Of the field's kind.
+    /// A value of the field's kind.
     pub value: Value,
     pub source: Source,
 }
 
-/// One key of a section whose keys are free.
+/// One key of a section with free keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableEntry {
-    /// The key below the section, dotted, harmless.
+    /// The key below the section, dotted, sanitized.
     pub name: String,
-    /// What it is set to; empty to take away what is there by default.
+    /// The texts it is set to; empty removes the default.
     pub texts: Vec<String>,
     pub source: Source,
 }
 
-/// A value as it was found, before its row is asked.
+/// A value as found, before it is checked.
 #[derive(Clone)]
 pub(super) enum Raw {
     Text(String),
@@ -62,9 +63,9 @@ pub(super) enum Raw {
     Number(f64),
     Bool(bool),
     List(Vec<String>),
-    /// The keys of a section whose keys are free.
+    /// The keys of a section with free keys.
     Table(Vec<RawEntry>),
-    /// Something that no setting takes, in words.
+    /// Something that no setting accepts; the text describes it.
     Other(&'static str),
 }
 
@@ -76,7 +77,7 @@ pub(super) struct RawEntry {
     pub line: usize,
 }
 
-/// The value of a row that nobody sets.
+/// The value of a row that is not set.
 pub(super) fn default_of(row: &SettingRow) -> Value {
     match row.default {
         "" if matches!(row.kind, Kind::List) => Value::List(Vec::new()),
@@ -91,7 +92,7 @@ pub(super) fn default_of(row: &SettingRow) -> Value {
     }
 }
 
-/// What a text from the environment or a flag says for a row of that kind.
+/// Parses a text from the environment or a flag for a row of that kind.
 pub(super) fn from_text(kind: Kind, text: &str) -> Raw {
     let as_is = || Raw::Text(text.to_owned());
     match kind {
@@ -119,7 +120,7 @@ pub(super) fn from_text(kind: Kind, text: &str) -> Raw {
     }
 }
 
-/// What an item of a file says.
+/// Converts an item of a file.
 pub(super) fn from_toml(item: &Item) -> Raw {
     use toml_edit::Value as Toml;
     let value = match item {
@@ -143,7 +144,7 @@ pub(super) fn from_toml(item: &Item) -> Raw {
     }
 }
 
-/// The texts of one key of a free section: one text, or a list of them. An empty text is none.
+/// Returns the texts of one key of a section with free keys: one text, or a list. An empty text means none.
 pub(super) fn texts(raw: Raw) -> Result<Vec<String>, Wrong> {
     match raw {
         Raw::Text(text) if text.is_empty() => Ok(Vec::new()),
@@ -155,12 +156,12 @@ pub(super) fn texts(raw: Raw) -> Result<Vec<String>, Wrong> {
     }
 }
 
-/// The value, if it is one of that kind. `home` is what `~/` stands for.
+/// Checks that a value is of the kind. `home` replaces `~/`.
 pub(super) fn check(kind: Kind, raw: Raw, home: Option<&Path>) -> Result<Value, Wrong> {
     check_from(kind, raw, home, &Source::Default)
 }
 
-/// The same for a value from there: only the user's own file may name a command to run.
+/// Like [`check`], for a value from `source`: only the user's own file may name a command to run.
 pub(super) fn check_from(kind: Kind, raw: Raw, home: Option<&Path>, source: &Source) -> Result<Value, Wrong> {
     match (kind, raw) {
         (Kind::Text | Kind::Url | Kind::Host { .. } | Kind::Path | Kind::Secret, Raw::Text(text))
@@ -205,7 +206,7 @@ fn choice(text: String, names: &'static [&'static str], kind: Kind) -> Result<Va
     }
 }
 
-/// An address that a person typed, as the settings would have it.
+/// Checks an address typed by the user and returns it in the form used in settings.
 pub fn checked_url(text: &str) -> Result<String, Wrong> {
     url(text.to_owned()).map(|url| url.text().unwrap_or_default())
 }
@@ -229,8 +230,8 @@ fn url(text: String) -> Result<Value, Wrong> {
     }
 }
 
-/// An address as a server's own variable has it: `host`, `host:port`, or a whole URL. The address that a server listens
-/// on for everybody is reached as this machine.
+/// Parses an address as used in a server's own variable: `host`, `host:port`, or a whole URL. The address on
+/// which a server listens to all hosts (0.0.0.0) becomes the address of this machine.
 fn host(text: &str, port: u16) -> Result<Value, Wrong> {
     let text = text.trim();
     if text.contains("://") {
@@ -243,7 +244,7 @@ fn host(text: &str, port: u16) -> Result<Value, Wrong> {
     url(format!("http://{}", text.replacen("0.0.0.0", "127.0.0.1", 1)))
 }
 
-/// A key: itself, `$NAME`, `${NAME}`, or `$(command)` where the user's own file says it.
+/// Parses a key: the key itself, `$NAME`, `${NAME}`, or `$(command)` if it is from the user's own file.
 fn secret(text: &str, source: &Source) -> Result<Value, Wrong> {
     let key = text.trim();
     if let Some(command) = key.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')) {
@@ -313,7 +314,7 @@ fn wrong(kind: Kind, raw: &Raw) -> Wrong {
     Wrong { got, expected: expected(kind), advice: advice(kind, raw) }
 }
 
-/// A found value in words, short and harmless.
+/// Describes a found value, short and sanitized.
 pub(super) fn words(raw: &Raw) -> String {
     match raw {
         Raw::Text(text) if text.is_empty() => "empty".to_owned(),
@@ -327,7 +328,7 @@ pub(super) fn words(raw: &Raw) -> String {
     }
 }
 
-/// What a value of that kind must be, in words.
+/// Describes what a value of that kind must be.
 fn expected(kind: Kind) -> String {
     match kind {
         Kind::Text => "a text".to_owned(),
@@ -377,10 +378,10 @@ fn meant(wanted: &str, names: &[&str]) -> Option<String> {
     text::nearest(wanted, names.iter().copied()).map(|name| format!("did you mean `{name}`?"))
 }
 
-/// What the rows' setters take. The loader gives a setter only values of its row's kind, and a test sets every row;
-/// a value of another kind is a mistake in the table.
+/// Conversions for the rows' setters. The loader passes a setter only values of its row's kind, and a test
+/// sets every row; a value of another kind is a mistake in the table.
 impl Value {
-    /// A text that may be unset.
+    /// Returns a text that may be unset.
     pub(super) fn text(self) -> Option<String> {
         match self {
             Value::Text(text) => Some(text),
@@ -397,8 +398,8 @@ impl Value {
         }
     }
 
-    /// A secret that no command gives. One that is named and not there is kept as what nobody can use, so that whoever
-    /// needs it says so.
+    /// Returns a secret without running a command. A missing one becomes an unusable text that says why, so
+    /// that using it fails visibly.
     pub(super) fn secret(self) -> Option<Secret> {
         self.key().map(|key| match key {
             Key::Literal(secret) => secret,
@@ -450,7 +451,7 @@ impl Value {
         }
     }
 
-    /// A level by its name, or a number.
+    /// Returns a level by its name, or a number.
     pub(super) fn level<T>(self, named: fn(&str) -> Option<T>, counted: fn(u32) -> T) -> T {
         match self {
             Value::Integer(number) => {
@@ -483,7 +484,7 @@ impl Value {
         }
     }
 
-    /// A whole number, of which the row's bounds say that the field can hold it.
+    /// Returns a whole number; the row's bounds ensure that it fits the field's type.
     pub(super) fn integer<T: TryFrom<i64>>(self) -> T {
         self.optional_integer().expect("a row without default is never an integer that must be set")
     }
@@ -498,7 +499,7 @@ impl Value {
         }
     }
 
-    /// An amount of money, of which the row's bounds say that it is one.
+    /// Returns an amount of money; the row's bounds ensure that it is valid.
     pub(super) fn dollars(self) -> Option<Usd> {
         match self {
             Value::Number(dollars) => {

@@ -1,13 +1,13 @@
-//! Caps: the amounts of tokens and money at which a turn asks before it goes on.
+//! Caps: the amounts of tokens and money at which a turn asks the user before it goes on.
 //!
-//! Which there are, what each is called in settings, and how an amount of one is written. Stored as the limit that ended
-//! a turn, so names are only ever added. Nothing here counts; `agent::caps` does.
+//! Defines the caps, their settings keys, and how amounts are written. A cap is stored as the limit that
+//! ended a turn, so names may only be added. Nothing is counted here; `agent::caps` does that.
 
 use serde::{Deserialize, Serialize};
 
 use crate::message::Usd;
 
-/// What is capped, and for how long.
+/// A cap: what is counted, and over which scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cap {
@@ -24,11 +24,11 @@ pub enum Cap {
 pub enum Scope {
     Turn,
     Session,
-    /// A day of the local time zone, in all sessions of all processes.
+    /// A day of the local time zone, over all sessions of all processes.
     Day,
 }
 
-/// What a cap counts. An amount is so many tokens, or so many billionths of a dollar.
+/// What a cap counts. An amount is a number of tokens, or a number of billionths of a dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Tokens,
@@ -60,7 +60,7 @@ impl Cap {
         }
     }
 
-    /// The key of its setting.
+    /// Returns the key of its setting.
     pub fn setting(self) -> &'static str {
         match self {
             Self::TurnTokens => "cap.turn_tokens",
@@ -72,7 +72,7 @@ impl Cap {
         }
     }
 
-    /// An amount of it as it is read, e.g. `$1.25`, `12,000 tokens`.
+    /// Returns an amount as shown to the user, e.g. `$1.25`, `12,000 tokens`.
     pub fn words(self, amount: u64) -> String {
         match self.unit() {
             Unit::Tokens => format!("{} tokens", grouped(amount)),
@@ -80,7 +80,7 @@ impl Cap {
         }
     }
 
-    /// An amount of it as it is written in a setting, e.g. `1.25`, `12000`.
+    /// Returns an amount as written in a setting, e.g. `1.25`, `12000`.
     pub fn written(self, amount: u64) -> String {
         match self.unit() {
             Unit::Tokens => amount.to_string(),
@@ -92,7 +92,7 @@ impl Cap {
     }
 }
 
-/// `1,234,567`.
+/// Formats a number with thousands separators: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

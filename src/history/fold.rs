@@ -1,4 +1,4 @@
-//! The fold: records in, the state of a session out.
+//! The fold: computes the state of a session from its records.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ use crate::message::{
 };
 use crate::tool::Seen;
 
-/// The [`Record::State`] key under which the versions the model has seen are kept.
+/// The [`Record::State`] key for the file versions that the model has seen.
 pub const SEEN: &str = "seen";
 
-/// Everything the records of one session add up to.
+/// The state of a session, folded from its records.
 #[derive(Debug, Clone, Default)]
 pub struct History {
     applied: u64,
     workspace: PathBuf,
     entries: Vec<(RecordNo, Arc<Message>)>,
-    /// Calls of the last reply, while one of them has no return.
+    /// The calls of the last reply, while one of them has no return.
     open: Vec<OpenCall>,
     late: Late,
     turns: u32,
@@ -45,32 +45,32 @@ pub struct History {
 pub struct OpenCall {
     pub call: ToolCall,
     pub known: Known,
-    /// Who decided, once somebody did.
+    /// Who decided, once it is decided.
     pub by: Option<Decider>,
-    /// The latest request for it; none once it goes on without this turn.
+    /// The latest request for it; none once it is detached from this turn.
     pub request: Option<Request>,
-    /// The person said later.
+    /// Whether the user chose later.
     pub later: bool,
     pub returned: Option<ToolReturn>,
 }
 
-/// A turn that has started and not ended, or ended deferred or at a cap.
+/// A turn that started and did not end, or that can go on (deferred, stopped by a cap, failed).
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunningTurn {
-    /// From 1.
+    /// The turn's number, from 1.
     pub number: u32,
-    /// The record of its start.
+    /// The number of its start record.
     pub since: RecordNo,
     pub limits: Limits,
     pub used: Used,
-    /// Attempts so far; the next request is one more.
+    /// Attempts so far; the next request is attempt `attempts + 1`.
     pub attempts: u32,
-    /// Text of a reply that was being streamed, by attempt.
+    /// The attempt and text of a reply that was being streamed.
     pub partial: Option<(u32, String)>,
 }
 
 impl History {
-    /// Folds a whole session.
+    /// Folds the records of a whole session.
     pub fn of(records: &[Record]) -> Self {
         let mut history = Self::default();
         for record in records {
@@ -79,7 +79,7 @@ impl History {
         history
     }
 
-    /// The one way the conversation changes, live and on replay.
+    /// Applies one record. The only way the conversation changes, live and on replay.
     pub fn apply(&mut self, record: &Record) {
         self.applied += 1;
         match record {
@@ -116,7 +116,7 @@ impl History {
                 self.last_end = Some(end.clone());
                 match end {
                     TurnEnd::Deferred => {}
-                    // It goes on with a request of its own; what an attempt before left half-said is void.
+                    // It goes on with a new request; the partial reply of the earlier attempt is void.
                     TurnEnd::Failed { .. } | TurnEnd::LimitReached { limit: Limit::Cap(_) } => {
                         if let Some(turn) = &mut self.running {
                             turn.partial = None;
@@ -145,7 +145,7 @@ impl History {
     fn said(&mut self, message: &Message) {
         match message {
             Message::User { parts } => {
-                // One delivery settles one note, so that two equal ones are both told.
+                // One delivery settles one note, so that two equal notes are both delivered.
                 for delivered in parts.iter().filter_map(as_note) {
                     if let Some(at) = self.notes.iter().position(|(kind, text)| (kind, text) == delivered) {
                         self.notes.remove(at);
@@ -209,7 +209,7 @@ impl History {
         }
     }
 
-    /// The call of the last reply, while it has no return: afterwards it may still go on outside of its turn.
+    /// The call of the last reply, if it has no return. A call with a return may still go on, detached.
     fn unanswered(&mut self, call: &CallId) -> Option<&mut OpenCall> {
         self.open.iter_mut().find(|open| open.call.id == *call && open.returned.is_none())
     }
@@ -228,7 +228,7 @@ impl History {
             let open = &mut self.open[at];
             let still_wanted = match returned.status {
                 ReturnStatus::Undecided => open.known != Known::Expired,
-                // What the person set to later outlives an interrupt too.
+                // A call that the user set to later outlives an interrupt too.
                 ReturnStatus::Interrupted => open.later && open.known == Known::Waiting,
                 ReturnStatus::Ok | ReturnStatus::Failed | ReturnStatus::Denied | ReturnStatus::Unknown => {
                     false
@@ -263,14 +263,14 @@ impl History {
 
     fn compacted(&mut self, summary: &str, kept_from: RecordNo) {
         let first = self.first_kept(kept_from);
-        // The new summary takes the place of an earlier one.
+        // The new summary replaces an earlier one.
         let kept = self.entries.drain(..).skip(first).filter(|(_, message)| !is_summary(message));
         let mut entries = vec![(kept_from, Arc::new(Message::note(NoteKind::Summary, summary)))];
         entries.extend(kept);
         self.entries = entries;
     }
 
-    /// Where to cut so that no call is parted from its returns and no reply with open calls is lost.
+    /// Where to cut, so that calls stay with their returns and a reply with open calls is kept.
     fn first_kept(&self, kept_from: RecordNo) -> usize {
         let wanted = self.entries.iter().position(|(no, _)| *no >= kept_from).unwrap_or(self.entries.len());
         let reply_before = |at: usize| {
@@ -296,7 +296,7 @@ impl History {
             }
         }
         self.entries.clear();
-        // What came of a late approval is told once, whatever was forgotten meanwhile.
+        // The outcome of a late approval is delivered once, even if the conversation was cleared.
         self.notes.retain(|(kind, _)| matches!(kind, NoteKind::LateOutcome { .. }));
         self.running = None;
         self.last_end = None;
@@ -313,9 +313,9 @@ impl History {
     }
 }
 
-/// What the fold shows.
+/// Accessors.
 impl History {
-    /// Records applied so far; the next one gets this number plus one.
+    /// Number of records applied so far; the next one gets this number plus one.
     pub fn len(&self) -> u64 {
         self.applied
     }
@@ -324,7 +324,7 @@ impl History {
         self.applied == 0
     }
 
-    /// Records that are damaged or missing; what they said is not here.
+    /// Number of damaged or missing records; their content is absent from this history.
     pub fn damaged(&self) -> usize {
         self.damaged
     }
@@ -333,7 +333,7 @@ impl History {
         &self.workspace
     }
 
-    /// The conversation with the number of the record that completed each message.
+    /// The conversation, with the number of the record that completed each message.
     pub fn entries(&self) -> &[(RecordNo, Arc<Message>)] {
         &self.entries
     }
@@ -342,12 +342,12 @@ impl History {
         self.entries.iter().map(|(_, message)| message.as_ref())
     }
 
-    /// Calls of the last reply while any of them lacks a return, in call order, answered ones included.
+    /// The calls of the last reply, in call order, answered ones included; empty once all have returns.
     pub fn open_calls(&self) -> &[OpenCall] {
         &self.open
     }
 
-    /// Calls whose turn went on without them, in call order.
+    /// Detached calls, whose turn went on without them, in call order.
     pub fn detached(&self) -> &[Detached] {
         &self.late.calls
     }
@@ -358,34 +358,34 @@ impl History {
         fates.filter(|(one, fate)| one.can_settle(*fate)).map(|(one, fate)| (one.as_open(), fate)).collect()
     }
 
-    /// How the calls that this request depends on stand together.
+    /// The combined fate of the calls that a request depends on: the worst of them.
     pub fn fate_of(&self, depends: &[CallId]) -> Fate {
         let fates: Vec<Fate> = depends.iter().map(|call| self.late.fate(call)).collect();
         let worst = [Fate::Badly, Fate::Open].into_iter().find(|fate| fates.contains(fate));
         worst.unwrap_or(Fate::Well)
     }
 
-    /// The turn that runs, was cut off, or is deferred.
+    /// The turn that is running, was cut off, or can be resumed.
     pub fn running(&self) -> Option<&RunningTurn> {
         self.running.as_ref()
     }
 
-    /// What all requests of the session have used.
+    /// The usage of all requests to models in this session.
     pub fn spent(&self) -> Used {
         self.spent
     }
 
-    /// Turns started so far.
+    /// Number of turns started so far.
     pub fn turns(&self) -> u32 {
         self.turns
     }
 
-    /// How the last turn ended; `None` while one runs, before the first and after a cut-off.
+    /// How the last turn ended; `None` during a turn, before the first one and after one was cut off.
     pub fn last_end(&self) -> Option<&TurnEnd> {
         self.last_end.as_ref()
     }
 
-    /// Notes the next user message will carry, oldest first.
+    /// Notes that the next user message will contain, oldest first.
     pub fn notes(&self) -> &[(NoteKind, String)] {
         &self.notes
     }

@@ -1,4 +1,5 @@
-//! Calls whose turn went on without them, and the fate of what they run after. Part of the fold.
+//! Detached calls (their turn went on without them), and fates of calls that others depend on. Part of the
+//! fold.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +9,15 @@ use super::{Known, OpenCall};
 use crate::approval::{Approval, Decider, Request};
 use crate::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 
-/// A call whose turn went on without it; its request stays in the inbox.
+/// A detached call: its turn went on without it; its request stays in the inbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Detached {
     pub call: ToolCall,
     pub known: Known,
-    /// Who decided, once somebody did.
+    /// Who decided, once it is decided.
     pub by: Option<Decider>,
     pub request: Request,
-    /// What ran in place of what was asked, where a person said so.
+    /// What ran instead of what was asked, if the user replaced it.
     pub ran: Option<(ToolName, Value)>,
 }
 
@@ -46,22 +47,22 @@ impl Detached {
     }
 }
 
-/// How a call that others run after has ended.
+/// The outcome of a call that others depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// Not yet.
+    /// Not ended yet.
     Open,
-    /// It ran well.
+    /// It succeeded.
     Well,
-    /// It failed, was denied, or nobody decided in time.
+    /// It failed, was denied, or timed out without a decision.
     Badly,
 }
 
-/// What goes on outside of the turn, in the order in which the model called.
+/// The detached calls, in the order in which the model made them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Late {
     pub calls: Vec<Detached>,
-    /// Of every call that some request depends on.
+    /// The fate of every call that some request depends on.
     fates: BTreeMap<CallId, Fate>,
 }
 
@@ -74,14 +75,14 @@ impl Late {
         self.calls.iter_mut().find(|one| one.call.id == *call)
     }
 
-    /// A call of the reply at hand goes on without its turn; `behind` are the reply's calls after it.
+    /// Adds a detached call of the current reply; `behind` are the reply's calls after it.
     pub fn add(&mut self, one: Detached, behind: &[OpenCall]) {
         let is_behind = |late: &Detached| behind.iter().any(|open| open.call.id == late.call.id);
         let at = self.calls.iter().position(is_behind).unwrap_or(self.calls.len());
         self.calls.insert(at, one);
     }
 
-    /// From now on the fate of what this request depends on is kept.
+    /// Starts to track the fates of the calls that this request depends on.
     pub fn watch(&mut self, request: &Request, open: &[OpenCall]) {
         for call in &request.depends {
             let so_far = open.iter().find(|one| one.call.id == *call).and_then(|one| one.returned.as_ref());
@@ -96,14 +97,14 @@ impl Late {
         }
     }
 
-    /// Of a call that nothing depends on nobody knows: it holds up nothing.
+    /// The fate of a call. One that is not tracked blocks nothing.
     pub fn fate(&self, call: &CallId) -> Fate {
         self.fates.get(call).copied().unwrap_or(Fate::Well)
     }
 }
 
 impl Detached {
-    /// What is known of it by now; where it starts, what a person put in its place is kept.
+    /// Updates what is known of the call. When it starts, keeps the replacement chosen by the user.
     pub(super) fn know(&mut self, known: Known) {
         if let (Known::MayHaveRun, Known::Decided(Approval::Approve { instead, .. })) = (&known, &self.known)
         {
@@ -113,7 +114,7 @@ impl Detached {
     }
 }
 
-/// A return without a person's word leaves the fate open; the fold knows where it does not.
+/// The fate after a return. An undecided return leaves it open; the fold handles returns that are final.
 fn fate_of(status: ReturnStatus) -> Fate {
     match status {
         ReturnStatus::Ok => Fate::Well,
@@ -124,12 +125,12 @@ fn fate_of(status: ReturnStatus) -> Fate {
     }
 }
 
-/// How the end of a call that goes on nowhere counts for those that run after it.
+/// The fate of a call that will not go on, for the calls that depend on it.
 pub(super) fn final_fate(status: ReturnStatus) -> Fate {
     if status == ReturnStatus::Ok { Fate::Well } else { Fate::Badly }
 }
 
-/// What the model is told of it.
+/// The note for the model about the outcome of a detached call.
 pub(super) fn outcome(done: &Detached, returned: &ToolReturn) -> String {
     let word = match (returned.status, &done.known) {
         (ReturnStatus::Ok, _) => "was approved later and ran",

@@ -1,7 +1,7 @@
 //! The records of a session and their fold.
 //!
-//! A session is an append-only sequence of [`Record`]s; [`History`] is what they add up to. Live and on
-//! replay the conversation changes in one way only, [`History::apply`]. Nothing here does I/O.
+//! A session is an append-only sequence of [`Record`]s; [`History`] is the state folded from them. The
+//! conversation changes only by [`History::apply`], live and on replay. Nothing here does I/O.
 
 mod cap;
 mod fold;
@@ -34,21 +34,21 @@ impl std::fmt::Display for SessionId {
     }
 }
 
-/// How long a commit must outlive.
+/// What a commit must survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
-    /// In the database: survives a killed process.
+    /// Written to the database: survives a killed process.
     Written,
-    /// On the disk: survives a power cut. Waited for before a side effect and after a decision only.
+    /// Synced to disk: survives a power cut. Used only before a side effect and after a decision.
     Synced,
 }
 
-/// A record's place in its session, dense from 1.
+/// A record's number in its session: from 1, without gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RecordNo(pub u64);
 
-/// One fact of a session. Stored for good: variants and fields are only ever added.
+/// One event of a session. Stored permanently: variants and fields may only be added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "records are few at a time and live in slices on the heap")]
@@ -62,32 +62,33 @@ pub enum Record {
         turn: u32,
         limits: Limits,
     },
-    /// Never [`Message::ToolReturns`]: the fold builds those when the last call of a reply has its return.
+    /// A message. Never [`Message::ToolReturns`]: the fold builds those when the last call of a reply
+    /// returns.
     Said {
         message: Message,
     },
-    /// One per request sent to a model, failed ones too; the budget is folded from them.
+    /// A request to a model ended or failed; the budget is folded from these records.
     RequestEnded {
         attempt: u32,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
-        /// The service that was asked; empty in records of before it was kept.
+        /// The provider; empty in old records, which did not keep it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         provider: String,
-        /// As the provider named it.
+        /// The model, as the provider named it.
         model: String,
-        /// What it cost by the prices of that day; absent where nobody knows.
+        /// The cost at the prices of that day; absent if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<Usd>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<ErrorClass>,
     },
-    /// More text of a reply being streamed; void once a later attempt or its `Said` is recorded.
+    /// More text of a streamed reply; void once a later attempt or its `Said` is recorded.
     Partial {
         attempt: u32,
         text: String,
     },
-    /// A call waits for a person. Asking again for the same call replaces the request before.
+    /// A call waits for the user. Asking again for the same call replaces the earlier request.
     Asked {
         call: ToolCall,
         request: Request,
@@ -98,31 +99,31 @@ pub enum Record {
         approval: Approval,
         by: Decider,
     },
-    /// A call was settled without a person: allowed, denied, or shown only.
+    /// A call was settled without the user: allowed, denied, or only previewed.
     Judged {
         call: CallId,
         judgement: Judgement,
     },
-    /// Nobody decided in time.
+    /// The request timed out without a decision.
     Expired {
         request: RequestId,
         call: CallId,
     },
-    /// Synced before a side effect begins; read-only calls have none.
+    /// Synced before a side effect begins; not written for read-only calls.
     ToolStarted {
         call: CallId,
     },
     ToolFinished {
         returned: ToolReturn,
     },
-    /// The turn ends and waits for these.
+    /// The turn ends and waits for these requests.
     Deferred {
         waiting: DeferredToolRequests,
     },
     TurnEnded {
         end: TurnEnd,
     },
-    /// The whole queue of typed prompts, replacing what was queued before.
+    /// The whole queue of typed prompts; replaces the earlier queue.
     Queued {
         prompts: Vec<Vec<UserPart>>,
     },
@@ -130,7 +131,7 @@ pub enum Record {
     Draft {
         text: String,
     },
-    /// A note that the next user message will carry.
+    /// A note that the next user message will contain.
     Noted {
         kind: NoteKind,
         text: String,
@@ -140,17 +141,17 @@ pub enum Record {
         summary: String,
         kept_from: RecordNo,
     },
-    /// The conversation starts afresh; open calls become detached.
+    /// The conversation is cleared; open calls become detached.
     Cleared,
     Renamed {
         title: String,
     },
-    /// Stands for a stored record that is damaged or missing; never stored itself.
+    /// Replaces a stored record that is damaged or missing; never stored itself.
     #[serde(skip)]
     Damaged {
         no: u64,
     },
-    /// State a tool keeps in the session; the latest value per tool counts.
+    /// State that a tool keeps in the session; only the latest value per tool is used.
     State {
         tool: String,
         value: Value,
@@ -162,7 +163,7 @@ pub enum Record {
 #[serde(tag = "end", rename_all = "snake_case")]
 pub enum TurnEnd {
     Completed,
-    /// Requests wait for a person; the turn can be resumed.
+    /// Requests wait for the user; the turn can be resumed.
     Deferred,
     Interrupted,
     LimitReached {
@@ -177,20 +178,20 @@ pub enum TurnEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// Model requests a turn.
+    /// The number of model requests per turn.
     Requests,
-    /// Tokens a turn.
+    /// The number of tokens per turn.
     Tokens,
     /// The model repeated a call whose result did not change.
     Circling,
-    /// The model's output limit cut the reply before anything could be done with it.
+    /// The model's output limit cut the reply before it was usable.
     Output,
-    /// The next request would have gone over a cap, and nobody let it. The turn can be resumed.
+    /// The next request would have exceeded a cap, and the user did not allow it. The turn can be resumed.
     #[serde(untagged)]
     Cap(Cap),
 }
 
-/// What one turn may use; it spans approvals, retries, reflections and deferrals.
+/// The limits of one turn, across its approvals, retries, reflections and deferrals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Model requests; `None` = no limit.
@@ -205,20 +206,20 @@ impl Default for Limits {
     }
 }
 
-/// What requests have used, folded from their `RequestEnded` records.
+/// The usage of requests to models, folded from their `RequestEnded` records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Used {
     pub requests: u32,
-    /// Input and output together.
+    /// Input and output tokens together.
     pub tokens: u64,
-    /// Of the requests whose cost is known.
+    /// Cost of the requests whose price is known.
     pub usd: Usd,
-    /// Requests that cost something nobody knows.
+    /// Number of requests that cost an unknown amount.
     pub unpriced: u32,
 }
 
 impl Used {
-    /// Counts one request, failed ones too.
+    /// Counts one request, including failed ones.
     pub fn count(&mut self, usage: Option<Usage>, cost: Option<Usd>, error: Option<ErrorClass>) {
         self.requests += 1;
         self.unpriced += u32::from(is_unpriced(usage, cost, error));
@@ -229,9 +230,9 @@ impl Used {
     }
 }
 
-/// Whether a request cost something that nobody knows: tokens without a price, or a reply that broke off before it was
-/// counted. A request that was refused cost nothing; one that failed after its reply had begun has a usage, without any
-/// count where none was told.
+/// Whether a request cost an unknown amount: tokens without a price, or a reply that broke off before it was
+/// counted. A refused request cost nothing. A request that failed after its reply had begun has a usage,
+/// whose counts are empty if the provider reported none.
 pub fn is_unpriced(usage: Option<Usage>, cost: Option<Usd>, error: Option<ErrorClass>) -> bool {
     match (cost, usage) {
         (Some(_), _) => false,
@@ -242,16 +243,16 @@ pub fn is_unpriced(usage: Option<Usage>, cost: Option<Usd>, error: Option<ErrorC
     }
 }
 
-/// What the records say about a call of the last reply, or of a detached one.
+/// What the records say about a call of the last reply, or about a detached call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Known {
     Returned,
     Waiting,
-    /// A person decided and nothing came of it yet.
+    /// Decided by the user, without a result yet.
     Decided(Approval),
-    /// Nobody decided in time, and nothing came of it yet.
+    /// Timed out without a decision, without a result yet.
     Expired,
     NotStarted,
-    /// It started and has no return: never run again by itself.
+    /// It started and has no return: never rerun automatically.
     MayHaveRun,
 }

@@ -1,16 +1,16 @@
-//! Repair of foreign or torn conversations: every call gets its return, every return has its call.
+//! Repairs conversations so that every call has a return and every return has a call.
 //!
-//! Our own records cannot dangle by construction; what was imported or cut by an older program can.
-//! Idempotent. Called when a request is put together.
+//! Records of this program cannot dangle by construction; imported conversations, or those cut by an older
+//! program, can. Idempotent. Called when a request to a model is built.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::message::{AssistantMessage, CallId, Message, ReturnStatus, ToolCall, ToolReturn};
 
-/// Gives each unanswered call an `Interrupted` return right after its reply, moves stray returns to
-/// their call, keeps the first of duplicates and drops returns without a call. Works anywhere in the
-/// list; of a sound list the same messages come back, not copies of them.
+/// Adds an `Interrupted` return right after the reply for each unanswered call, moves stray returns to their
+/// call, keeps the first of duplicates and drops returns without a call. Works anywhere in the list. Messages
+/// that need no repair are returned as the same `Arc`, not copied.
 pub fn patch_dangling_tool_calls(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let mut found: HashMap<&CallId, &ToolReturn> = HashMap::new();
     for message in messages {
@@ -34,7 +34,7 @@ pub fn patch_dangling_tool_calls(messages: &[Arc<Message>]) -> Vec<Arc<Message>>
     patched
 }
 
-/// The returns of a reply: the message that follows it, where that is what they should be.
+/// Builds the returns of a reply; reuses the next message if it already contains exactly them.
 fn answers(
     reply: &AssistantMessage,
     next: Option<&Arc<Message>>,

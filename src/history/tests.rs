@@ -1,4 +1,4 @@
-//! The fold in tables: records in, the whole visible state out as one line per fact.
+//! The fold in tables: from records to the whole visible state, one line per fact.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -128,7 +128,7 @@ fn late(id: &str) -> UserPart {
     UserPart::Note { kind: NoteKind::LateOutcome { call: CallId(id.to_owned()) }, text }
 }
 
-/// Everything a history shows that is not at its default, one fact per line.
+/// Everything in a history that is not at its default, one fact per line.
 fn shown(history: &History) -> String {
     let mut out = String::new();
     let mut fact = |words: String| writeln!(out, "{words}").expect("a string takes all");
@@ -201,13 +201,13 @@ fn check(records: &[Record], expected: &[&str]) {
     let history = History::of(records);
     assert_eq!(history.len(), records.len() as u64);
     assert_eq!(shown(&history).lines().collect::<Vec<_>>(), expected, "{records:#?}");
-    // What is stored reads back to the same fold.
+    // The stored records parse back to the same records.
     let json = serde_json::to_string(records).unwrap();
     let stored: Vec<Record> = serde_json::from_str(&json).unwrap();
     assert_eq!(stored, records);
 }
 
-/// A prompt and a reply with these calls, as records 1 to 4.
+/// A prompt and a reply with these calls, as records 1 to 4, followed by `then`.
 fn with_calls(calls: &[&str], then: Vec<Record>) -> Vec<Record> {
     let mut records = vec![opened(), turn(1), user("go"), said(reply("ok", calls))];
     records.extend(then);
@@ -284,7 +284,7 @@ fn calls_pass_through_all_they_can_be() {
         vec![asked("a", "r1"), decided("a", Approval::Later)],
         &["open a waiting as r1 later", "open b not started"],
     );
-    // Asked again: a new request, and nobody has put that one off.
+    // Asked again: a new request, which was not set to later.
     check_calls(
         vec![asked("a", "r1"), decided("a", Approval::Later), asked("a", "r2")],
         &["open a waiting as r2", "open b not started"],
@@ -303,14 +303,14 @@ fn calls_pass_through_all_they_can_be() {
         &["open a may have run as r1", "open b not started"],
     );
     check_calls(vec![started("b"), finished("b", Ok)], &["open a not started", "open b returned"]);
-    // Returns come in any order and go back in call order.
+    // Returns arrive in any order and are delivered in call order.
     check_calls(vec![finished("b", Denied), finished("a", Ok)], &["6 returns a=Ok b=Denied"]);
-    // What belongs to no call of the session changes nothing.
+    // Records about unknown calls change nothing.
     check_calls(
         vec![asked("x", "r1"), decided("x", Approval::yes()), started("x"), finished("x", Ok)],
         &["open a not started", "open b not started"],
     );
-    // A decision about what was never asked is no decision.
+    // A decision without a request is ignored.
     check_calls(vec![decided("a", Approval::yes())], &["open a not started", "open b not started"]);
 }
 
@@ -321,7 +321,7 @@ fn what_waits_outlives_its_turn() {
         vec![asked("a", "r1"), finished("a", Undecided), finished("b", Ok)],
         &["7 returns a=Undecided b=Ok", "detached a waiting as r1"],
     );
-    // Undecided because what it depends on waits: never asked, so nothing is left of it.
+    // Undecided because it depends on a waiting call: it was never asked, so nothing remains of it.
     check_calls(vec![finished("a", Undecided), finished("b", Ok)], &["6 returns a=Undecided b=Ok"]);
     check_calls(
         vec![asked("a", "r1"), finished("a", Interrupted), finished("b", Ok)],
@@ -355,8 +355,8 @@ fn what_waits_outlives_its_turn() {
     check_calls(detached(vec![finished("a", Undecided)]), &[returns, "detached a waiting as r1"]);
 }
 
-/// A previewed call has its return while others of its reply have none: what is decided then is the request that goes
-/// on without the turn. What goes on is kept in call order.
+/// A previewed call has its return while other calls of its reply have none. A later decision applies to its
+/// detached request. Detached calls stay in call order.
 #[test]
 fn what_is_previewed_goes_on_beside_its_turn() {
     use ReturnStatus::{Ok, Undecided};
@@ -395,7 +395,7 @@ fn what_nobody_decided_in_time_goes_on_nowhere() {
     );
 }
 
-/// Each row: what happened to `a` before `b`, which runs after it, was asked for; what happened then; its fate.
+/// Each row: what happened to `a` before `b`, which depends on it, was asked; what happened then; its fate.
 #[test]
 fn the_fate_of_what_others_run_after_is_kept() {
     use ReturnStatus::{Denied, Failed, Interrupted, Ok, Undecided, Unknown};
@@ -479,10 +479,10 @@ fn late_outcomes_are_told_once() {
         let text = format!("The earlier call write_file (write a) {words}.\nout a");
         let kind = NoteKind::LateOutcome { call: CallId("a".to_owned()) };
         assert_eq!((history.notes(), history.detached()), ([(kind, text)].as_slice(), [].as_slice()));
-        // A second return tells nothing more.
+        // A second return adds no note.
         records.push(finished("a", status));
         assert_eq!(History::of(&records).notes().len(), 1);
-        // Nor does clearing the conversation lose it.
+        // Clearing the conversation keeps the note.
         records.push(Record::Cleared);
         assert_eq!(History::of(&records).notes().len(), 1);
     }
@@ -537,7 +537,7 @@ fn compaction_never_parts_a_call_from_its_return() {
     assert_eq!(kept(6, all_answered), [before]);
 }
 
-/// A message of a torn conversation: calls and returns share a small pool of ids.
+/// A message of a damaged conversation: calls and returns share a small pool of ids.
 fn torn_message() -> impl Strategy<Value = Message> {
     let ids = || proptest::collection::vec(0_u8..8, 0..4);
     prop_oneof![
@@ -557,7 +557,7 @@ fn torn_message() -> impl Strategy<Value = Message> {
     ]
 }
 
-/// Each reply with calls is followed by its returns, all and in order, and there are no other returns.
+/// Whether each reply with calls is followed by all its returns in order, and there are no other returns.
 fn is_sound(messages: &[Message]) -> bool {
     let mut owed: Vec<CallId> = Vec::new();
     for message in messages {
@@ -582,7 +582,7 @@ fn without_returns(messages: &[Message]) -> Vec<Message> {
     messages.iter().filter(|message| !matches!(message, Message::ToolReturns { .. })).cloned().collect()
 }
 
-/// What may happen next in a session whose calls are `a0`, `a1`, ….
+/// Any next record of a session whose calls are `a0`, `a1`, ….
 fn step() -> impl Strategy<Value = Record> {
     let id = || (0_u8..6).prop_map(|id| format!("a{id}"));
     let status = prop_oneof![
@@ -608,7 +608,7 @@ proptest! {
 
     #[test]
     fn repair_makes_sound_and_is_idempotent(messages in proptest::collection::vec(torn_message(), 0..12)) {
-        // Ids are unique in the store: a second reply with the same call is no conversation of ours.
+        // Ids are unique in the store: a second reply with the same call cannot occur.
         let mut seen = std::collections::BTreeSet::new();
         let messages: Vec<Message> = messages
             .into_iter()
@@ -630,14 +630,14 @@ proptest! {
         prop_assert_eq!(patch_dangling_tool_calls(&patched), patched);
     }
 
-    /// Whatever happens, a fold with no open call shows a sound conversation, and with one only its end is missing.
+    /// After any records, the conversation is sound; while calls are open, only its end is missing.
     #[test]
     fn the_fold_never_dangles(steps in proptest::collection::vec(step(), 0..40)) {
         let mut records = with_calls(&["a0", "a1", "a2"], vec![]);
         let mut more = Some(said(reply("next", &["a3", "a4", "a5"])));
         let mut history = History::of(&records);
         for record in steps {
-            // A prompt enters only when every call is answered: the turn sees to that.
+            // A prompt is added only when every call is answered; the turn ensures that.
             if matches!(record, Record::Said { .. }) && !history.open_calls().is_empty() {
                 continue;
             }

@@ -1,7 +1,8 @@
-//! What a hook's run means: exit code and output in, a verdict out. Pure.
+//! Converts a hook's run (exit code and output) into a verdict. Pure.
 //!
-//! Exit 0 is read as a decision, exit 2 blocks, and everything else is a trouble: a call asks then.
-//! Words of a hook are made harmless and short here, before anybody sees them. Called by `command`.
+//! On exit code 0 the output is parsed as a decision, exit code 2 denies, and anything else is a [`Trouble`],
+//! which makes a call ask. Text from hooks is sanitized and shortened here, before it is shown. Called by
+//! `command`.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,19 +12,19 @@ use super::{HookEvent, HookVerdict};
 use crate::sandbox::Exit;
 use crate::stdx::text::{sanitize, sanitize_line};
 
-/// The exit code that blocks.
+/// The exit code that denies.
 const BLOCKS: i32 = 2;
 
-/// Characters of a reason.
+/// Maximum characters of a reason.
 const LONGEST_REASON: usize = 1_000;
 
-/// Characters of a note.
+/// Maximum characters of a note.
 const LONGEST_NOTE: usize = 8_000;
 
-/// Characters of stderr that a trouble tells.
+/// Maximum characters of stderr that a trouble quotes.
 const LONGEST_WORDS: usize = 200;
 
-/// Why a hook came to no decision although it ran, or should have.
+/// Why a hook gave no valid decision, although it ran or should have run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
     #[error("cannot be started: {why}")]
@@ -43,7 +44,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// What it comes to. Nobody knows what a hook that broke or hung would have said of a call: the call asks.
+    /// The verdict after a failure. For a planned call the hook's decision is unknown, so the call asks.
     pub fn verdict(&self, name: &str, event: HookEvent) -> HookVerdict {
         match self {
             Self::TooSlow { .. }
@@ -70,7 +71,7 @@ fn behind(said: &str) -> String {
     if said.is_empty() { String::new() } else { format!(" and said: {said}") }
 }
 
-/// The object on stdout. Fields that nobody knows are for later versions.
+/// The JSON object on stdout. Unknown fields are ignored, for later versions.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Answer {
@@ -105,7 +106,7 @@ impl Word {
     }
 }
 
-/// What the hook of this name says by how it ran.
+/// Returns the verdict of the hook `name`, from how its run ended. `seconds` is its time limit.
 pub fn verdict(name: &str, event: HookEvent, seconds: u64, ran: &Ran) -> Result<HookVerdict, Trouble> {
     let said = || line(&String::from_utf8_lossy(&ran.errors.bytes), LONGEST_WORDS);
     match &ran.exit {
@@ -119,7 +120,7 @@ pub fn verdict(name: &str, event: HookEvent, seconds: u64, ran: &Ran) -> Result<
             blocked(name, event, &reason)
         }
         Ok(Exit::Code(code)) => Err(Trouble::Code { code: *code, said: said() }),
-        // Only a sandbox says this of its commands.
+        // Only a sandbox ends its commands this way.
         Ok(Exit::Cancelled) => Ok(HookVerdict::Pass),
     }
 }
@@ -137,7 +138,7 @@ fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, T
     match decision {
         Word::Pass => Ok(noted(event, note)),
         Word::Deny => blocked(name, event, &reason),
-        // Where nothing is decided there is nothing against it.
+        // At an event without a decision, allow has the effect of pass.
         Word::Allow if event != HookEvent::PreToolUse => Ok(noted(event, note)),
         Word::Ask | Word::Defer | Word::Rewrite if event != HookEvent::PreToolUse => {
             Err(Trouble::NotHere { word: decision.as_written(), event })
@@ -156,7 +157,7 @@ fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, T
 
 fn blocked(name: &str, event: HookEvent, reason: &str) -> Result<HookVerdict, Trouble> {
     match event {
-        // Nothing can be stopped there.
+        // These events cannot be stopped.
         HookEvent::SessionStart | HookEvent::SessionEnd => Err(Trouble::NotHere { word: "deny", event }),
         HookEvent::UserPromptSubmit
         | HookEvent::PreToolUse
@@ -167,7 +168,7 @@ fn blocked(name: &str, event: HookEvent, reason: &str) -> Result<HookVerdict, Tr
     }
 }
 
-/// A call that is only planned has no place for words.
+/// A note as a verdict. At `PreToolUse` a note is dropped.
 fn noted(event: HookEvent, note: Option<String>) -> HookVerdict {
     let note = note.map(|note| short(sanitize(note.trim()).into_owned(), LONGEST_NOTE));
     match note.filter(|note| !note.is_empty() && event != HookEvent::PreToolUse) {
@@ -180,7 +181,7 @@ fn named(name: &str, reason: &str) -> String {
     if reason.is_empty() { format!("{name} gave no reason") } else { format!("{name}: {reason}") }
 }
 
-/// One harmless line of a text, of so many characters at most.
+/// Sanitizes a text to one line of at most `most` characters.
 fn line(text: &str, most: usize) -> String {
     short(sanitize_line(text.trim()).into_owned(), most)
 }

@@ -1,8 +1,8 @@
-//! The hook that runs a program: a JSON object on its stdin, a decision on its stdout.
+//! The hook that runs a program: it receives a JSON object on stdin and prints a decision on stdout.
 //!
-//! Before each run its content is looked at again, so that a script which was changed meanwhile does not run. The child
-//! has the environment of commands, in which there are no keys, and three words on what this is about. Called through
-//! the [`Hook`] trait, and by `co hooks test`.
+//! Before each run its content is hashed again, so that a script changed since it was trusted does not run.
+//! The child gets the environment of commands, which contains no keys, and three variables that describe the
+//! event. Called through the [`Hook`] trait, and by `co hooks test`.
 
 use std::sync::Arc;
 
@@ -22,26 +22,26 @@ use crate::sandbox::child::Program;
 use crate::sandbox::survivors::{MARKER, end_survivors};
 use crate::stdx::text::sanitize_line;
 
-/// See the module's words.
+/// A [`Hook`] that runs the program of its definition, as long as the trusted content is unchanged.
 pub struct CommandHook {
     def: HookDef,
     wants: Wants,
     at: Whereabouts,
-    /// The content that is trusted.
+    /// The hash of the trusted content.
     hash: String,
     /// The environment of child processes.
     env: Vec<(String, String)>,
     teller: Arc<Teller>,
 }
 
-/// How a run went, and what it says.
+/// How a run went, and its verdict.
 pub struct Tried {
     pub ran: Ran,
     pub verdict: Result<HookVerdict, Trouble>,
 }
 
 impl CommandHook {
-    /// A hook whose content `hash` is trusted.
+    /// Creates a hook whose content `hash` is trusted.
     pub fn new(
         def: HookDef,
         hash: String,
@@ -53,7 +53,7 @@ impl CommandHook {
         Self { def, wants, at, hash, env, teller }
     }
 
-    /// Runs it, whatever it may have become.
+    /// Runs the hook without checking that its content is still trusted.
     pub async fn try_out(&self, input: &HookInput) -> Tried {
         let event = input.subject.event();
         let (file, args) = match &self.def.command {
@@ -73,9 +73,9 @@ impl CommandHook {
         let program = Program { file, args, cwd: input.workspace.clone(), env };
         let told = told(input).to_string();
         let ran = run(program, told.as_bytes(), self.def.timeout).await;
-        // What left the hook's group ends with it too.
+        // Processes that left the hook's process group are ended too.
         let ending = tokio::task::spawn_blocking(move || end_survivors(&mark));
-        // The task fails only by the end of the runtime.
+        // The task fails only if the runtime shuts down.
         drop(ending.await);
         let verdict = verdict(&self.def.name, event, self.def.timeout.as_secs(), &ran);
         Tried { ran, verdict }
@@ -85,7 +85,7 @@ impl CommandHook {
         if let Some(why) = self.unfit().await {
             why.tell(&self.def, &self.teller);
             return match input.subject.event() {
-                // Nobody watches the call now.
+                // The hook does not examine the call, so the call asks.
                 HookEvent::PreToolUse => HookVerdict::Ask { reason: why.reason(&self.def) },
                 HookEvent::SessionStart
                 | HookEvent::UserPromptSubmit
@@ -108,11 +108,11 @@ impl CommandHook {
         }
     }
 
-    /// Why it may not run any more.
+    /// Why the hook may no longer run; `None` if it may.
     async fn unfit(&self) -> Option<Unfit> {
         let (def, at) = (self.def.clone(), self.at.clone());
         let looking = tokio::task::spawn_blocking(move || content(&def, &at));
-        // The task fails only by the end of the runtime.
+        // The task fails only if the runtime shuts down.
         match looking.await.ok()? {
             Ok(hash) if hash == self.hash => None,
             Ok(hash) => Some(Unfit::Changed { hash }),
@@ -135,7 +135,7 @@ impl Hook for CommandHook {
     }
 }
 
-/// What a hook wants to know of.
+/// The events and tools that a hook handles.
 struct Wants {
     events: Vec<HookEvent>,
     /// `None` = every tool.
@@ -145,7 +145,7 @@ struct Wants {
 impl Wants {
     fn of(def: &HookDef) -> Self {
         let mut set = GlobSetBuilder::new();
-        // They were checked as the definition was read.
+        // The patterns were checked when the definition was parsed.
         for glob in def.tools.iter().filter_map(|pattern| Glob::new(pattern).ok()) {
             set.add(glob);
         }
@@ -163,10 +163,10 @@ impl Wants {
     }
 }
 
-/// Why a hook that was trusted does not run.
+/// Why a trusted hook does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfit {
-    /// It has another content now.
+    /// Its content has changed.
     Changed {
         hash: String,
     },
@@ -174,7 +174,7 @@ pub enum Unfit {
 }
 
 impl Unfit {
-    /// Tells the person, once.
+    /// Reports this to the user, once.
     pub fn tell(&self, def: &HookDef, teller: &Teller) {
         let name = &def.name;
         let (key, text) = match self {
@@ -190,7 +190,7 @@ impl Unfit {
         teller.tell(key, text);
     }
 
-    /// Why a call asks that it should have looked at.
+    /// The reason with which calls ask that the hook should have examined.
     fn reason(&self, def: &HookDef) -> String {
         let name = &def.name;
         match self {
@@ -204,7 +204,7 @@ impl Unfit {
     }
 }
 
-/// Stands where hooks cannot be run that should: calls which they would have seen ask.
+/// Replaces hooks that should run but cannot: calls that they would have examined ask.
 pub struct Missing {
     name: String,
     because: String,
@@ -212,13 +212,13 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// In place of all hooks of a file that cannot be read; the reason names the file.
+    /// Replaces all hooks of a file that cannot be read; `because` names the file.
     pub fn file(because: &str) -> Self {
         let wants = Wants { events: vec![HookEvent::PreToolUse], tools: None };
         Self { name: "hooks.toml".to_owned(), because: sanitize_line(because).into_owned(), wants }
     }
 
-    /// In place of a hook that was trusted.
+    /// Replaces a trusted hook.
     pub fn hook(def: &HookDef, why: &Unfit) -> Self {
         Self { name: def.name.clone(), because: why.reason(def), wants: Wants::of(def) }
     }
@@ -238,7 +238,7 @@ impl Hook for Missing {
     }
 }
 
-/// The object that a hook reads.
+/// Builds the JSON object that a hook receives.
 pub fn told(input: &HookInput) -> Value {
     let mut told = json!({
         "event": input.subject.event().word(),
@@ -263,7 +263,7 @@ pub fn told(input: &HookInput) -> Value {
 fn tell_call(told: &mut Value, call: &ToolCall) {
     told["tool"] = json!(call.name.as_str());
     told["call"] = json!(call.id.0);
-    // Arguments that were no object fail to plan; a hook can count on one.
+    // Arguments that are not an object fail at planning; hooks always receive an object.
     told["tool_input"] = if call.args.is_object() { call.args.clone() } else { json!({}) };
 }
 

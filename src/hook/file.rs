@@ -1,7 +1,7 @@
-//! A file of hooks: its text in, definitions with their lines out. Pure.
+//! Parses a file of hooks: from its text to definitions with line numbers. Pure.
 //!
-//! All that is wrong is told at once, each with its line. It runs nothing and looks at no file beside its text. Called
-//! by `app`, which reads the files.
+//! All problems are reported at once, each with its line. Nothing is run and no other file is read. Called by
+//! `app`, which reads the files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,19 @@ use toml_edit::{Document, Item, Key, Table, Value};
 use super::HookEvent;
 use crate::stdx::text::{nearest, sanitize_line, truncate};
 
-/// Whose file it is.
+/// Whether a file is the user's or the project's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookScope {
     User,
     Project,
 }
 
-/// One hook as it is written.
+/// The definition of one hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookDef {
-    /// As it was given, else after its program; unique in its file.
+    /// The given name, otherwise made from its program; unique in its file.
     pub name: String,
-    /// In the order of [`HookEvent::ALL`], each once.
+    /// In the order of [`HookEvent::ALL`], without duplicates.
     pub events: Vec<HookEvent>,
     /// Globs; empty = every tool.
     pub tools: Vec<String>,
@@ -35,12 +35,12 @@ pub struct HookDef {
     pub line: usize,
 }
 
-/// What is run.
+/// The command of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookCommand {
     /// A program and its arguments.
     Program { program: String, args: Vec<String> },
-    /// A line for `sh -c`.
+    /// A command line for `sh -c`.
     Shell { line: String },
 }
 
@@ -59,7 +59,7 @@ impl std::fmt::Display for HookCommand {
     }
 }
 
-/// Something wrong with a file of hooks.
+/// A problem in a file of hooks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}: {what}", sanitize_line(&path.display().to_string()))]
 pub struct HookProblem {
@@ -68,19 +68,19 @@ pub struct HookProblem {
     pub what: String,
 }
 
-/// Hooks of one file; more are a mistake.
+/// Maximum number of hooks in one file.
 const MOST_HOOKS: usize = 100;
 
-/// Characters of a name.
+/// Maximum characters of a name.
 const LONGEST_NAME: usize = 64;
 
-/// Seconds that a hook may take where its file names none, and at most.
+/// Default time limit of a hook in seconds; the next constant is the maximum.
 const USUAL_TIMEOUT: u64 = 10;
 const LONGEST_TIMEOUT: u64 = 600;
 
 const KEYS: [&str; 5] = ["name", "event", "tool", "command", "timeout"];
 
-/// The hooks of a text, in its order. Errs with everything that is wrong.
+/// Parses the hooks of a text, in its order. On failure returns all problems.
 pub fn parse(text: &str, path: &Path, scope: HookScope) -> Result<Vec<HookDef>, Vec<HookProblem>> {
     let mut reading = Reading { text, path, problems: Vec::new() };
     let document = match Document::parse(text) {
@@ -128,13 +128,13 @@ impl Reading<'_> {
         self.problems.push(HookProblem { path: self.path.to_owned(), line, what });
     }
 
-    /// The line of a byte, from 1.
+    /// The line of a byte offset, from 1.
     fn line(&self, at: usize) -> usize {
         let at = self.text.floor_char_boundary(at);
         self.text.split_at(at).0.matches('\n').count() + 1
     }
 
-    /// One section; `None` where something is wrong with it, which is told.
+    /// Parses one section; `None` if it has a problem, which is recorded.
     fn hook(&mut self, table: &Table, scope: HookScope) -> Option<HookDef> {
         let before = self.problems.len();
         let at = table.span().map_or(0, |span| span.start);
@@ -261,7 +261,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A text, or a list of at least one.
+    /// A text, or a list of at least one text.
     fn texts(&mut self, item: &Item, key: &str, at: usize) -> Vec<String> {
         let texts: Option<Vec<String>> = match item.as_array() {
             Some(array) => array.iter().map(|one| one.as_str().map(str::to_owned)).collect(),
@@ -276,7 +276,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Names those that have none; two of one name are a problem.
+    /// Names the hooks that have no name; a duplicate name is a problem.
     fn name(&mut self, hooks: &mut [HookDef]) {
         let mut taken = BTreeSet::new();
         for hook in hooks.iter().filter(|hook| !hook.name.is_empty()) {
@@ -297,7 +297,7 @@ fn is_of_a_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
-/// A name made of the program's.
+/// A name made from the program's name.
 fn after_program(command: &HookCommand) -> String {
     let program = match command {
         HookCommand::Program { program, .. } => program.as_str(),

@@ -1,10 +1,11 @@
-//! The hook seam: programs of the person's own that look at what `co` does (seed 003).
+//! The hook interface: the user's own programs that examine what `co` does (seed 003).
 //!
-//! A hook may stop a call, ask for it, allow it, put it off or rewrite its arguments; what it says is one voice among
-//! those that the policy weighs, and never passes a deny. The trait and its values only; the one that runs a program
-//! is beside this file (layer 5): `file` reads definitions, `trust` knows which may run (`words` finds the files of a text for the shell), `command` runs them by
-//! `process` and takes `answer`s, `told` is what the person hears. Called by the driver and by whoever opens and closes
-//! sessions.
+//! A hook may deny a call, make it ask, allow it, defer it or rewrite its arguments. Its verdict is one input
+//! among those that the policy weighs, and never overrides a deny. This file holds only the trait and its
+//! values; the hook that runs a program is beside it (layer 5): `file` parses definitions, `trust` decides
+//! which may run (`words` finds the files named in a shell command line), `command` runs them through
+//! `process` and parses their output with `answer`, `told` reports to the user. Called by the driver and by
+//! the code that opens and closes sessions.
 
 pub mod answer;
 pub mod command;
@@ -25,24 +26,24 @@ use serde_json::Value;
 
 use crate::message::{ToolCall, ToolName, ToolReturn};
 
-/// When a hook is run.
+/// The event at which a hook is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum HookEvent {
-    /// A session was opened, new or again.
+    /// A session was opened, new or resumed.
     SessionStart,
-    /// A prompt is about to start a turn. A deny sends it back to the person.
+    /// A prompt is about to start a turn. A deny returns it to the user.
     UserPromptSubmit,
-    /// A call is planned and not decided yet.
+    /// A call is planned and not yet decided.
     PreToolUse,
-    /// A call ended well.
+    /// A call succeeded.
     PostToolUse,
     /// A call failed.
     PostToolUseFailure,
-    /// Older messages are about to be left out. A deny keeps them, where they fit.
+    /// Older messages are about to be left out. A deny keeps them, if they fit.
     PreCompact,
-    /// The model has said its last word of a turn. A deny makes it go on, once a turn.
+    /// The model has finished its turn. A deny makes it continue, once per turn.
     Stop,
-    /// The session is left.
+    /// The session is closed.
     SessionEnd,
 }
 
@@ -58,7 +59,7 @@ impl HookEvent {
         Self::SessionEnd,
     ];
 
-    /// As it is written in files and told to hooks.
+    /// The name used in files and in the input of hooks.
     pub fn word(self) -> &'static str {
         match self {
             Self::SessionStart => "SessionStart",
@@ -72,7 +73,7 @@ impl HookEvent {
         }
     }
 
-    /// Whether it is about one call, and so about one tool.
+    /// Whether the event is about one call, and therefore one tool.
     pub fn is_about_a_call(self) -> bool {
         match self {
             Self::PreToolUse | Self::PostToolUse | Self::PostToolUseFailure => true,
@@ -85,7 +86,7 @@ impl HookEvent {
     }
 }
 
-/// What a hook is told.
+/// The input of a hook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookInput {
     /// The session's id.
@@ -95,7 +96,7 @@ pub struct HookInput {
     pub subject: HookSubject,
 }
 
-/// What it is about; each belongs to one event.
+/// The subject of a run; each variant belongs to one event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookSubject {
     SessionStart {
@@ -117,11 +118,11 @@ pub enum HookSubject {
         returned: ToolReturn,
     },
     PreCompact {
-        /// Messages that would be left out.
+        /// Number of messages that would be left out.
         messages: usize,
     },
     Stop {
-        /// The last reply's text.
+        /// The text of the last reply.
         answer: String,
     },
     SessionEnd {
@@ -145,34 +146,34 @@ impl HookSubject {
     }
 }
 
-/// Looks at one moment, and may have a word.
+/// Examines an event and returns a verdict.
 pub trait Hook: Send + Sync {
-    /// How it is named in reasons and in the audit.
+    /// The name used in reasons and in the audit.
     fn name(&self) -> &str;
 
-    /// Whether it is run at this event; for events about a call, of this tool.
+    /// Whether the hook is run at this event; for events about a call, for this tool.
     fn wants(&self, event: HookEvent, tool: Option<&ToolName>) -> bool;
 
-    /// Cancel-safe: dropped at once on interrupt. A hook that takes too long has no opinion; one that breaks makes the
-    /// call ask that it should have looked at.
+    /// Runs the hook. Cancel-safe: dropped at once on interrupt. If the hook fails or exceeds its time limit,
+    /// a planned call asks; at other events the verdict is [`HookVerdict::Pass`].
     fn fire<'a>(&'a self, input: &'a HookInput) -> BoxFuture<'a, HookVerdict>;
 }
 
-/// What a hook says.
+/// The verdict of a hook.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookVerdict {
     /// No opinion.
     Pass,
-    /// Settles an ask by risk or mode; no deny, no ask rule and no taint floor.
+    /// Settles an ask by risk or mode; overrides no deny, no ask rule and no ask because of taint.
     Allow { reason: String },
-    /// A person must see this call whatever the rules allow.
+    /// The user must see this call, whatever the rules allow.
     Ask { reason: String },
-    /// As ask, and nobody waits for the answer: the request is put off at once.
+    /// Like ask, but does not wait for a decision: the request is set to later at once.
     Defer { reason: String },
-    /// The call does not run; what is not a call is stopped.
+    /// The call does not run; an event that is not a call is stopped.
     Deny { reason: String },
-    /// Other arguments: planned and decided again; the hook does not see its own rewrite.
+    /// Replaces the arguments: the call is planned and decided again; the hook is not run on its own rewrite.
     Rewrite { args: Value },
-    /// Words for the model; of events where there is nothing to decide.
+    /// A text for the model, at events without a decision.
     Note { text: String },
 }

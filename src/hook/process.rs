@@ -1,8 +1,9 @@
-//! One run of a hook's program: words in, bounded words out, over in time whatever the program does.
+//! Runs a hook's program once, with bounded output and bounded time, whatever the program does.
 //!
-//! It never keeps more than it was told to, never waits for a program that does not read or for one in the background
-//! that holds a pipe open, and leaves nothing of the program's group behind: not at its end, not at the limit, not when
-//! it is dropped. It knows nothing of what the words mean. Called by `command`.
+//! It keeps no more output than its limits allow. It never waits for a program that does not read its input,
+//! or for a background process that holds a pipe open. No process of the program's group survives: neither
+//! when it ends, nor at the time limit, nor when the future is dropped. It does not interpret output. Called
+//! by `command`.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use tokio::time::timeout;
 use crate::sandbox::Exit;
 use crate::sandbox::child::{Program, Started, Talk, talk};
 
-/// Bytes of stdout that a decision may have.
+/// Maximum bytes of stdout.
 pub const MOST_OUTPUT: usize = 64 * 1024;
 
 /// Bytes of stderr that are kept.
@@ -23,20 +24,20 @@ const MOST_ERRORS: usize = 4 * 1024;
 /// How long the rest of the output is read after the program ended.
 const DRAIN: Duration = Duration::from_millis(100);
 
-/// Bytes read at once.
+/// Bytes per read.
 const CHUNK: usize = 64 * 1024;
 
 /// How a run went.
 #[derive(Debug)]
 pub struct Ran {
-    /// Errs where it could not be started.
+    /// An error if the program could not be started.
     pub exit: io::Result<Exit>,
     pub output: Kept,
     pub errors: Kept,
     pub took: Duration,
 }
 
-/// The beginning of what was printed.
+/// The beginning of an output, and how many bytes after it were dropped.
 #[derive(Debug)]
 pub struct Kept {
     pub bytes: Vec<u8>,
@@ -57,7 +58,7 @@ impl Kept {
     }
 }
 
-/// Runs `program` with `input` on its stdin, for `limit` at most. Dropped, it kills the program's group.
+/// Runs `program` with `input` on stdin, for at most `limit`. If dropped, kills the program's process group.
 pub async fn run(program: Program, input: &[u8], limit: Duration) -> Ran {
     let begun = Instant::now();
     let (mut output, mut errors) = (Kept::at_most(MOST_OUTPUT), Kept::at_most(MOST_ERRORS));
@@ -72,7 +73,7 @@ async fn spoken(program: Program, input: &[u8], output: &mut Kept, errors: &mut 
     let mut stdin = Sender::from_owned_fd(stdin.into())?;
     let (stdout, stderr) = (Receiver::from_owned_fd(stdout.into())?, Receiver::from_owned_fd(stderr.into())?);
     let feeding = async move {
-        // A program that ends without having read is none the worse for it.
+        // A program may end without reading its input; that is no error.
         let _ = stdin.write_all(input).await;
     };
     let talking = async { tokio::join!(feeding, read(stdout, output), read(stderr, errors)) };
@@ -97,7 +98,7 @@ enum Pipes {
     Closed,
 }
 
-/// Reads to the end; what is too much is read and forgotten, so that the program never waits for us.
+/// Reads to the end. Surplus output is read and dropped, so that the program is never blocked.
 async fn read(mut pipe: Receiver, kept: &mut Kept) {
     let mut chunk = vec![0; CHUNK];
     while let Ok(count @ 1..) = pipe.read(&mut chunk).await {

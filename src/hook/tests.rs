@@ -1,4 +1,4 @@
-//! Files of hooks, what runs mean, and programs that behave badly: these run for real, with short limits.
+//! Files of hooks, the verdicts of runs, and misbehaving programs, which really run, with short limits.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -232,7 +232,7 @@ impl Scene {
         parse(&text, &path, HookScope::Project).unwrap().remove(0)
     }
 
-    /// The hook as it is now, trusted.
+    /// The current hook, trusted.
     fn hook(&self, rest: &str) -> (CommandHook, tokio::sync::mpsc::Receiver<String>) {
         let def = self.def(rest);
         let hash = content(&def, &self.at()).unwrap();
@@ -259,7 +259,7 @@ fn call(args: Value) -> ToolCall {
 
 const PRE: &str = "event = 'PreToolUse'\ntimeout = 1";
 
-/// Longer than any loaded machine needs, shorter than what the scripts would take.
+/// Longer than any loaded machine needs, shorter than the scripts would take.
 const HANG: Duration = Duration::from_secs(20);
 
 #[tokio::test]
@@ -298,7 +298,7 @@ async fn programs_that_behave_badly_fail_closed_and_hold_nothing_up() {
         let shown = match &told {
             None => said(Ok(verdict)),
             Some(text) => {
-                // Of what broke or hung nobody knows what it would have said.
+                // The decision of a hook that failed or hung is unknown, so the call asks.
                 let said = HookVerdict::Ask { reason: format!("hook h broke: it {expected}") };
                 assert_eq!(verdict, said, "{script}");
                 text.strip_prefix("hook h ").unwrap().strip_suffix("; the call asks").unwrap().to_owned()
@@ -306,12 +306,12 @@ async fn programs_that_behave_badly_fail_closed_and_hold_nothing_up() {
         };
         assert_eq!(shown, *expected, "{script}");
         assert!(begun.elapsed() < HANG, "{script}");
-        // The same trouble is told once.
+        // The same trouble is reported once.
         if told.is_some() && *expected != slow {
             let again = hook.fire(&scene.input()).await;
             assert_eq!(again, HookVerdict::Ask { reason: format!("hook h broke: it {expected}") });
             assert!(words.try_recv().is_err(), "{script}: told twice");
-            // Where there is nothing to decide it has no say.
+            // At an event without a decision, the verdict is pass.
             let end = HookInput { subject: HookSubject::SessionEnd { reason: "quit" }, ..scene.input() };
             assert_eq!(hook.fire(&end).await, HookVerdict::Pass, "{script}");
             assert!(words.try_recv().unwrap().ends_with("; it has no say in this"), "{script}");
@@ -319,7 +319,7 @@ async fn programs_that_behave_badly_fail_closed_and_hold_nothing_up() {
     }
 }
 
-/// A prompt far larger than a pipe, at a program that does not read it.
+/// A prompt far larger than a pipe's buffer, for a program that does not read it.
 #[tokio::test]
 async fn words_that_nobody_reads_hold_nothing_up() {
     let scene = Scene::new("exit 2");
@@ -330,7 +330,7 @@ async fn words_that_nobody_reads_hold_nothing_up() {
     assert_eq!(said(Ok(verdict)), "deny h gave no reason");
 }
 
-/// Dropped half-way and stopped at the limit, nothing of the group lives on: a life line ends with the last process.
+/// No process of the group survives a drop or the time limit: a pipe closes with the last process.
 #[tokio::test]
 async fn nothing_of_a_hook_outlives_it() {
     let scene = Scene::new(r#"exec 3>"$HOOK_DIR/life"; echo up > "$HOOK_DIR/up"; sleep 1000 & sleep 1000"#);
@@ -369,7 +369,7 @@ async fn a_changed_script_is_not_run() {
     assert_eq!(log(), "ran\n");
     assert_eq!(words.try_recv().unwrap(), "hook h is changed and does not run: `co hooks trust h`");
     assert!(words.try_recv().is_err(), "told twice");
-    // What decides nothing passes.
+    // An event without a decision passes.
     let end = HookInput { subject: HookSubject::SessionEnd { reason: "quit" }, ..scene.input() };
     assert_eq!(hook.fire(&end).await, HookVerdict::Pass);
 }
@@ -383,7 +383,7 @@ fn state(state: &HookState) -> String {
     }
 }
 
-/// Every part of a definition, and every file that its command names, is part of what is trusted.
+/// Every part of a definition, and every file that its command names, is part of the trusted content.
 #[test]
 fn trust_is_bound_to_the_content() {
     let scene = Scene::new("exit 0");
@@ -438,7 +438,7 @@ fn trust_is_bound_to_the_content() {
     );
 }
 
-/// Scripts that a text for the shell runs are hashed, or the text is not trusted.
+/// Scripts run by a shell command line are hashed, or the command line is not trusted.
 #[test]
 fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
     let scene = Scene::new("exit 0");

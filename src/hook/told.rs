@@ -1,20 +1,20 @@
-//! What the person should hear of hooks, each thing once.
+//! Messages about hooks for the user, each reported once.
 //!
-//! Hooks run where nobody can be shown anything; their words for the person go through a bounded channel to whoever
-//! talks with the person. What nobody takes is dropped, for the log has it too.
+//! Hooks run where nothing can be shown; messages go through a bounded channel to the front end. Messages
+//! that do not fit are dropped, because the log has them too.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::mpsc;
 
-/// Words that may wait.
+/// Capacity of the channel.
 const WAITING: usize = 64;
 
-/// Things that are remembered as told; beyond it they may be told again.
+/// Number of remembered messages; beyond it all are forgotten and may be reported again.
 const REMEMBERED: usize = 1_000;
 
-/// The speaking end.
+/// The sending end.
 #[derive(Debug)]
 pub struct Teller {
     words: mpsc::Sender<String>,
@@ -22,13 +22,13 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// Both ends.
+    /// Creates both ends.
     pub fn new() -> (Self, mpsc::Receiver<String>) {
         let (words, heard) = mpsc::channel(WAITING);
         (Self { words, told: Mutex::default() }, heard)
     }
 
-    /// Tells this, unless what `key` stands for was told already. The text must be harmless.
+    /// Reports this message, unless one with the same `key` was reported before. The text must be sanitized.
     pub fn tell(&self, key: String, text: String) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.len() >= REMEMBERED {

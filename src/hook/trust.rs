@@ -1,8 +1,8 @@
-//! Which hooks the person trusts: by the content of their definition and of every file that their command names.
+//! Which hooks the user trusts: by the content of their definition and of the files that their command names.
 //!
-//! A changed script is another content, and not trusted until the person says so again. What is named by a bare name and
-//! found in `PATH` belongs to the system and is not looked into. Blocking. Called by `command` before each run, and by
-//! `app`.
+//! A changed script has another hash, and is not trusted until the user trusts it again. A program named
+//! without a path and found in `PATH` belongs to the system and is not hashed. Blocking. Called by `command`
+//! before each run, and by `app`.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -16,16 +16,16 @@ use super::file::{HookCommand, HookDef, HookScope};
 use super::words::{expanded, named, named_by_args};
 use crate::stdx::fs::{create_private_dir, write_private};
 
-/// Bytes of the largest file that a hook's command may name.
+/// Maximum bytes of a file that a hook's command names.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// Bytes of the largest list of trusted hooks.
+/// Maximum bytes of the list of trusted hooks.
 const LARGEST_LIST: u64 = 4 * 1024 * 1024;
 
-/// Stands in front of what is hashed; another way to hash gets another one.
+/// Prefix of the hashed content; changes with the way of hashing.
 const FORM: &[u8] = b"co hook 1\n";
 
-/// Where words of commands point to.
+/// The folders against which paths in commands are resolved.
 #[derive(Debug, Clone)]
 pub struct Whereabouts {
     /// The session's folder, in which hooks run.
@@ -50,7 +50,7 @@ pub enum Broken {
     Unclear { word: String },
 }
 
-/// The file to run: a path is meant from the project's folder, or from the folder of the person's own file.
+/// Returns the file to run. Paths are relative to the project's folder, or to that of the user's own file.
 pub fn program(def: &HookDef, at: &Whereabouts) -> PathBuf {
     match &def.command {
         HookCommand::Shell { .. } => PathBuf::from("/bin/sh"),
@@ -65,7 +65,7 @@ pub fn program(def: &HookDef, at: &Whereabouts) -> PathBuf {
     }
 }
 
-/// The content of a hook, as 64 hexadecimal digits: equal ones mean equal definitions and equal files.
+/// Returns the hash of a hook's content, 64 hexadecimal digits: equal for equal definitions and files.
 pub fn content(def: &HookDef, at: &Whereabouts) -> Result<String, Broken> {
     let mut hash = Sha256::new();
     hash.update(FORM);
@@ -98,7 +98,7 @@ pub fn content(def: &HookDef, at: &Whereabouts) -> Result<String, Broken> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The files that the command names: the program, where it is a path, and every other word that is a file.
+/// The files that the command names: the program, if it is a path, and every other word that is a file.
 fn files(def: &HookDef, at: &Whereabouts) -> Result<Vec<PathBuf>, Broken> {
     let mut files = Vec::new();
     let paths: Vec<PathBuf> = match &def.command {
@@ -117,7 +117,7 @@ fn files(def: &HookDef, at: &Whereabouts) -> Result<Vec<PathBuf>, Broken> {
     Ok(files)
 }
 
-/// Programs that are named by their whole path in a line for the shell change with the system, not with the hook.
+/// Whether a program is part of the system: then it changes with the system, not with the hook.
 fn is_of_the_system(path: &Path) -> bool {
     ["/bin", "/usr/bin", "/usr/local/bin"].iter().any(|folder| path.parent() == Some(Path::new(folder)))
 }
@@ -140,7 +140,7 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, Broken> {
     if bytes.len() as u64 > LARGEST { Err(Broken::TooLarge { path: path.to_owned() }) } else { Ok(bytes) }
 }
 
-/// How it stands with a hook.
+/// The trust state of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookState {
     Trusted {
@@ -149,14 +149,14 @@ pub enum HookState {
     New {
         hash: String,
     },
-    /// Another content of this name was trusted.
+    /// Another content of this hook was trusted.
     Changed {
         hash: String,
     },
     Broken(Broken),
 }
 
-/// The contents that the person trusted.
+/// The hooks that the user trusts, by content hash.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustedHooks {
     hooks: Vec<TrustedHook>,
@@ -170,7 +170,7 @@ struct TrustedHook {
 }
 
 impl TrustedHooks {
-    /// What the list holds; nothing where there is none. Errs, in words, where it cannot be read.
+    /// Reads the list; empty if there is none. On failure returns a message for the user.
     pub fn read(path: &Path) -> Result<Self, String> {
         let failed = |why: String| format!("{} cannot be read: {why}; move it away", path.display());
         let file = match File::open(path) {
@@ -183,7 +183,7 @@ impl TrustedHooks {
         serde_json::from_str(&text).map_err(|error| failed(error.to_string()))
     }
 
-    /// Writes the list; only the owner can read it.
+    /// Writes the list, readable only by the owner.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         if let Some(folder) = path.parent() {
             create_private_dir(folder)?;
@@ -218,7 +218,7 @@ impl TrustedHooks {
         }
     }
 
-    /// Forgets every content of this hook; says whether there was one.
+    /// Removes every content of this hook; returns whether there was one.
     pub fn remove(&mut self, def: &HookDef) -> bool {
         let before = self.hooks.len();
         self.hooks.retain(|known| !known.is(def));

@@ -1,7 +1,7 @@
-//! The files that a text for the shell names, as far as that can be told without a shell.
+//! Finds the files that a shell command line names, as far as that is possible without a shell.
 //!
-//! It knows just enough of the shell to see where a word could name a program; where such a word is only known as the
-//! text runs, it says so, and the hook is not trusted. Reads nothing. Called by `trust`.
+//! It understands just enough of the shell to see where a word may name a program. If such a word is only
+//! known at run time, it returns an error, and the hook is not trusted. Reads no files. Called by `trust`.
 
 use std::iter::Peekable;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::str::Chars;
 use super::trust::Whereabouts;
 use crate::bash;
 
-/// Programs and builtins that run what their arguments name, beside interpreters.
+/// Programs and builtins that run what their arguments name, besides interpreters.
 const RUNNERS: &[&str] = &[
     ".", "source", "eval", "exec", "command", "builtin", "env", "nohup", "xargs", "timeout", "nice", "sudo",
     "time", "setsid", "stdbuf", "ionice", "taskset", "unshare", "setpriv", "chroot", "runuser",
@@ -24,7 +24,7 @@ fn is_runner(name: &str) -> bool {
 /// Words after which a command begins.
 const OPENERS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "!", "time"];
 
-/// Every word that may be a file, whether it is there or not. Errs with a word that could name any program.
+/// Returns every word that may be a file, existing or not. Fails with a word that could name any program.
 pub(super) fn named(line: &str, at: &Whereabouts) -> Result<Vec<PathBuf>, String> {
     let mut reader = Reader {
         at,
@@ -34,14 +34,14 @@ pub(super) fn named(line: &str, at: &Whereabouts) -> Result<Vec<PathBuf>, String
         files: Vec::new(),
     };
     reader.read()?;
-    // Quoted names may hold blanks.
+    // Quoted names may contain blanks.
     let quoted = line.split(['"', '\'']).filter(|text| text.contains(' '));
     reader.files.extend(quoted.map(|text| in_quotes(text, at)));
     Ok(reader.files)
 }
 
-/// The files that a program's arguments may name. Errs with a word behind which there is code that no file holds, or that
-/// only the program finds.
+/// Returns the files that a program's arguments may name. Fails with a word that stands for code which is in
+/// no file, or which only the program can find.
 pub(super) fn named_by_args(
     program: &str,
     args: &[String],
@@ -62,7 +62,7 @@ pub(super) fn named_by_args(
         } else if let Some(flag) = rest.iter().find(|arg| arg.starts_with('-') && is_inline(arg))
             && !own.is_empty()
         {
-            // Whether it is the shell's or the script's depends on what the flags before take.
+            // It depends on the flags before whether this flag belongs to the shell or to the script.
             return Err(flag.clone());
         }
     }
@@ -77,7 +77,7 @@ pub(super) fn named_by_args(
     let is_code = |arg: &&String| {
         finds_code.iter().any(|flag| arg == flag || (flag.len() == 2 && arg.starts_with(flag)))
     };
-    // What stands behind a script is the script's; behind flags nobody knows which word that is.
+    // Arguments after a script belong to the script; after flags it is unknown which word is the script.
     let is_script = own.is_empty() && rest.first().is_some_and(|script| in_workspace(script).is_file());
     if let Some(arg) = args.iter().filter(|_| !is_script).find(is_code) {
         return Err(arg.clone());
@@ -110,16 +110,16 @@ struct Word {
 enum Sort {
     #[default]
     Known,
-    /// Only the shell knows what it becomes.
+    /// Its value is known only to the shell at run time.
     Open,
 }
 
-/// What the next word is.
+/// The role of the next word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Command,
     Argument,
-    /// What a variable is set to, at the begin of a command.
+    /// The value of a variable, at the beginning of a command.
     Value,
     /// A file that is written.
     Target,
@@ -135,7 +135,7 @@ enum Runs {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Folder {
     Workspace,
-    /// The word that says where to is still to come.
+    /// After `cd`; its target is the next word.
     Moving,
     Elsewhere,
 }
@@ -182,7 +182,7 @@ impl Reader<'_> {
                 '{' if self.chars.peek().is_some_and(|next| next.is_whitespace()) => self.command()?,
                 blank if blank.is_whitespace() => self.end()?,
                 other => {
-                    // Such a name goes on after the blank, or is several.
+                    // An escaped blank continues the name, and a brace may expand to several names.
                     if other == '{' || (other == '\\' && self.chars.peek() == Some(&' ')) {
                         self.now.sort = Sort::Open;
                     }
@@ -193,7 +193,7 @@ impl Reader<'_> {
         self.command()
     }
 
-    /// What goes on behind a substitution is part of its word.
+    /// Text right after a substitution belongs to the same word.
     fn glue(&mut self) {
         while self.chars.next_if(|char| matches!(char, '"' | '\'')).is_some() {}
         if self.chars.peek().is_some_and(|next| !next.is_whitespace() && !";|&()<>`".contains(*next)) {
@@ -249,7 +249,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The word ends, and its command with it.
+    /// Ends the word and its command.
     fn command(&mut self) -> Result<(), String> {
         self.end()?;
         if self.scene.folder == Folder::Moving {

@@ -1,7 +1,7 @@
-//! Deciding, from any process, and consuming, by the session's owner.
+//! Deciding requests, from any process, and consuming decisions, by the session's owner.
 //!
-//! Deciding runs nothing: it writes the row, and the first answer wins. Consuming hands the decision to the session
-//! in the same transaction that marks the row, so that it can happen once only.
+//! Deciding runs nothing: it writes the row, and the first answer wins. Consuming hands the decision to the
+//! session in the same transaction that marks the row, so that it happens only once.
 
 use std::sync::Arc;
 
@@ -17,26 +17,26 @@ use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::{Durability, Record, SessionId};
 use crate::message::CallId;
 
-/// What became of a decision.
+/// The outcome of a decision.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DecideOutcome {
-    /// It counts, and is on the disk.
+    /// The decision is valid and synced to disk.
     Recorded,
-    /// Somebody was faster.
+    /// Another decision was recorded first.
     AlreadyDecided { approval: Approval, by: Decider },
-    /// The request ended without a person's decision.
+    /// The request ended without a decision by the user.
     NotOpen { state: RequestState },
-    /// There is no such request.
+    /// No request has this id.
     Unknown,
 }
 
-/// What the session's records do not hold yet: decisions, and that nobody decided in time. An index has the same words.
+/// Decisions and expiries that the session's records do not contain yet. An index has the same condition.
 pub(super) const UNTAKEN: &str = "session = ?1 AND (state IN ('approved', 'edited', 'replaced', 'denied') OR (state = 'later' AND later_noted = 0)
         OR (state = 'expired' AND expiry_noted = 0))";
 
 impl Store {
-    /// Decides a request: the first yes or no wins, in one synced transaction. A request set to later can still be
-    /// decided; to set it to later again changes nothing. One whose time is over is decided by nobody.
+    /// Decides a request in one synced transaction: the first approval or denial wins. A request set to later
+    /// can still be decided; setting it to later again changes nothing. An expired request cannot be decided.
     pub async fn decide(
         &self,
         request: &RequestId,
@@ -48,13 +48,13 @@ impl Store {
             .await
     }
 
-    /// Takes every decision of a session that its records do not hold yet, appends a [`Record::Decided`] for each (in
-    /// the order of deciding) after the `after` records it has, in one synced transaction, and returns them. What nobody
-    /// decided in time, and what was changed after it was asked, is a [`Record::Expired`] instead. Only the session's
-    /// owner calls this. Without any of these nothing is written.
+    /// Takes every decision of a session that its records do not contain yet, appends a [`Record::Decided`]
+    /// for each (in the order of decision) after the `after` records the session has, in one synced
+    /// transaction, and returns them. A request that expired, or was changed after it was asked, becomes a
+    /// [`Record::Expired`] instead. Only the session's owner calls this. Without any, writes nothing.
     ///
-    /// A decision that was made in time may be taken up after the request's time: the owner compares its own request's
-    /// `expires` before the call runs, and asks again.
+    /// A decision made in time may be consumed after the request expired: the owner compares its own
+    /// request's `expires` before the call runs, and asks again.
     pub async fn consume(&self, session: &SessionId, after: u64) -> Result<Vec<Record>, StoreError> {
         let session = session.clone();
         let asked = session.clone();
@@ -94,7 +94,7 @@ fn decide(write: &Write<'_>, verdict: &Verdict) -> Result<DecideOutcome, StoreEr
     }
 }
 
-/// What the one who was too late is told.
+/// The outcome for a decision that came too late: the decision that won.
 fn winner(write: &Write<'_>, row: &Standing) -> Result<DecideOutcome, StoreError> {
     let (decision, by): (Option<String>, Option<String>) = write
         .sql
@@ -121,19 +121,19 @@ fn consume(
     let records: Vec<Record> = untaken.iter().map(|one| taken(write, one)).collect::<Result<_, _>>()?;
     let mut rows = encode::rows(&records, redactor)?;
     for row in &mut rows {
-        // The rows of the requests are marked already.
+        // `taken` has already marked the rows of the requests.
         row.implied = None;
     }
     records::append(write, session, after, &rows)?;
     Ok(records)
 }
 
-/// Marks the row as taken up; gives what the session records of it.
+/// Marks the row as consumed; returns the record for the session.
 fn taken(write: &Write<'_>, one: &Untaken) -> Result<Record, StoreError> {
     let Untaken { request, state, decision, .. } = one;
     let sound = match state {
         RequestState::Expired => false,
-        // Nothing runs of it.
+        // "Later" runs nothing.
         RequestState::Later => true,
         RequestState::Waiting
         | RequestState::Approved
@@ -155,7 +155,7 @@ fn taken(write: &Write<'_>, one: &Untaken) -> Result<Record, StoreError> {
             Ok(Record::Expired { request, call })
         }
         (_, _) => {
-            // Whoever decided saw something else than what was asked: as if nobody had.
+            // The decider saw something other than what was asked, so the decision is void.
             if let Some(row) = standing(write, &request)? {
                 requests::refuse_changed(write, &row)?;
             }
@@ -176,7 +176,7 @@ struct Untaken {
     decision: Option<(Approval, Decider)>,
     tool: String,
     args_hash: String,
-    /// What lists show of it.
+    /// The summary shown in lists.
     summary: String,
     risk: String,
     /// JSON of the request.
@@ -184,7 +184,7 @@ struct Untaken {
 }
 
 impl Untaken {
-    /// Whether the stored request is the one that was asked, and what was shown of it too.
+    /// Whether the stored request, and what lists showed of it, are what was asked.
     fn is_as_asked(&self) -> bool {
         let Ok(stored) = parse::<Request>(&self.stored) else { return false };
         let same_call =
@@ -223,7 +223,7 @@ fn untaken(write: &Write<'_>, session: &SessionId) -> Result<Vec<Untaken>, Store
     Ok(found)
 }
 
-/// A stored decision or decider, perhaps of a newer version.
+/// Parses a stored decision or decider, which a newer version may have written.
 pub(super) fn parse<T: serde::de::DeserializeOwned>(json: &str) -> Result<T, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::Failed {
         folder: std::path::PathBuf::new(),

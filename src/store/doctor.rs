@@ -1,6 +1,7 @@
-//! What `co doctor` does: looks at everything, puts a copy back, or saves what can still be read.
+//! The work of `co doctor`: diagnoses the database, restores a copy, or salvages what can still be read.
 //!
-//! Looking writes nothing. What is replaced is moved aside, never removed. Blocking; called by the command line alone.
+//! Diagnosing writes nothing. Replaced files are moved aside, never removed. Blocking; called only by the
+//! CLI.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -27,15 +28,15 @@ pub struct DamagedRecord {
     pub no: u64,
 }
 
-/// What was found.
+/// The result of a diagnosis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnosis {
     pub database: PathBuf,
-    /// Of the database and its log.
+    /// Size of the database and its write-ahead log.
     pub bytes: u64,
     pub sessions: u64,
     pub records: u64,
-    /// What is wrong with the database itself, in the words of its library.
+    /// Faults of the database itself, as SQLite words them.
     pub faults: Vec<String>,
     pub damaged: Vec<DamagedRecord>,
     /// Newest first.
@@ -49,18 +50,18 @@ impl Diagnosis {
     }
 }
 
-/// What was saved of a damaged database.
+/// What was salvaged from a damaged database.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Salvage {
-    /// Rows by table.
+    /// Number of rows by table.
     pub rows: BTreeMap<String, u64>,
-    /// Tables of which some could not be read.
+    /// Tables with rows that could not be read.
     pub incomplete: Vec<String>,
-    /// Where the damaged files are now.
+    /// The folder the damaged files were moved to.
     pub aside: PathBuf,
 }
 
-/// The tables, each with what orders its rows, in an order in which they may refer to each other.
+/// The tables, each with its sort key, ordered so that rows refer only to earlier tables.
 const TABLES: &[(&str, &str)] = &[
     ("sessions", "id"),
     ("records", "rowid"),
@@ -71,20 +72,20 @@ const TABLES: &[(&str, &str)] = &[
     ("audit", "no"),
 ];
 
-/// What is said where there is nothing to save.
+/// The message when nothing can be salvaged.
 const LOST: &str = "nothing of it can be read; put a copy in its place, or move co.db away to begin anew";
 
 const WITHOUT_TRIGGERS: &str = "DROP TRIGGER IF EXISTS audit_grows_at_its_end;
      DROP TRIGGER IF EXISTS audit_never_changes; DROP TRIGGER IF EXISTS audit_keeps_its_rows;";
 
-/// Looks at the database of a data folder, all of it.
+/// Checks the whole database of a data folder.
 pub fn diagnose(data: &Path) -> Result<Diagnosis, StoreError> {
     let database = schema::database(data);
     let copies = copies(data);
     let bytes = match fs::metadata(&database) {
         Ok(file) => file.len() + fs::metadata(schema::wal_path(data)).map_or(0, |log| log.len()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            // Before the first session there is none, and nothing is wrong.
+            // Before the first session there is no database; that is no fault.
             let faults = if copies.is_empty() { Vec::new() } else { vec!["there is no database".to_owned()] };
             return Ok(Diagnosis {
                 database,
@@ -126,7 +127,7 @@ pub fn diagnose(data: &Path) -> Result<Diagnosis, StoreError> {
     Ok(Diagnosis { database, bytes, sessions, records: count, faults, damaged, copies })
 }
 
-/// Puts back what protects the audit, where it is missing.
+/// Restores missing audit triggers.
 pub fn protect_audit(data: &Path) -> Result<(), StoreError> {
     let put_back = || {
         let connection = Connection::open(schema::database(data)).sql()?;
@@ -139,7 +140,7 @@ fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
     row.get::<_, Num>(at).map(|number| number.0)
 }
 
-/// What is no text is none.
+/// Returns the column as text; an empty string if it is not text.
 fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<String> {
     Ok(row.get_ref(at)?.as_str().unwrap_or_default().to_owned())
 }
@@ -170,7 +171,7 @@ fn damaged_records(connection: &Connection) -> Result<Vec<DamagedRecord>, StoreE
     Ok(found)
 }
 
-/// That nobody else has the database open, as long as this lives.
+/// Exclusive access to the database: while this lives, no other process has it open.
 struct Alone {
     _gate: File,
     _users: File,
@@ -189,8 +190,8 @@ impl Alone {
     }
 }
 
-/// Puts a copy in the database's place; the files that were there are moved aside, and the folder with them is given.
-/// Errs, with nothing changed, where the copy is damaged itself or another `co` has the database open.
+/// Puts a copy in place of the database. The previous files are moved aside into the returned folder. Fails,
+/// with nothing changed, if the copy is itself damaged or another `co` has the database open.
 pub fn restore(data: &Path, copy: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
     let _alone = Alone::with(data)?;
     let fresh = fresh_file(data)?;
@@ -202,14 +203,14 @@ pub fn restore(data: &Path, copy: &Path, now: Timestamp) -> Result<PathBuf, Stor
         if let Some(detail) = health::faults(&connection, "integrity_check")?.into_iter().next() {
             return Err(StoreError::Corrupt { folder: copy.to_owned(), detail });
         }
-        // With what a log beside it holds.
+        // `VACUUM INTO` includes the content of a log beside the copy.
         connection.execute("VACUUM INTO ?1", [fresh.to_string_lossy()]).sql().map(drop)
     };
     copied().map_err(|error| error.located(copy))?;
     put_in_place(data, &fresh, now)
 }
 
-/// An empty file for a new database, owner-only.
+/// Creates an empty owner-only file for a new database.
 fn fresh_file(data: &Path) -> Result<PathBuf, StoreError> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let _ = fs::remove_file(data.join(format!("co.db.new{suffix}")));
@@ -219,7 +220,7 @@ fn fresh_file(data: &Path) -> Result<PathBuf, StoreError> {
     Ok(fresh)
 }
 
-/// A folder of its own for what is replaced.
+/// Creates a new folder for the replaced files.
 fn folder_aside(data: &Path, now: Timestamp) -> std::io::Result<PathBuf> {
     let moment = now.strftime("%Y%m%dT%H%M%SZ");
     let mut number = 1;
@@ -237,7 +238,7 @@ fn put_in_place(data: &Path, fresh: &Path, now: Timestamp) -> Result<PathBuf, St
     let io = |error: std::io::Error| StoreError::file(data, &error);
     File::open(fresh).and_then(|file| file.sync_all()).map_err(io)?;
     let aside = folder_aside(data, now).map_err(io)?;
-    // What is kept of the audit beside the database is about the one that goes.
+    // The head and pruning files refer to the audit that is being replaced.
     for name in ["co.db-wal", "co.db-shm", "co.db-closed", "audit.head", "audit.pruned", "co.db"] {
         match fs::rename(data.join(name), aside.join(name)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
@@ -248,8 +249,8 @@ fn put_in_place(data: &Path, fresh: &Path, now: Timestamp) -> Result<PathBuf, St
     Ok(aside)
 }
 
-/// Saves what can be read of a damaged database into a new one in its place, table by table and row by row; the damaged
-/// files are moved aside. Errs, with nothing changed, where nothing of it can be read.
+/// Salvages the readable part of a damaged database into a new one in its place, table by table and row by
+/// row; the damaged files are moved aside. Fails, with nothing changed, if nothing can be read.
 pub fn salvage(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
     let _alone = Alone::with(data)?;
     salvage_alone(data, now).map_err(|error| error.located(data))
@@ -304,7 +305,7 @@ enum Copied {
     Partly,
 }
 
-/// Copies rows from both ends of a table, as far as they can be read, and of records those between one by one.
+/// Copies rows from both ends of a table as far as they are readable; records between them one by one.
 fn copy_table(old: &Connection, new: &Connection, table: &str, order: &str) -> Result<Copied, StoreError> {
     for direction in ["ASC", "DESC"] {
         let by: Vec<String> = order.split(", ").map(|column| format!("{column} {direction}")).collect();
@@ -334,7 +335,7 @@ fn copy_table(old: &Connection, new: &Connection, table: &str, order: &str) -> R
     Ok(Copied::Partly)
 }
 
-/// Copies what a query gives until it fails; errs only where the new database does.
+/// Copies the rows of a query until it fails. Returns an error only if the new database fails.
 fn copy_rows(old: &Connection, new: &Connection, table: &str, select: &str) -> Result<Copied, StoreError> {
     let Ok(mut select) = old.prepare(select) else { return Ok(Copied::Partly) };
     let columns = select.column_count();
@@ -349,7 +350,7 @@ fn copy_rows(old: &Connection, new: &Connection, table: &str, select: &str) -> R
         };
         let values: rusqlite::Result<Vec<Value>> = (0..columns).map(|at| row.get(at)).collect();
         let Ok(values) = values else { continue };
-        // A row that the new database does not take was damaged.
+        // A row that the new database rejects was damaged.
         let _ = insert.execute(params_from_iter(values));
     }
 }
@@ -360,7 +361,7 @@ fn texts(connection: &Connection, select: &str) -> Vec<String> {
     rows.map_while(Result::ok).collect()
 }
 
-/// Sessions whose row is lost are listed again, by their records.
+/// Recreates lost rows of sessions from their records.
 fn name_sessions(new: &Connection) -> Result<(), StoreError> {
     new.execute_batch(
         "INSERT INTO sessions (id, workspace, created, updated, turns)

@@ -1,7 +1,7 @@
-//! Records as rows, and what they imply for the other tables.
+//! Encodes records as rows, with the changes they imply for other tables.
 //!
-//! Pure: it runs where the records are, so that the writing thread only writes. Called by [`super::Store::append`] and
-//! by the consumption of decisions.
+//! Pure: it runs on the caller's thread, so that the writer thread only writes. Called by
+//! [`super::Store::append`] and when decisions are consumed.
 
 use jiff::Timestamp;
 
@@ -16,17 +16,17 @@ use crate::message::{CallId, Message, ReturnStatus, images};
 use crate::stdx::fs::fingerprint;
 use crate::stdx::text::one_line_summary;
 
-/// Cells of a title made from a prompt.
+/// Maximum width, in terminal cells, of a title made from a prompt.
 const TITLE_WIDTH: usize = 60;
 
-/// A record ready to be written.
+/// A record ready to write.
 pub(super) struct Row {
     pub kind: &'static str,
     pub json: String,
     pub implied: Option<Change>,
 }
 
-/// What a record changes beside itself, in the same transaction.
+/// A change to other tables that a record implies, made in the same transaction.
 pub(super) enum Change {
     Open {
         workspace: String,
@@ -34,7 +34,7 @@ pub(super) enum Change {
     StartTurn {
         turn: u32,
     },
-    /// The title, unless there is one.
+    /// Sets the title, unless there is one.
     Suggest {
         title: String,
     },
@@ -48,11 +48,11 @@ pub(super) enum Change {
     Spend(Box<Spend>),
     Ask(Box<Ask>),
     Decide(Verdict),
-    /// Nobody decided in time.
+    /// The request timed out without a decision.
     Expire {
         request: RequestId,
     },
-    /// Settled without a person; a rule that did it is counted.
+    /// Settled without the user; if a rule did it, its use is counted.
     Judge {
         rule: Option<String>,
         audit: Box<Entry>,
@@ -87,9 +87,9 @@ pub(super) struct Ask {
 /// The columns of a decision.
 pub(super) struct Verdict {
     pub request: RequestId,
-    /// What becomes of the row until its session takes it up.
+    /// The state of the row until the session consumes the decision.
     pub state: RequestState,
-    /// The tool that runs in place of what was asked, where arguments or call were changed.
+    /// The tool that runs instead, if the arguments or the call were changed.
     pub tool: Option<String>,
     /// JSON of the approval.
     pub approval: String,
@@ -97,14 +97,14 @@ pub(super) struct Verdict {
     pub by: String,
 }
 
-/// What a call's return makes of its open request.
+/// What a call's return does to its open request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closing {
-    /// Interrupted: withdrawn, unless the person said later.
+    /// Interrupted: withdrawn, unless the user chose later.
     Withdraw,
-    /// Undecided: it stays open without its turn.
+    /// Undecided: it stays open, detached from its turn.
     Detach,
-    /// Answered in any other way: nothing is left to decide.
+    /// Answered in any other way: nothing more can be decided.
     Consume,
 }
 
@@ -159,7 +159,7 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
 
 fn ask(request: &Request, redactor: &Redactor) -> Result<Ask, StoreError> {
     let json = redactor.json(request)?;
-    // What is stored is what is decided: a secret in it is gone, for the hash too.
+    // The decision is about the stored request: secrets are redacted in it, and so in the hash.
     let stored: Request = parse(&json)?;
     let args_hash = request_hash(&json);
     Ok(Ask {
@@ -176,7 +176,7 @@ fn ask(request: &Request, redactor: &Redactor) -> Result<Ask, StoreError> {
     })
 }
 
-/// Of a request's whole text as it is stored: arguments, and what the person is shown.
+/// Hash of the whole stored request: the arguments, and what the user is shown.
 pub(super) fn request_hash(stored: &str) -> String {
     fingerprint(stored.as_bytes())
 }
@@ -205,7 +205,7 @@ pub(super) fn verdict(
 ) -> Result<Verdict, StoreError> {
     let state = match approval {
         Approval::Approve { instead: None, .. } => RequestState::Approved,
-        // The row knows whether it is the same tool.
+        // The SQL update changes this to `replaced` if it is another tool.
         Approval::Approve { instead: Some(_), .. } => RequestState::Edited,
         Approval::Deny { .. } => RequestState::Denied,
         Approval::Later => RequestState::Later,
@@ -233,14 +233,14 @@ fn closing(status: ReturnStatus) -> Closing {
     }
 }
 
-/// The first words of a prompt.
+/// Makes a title from the first words of a prompt.
 fn title_of(message: &Message, redactor: &Redactor) -> Option<String> {
     let Message::User { parts } = message else { return None };
     let text = images::in_short(parts);
     (!text.trim().is_empty()).then(|| one_line_summary(&redactor.text(&text), TITLE_WIDTH))
 }
 
-/// The record's tag in its JSON.
+/// Returns the record's tag in its JSON.
 fn kind(record: &Record) -> &'static str {
     match record {
         Record::Opened { .. } => "opened",

@@ -1,7 +1,7 @@
-//! Why the store did not do it, in words that say what to do next.
+//! Errors of the store, worded so that they say what to do next.
 //!
-//! No type of the database library leaves this module: [`SqlResult`] turns its errors into ours on the spot.
-//! Called by every file of `store`; read by `session`, the agent and the edge.
+//! No type of the database library leaves this module: [`SqlResult`] converts its errors immediately. Used by
+//! every file of `store`; read by `session`, the agent and the edge.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use rusqlite::ErrorCode;
 use crate::approval::RequestId;
 use crate::history::SessionId;
 
-/// A failure of the store. After a failed write nothing of that write is in the database.
+/// A failure of the store. After a failed write, nothing of that write is in the database.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     #[error("the data folder {} cannot be used: {detail}; make it a folder of your own, or choose another one", folder.display())]
@@ -64,7 +64,7 @@ pub enum StoreError {
     Stopped,
 }
 
-/// What a person names by a prefix of its id.
+/// An item that the user names by a prefix of its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listed {
     Session,
@@ -90,7 +90,7 @@ impl std::fmt::Display for Listed {
 }
 
 impl StoreError {
-    /// A file operation in the data folder that failed.
+    /// Converts an I/O error in the data folder.
     pub(super) fn file(folder: &Path, error: &io::Error) -> Self {
         let folder = folder.to_owned();
         match error.kind() {
@@ -100,7 +100,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the same write may succeed later, without anything else being done to the store.
+    /// Whether the same write may succeed later without any repair of the store.
     pub fn is_temporary(&self) -> bool {
         matches!(
             self,
@@ -112,7 +112,7 @@ impl StoreError {
         )
     }
 
-    /// Fills in the folder, which the place where the database library failed does not know.
+    /// Fills in the folder, which is unknown where database errors are converted.
     pub(super) fn located(mut self, data: &Path) -> Self {
         if let Self::ReadOnly { folder }
         | Self::Full { folder }
@@ -127,10 +127,10 @@ impl StoreError {
     }
 }
 
-/// The index of the write-ahead log could not grow: the library reports a full disk so at this place alone.
+/// The index of the write-ahead log could not grow: the only place where SQLite reports a full disk this way.
 const NO_ROOM_FOR_INDEX: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
-/// Turns the database library's errors into ours.
+/// Converts the database library's errors into [`StoreError`].
 pub(super) trait SqlResult<T> {
     fn sql(self) -> Result<T, StoreError>;
 }

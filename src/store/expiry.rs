@@ -1,8 +1,8 @@
-//! Requests whose time is over: marked, told, and the next moment at which there will be one.
+//! Expiry of requests: marks those whose time is over, records it in the audit, and finds the next expiry.
 //!
-//! A request that nobody decided in time is never allowed, and never denied by anybody: it is undecided for good once its
-//! session was told. Until then a clock that was ahead for a while is found out, and the request waits again. Called by
-//! whoever has a timer; any process may do it for all.
+//! An expired request is neither allowed nor denied. It becomes final once its session has recorded the
+//! expiry. Until then, a request that expired because the clock was temporarily ahead is reopened. Called by
+//! anything with a timer; any process may do it for all sessions.
 
 use jiff::Timestamp;
 
@@ -12,7 +12,8 @@ use super::{Store, StoreError, requests, standing};
 use crate::history::Durability;
 
 impl Store {
-    /// Marks what nobody decided in time as expired, in all sessions; says how many. Writes nothing where there is none.
+    /// Marks the undecided requests of all sessions whose time is over as expired. Returns how many; writes
+    /// nothing if there are none.
     pub async fn expire_due(&self) -> Result<usize, StoreError> {
         let now = self.inner.clock.now().as_millisecond();
         let any = self.read(move |reader| {
@@ -27,7 +28,7 @@ impl Store {
         self.write(|writer| {
             writer.transaction(Durability::Synced, |write| {
                 requests::reopen(write)?;
-                // Somebody else may have been faster.
+                // Another process may have marked them first.
                 let due = standing::due(write)?;
                 due.iter().try_for_each(|row| requests::end_undecided(write, row))?;
                 Ok(due.len())
@@ -36,7 +37,7 @@ impl Store {
         .await
     }
 
-    /// When the next undecided request expires; `None` where none ever does.
+    /// Returns when the next undecided request expires; `None` if none ever does.
     pub async fn next_expiry(&self) -> Result<Option<Timestamp>, StoreError> {
         self.read(|reader| {
             let select = "SELECT min(expires) FROM approvals WHERE state IN ('waiting', 'later')";

@@ -1,7 +1,6 @@
-//! Whether the database is sound: what tells that the last `co` closed it well, the check after one that did not, and
-//! the copies that are kept.
+//! The health of the database: the mark of a clean close, the check after an unclean one, and copies.
 //!
-//! Called as the database is opened and closed, and by `co doctor`.
+//! Called when the database is opened and closed, and by `co doctor`.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -14,27 +13,27 @@ use super::error::SqlResult as _;
 use super::{Store, StoreError, schema};
 use crate::stdx::fs::{create_private_dir, open_private};
 
-/// Copies that are kept; the oldest goes first.
+/// Number of copies kept; the oldest is removed first.
 const COPIES: usize = 3;
 
-/// How old the newest copy is before another one is made.
+/// Minimum age of the newest copy before another one is made.
 const COPY_AGE: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
-/// Faults of one check that are told.
+/// Maximum number of faults reported per check.
 const FAULTS: usize = 20;
 
-/// What a copy that is being made is called.
+/// File name of a copy in progress.
 const UNFINISHED: &str = "unfinished.db";
 
-/// That this process has the database open. The last to close it writes down how long its files are.
+/// Registers that this process has the database open. The last to close it records the lengths of its files.
 pub(super) struct Presence {
     data: PathBuf,
     lock: File,
-    /// What was found of the files, or of one of them since.
+    /// The known health of the files.
     pub(super) health: Health,
 }
 
-/// Whether files may be noted as closed well.
+/// Whether the files may be marked as cleanly closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Health {
     Unchecked,
@@ -42,18 +41,18 @@ pub(super) enum Health {
     Damaged,
 }
 
-/// How a database was left.
+/// How a database was closed the last time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CloseState {
     Clean,
-    /// Another process has it open: it was checked then.
+    /// Another process has it open and checked it when opening.
     OpenElsewhere,
-    /// Nobody closed it, or its files are not as they were.
+    /// It was not closed cleanly, or its files have changed since.
     NotClosed,
 }
 
 impl Presence {
-    /// Says that the database is open here. Called by one process at a time.
+    /// Registers that the database is open in this process. Only one process at a time may call this.
     pub(super) fn enter(data: &Path) -> io::Result<(Self, CloseState)> {
         let lock = open_private(&users(data))?;
         let left = match lock.try_lock() {
@@ -77,13 +76,13 @@ impl Drop for Presence {
             && self.lock.try_lock().is_ok()
             && let Err(error) = note(&self.data)
         {
-            // Then it is checked when it is opened again.
+            // The database is then checked at the next opening.
             tracing::debug!(%error, "that the database was closed well is not noted");
         }
     }
 }
 
-/// Notes the lengths of the files. Not synced: one that is behind means a check.
+/// Records the lengths of the files. Not synced: a stale record only causes a check.
 fn note(data: &Path) -> io::Result<()> {
     let mut file = open_private(&mark(data))?;
     file.set_len(0)?;
@@ -108,7 +107,8 @@ fn closed_well(data: &Path) -> bool {
     fs::read_to_string(mark(data)).is_ok_and(|noted| noted == lengths(data))
 }
 
-/// Errs where a database that nobody closed is damaged. A look at each page: 100 MB take some tenths of a second.
+/// Returns an error if a database that was not closed cleanly is damaged. Reads every page: 100 MB take some
+/// tenths of a second.
 pub(super) fn quick_check(connection: &Connection) -> Result<(), StoreError> {
     match faults(connection, "quick_check")?.into_iter().next() {
         None => Ok(()),
@@ -116,12 +116,12 @@ pub(super) fn quick_check(connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// What such a check finds.
+/// Runs such a check and returns its faults.
 pub(super) fn faults(connection: &Connection, check: &str) -> Result<Vec<String>, StoreError> {
     let mut select = connection.prepare(&format!("PRAGMA {check}({FAULTS})")).sql()?;
     let rows = select.query_map([], |row| row.get::<_, String>(0)).sql()?;
     let found = rows.collect::<rusqlite::Result<Vec<String>>>().sql()?;
-    // A fault may be told in several lines, below the name of what was looked at.
+    // A fault may be reported in several lines, below the name of what was checked.
     let is_fault = |line: &&str| *line != "ok" && !line.starts_with("*** in database");
     Ok(found.iter().flat_map(|told| told.lines().filter(is_fault)).map(str::to_owned).collect())
 }
@@ -134,7 +134,7 @@ pub struct DatabaseCopy {
     pub made: Timestamp,
 }
 
-/// The folder of the copies, in a data folder.
+/// The folder of the copies in a data folder.
 pub(super) fn folder(data: &Path) -> PathBuf {
     data.join("copies")
 }
@@ -156,8 +156,9 @@ pub fn copies(data: &Path) -> Vec<DatabaseCopy> {
 }
 
 impl Store {
-    /// Makes a copy of the database where the newest is a day old, and removes those that are too many; `None` where
-    /// nothing was due. A damaged database is not copied. Dropped, it goes on; a copy that did not end counts for nothing.
+    /// Makes a copy of the database if the newest is a day old, and removes surplus copies; `None` if none
+    /// was due. A damaged database is not copied. If this future is dropped, the copy continues; an
+    /// unfinished copy is never used.
     pub async fn copy_if_due(&self) -> Result<Option<PathBuf>, StoreError> {
         let (data, now) = (self.inner.data.clone(), self.inner.clock.now());
         let task = tokio::task::spawn_blocking(move || {
@@ -174,7 +175,7 @@ fn copy_if_due(data: &Path, now: Timestamp) -> Result<Option<PathBuf>, StoreErro
         return Ok(None);
     }
     let known = copies(data);
-    // One that a clock made that was ahead counts as old.
+    // A copy dated in the future, by a clock that was ahead, counts as old.
     let is_new = |made: Timestamp| made <= now && now.duration_since(made) < COPY_AGE;
     if known.iter().any(|copy| is_new(copy.made)) {
         return Ok(None);
@@ -183,7 +184,7 @@ fn copy_if_due(data: &Path, now: Timestamp) -> Result<Option<PathBuf>, StoreErro
     create_private_dir(&folder).map_err(io)?;
     let unfinished = folder.join(UNFINISHED);
     let _ = fs::remove_file(&unfinished);
-    // Owner-only from its first byte on.
+    // Created owner-only before any data is written.
     drop(open_private(&unfinished).map_err(io)?);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(schema::database(data), flags).sql()?;

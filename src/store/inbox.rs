@@ -1,6 +1,6 @@
-//! Looking at requests: lists, one by its prefix, what changed since.
+//! Queries for requests: lists, one by its prefix, and changes since a number.
 //!
-//! Reads only. Called by faces (`co approvals`, the inbox) and by owners that were woken.
+//! Read-only. Called by front ends (`co approvals`, the inbox) and by session owners after a wake-up.
 
 use jiff::Timestamp;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
@@ -14,28 +14,28 @@ use super::{Listed, Store, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::SessionId;
 
-/// How far a request is.
+/// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestState {
-    /// Nobody has decided.
+    /// Undecided.
     Waiting,
-    /// A person wants to decide later.
+    /// The user chose to decide later.
     Later,
-    /// Decided; its session has not taken it up yet.
+    /// Approved; its session has not consumed the decision yet.
     Approved,
-    /// As approved, with other arguments.
+    /// As approved, with changed arguments.
     Edited,
-    /// As approved, with another call in its place.
+    /// As approved, with another call instead.
     Replaced,
     Denied,
-    /// Its session took up the decision, or answered the call without one.
+    /// Its session consumed the decision, or the call was answered without one.
     Consumed,
-    /// Its turn was interrupted first.
+    /// Its turn was interrupted before a decision.
     Withdrawn,
-    /// Asked again as another request.
+    /// Replaced by a new request for the same call.
     Superseded,
-    /// Nobody decided in time.
+    /// It timed out without a decision.
     Expired,
 }
 
@@ -57,7 +57,7 @@ impl RequestState {
         Self::ALL.into_iter().find(|(state, _)| *state == self).map_or("", |(_, word)| word)
     }
 
-    /// Whether something may still come of it: undecided, or decided and not taken up.
+    /// Whether the request can still take effect: undecided, or decided and not consumed.
     pub fn is_open(self) -> bool {
         match self {
             Self::Waiting | Self::Later | Self::Approved | Self::Edited | Self::Replaced | Self::Denied => {
@@ -82,26 +82,26 @@ impl FromSql for RequestState {
     }
 }
 
-/// Whether the turn that asked still waits for the answer.
+/// Whether the turn that asked still waits for the decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attachment {
     Attached,
-    /// The conversation went on; approved, the call runs once and its outcome becomes a note.
+    /// The conversation went on. If approved, the call runs once and its outcome becomes a note.
     Detached,
 }
 
-/// A request with its place and fate.
+/// A request with its session and state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredRequest {
     pub request: Request,
     pub session: SessionId,
-    /// The session's title, where it has one.
+    /// The session's title, if it has one.
     pub title: Option<String>,
     pub workspace: std::path::PathBuf,
-    /// The turn that asked, from 1.
+    /// The number of the turn that asked, from 1.
     pub turn: u32,
-    /// Of the arguments as asked; 32 hexadecimal digits.
+    /// Hash of the request as stored; 32 hexadecimal digits.
     pub args_hash: String,
     pub state: RequestState,
     pub attachment: Attachment,
@@ -115,18 +115,18 @@ pub struct StoredRequest {
 /// Which requests to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestFilter {
-    /// Those a person can decide now, of every session.
+    /// Undecided requests of every session.
     Undecided,
-    /// Those a person can decide now, of one session.
+    /// Undecided requests of one session.
     UndecidedOf(SessionId),
-    /// All of one session, settled ones included.
+    /// All requests of one session, settled ones included.
     Of(SessionId),
-    /// All there ever were, the newest first.
+    /// All requests ever made, newest first.
     All,
 }
 
 impl Store {
-    /// Requests, oldest first but for [`RequestFilter::All`], at most `limit`.
+    /// Returns requests, oldest first (newest first for [`RequestFilter::All`]), at most `limit`.
     pub async fn requests(
         &self,
         filter: RequestFilter,
@@ -149,13 +149,14 @@ impl Store {
         self.read(move |reader| select(reader, &tail, &params)).await
     }
 
-    /// What changed after the change numbered `seq`, in the order of changes: each request once, as it is now.
+    /// Returns the requests changed after the change numbered `seq`, in the order of changes; each once, as
+    /// it is now.
     pub async fn changes_since(&self, seq: u64) -> Result<Vec<StoredRequest>, StoreError> {
         let params: Vec<Box<dyn ToSql + Send>> = vec![Box::new(Num(seq))];
         self.read(move |reader| select(reader, "WHERE a.seq > ?1 ORDER BY a.seq", &params)).await
     }
 
-    /// The number of the latest change of any request; 0 before the first.
+    /// Returns the number of the latest change of any request; 0 before the first.
     pub async fn latest_change(&self) -> Result<u64, StoreError> {
         self.read(|reader| {
             reader
@@ -167,7 +168,7 @@ impl Store {
         .await
     }
 
-    /// The request whose id is, or alone begins with, `prefix`.
+    /// Returns the request whose id is `prefix`, or is the only one that begins with it.
     pub async fn find_request(&self, prefix: &str) -> Result<StoredRequest, StoreError> {
         let prefix = prefix.to_ascii_lowercase();
         self.read(move |reader| {
@@ -179,7 +180,7 @@ impl Store {
         .await
     }
 
-    /// Requests of all sessions that a person can decide now.
+    /// Returns the number of undecided requests of all sessions.
     pub async fn waiting_count(&self) -> Result<usize, StoreError> {
         self.read(|reader| {
             reader
@@ -194,7 +195,7 @@ impl Store {
     }
 }
 
-/// The one id that is `prefix` or begins with it.
+/// Returns the id that is `prefix`, or the only one that begins with it.
 pub(super) fn unique(reader: &Reader, what: Listed, prefix: &str) -> Result<String, StoreError> {
     let table = match what {
         Listed::Session => "sessions",
@@ -257,7 +258,7 @@ fn stored(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
     })
 }
 
-/// A stored time; one outside of what can be expressed counts as the start of 1970.
+/// Converts a stored time; one out of range becomes the start of 1970.
 pub(super) fn moment(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::UNIX_EPOCH)
 }

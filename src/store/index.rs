@@ -1,6 +1,6 @@
-//! The list of sessions, and what was typed.
+//! The list of sessions, and the input history.
 //!
-//! Called by faces: the session picker, `co -c`, `co resume`, `co sessions`, the composer's history.
+//! Called by front ends: the session picker, `co -c`, `co resume`, `co sessions`, the composer's history.
 
 use std::path::{Path, PathBuf};
 
@@ -14,24 +14,24 @@ use super::writer::Reader;
 use super::{Listed, Store, StoreError};
 use crate::history::{Durability, SessionId, TurnEnd};
 
-/// Typed lines that are kept; older ones go.
+/// Number of input lines kept; older ones are removed.
 const INPUTS_KEPT: i64 = 10_000;
 
-/// A session as listed.
+/// A session in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSummary {
     pub id: SessionId,
     pub workspace: PathBuf,
-    /// The name it was given, or the beginning of its first prompt.
+    /// The name the user gave it, or the beginning of its first prompt.
     pub title: Option<String>,
     pub created: Timestamp,
     /// When its last record was stored.
     pub updated: Timestamp,
-    /// Turns started.
+    /// Number of turns started.
     pub turns: u32,
-    /// How the last turn ended; `None` before the first, while one runs and after one was cut off.
+    /// How the last turn ended; `None` before the first turn, during a turn and after a turn was cut off.
     pub last_end: Option<TurnEnd>,
-    /// Its requests that a person can decide now.
+    /// Number of its undecided requests.
     pub waiting: usize,
 }
 
@@ -39,21 +39,21 @@ pub struct SessionSummary {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionFilter {
     All,
-    /// Started in this folder.
+    /// Sessions started in this folder.
     Folder(PathBuf),
-    /// With requests that a person can decide now.
+    /// Sessions with undecided requests.
     Waiting,
 }
 
-/// Which typed lines to list.
+/// Which input lines to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputScope {
     All,
-    /// Typed in this folder.
+    /// Lines typed in this folder.
     Folder(PathBuf),
 }
 
-/// A line that was typed.
+/// A line of the input history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedLine {
     pub text: String,
@@ -61,7 +61,7 @@ pub struct TypedLine {
 }
 
 impl Store {
-    /// Sessions, the latest used first, at most `limit`.
+    /// Returns sessions, most recently used first, at most `limit`.
     pub async fn sessions(
         &self,
         filter: SessionFilter,
@@ -70,19 +70,19 @@ impl Store {
         self.read(move |reader| list(reader, &filter, limit)).await
     }
 
-    /// The session of this folder that was used last.
+    /// Returns the most recently used session of this folder.
     pub async fn latest_session(&self, workspace: &Path) -> Result<Option<SessionId>, StoreError> {
         let found = self.sessions(SessionFilter::Folder(workspace.to_owned()), 1).await?;
         Ok(found.into_iter().next().map(|session| session.id))
     }
 
-    /// The session whose id is, or alone begins with, `prefix`.
+    /// Returns the session whose id is `prefix`, or is the only one that begins with it.
     pub async fn find_session(&self, prefix: &str) -> Result<SessionId, StoreError> {
         let prefix = prefix.to_ascii_lowercase();
         self.read(move |reader| unique(reader, Listed::Session, &prefix).map(SessionId)).await
     }
 
-    /// Remembers a line that was typed; the same line twice in a row is kept once.
+    /// Adds a line to the input history; the same line twice in a row is stored once.
     pub async fn remember_input(&self, workspace: &Path, text: &str) -> Result<(), StoreError> {
         let workspace = workspace.to_string_lossy().into_owned();
         let text = self.inner.redactor.text(text);
@@ -107,13 +107,13 @@ impl Store {
         .await
     }
 
-    /// Typed lines, the latest first, at most `limit`.
+    /// Returns input lines, latest first, at most `limit`.
     pub async fn inputs(&self, scope: InputScope, limit: usize) -> Result<Vec<String>, StoreError> {
         let lines = self.typed(scope, limit).await?;
         Ok(lines.into_iter().map(|line| line.text).collect())
     }
 
-    /// As [`Store::inputs`], with the folder of each.
+    /// Like [`Store::inputs`], with the folder of each line.
     pub async fn typed(&self, scope: InputScope, limit: usize) -> Result<Vec<TypedLine>, StoreError> {
         let folder = match scope {
             InputScope::All => None,
@@ -163,7 +163,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<SessionSummary> {
         created: moment(row.get(3)?),
         updated: moment(row.get(4)?),
         turns: row.get(5)?,
-        // An end of a newer version is shown as none; the session itself is refused when it is opened.
+        // A turn end of a newer version is shown as none; opening the session is refused.
         last_end: end.and_then(|json| serde_json::from_str(&json).ok()),
         waiting: row.get::<_, Num>(7)?.count(),
     })

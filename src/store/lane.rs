@@ -1,7 +1,7 @@
-//! A thread that owns one connection and does its jobs in order.
+//! A lane: a thread that owns one connection and runs its jobs in order.
 //!
-//! The store has two: one writes, one reads, so that a reader never waits for a writer and no async thread waits for
-//! the disk. A lane ends when the last handle is dropped, after the jobs it already has.
+//! The store has two lanes: one writes, one reads, so that a reader never waits for a writer and no async
+//! thread waits for the disk. A lane ends when its last handle is dropped, after the jobs already queued.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -12,14 +12,14 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::StoreError;
 
-/// Jobs that may wait before senders do.
+/// Number of jobs that can be queued before senders wait.
 const CAPACITY: usize = 64;
 
 type Job<C> = Box<dyn FnOnce(&mut C) + Send>;
 
-/// What a lane's thread owns.
+/// The state that a lane's thread owns.
 pub(super) trait Context {
-    /// Called when no job waits.
+    /// Called when the queue is empty.
     fn idle(&mut self);
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Lane<C> {
 }
 
 impl<C: Context + 'static> Lane<C> {
-    /// Starts the thread; `open` runs on it and its error is returned here.
+    /// Starts the thread. `open` runs on it; its error is returned here.
     pub(super) async fn start<O>(name: &str, data: &Path, open: O) -> Result<Self, StoreError>
     where
         O: FnOnce() -> Result<C, StoreError> + Send + 'static,
@@ -43,7 +43,7 @@ impl<C: Context + 'static> Lane<C> {
                 let _running = Running::begin();
                 match open() {
                     Ok(context) => {
-                        // Nobody waits any more only if `start` was dropped; then the inbox is closed too.
+                        // Sending fails only if `start` was dropped; then the queue is closed too.
                         let _ = ready.send(Ok(()));
                         serve(context, inbox);
                     }
@@ -57,8 +57,8 @@ impl<C: Context + 'static> Lane<C> {
         Ok(lane)
     }
 
-    /// Does `work` on the thread, after what was sent before it. Once sent it is done even if this future is
-    /// dropped; then its outcome is lost.
+    /// Runs `work` on the thread, after all work sent before it. Once sent it runs even if this future is
+    /// dropped; then its result is lost.
     pub(super) async fn run<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -72,10 +72,10 @@ impl<C: Context + 'static> Lane<C> {
     }
 }
 
-/// How many lanes of this process run, and who waits for their end.
+/// The number of running lanes in this process, and a signal for their end.
 static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
-/// A lane that runs, as long as this lives.
+/// Counts a lane as running while it lives.
 struct Running;
 
 impl Running {
@@ -92,10 +92,11 @@ impl Drop for Running {
     }
 }
 
-/// Waits until each database that was opened in this process is closed, as long as that; after the last handle is gone.
+/// Waits, at most `patience`, until every database of this process is closed. Call it after dropping the last
+/// handle.
 pub fn wait_closed(patience: Duration) {
     let running = RUNNING.0.lock().unwrap_or_else(PoisonError::into_inner);
-    // Whoever waits in vain leaves a database that is checked when it is opened again.
+    // After a timeout, the database is checked at the next opening.
     drop(RUNNING.1.wait_timeout_while(running, patience, |running| *running > 0));
 }
 

@@ -1,10 +1,10 @@
 //! The store: one SQLite database for everything that must outlive a process.
 //!
-//! It holds the records of sessions, the requests they wait for, and what was typed. What is written is there whole
-//! or not at all; one transaction covers a record and the rows it implies. It never decides, never runs anything, and
-//! lets no type of the database library out. Called by `session`, by the composition root and by faces that list.
+//! It holds the records of sessions, their requests for approval, and the input history. Writes are atomic:
+//! one transaction covers a record and the rows it implies. The store never decides and never runs anything,
+//! and exposes no type of the database library. Called by `session`, the composition root and front ends.
 //!
-//! `lane` threads do the work; `writer` is the one way to a transaction; `encode` turns records into rows.
+//! `lane` threads do the work; `writer` is the only way to a transaction; `encode` turns records into rows.
 
 mod audit;
 mod decide;
@@ -54,21 +54,21 @@ use self::wake::Bell;
 use self::writer::{Reader, Writer};
 use crate::stdx::clock::{Clock, SystemClock};
 
-/// Where and how to open a store. Has no `Debug`: it holds secrets.
+/// Where and how to open a store. Not `Debug`, because it holds secrets.
 pub struct StoreOptions {
-    /// The data folder; made owner-only if missing.
+    /// The data folder; created owner-only if missing.
     pub data: PathBuf,
-    /// The folder for wake-ups, owner-only; made if missing. The same for all processes of one data folder.
+    /// The owner-only folder for wake-ups; created if missing. The same for all processes of one data folder.
     pub runtime: PathBuf,
     pub clock: Arc<dyn Clock>,
-    /// Never written; those shorter than 8 bytes are ignored.
+    /// Secrets that are never written; those shorter than 8 bytes are ignored.
     pub secrets: Vec<String>,
-    /// An upper bound for the database in pages of 4 KiB; beyond it writes fail with [`StoreError::Full`].
+    /// Maximum size of the database in pages of 4 KiB; beyond it writes fail with [`StoreError::Full`].
     pub max_pages: Option<u32>,
 }
 
 impl StoreOptions {
-    /// The machine's clock, no secrets, no bound.
+    /// Uses the system clock, no secrets and no size limit.
     pub fn new(data: impl Into<PathBuf>, runtime: impl Into<PathBuf>) -> Self {
         Self {
             data: data.into(),
@@ -80,17 +80,17 @@ impl StoreOptions {
     }
 }
 
-/// A handle on the open store; clones share it. The database is closed when the last one is dropped, after the
-/// writes that were sent.
+/// A handle on the open store; clones share it. The database is closed when the last handle is dropped, after
+/// the writes already sent.
 ///
-/// A method whose future is dropped may still take effect: a write that was sent is done.
+/// Not cancel-safe: a write that was sent takes effect even if the method's future is dropped.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    /// `None` where the data folder may only be read.
+    /// `None` if the data folder is read-only.
     writer: Option<Lane<Writer>>,
     reader: Lane<Reader>,
     bell: Arc<Bell>,
@@ -100,8 +100,9 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens the database of a data folder, creating or migrating it. Refuses, without changing it, a file that is
-    /// damaged, newer or not ours. Must be called inside an async runtime with I/O enabled.
+    /// Opens the database of a data folder, creating or migrating it. Refuses, without changing it, a file
+    /// that is damaged, from a newer `co`, or not a database of `co`. Must be called inside an async runtime
+    /// with I/O enabled.
     pub async fn open(options: StoreOptions) -> Result<Self, StoreError> {
         let StoreOptions { data, runtime, clock, secrets, max_pages } = options;
         let bell = Arc::new(Bell::hang(&runtime));
@@ -116,8 +117,8 @@ impl Store {
         Ok(Self { inner: Arc::new(Inner { writer: Some(writer), reader, bell, redactor, clock, data }) })
     }
 
-    /// Opens a database that may only be read: lists work, every write errs with [`StoreError::ReadOnly`], and nothing
-    /// expires. Errs for one that would have to be made, migrated or repaired first.
+    /// Opens a database read-only: lists work, every write fails with [`StoreError::ReadOnly`], and no
+    /// request expires. Fails if the database would first have to be created, migrated or repaired.
     pub async fn open_read_only(options: StoreOptions) -> Result<Self, StoreError> {
         let StoreOptions { data, clock, secrets, .. } = options;
         let path = data.clone();
@@ -132,17 +133,17 @@ impl Store {
         &self.inner.data
     }
 
-    /// One more secret that is never written, from the next write on; those shorter than 8 bytes are ignored.
+    /// Adds a secret that is never written, from the next write on; one shorter than 8 bytes is ignored.
     pub fn conceal(&self, secret: &str) {
         self.inner.redactor.add(secret.to_owned());
     }
 
-    /// The clock that stamps what is stored.
+    /// The clock used for stored times.
     pub fn clock(&self) -> &dyn Clock {
         &*self.inner.clock
     }
 
-    /// Hears of changes to approvals from now on, this process's own included.
+    /// Returns a handle that is notified of changes to approvals from now on, also by this process.
     pub fn wakeups(&self) -> Wakeups {
         Wakeups::new(Arc::clone(&self.inner.bell))
     }

@@ -1,4 +1,4 @@
-//! Numbers of ours in columns: the database counts with a sign.
+//! Unsigned numbers in columns: SQLite integers are signed.
 
 use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
@@ -8,7 +8,7 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRe
 pub(super) struct Num(pub u64);
 
 impl Num {
-    /// A count of things that were in memory or may be.
+    /// Converts an in-memory count.
     pub(super) fn of(count: usize) -> Self {
         Self(count as u64)
     }

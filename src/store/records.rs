@@ -1,6 +1,6 @@
-//! The records of sessions: appended in order, loaded whole.
+//! The records of sessions: appended in order, loaded as a whole.
 //!
-//! Only the owner of a session appends (`session::Session`); everybody may load.
+//! Only the owner of a session appends (`session::Session`); any process may load.
 
 use rusqlite::{OptionalExtension as _, params};
 
@@ -15,9 +15,9 @@ use super::{Listed, Store, StoreError};
 use crate::history::{Durability, Record, SessionId};
 
 impl Store {
-    /// Appends records to a session that has `after` of them, and makes the changes to the other tables that they
-    /// imply, in one transaction. The first record of a session is [`Record::Opened`]. Errs with
-    /// [`StoreError::OutOfStep`] if somebody else wrote to the session.
+    /// Appends records to a session that has `after` records, and makes the changes to other tables that they
+    /// imply, in one transaction. The first record of a session is [`Record::Opened`]. Fails with
+    /// [`StoreError::OutOfStep`] if another process wrote to the session.
     pub async fn append(
         &self,
         session: &SessionId,
@@ -33,9 +33,9 @@ impl Store {
         .await
     }
 
-    /// All records of a session in order. Errs with [`StoreError::NotFound`] where there are none, and with
-    /// [`StoreError::NewerRecord`] where a newer version wrote one. One that is damaged or missing is
-    /// [`Record::Damaged`].
+    /// Returns all records of a session in order. A damaged or missing record becomes [`Record::Damaged`].
+    /// Fails with [`StoreError::NotFound`] if there is no such session, and with [`StoreError::NewerRecord`]
+    /// if a newer version wrote a record.
     pub async fn load(&self, session: &SessionId) -> Result<Vec<Record>, StoreError> {
         let session = session.clone();
         self.read(move |reader| load(reader, &session)).await
@@ -65,7 +65,7 @@ pub(super) fn append(
     touch(write, session)
 }
 
-/// Records of the session so far.
+/// Returns the number of records of the session.
 pub(super) fn count(write: &Write<'_>, session: &SessionId) -> Result<u64, StoreError> {
     write
         .sql
@@ -150,17 +150,17 @@ fn touch(write: &Write<'_>, session: &SessionId) -> Result<(), StoreError> {
 /// Why a record cannot be read.
 pub(super) enum Unreadable {
     Damaged,
-    /// It is what a newer version wrote; what this one does not know of it.
+    /// Written by a newer version; the text says what is unknown here.
     Newer(String),
 }
 
-/// A record from its row.
+/// Parses a record from its row.
 pub(super) fn read(kind: &str, json: &str) -> Result<Record, Unreadable> {
     let error = match serde_json::from_str(json) {
         Ok(record) => return Ok(record),
         Err(error) => error,
     };
-    // A newer version names a record that is not known here, or says more in one that is; it names it in the row too.
+    // A newer version's record has an unknown tag or variant, and its row's `kind` equals the tag.
     let text: Option<serde_json::Value> = serde_json::from_str(json).ok();
     let named = text.as_ref().and_then(|text| text.get("record")).and_then(serde_json::Value::as_str);
     let is_new = error.to_string().starts_with("unknown variant");
@@ -171,7 +171,7 @@ pub(super) fn read(kind: &str, json: &str) -> Result<Record, Unreadable> {
     })
 }
 
-/// Records that may be missing between two: a number beyond that is damaged itself.
+/// Maximum number of records missing between two; beyond that, the record number itself is damaged.
 pub(super) const MOST_MISSING: u64 = 100_000;
 
 pub(super) fn load(reader: &mut Reader, session: &SessionId) -> Result<Vec<Record>, StoreError> {
@@ -206,7 +206,7 @@ pub(super) fn load(reader: &mut Reader, session: &SessionId) -> Result<Vec<Recor
             }
         }
     }
-    // The list of sessions says the same.
+    // The sessions table holds the same data as the first record.
     if let Some(first @ Record::Damaged { .. }) = records.first_mut() {
         *first = Record::Opened { workspace: workspace.into() };
     }

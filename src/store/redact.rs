@@ -1,8 +1,9 @@
-//! Secrets taken out of everything that is written.
+//! Redacts secrets from everything that is written.
 //!
-//! The one point where values become the text that is stored. It knows whole secrets only: one that streaming cut
-//! in two shows in neither half, and is caught in the whole reply. What runs is not touched, so a call that was
-//! approved, stored and resumed in another process carries the mark in place of the secret.
+//! The only place where values become stored text. It matches whole secrets only: a secret that streaming
+//! split into two chunks matches in neither, but is caught in the whole reply. Running calls are not changed;
+//! therefore a call that was approved, stored and resumed in another process has the mark in place of the
+//! secret.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
@@ -12,32 +13,32 @@ use serde_json::Value;
 
 use super::StoreError;
 
-/// What stands in place of a secret.
+/// The replacement for a secret.
 pub const MARK: &str = "[redacted]";
 
-/// Shorter ones would hit ordinary words.
+/// Minimum length in bytes; shorter secrets would match ordinary words.
 const SHORTEST: usize = 8;
 
-/// The secrets of this process. Has no `Debug`, so that they reach no log by accident.
+/// The secrets of this process. Not `Debug`, so that they cannot be logged by accident.
 pub(super) struct Redactor {
     secrets: RwLock<Vec<Secret>>,
 }
 
 struct Secret {
     plain: String,
-    /// As it stands inside a JSON string.
+    /// The secret as it appears inside a JSON string.
     escaped: String,
 }
 
 impl Redactor {
-    /// Secrets shorter than 8 bytes are left out.
+    /// Secrets shorter than 8 bytes are ignored.
     pub(super) fn new(secrets: Vec<String>) -> Self {
         let redactor = Self { secrets: RwLock::default() };
         secrets.into_iter().for_each(|plain| redactor.add(plain));
         redactor
     }
 
-    /// One more, from the next value on.
+    /// Adds a secret, from the next value on; ignored if shorter than 8 bytes.
     pub(super) fn add(&self, plain: String) {
         let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
         if plain.len() < SHORTEST || secrets.iter().any(|known| known.plain == plain) {
@@ -46,7 +47,7 @@ impl Redactor {
         let quoted = Value::String(plain.clone()).to_string();
         let escaped = quoted.trim_start_matches('"').trim_end_matches('"').to_owned();
         secrets.push(Secret { plain, escaped });
-        // The longest first: a secret that begins with another one must not leave its tail behind.
+        // Longest first: a secret that begins with another one must be replaced whole.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.plain.len()));
     }
 
@@ -64,8 +65,8 @@ impl Redactor {
         out
     }
 
-    /// The value as JSON, every string and key of it redacted. A word of the format itself (a variant's name) is
-    /// no secret even where somebody chose it as one: then the value could not be read back, and it stays.
+    /// Returns the value as JSON with every string and key redacted. If a secret equals a word of the format
+    /// (a variant's name), the redacted value could not be parsed; then it is stored without redaction.
     pub(super) fn json<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<String, StoreError> {
         let json = to_json(value)?;
         if !self.known().iter().any(|secret| json.contains(&secret.escaped)) {
@@ -130,7 +131,7 @@ mod tests {
                 json!({ "secretkey": { "b": "secretkey" } }),
                 json!({ "[redacted]": { "b": "[redacted]" } }),
             ),
-            // `n12345678` also stands in the escaped form of a line end before the digits: no hit, and sound JSON.
+            // `n12345678` also occurs in the escaped line end before the digits: no match, and valid JSON.
             (vec!["n12345678"], json!("a\n12345678"), json!("a\n12345678")),
             (vec!["12345678"], json!(12345678), json!(12345678)),
             (vec!["schlüssel-ß"], json!("schlüssel-ß"), json!("[redacted]")),

@@ -1,7 +1,8 @@
-//! The life of a request's row while its session goes on: asked, replaced, withdrawn, detached, expired, closed.
+//! State changes of a request's row in its session: asked, superseded, withdrawn, detached, expired, closed.
 //!
-//! Each change takes the next number of the store-wide sequence, and is told in the audit where it decides something.
-//! These run inside the transaction of the record that implies them; deciding and consuming are in `decide`.
+//! Each change takes the next number of the store-wide sequence, and is recorded in the audit if it decides
+//! something. These functions run inside the transaction of the record that implies them. For deciding and
+//! consuming see `decide`.
 
 use rusqlite::params;
 use serde_json::{Value, json};
@@ -35,7 +36,7 @@ pub(super) fn ask(write: &Write<'_>, session: &SessionId, ask: &Ask) -> Result<(
     if standing(write, &ask.request)?.is_some() {
         return Err(StoreError::RequestIdTaken { id: ask.request.clone() });
     }
-    // Whether the conversation went on without a call does not change when it is asked for again.
+    // A call that was detached stays detached when it is asked again.
     let detached = earlier.iter().any(|row| row.detached);
     insert(write, session, ask, detached)?;
     chain::append(write, Some(session), &ask.audit)
@@ -71,8 +72,9 @@ fn insert(write: &Write<'_>, session: &SessionId, ask: &Ask, detached: bool) -> 
         .map(drop)
 }
 
-/// A decision that its own session records without a stop in the inbox: only while nobody has decided, and in time. To
-/// put off what was settled in between changes nothing and is no fault: whoever was faster is taken up as ever.
+/// Records a decision that the session itself made, without the inbox. Allowed only while the request is
+/// undecided and not expired. Setting an already settled request to later changes nothing and is no error:
+/// the earlier decision is consumed as usual.
 pub(super) fn settle(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreError> {
     let id = &verdict.request;
     let row = standing(write, id)?
@@ -98,7 +100,7 @@ pub(super) fn settle(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreEr
     take(write, id, verdict.state)
 }
 
-/// Writes who decided what; the row then waits for its session.
+/// Writes who decided what; the row then waits for its session to consume it.
 pub(super) fn write_decision(write: &Write<'_>, row: &Standing, verdict: &Verdict) -> Result<(), StoreError> {
     let Verdict { request, state, tool, approval, by } = verdict;
     let json: String = write
@@ -123,7 +125,7 @@ pub(super) fn write_decision(write: &Write<'_>, row: &Standing, verdict: &Verdic
     chain::append(write, Some(&row.session), &Entry::decided(&stored, &approval, &by)?)
 }
 
-/// The session's records now hold the decision that made the row `decided`.
+/// Marks the row as consumed: the session's records now contain the decision or expiry with state `decided`.
 pub(super) fn take(write: &Write<'_>, request: &RequestId, decided: RequestState) -> Result<(), StoreError> {
     match decided {
         RequestState::Later => {
@@ -143,7 +145,7 @@ pub(super) fn take(write: &Write<'_>, request: &RequestId, decided: RequestState
     }
 }
 
-/// The session records that nobody decided in time. What somebody decided in between stays theirs.
+/// Applies an expiry that the session records. A decision made in the meantime is kept.
 pub(super) fn expire(write: &Write<'_>, request: &RequestId) -> Result<(), StoreError> {
     let row = standing(write, request)?
         .ok_or_else(|| StoreError::NotFound { what: Listed::Request, prefix: request.0.clone() })?;
@@ -153,7 +155,7 @@ pub(super) fn expire(write: &Write<'_>, request: &RequestId) -> Result<(), Store
             take(write, request, RequestState::Expired)
         }
         RequestState::Expired => pass_over(write, &row),
-        // Taken up after its time: the answer counts no more, and that is worth a row.
+        // Consumed after its time was over: the answer is void, and the audit records that.
         RequestState::Consumed => tell_expired(write, &row),
         RequestState::Approved
         | RequestState::Edited
@@ -164,13 +166,13 @@ pub(super) fn expire(write: &Write<'_>, request: &RequestId) -> Result<(), Store
     }
 }
 
-/// Nobody decided in time; the session has to be told.
+/// Marks the request as expired; its session must still record that.
 pub(super) fn end_undecided(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
     set_state(write, &row.id, RequestState::Expired)?;
     tell_expired(write, row)
 }
 
-/// Requests that a clock ahead of the true one expired, and whose sessions were not told, wait again.
+/// Reopens requests that expired because the clock was ahead, if their sessions have not recorded the expiry.
 pub(super) fn reopen(write: &Write<'_>) -> Result<(), StoreError> {
     for row in expired_early(write)? {
         let state = if row.later_noted { RequestState::Later } else { RequestState::Waiting };
@@ -180,14 +182,14 @@ pub(super) fn reopen(write: &Write<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The row is not what was asked any more: whatever was decided about it counts for nothing.
+/// Withdraws a request whose row no longer matches what was asked: any decision about it is void.
 pub(super) fn refuse_changed(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
     set_state(write, &row.id, RequestState::Withdrawn)?;
     tell(write, row, AuditKind::Withdrawn, &json!({ "because": "changed" }))
 }
 
-/// What a call's return makes of its row. The fold does the same from the records alone: a call that the session
-/// knows to be for later outlives its turn, whatever its return says of the interrupt.
+/// Applies a call's return to its rows. The fold derives the same from the records alone: a call that the
+/// session has recorded as later outlives its turn, even if its return says that it was interrupted.
 pub(super) fn finish(
     write: &Write<'_>,
     session: &SessionId,
@@ -196,7 +198,7 @@ pub(super) fn finish(
 ) -> Result<(), StoreError> {
     let rows = of_call(write, session, call)?;
     if !rows.is_empty() {
-        // Whoever watches what was decided wants to hear what came of it.
+        // Observers of decisions also want the outcome.
         write.news.set(true);
     }
     for row in rows {
@@ -232,7 +234,7 @@ fn detach(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
     set_flag(write, &row.id, "UPDATE approvals SET detached = 1, seq = ?2 WHERE id = ?1")
 }
 
-/// If it expired, that need not be told any more.
+/// If the request expired, marks the expiry as noted, because the session no longer needs to record it.
 fn pass_over(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
     if row.is_untold() { take(write, &row.id, RequestState::Expired) } else { Ok(()) }
 }

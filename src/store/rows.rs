@@ -1,4 +1,4 @@
-//! Requests as a list shows them: columns only, so that ten thousand of them are read in a moment.
+//! Requests as shown in lists: read from columns only, so that ten thousand of them load quickly.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
@@ -17,13 +17,13 @@ use crate::tool::Risk;
 pub struct RequestRow {
     pub id: RequestId,
     pub session: SessionId,
-    /// The session's title, where it has one.
+    /// The session's title, if it has one.
     pub title: Option<String>,
     pub workspace: std::path::PathBuf,
     pub risk: Risk,
     pub tool: ToolName,
     pub summary: String,
-    /// Whether its arguments carry untrusted words.
+    /// Whether its arguments are tainted by untrusted text.
     pub tainted: bool,
     pub state: RequestState,
     pub attachment: Attachment,
@@ -31,17 +31,18 @@ pub struct RequestRow {
     pub expires: Option<Timestamp>,
 }
 
-/// All of it is in an index, in this order; nothing is sorted but the sessions.
+/// Covered by an index in this order; only the sessions are sorted afterwards.
 pub(super) const UNDECIDED: &str =
     "SELECT id, session, risk, tool, summary, tainted, state, detached, created, expires
     FROM approvals INDEXED BY approvals_inbox
     WHERE state IN ('waiting', 'later') ORDER BY session, created, seq";
 
 impl Store {
-    /// What a person can decide now in all sessions, the sessions in the order of their oldest request, at most `limit`.
+    /// Returns the undecided requests of all sessions, at most `limit`; sessions with the oldest request
+    /// first.
     pub async fn undecided_rows(&self, limit: usize) -> Result<Vec<RequestRow>, StoreError> {
         self.read(move |reader| {
-            // What two processes change between the two queries must not tear them apart.
+            // A transaction, so that both queries see the same state while other processes write.
             let snapshot = reader.connection.unchecked_transaction().sql()?;
             let mut groups = groups(&snapshot)?;
             groups.sort_by(|one, other| {
@@ -54,7 +55,7 @@ impl Store {
     }
 }
 
-/// The rows of each session, by the sessions' ids.
+/// Returns the rows of each session, ordered by session id.
 fn groups(connection: &Connection) -> Result<Vec<Vec<RequestRow>>, StoreError> {
     let mut place = connection.prepare_cached("SELECT title, workspace FROM sessions WHERE id = ?1").sql()?;
     let mut select = connection.prepare_cached(UNDECIDED).sql()?;
@@ -72,7 +73,7 @@ fn groups(connection: &Connection) -> Result<Vec<Vec<RequestRow>>, StoreError> {
                     .query_row([&session], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))
                     .optional()
                     .sql()?;
-                // A request whose session is gone must not hide all others.
+                // A request whose session is missing must not hide all others.
                 groups.extend(at.map(|at| listed(row, session, at)).transpose()?.map(|row| vec![row]));
             }
         }
@@ -81,7 +82,7 @@ fn groups(connection: &Connection) -> Result<Vec<Vec<RequestRow>>, StoreError> {
 }
 
 impl Store {
-    /// Requests that a person can decide now, of all sessions but this one.
+    /// Returns the number of undecided requests of all sessions except this one.
     pub async fn waiting_elsewhere(&self, session: &SessionId) -> Result<usize, StoreError> {
         let session = session.clone();
         self.read(move |reader| {
@@ -112,7 +113,7 @@ fn listed(
         session: SessionId(session),
         title,
         workspace,
-        // A word of a newer version counts as the worst.
+        // An unknown risk of a newer version counts as the highest.
         risk: [Risk::Low, Risk::Medium].into_iter().find(|one| one.word() == risk).unwrap_or(Risk::High),
         tool: ToolName(row.get(3).sql()?),
         summary: row.get(4).sql()?,

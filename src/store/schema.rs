@@ -1,7 +1,7 @@
-//! Opening the database file: whose it is, which format it has, and the way up to ours.
+//! Opens the database file: checks its owner and format, and migrates it to the current format.
 //!
-//! A file that is not ours, is damaged or comes from a newer `co` is refused before anything is written to it. Called
-//! by the two lanes as they start.
+//! A file that is not of `co`, is damaged or comes from a newer `co` is refused before anything is written to
+//! it. Called by the two lanes when they start.
 
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -17,23 +17,23 @@ use super::num::Num;
 use super::{StoreError, audit, encode};
 use crate::stdx::fs::{create_private_dir, open_private};
 
-/// The steps from an empty database to the newest format; each one is final once released.
+/// The migrations from an empty database to the newest format; each one is final once released.
 pub(super) const MIGRATIONS: &[&str] =
     &[include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql"), include_str!("v4.sql")];
 
-/// The format from which on a request's hash is of its whole text as it is stored, secrets taken out.
+/// The first format in which a request's hash covers the whole request as stored, with secrets redacted.
 const HASHED_WHOLE: usize = 4;
 
-/// The format from which on there is an audit with its triggers.
+/// The first format with an audit and its triggers.
 pub(super) const AUDITED: usize = 3;
 
-/// The format from which on a file beside the database keeps what was pruned of the audit.
+/// The first format in which a file beside the database records what was pruned from the audit.
 const WITNESSED: usize = 4;
 
-/// Marks a database as ours in its header (`co.d`).
+/// Identifies a database of `co` in its header (`co.d`).
 pub(super) const APPLICATION_ID: i32 = 0x636f_2e64;
 
-/// How long one process waits for another one's transaction.
+/// How long a process waits for another process's transaction.
 const BUSY: Duration = Duration::from_secs(10);
 
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -43,24 +43,24 @@ pub(super) fn database(data: &Path) -> PathBuf {
     data.join("co.db")
 }
 
-/// Which file a path names, as the system tells files apart; `None` where there is none.
+/// Returns the device and inode of a file; `None` if it does not exist.
 pub(super) fn file_id(path: &Path) -> Option<(u64, u64)> {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// The write-ahead log beside it.
+/// The write-ahead log of the database.
 pub(super) fn wal_path(data: &Path) -> PathBuf {
     data.join("co.db-wal")
 }
 
-/// Opens the database for writing, creates or migrates it; everything owner-only from its first byte on. One that nobody
-/// closed well is checked before.
+/// Opens the database for writing, and creates or migrates it; all files are owner-only from creation. A
+/// database that was not closed cleanly is checked first.
 pub(super) fn open_writer(data: &Path) -> Result<(Connection, Presence), StoreError> {
     let file = |error: std::io::Error| StoreError::file(data, &error);
     create_private_dir(data).map_err(file)?;
     create_private_dir(&data.join("locks")).map_err(file)?;
-    // One process at a time opens: switching to WAL and migrating tolerate no company.
+    // Only one process opens at a time: switching to WAL and migrating need exclusive access.
     let gate = open_private(&data.join("locks").join("open")).map_err(file)?;
     gate.lock().map_err(file)?;
     let path = database(data);
@@ -82,7 +82,7 @@ pub(super) fn open_writer(data: &Path) -> Result<(Connection, Presence), StoreEr
     )
     .sql()?;
     connection.busy_timeout(BUSY).sql()?;
-    // Nothing is written into a file that turns out damaged, by closing it either.
+    // Closing a damaged file must not write into it either.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).sql()?;
     let version = check(&connection, &path)?;
     let (mut presence, left) = Presence::enter(data).map_err(file)?;
@@ -99,7 +99,7 @@ pub(super) fn open_writer(data: &Path) -> Result<(Connection, Presence), StoreEr
     Ok((connection, presence))
 }
 
-/// Errs where the file is shorter than its own header says, and no log holds the rest.
+/// Returns an error if the file is shorter than its header says and there is no log with the rest.
 fn is_whole(connection: &Connection, data: &Path) -> Result<(), StoreError> {
     let number = |pragma: &str| {
         connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, Num>(0)).sql()
@@ -114,7 +114,7 @@ fn is_whole(connection: &Connection, data: &Path) -> Result<(), StoreError> {
     Err(StoreError::Corrupt { folder: PathBuf::new(), detail })
 }
 
-/// A new database of an older format, in a file that is empty.
+/// Creates a database of an older format in an empty file.
 pub(super) fn at_version(path: &Path, version: usize) -> Result<Connection, StoreError> {
     let connection = Connection::open(path).sql()?;
     for migration in MIGRATIONS.iter().take(version) {
@@ -125,17 +125,17 @@ pub(super) fn at_version(path: &Path, version: usize) -> Result<Connection, Stor
     Ok(connection)
 }
 
-/// Opens the database for reading only; the writer must have opened it before.
+/// Opens the database read-only; the writer must have opened it before.
 pub(super) fn open_reader(data: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database(data), flags).sql()?;
     connection.busy_timeout(BUSY).sql()?;
-    // Whether the log is written back at the end is the writer's to say.
+    // Only the writer decides whether the log is checkpointed on close.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).sql()?;
     Ok(connection)
 }
 
-/// Opens the database for reading in a folder that cannot be written.
+/// Opens the database read-only in a folder that cannot be written.
 pub(super) fn open_alone(data: &Path) -> Result<Connection, StoreError> {
     let path = database(data);
     let usable = |connection: Connection| -> Result<Connection, StoreError> {
@@ -147,7 +147,7 @@ pub(super) fn open_alone(data: &Path) -> Result<Connection, StoreError> {
     if let Ok(connection) = open_reader(data).and_then(usable) {
         return Ok(connection);
     }
-    // The log's index cannot be made there. Without a log none is needed.
+    // The log's index cannot be created there. Without a log none is needed.
     if std::fs::metadata(wal_path(data)).is_ok_and(|log| log.len() > 0) {
         return Err(StoreError::ReadOnly { folder: data.to_owned() });
     }
@@ -167,7 +167,7 @@ pub(super) fn open_alone(data: &Path) -> Result<Connection, StoreError> {
     usable(Connection::open_with_flags(format!("file:{name}?immutable=1"), flags).sql()?)
 }
 
-/// The format of the file, after making sure that it is ours and not newer than we are. Writes nothing.
+/// Returns the file's format. Fails if it is not a database of `co`, or of a newer one. Writes nothing.
 pub(super) fn check(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
     let number = |pragma: &str| {
         connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0)).sql()
@@ -196,7 +196,7 @@ fn configure(connection: &Connection) -> Result<(), StoreError> {
         let detail = format!("it cannot keep a write-ahead log there (journal mode is {mode})");
         return Err(StoreError::Failed { folder: PathBuf::new(), detail });
     }
-    // The log is checkpointed when nobody waits; the number is the limit for those who never pause.
+    // The log is checkpointed when the writer is idle; this limit applies if it is never idle.
     connection
         .execute_batch(
             "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
@@ -221,7 +221,7 @@ fn migrate(connection: &mut Connection, version: usize) -> Result<(), StoreError
     step.commit().sql()
 }
 
-/// Requests of before whose hash is of what was not stored would count as changed.
+/// Rehashes old requests: earlier formats hashed the unredacted text, so these would count as changed.
 fn rehash(step: &Transaction<'_>) -> Result<(), StoreError> {
     let mut select = step
         .prepare("SELECT id, request FROM approvals WHERE state NOT IN ('consumed', 'withdrawn')")

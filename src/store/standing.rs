@@ -1,4 +1,4 @@
-//! How far requests are, as the changes of their rows see it.
+//! The state columns of requests, as used by the functions that change them.
 
 use rusqlite::ToSql;
 
@@ -9,10 +9,10 @@ use crate::approval::RequestId;
 use crate::history::SessionId;
 use crate::message::CallId;
 
-/// How far before the moment a request was asked at the clock may stand and still be believed, in milliseconds.
+/// Tolerance for a clock that is earlier than a request's creation, in milliseconds.
 const SLACK: i64 = 60_000;
 
-/// The columns that say how far a row is, and whose it is.
+/// The state of a request's row, and its session and call.
 pub(super) struct Standing {
     pub id: RequestId,
     pub session: SessionId,
@@ -27,13 +27,13 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// Whether nobody can decide it any more. A clock that stands far before the moment it was asked at cannot tell how
-    /// much of its time is left: then nothing is.
+    /// Whether the request can no longer be decided. If the clock is far before the creation of the request,
+    /// the remaining time is unknown, and the request counts as over.
     pub fn is_over(&self, now: i64) -> bool {
         self.expires.is_some_and(|expires| expires <= now || now < self.created.saturating_sub(SLACK))
     }
 
-    /// Whether it expired and its session has not been told.
+    /// Whether it expired and its session has not recorded that yet.
     pub fn is_untold(&self) -> bool {
         self.state == RequestState::Expired && !self.expiry_noted
     }
@@ -43,7 +43,7 @@ pub(super) fn standing(write: &Write<'_>, request: &RequestId) -> Result<Option<
     Ok(standings(write, "WHERE id = ?1", &[&request.0])?.pop())
 }
 
-/// The rows of one call, oldest first.
+/// Returns the rows of one call, oldest first.
 pub(super) fn of_call(
     write: &Write<'_>,
     session: &SessionId,
@@ -56,7 +56,7 @@ pub(super) fn of_session(write: &Write<'_>, session: &SessionId) -> Result<Vec<S
     standings(write, "WHERE session = ?1", &[&session.0])
 }
 
-/// Undecided ones whose time is over.
+/// Returns undecided requests whose time is over.
 pub(super) fn due(write: &Write<'_>) -> Result<Vec<Standing>, StoreError> {
     standings(
         write,
@@ -65,7 +65,7 @@ pub(super) fn due(write: &Write<'_>) -> Result<Vec<Standing>, StoreError> {
     )
 }
 
-/// Expired ones whose sessions were not told, and whose time is not over by the clock as it stands now.
+/// Returns expired requests not yet recorded by their sessions whose time is not over by the current clock.
 pub(super) fn expired_early(write: &Write<'_>) -> Result<Vec<Standing>, StoreError> {
     let rows = standings(
         write,

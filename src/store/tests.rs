@@ -1,4 +1,4 @@
-//! The file itself: whose it is, which format it has, who may read it, and what a database error becomes.
+//! The database file: ownership, format, permissions, and how database errors are reported.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -23,7 +23,7 @@ fn opened() -> Record {
     Record::Opened { workspace: "/w".into() }
 }
 
-/// Every table, index and column default, as the database itself tells it.
+/// Every table, index and column default, as the database reports it.
 fn schema(connection: &Connection) -> Vec<String> {
     let mut select =
         connection.prepare("SELECT coalesce(sql, name) FROM sqlite_schema ORDER BY name").unwrap();
@@ -34,7 +34,7 @@ fn pragma(connection: &Connection, name: &str) -> i64 {
     connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).unwrap()
 }
 
-/// A database as the program left it when it knew the first `version` migrations.
+/// A database as left by a program that knew the first `version` migrations.
 fn at_version(data: &Path, version: usize) -> Connection {
     fs::create_dir_all(data).unwrap();
     let connection = Connection::open(database(data)).unwrap();
@@ -72,7 +72,7 @@ async fn every_earlier_version_becomes_the_newest() {
     }
 }
 
-/// Opens a data folder in which `prepare` put something in place of the database, and compares refusal and bytes.
+/// Opens a data folder in which `prepare` replaced the database; checks the error and that no byte changed.
 async fn check_refused(prepare: impl FnOnce(&Path), expected: impl FnOnce(&Path) -> StoreError) {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
@@ -140,7 +140,7 @@ async fn a_missing_record_costs_itself() {
     raw.execute("DELETE FROM records WHERE no = 2", []).unwrap();
     let records = store.load(&id()).await.unwrap();
     assert_eq!(records, [opened(), Record::Damaged { no: 2 }, Record::Cleared]);
-    // The session goes on behind it.
+    // The session continues after the damaged record.
     store.append(&id(), 3, &[Record::Cleared], Durability::Written).await.unwrap();
 }
 
@@ -199,7 +199,7 @@ async fn folders_that_cannot_be_used_are_named_with_advice() {
     }
 }
 
-/// Root may write anywhere, so the kernel's refusals are made as values, the database's by a real connection.
+/// Root may write anywhere, so I/O errors are constructed; database errors come from a real connection.
 #[test]
 fn refusals_become_advice() {
     use std::io::{Error, ErrorKind};
@@ -264,7 +264,7 @@ fn the_kind_column_is_the_records_own_tag() {
     }
 }
 
-/// With ten thousand requests that wait, none of these may look at them all, or at more than an index.
+/// With ten thousand waiting requests, none of these queries may scan them all, or read more than an index.
 #[tokio::test]
 async fn what_is_asked_often_is_in_an_index() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! What requests used: one row each, written with its record, and the sums of them.
+//! The usage of requests to models: one row each, written with its record, and sums over the rows.
 //!
-//! Costs are those of the day of the request and never change. Called by the turn before each request that is capped,
-//! by `co usage` and by `/cost`.
+//! Costs use the prices of the day of the request and never change. Called by the turn before each request
+//! that is subject to a cap, by `co usage` and by `/cost`.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -16,10 +16,10 @@ use crate::history::{SessionId, Used, is_unpriced};
 use crate::message::{Usage, Usd};
 use crate::provider::ErrorClass;
 
-/// The most of one number that is stored: sums of it stay far inside what the database can count to.
+/// Maximum stored value of one number, so that sums stay far below SQLite's integer limit.
 const MOST: u64 = 1 << 50;
 
-/// All time zones of today differ by whole quarters of an hour, so a quarter lies in one day everywhere.
+/// A quarter of an hour. All current time zones differ by whole quarters, so each lies within one day.
 const QUARTER_MS: i64 = 900_000;
 
 /// The columns of a new row.
@@ -31,44 +31,44 @@ pub(super) struct Spend {
     pub error: Option<ErrorClass>,
 }
 
-/// What some requests came to. Tokens that a provider did not count are missing from the sums.
+/// The usage of several requests. Tokens that a provider did not report are missing from the sums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Total {
     pub requests: u64,
-    /// Of them those that failed.
+    /// Number of failed requests among them.
     pub failed: u64,
     pub input: u64,
     pub cached_input: u64,
     pub cache_write: u64,
     pub output: u64,
     pub reasoning: u64,
-    /// Of the requests whose cost is known.
+    /// Cost of the requests whose price is known.
     #[serde(rename = "cost_nano_usd")]
     pub cost: Usd,
-    /// Requests that cost something nobody knows.
+    /// Number of requests that cost an unknown amount.
     pub unpriced: u64,
 }
 
-/// Which requests.
+/// Which requests to sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UsageOf {
-    /// From this moment on, in all sessions.
+    /// All sessions from this moment on.
     Since(Timestamp),
     Session(SessionId),
     Turn(SessionId, u32),
-    /// The last one of a session.
+    /// The last request of a session.
     Last(SessionId),
 }
 
-/// One model at one service.
+/// One model of one provider.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct UsedModel {
-    /// Empty where it was not kept.
+    /// Empty if it was not recorded.
     pub provider: String,
     pub model: String,
 }
 
-/// One session, as far as it used something.
+/// One session that used something.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct UsedSession {
     pub id: SessionId,
@@ -91,8 +91,8 @@ impl Total {
         }
     }
 
-    /// The cost in words that claim no more than is known: `$1.20`, `unknown`, `at least $1.20 (3 requests of unknown
-    /// price)`.
+    /// Returns the cost as text that claims no more than is known: `$1.20`, `unknown`, `at least $1.20 (3
+    /// requests of unknown price)`.
     pub fn cost_words(&self) -> String {
         match (self.unpriced, self.cost.0) {
             (0, _) => self.cost.to_string(),
@@ -108,7 +108,7 @@ const SUMS: &str = "count(*), count(error), coalesce(sum(input), 0), coalesce(su
     coalesce(sum(unpriced), 0)";
 
 impl Store {
-    /// What all sessions used from this moment on, for caps: one look into an index.
+    /// Returns the usage of all sessions from this moment on, for caps. Reads only an index.
     pub async fn used_since(&self, since: Timestamp) -> Result<Used, StoreError> {
         self.read(move |reader| {
             let mut select = reader
@@ -132,7 +132,7 @@ impl Store {
         .await
     }
 
-    /// By model, the one that cost most first.
+    /// Returns the usage by model, highest cost first.
     pub async fn usage_by_model(&self, of: UsageOf) -> Result<Vec<(UsedModel, Total)>, StoreError> {
         self.read(move |reader| {
             let (condition, values): (&str, Vec<Box<dyn ToSql>>) = match of {
@@ -159,7 +159,7 @@ impl Store {
         .await
     }
 
-    /// By session, the one used last first.
+    /// Returns the usage by session, most recently used first.
     pub async fn usage_by_session(&self, since: Timestamp) -> Result<Vec<(UsedSession, Total)>, StoreError> {
         self.read(move |reader| {
             let select = format!(
@@ -175,7 +175,7 @@ impl Store {
         .await
     }
 
-    /// By day of this time zone, the latest first; days without a request are left out.
+    /// Returns the usage by day in this time zone, latest first; days without a request are left out.
     pub async fn usage_by_day(
         &self,
         since: Timestamp,
@@ -203,7 +203,7 @@ impl Store {
     }
 }
 
-/// The columns of [`SUMS`], from this one on.
+/// Reads the columns of [`SUMS`], starting at `from`.
 fn total(row: &Row<'_>, from: usize) -> rusqlite::Result<Total> {
     let number = |at: usize| row.get::<_, Num>(from + at).map(|number| number.0);
     Ok(Total {
@@ -219,7 +219,7 @@ fn total(row: &Row<'_>, from: usize) -> rusqlite::Result<Total> {
     })
 }
 
-/// Writes the row of a request, inside the transaction of its record.
+/// Writes the usage row of a request, inside the transaction of its record.
 pub(super) fn spend(
     write: &Write<'_>,
     session: &SessionId,

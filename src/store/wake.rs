@@ -1,8 +1,9 @@
-//! Wake-ups between processes: a byte to each other `co` when approvals changed, or a turn began or ended.
+//! Wake-ups between processes: a byte to every other `co` when approvals changed, or a turn began or ended.
 //!
-//! The byte is a hint and carries nothing; whoever hears it reads the store. A lost one is harmless, because an owner
-//! also reads on keys and turn ends. Sockets lie in an owner-only folder; those of dead processes are removed by
-//! whoever finds them. Nothing here blocks and nothing here fails loudly.
+//! The byte is a hint without content; the receiver reads the store. A lost byte is harmless, because a
+//! session's owner also reads the store on key presses and turn ends. Sockets are in an owner-only folder;
+//! those of dead processes are removed by the process that finds them. Nothing blocks; failures are only
+//! logged.
 
 use std::fs;
 use std::io;
@@ -17,7 +18,7 @@ use uuid::Uuid;
 
 use crate::stdx::fs::{create_private_dir, fingerprint};
 
-/// The shortest limit of a socket's path among the systems we know (macOS: 104, the final NUL included).
+/// The shortest limit of a socket path among the supported systems (macOS: 104, the final NUL included).
 const LONGEST_PATH: usize = 103;
 
 /// `/`, a process id, `-`, 8 digits, `.sock`.
@@ -25,7 +26,7 @@ const LONGEST_NAME: usize = 1 + 10 + 1 + 8 + 5;
 
 const SUFFIX: &str = "sock";
 
-/// Hears that approvals changed, or where a turn stands, in this process or another one. Each handle hears for itself.
+/// Reports changes to approvals, and turns that began or ended, in any process. Each handle is notified.
 pub struct Wakeups {
     bell: Arc<Bell>,
     changes: watch::Receiver<u64>,
@@ -37,8 +38,9 @@ impl Wakeups {
         Self { bell, changes }
     }
 
-    /// Resolves once any of that may have changed since the last call (or since the handle was made); several changes
-    /// may count as one. Cancel-safe: a dropped call loses nothing. Never resolves without a change.
+    /// Resolves once something may have changed since the last call (or since the handle was created);
+    /// several changes may count as one. Cancel-safe: a dropped call loses nothing. Never resolves without
+    /// one.
     pub async fn changed(&mut self) {
         let Some(socket) = &self.bell.socket else {
             return heard(&mut self.changes).await;
@@ -48,11 +50,11 @@ impl Wakeups {
             () = heard(&mut self.changes) => {}
             received = socket.socket.recv(&mut byte) => {
                 if received.is_err() {
-                    // The runtime is shutting down; only our own changes can still be heard.
+                    // The runtime is shutting down; only changes of this process can still be received.
                     return heard(&mut self.changes).await;
                 }
                 while socket.socket.try_recv(&mut byte).is_ok() {}
-                // One handle of this process took the byte; the others hear it from the counter.
+                // One handle of this process received the byte; the others are notified by the counter.
                 self.bell.changes.send_modify(|count| *count += 1);
                 self.changes.mark_unchanged();
             }
@@ -61,16 +63,16 @@ impl Wakeups {
 }
 
 async fn heard(changes: &mut watch::Receiver<u64>) {
-    // The sender lives in the bell that this handle holds.
+    // Closed only if the bell is gone, but this handle holds the bell.
     if changes.changed().await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-/// This process's socket, and the way to all others.
+/// This process's socket, and the sender to all others.
 pub(super) struct Bell {
     changes: watch::Sender<u64>,
-    /// `None` where no socket could be bound: then other processes are not heard, and the store works without.
+    /// `None` if no socket could be bound: then other processes cannot wake this one; all else works.
     socket: Option<Bound>,
 }
 
@@ -82,14 +84,14 @@ struct Bound {
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        // A leftover is removed by the next process that rings.
+        // If this fails, the next process that rings removes the file.
         let _ = fs::remove_file(&self.path);
     }
 }
 
 impl Bell {
-    /// Binds a socket in `runtime` (made if missing), or in a short folder derived from it where the path would be
-    /// too long for a socket. Must be called inside an async runtime.
+    /// Binds a socket in `runtime` (created if missing), or in a short folder derived from it if the path
+    /// would be too long for a socket. Must be called inside an async runtime.
     pub(super) fn hang(runtime: &Path) -> Self {
         let socket = match bind(runtime) {
             Ok(socket) => Some(socket),
@@ -101,12 +103,13 @@ impl Bell {
         Self { changes: watch::Sender::new(0), socket }
     }
 
-    /// One that nobody outside of this process hears or rings.
+    /// A bell for this process only, without a socket.
     pub(super) fn silent() -> Self {
         Self { changes: watch::Sender::new(0), socket: None }
     }
 
-    /// Tells every handle of this process and every other process. Never blocks: a full socket already has its hint.
+    /// Notifies every handle of this process and every other process. Never blocks: a full socket has a byte
+    /// already.
     pub(super) fn ring(&self) {
         self.changes.send_modify(|count| *count += 1);
         if let Some(own) = &self.socket
@@ -122,15 +125,15 @@ fn bind(runtime: &Path) -> io::Result<Bound> {
     create_private_dir(&folder)?;
     check_private(&folder)?;
     let unique = Uuid::now_v7().simple().to_string();
-    // The last digits of the id are its random ones.
+    // The last digits of the id are random.
     let random: String = unique.chars().skip(24).collect();
     let path = folder.join(format!("{}-{random}.{SUFFIX}", std::process::id()));
     let socket = UnixDatagram::bind(&path)?;
     Ok(Bound { socket, folder, path })
 }
 
-/// Where the sockets of `runtime` lie: there, or where the path is too long, in a short folder of the same meaning for
-/// every process of this user.
+/// Returns the folder for the sockets of `runtime`: `runtime` itself, or, if the path is too long, a short
+/// folder that is the same for every process of this user.
 fn socket_folder(runtime: &Path) -> PathBuf {
     let bytes = runtime.as_os_str().as_bytes();
     if bytes.len() + LONGEST_NAME <= LONGEST_PATH {
@@ -141,7 +144,7 @@ fn socket_folder(runtime: &Path) -> PathBuf {
     PathBuf::from(format!("/tmp/co-{user}-{short}"))
 }
 
-/// Refuses a folder that somebody else made or may enter.
+/// Returns an error for a folder that another user owns or may enter.
 fn check_private(folder: &Path) -> io::Result<()> {
     let metadata = fs::symlink_metadata(folder)?;
     let user = rustix::process::geteuid().as_raw();
@@ -161,7 +164,7 @@ fn ring_others(folder: &Path, own: &Path) -> io::Result<()> {
         }
         match sender.send_to(&[1], &path) {
             Ok(_) => {}
-            // Bound by nobody: its process died.
+            // No process has it bound: its process died.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => drop(fs::remove_file(&path)),
             Err(error) => tracing::debug!(%error, socket = %path.display(), "not woken"),
         }

@@ -1,4 +1,4 @@
-//! What the writing thread owns, and the one way to a transaction.
+//! The state of the writer thread, and the only way to a transaction.
 
 use std::cell::{Cell, RefCell};
 use std::fs;
@@ -19,11 +19,11 @@ use super::wake::Bell;
 use crate::history::Durability;
 use crate::stdx::clock::Clock;
 
-/// Transactions after which the log is written back at the next pause.
+/// Number of transactions after which the log is checkpointed when the writer is next idle.
 const CHECKPOINT_EVERY: u32 = 200;
 
-/// A log of at most so many bytes is left beside the database when it is closed: writing it back waits for the disk
-/// three times, and the next to open reads it in a moment.
+/// A log of at most this many bytes is kept when the database is closed: a checkpoint waits for the disk
+/// three times, and the next process reads a short log quickly.
 const KEPT_LOG: u64 = 1024 * 1024;
 
 pub(super) struct Writer {
@@ -31,18 +31,18 @@ pub(super) struct Writer {
     clock: Arc<dyn Clock>,
     bell: Arc<Bell>,
     data: PathBuf,
-    /// The file that was opened: a path may name another one later.
+    /// Device and inode of the opened file: the path may later name another file.
     file: Option<(u64, u64)>,
     since_checkpoint: u32,
-    /// The last row of the audit that is written and not yet kept beside the database.
+    /// The last written audit row that is not yet saved in the file beside the database.
     unkept: Option<AuditHead>,
-    /// What is damaged, once anything was found to be: nothing more is written into such a file.
+    /// Description of damage found; from then on nothing more is written into the file.
     damaged: Option<String>,
-    /// Dropped last: it notes how the files were left.
+    /// Dropped last: it records whether the files were closed cleanly.
     presence: Presence,
 }
 
-/// The connection of the reading thread.
+/// The connection of the reader thread.
 pub(super) struct Reader {
     pub connection: Connection,
 }
@@ -57,14 +57,14 @@ impl Context for Reader {
     fn idle(&mut self) {}
 }
 
-/// A transaction under way.
+/// A transaction in progress.
 pub(super) struct Write<'a> {
     pub sql: Transaction<'a>,
     /// Milliseconds since 1970.
     pub now: i64,
-    /// Whether others are told of it.
+    /// Whether other processes are notified after the commit.
     pub news: Cell<bool>,
-    /// The last row that it added to the audit.
+    /// The last row that this transaction added to the audit.
     pub audited: RefCell<Option<AuditHead>>,
 }
 
@@ -94,8 +94,8 @@ impl Writer {
         })
     }
 
-    /// Runs `work` in one transaction that is there whole or not at all, as durable as asked. Other processes are told
-    /// if it changed approvals, or where a turn stands.
+    /// Runs `work` in one atomic transaction with the given durability. Notifies other processes if it
+    /// changed approvals, or if a turn began or ended.
     pub(super) fn transaction<T>(
         &mut self,
         durability: Durability,
@@ -122,7 +122,7 @@ impl Writer {
             Durability::Written => "NORMAL",
             Durability::Synced => "FULL",
         };
-        // It has no effect inside a transaction.
+        // This has no effect inside a transaction.
         self.connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}")).sql()?;
         let sql = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).sql()?;
         let now = self.clock.now().as_millisecond();
@@ -137,7 +137,7 @@ impl Writer {
         self.unkept = audited.or(self.unkept.take());
         match durability {
             Durability::Written => {}
-            // All that was written before is on the disk with it.
+            // The sync covers all earlier writes too.
             Durability::Synced => self.keep_head(),
         }
         if news {
@@ -148,7 +148,7 @@ impl Writer {
 }
 
 impl Writer {
-    /// Errs where the database that is open is not the one of the data folder any more: it would take what nobody finds.
+    /// Returns an error if the open file is no longer the data folder's database: writes to it would be lost.
     fn check_file(&self) -> Result<(), StoreError> {
         let path = schema::database(&self.data);
         if schema::file_id(&path) == self.file { Ok(()) } else { Err(StoreError::Replaced { path }) }
@@ -158,7 +158,7 @@ impl Writer {
         &self.connection
     }
 
-    /// Brings what was written to the disk and keeps the audit's head, where it is not yet.
+    /// Syncs written audit rows to disk and saves the audit's head, if that is not done yet.
     fn seal(&mut self) -> Result<(), StoreError> {
         if self.unkept.is_some() && self.damaged.is_none() {
             self.sync()?;
@@ -167,7 +167,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Brings all that was written to the disk, by other processes too.
+    /// Syncs all writes to disk, those of other processes included.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
         self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).sql()
     }
@@ -176,7 +176,7 @@ impl Writer {
         if let Some(last) = self.unkept.take()
             && let Err(error) = head::keep(&self.data, &head::file(&self.data), &last)
         {
-            // The rows themselves are safe; the next head makes up for it.
+            // The rows themselves are safe; the next saved head replaces this one.
             tracing::warn!(%error, "the head of the audit was not kept");
         }
     }
@@ -200,7 +200,7 @@ impl Context for Writer {
     fn idle(&mut self) {
         if self.since_checkpoint >= CHECKPOINT_EVERY && self.damaged.is_none() {
             self.since_checkpoint = 0;
-            // A checkpoint that finds a reader in its way does what it can; the next one does the rest.
+            // If a reader blocks part of the checkpoint, the next one does the rest.
             if let Err(error) = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
                 tracing::debug!(%error, "checkpoint");
             }
@@ -209,7 +209,7 @@ impl Context for Writer {
 }
 
 impl Write<'_> {
-    /// The next number of the store-wide sequence of changes to approvals.
+    /// Returns the next number of the store-wide sequence of changes to approvals.
     pub(super) fn next_seq(&self) -> Result<u64, StoreError> {
         self.news.set(true);
         self.sql

@@ -1,20 +1,20 @@
-//! Addresses, URLs and hosts in a text: short, and yet enough to send something where it should not go.
+//! Finds addresses, URLs and hosts in a text: short, but sufficient to send data to the wrong place.
 //!
-//! A name counts as a host by its last label, because files and code have dots in their names too. What is missed that
-//! way still counts with `://` or `@`.
+//! A name counts as a host by its last label, because names of files and in code contain dots too. Hosts
+//! missed by that rule still count if written with `://` or `@`.
 
 use super::spelling::{Spelled, spelled};
 
-/// Characters of the shortest that counts; shorter ones are shared by chance.
+/// Minimum characters of an address; shorter ones are shared by chance.
 const SHORTEST: usize = 8;
 
-/// Last labels of two letters that are far more often the end of a file's name.
+/// Two-letter last labels that are far more often file extensions.
 const SUFFIXES: [&str; 18] = [
     "cc", "cs", "gz", "hs", "js", "kt", "md", "ml", "pl", "ps", "py", "rb", "rs", "sh", "so", "ts", "vb",
     "xz",
 ];
 
-/// Longer last labels of hosts.
+/// Last labels of hosts with more than two letters.
 const LABELS: [&str; 40] = [
     "academy",
     "agency",
@@ -58,7 +58,7 @@ const LABELS: [&str; 40] = [
     "xyz",
 ];
 
-/// One address as it is compared, and where it stands.
+/// An address in its normalized form, and its byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Address {
     pub form: String,
@@ -73,11 +73,11 @@ pub(super) enum Shape {
     Full,
     /// A host by itself.
     Host,
-    /// A host at the beginning of what may as well be a path.
+    /// A host at the beginning of what may also be a path.
     InPath,
 }
 
-/// Gives every address of a text, in order; of a URL all of it and its host.
+/// Passes every address of a text to `found`, in order; for a URL, the whole URL and its host.
 pub(super) fn addresses(text: &str, mut found: impl FnMut(Address)) {
     let mut word: Vec<Spelled> = Vec::new();
     for one in spelled(text) {
@@ -91,7 +91,7 @@ pub(super) fn addresses(text: &str, mut found: impl FnMut(Address)) {
     in_word(&word, &mut found);
 }
 
-/// What stands between words that may be addresses.
+/// Whether a character separates words that may be addresses.
 fn parts(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()
@@ -102,7 +102,7 @@ fn parts(c: char) -> bool {
         || matches!(c, '“' | '”' | '„' | '‘' | '’' | '«' | '»' | '…')
 }
 
-/// Characters that show nothing and are no white space.
+/// Whether a character is invisible and not white space.
 pub(super) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}'
         | '\u{2066}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e01ef}')
@@ -120,7 +120,7 @@ fn in_word(word: &[Spelled], found: &mut impl FnMut(Address)) {
     if mails.is_empty() { hosts(word, found) } else { mails.iter().for_each(|at| mail(word, *at, found)) }
 }
 
-/// Where `://` stands, with the beginning of the word before it.
+/// For each `://`: the start of the scheme before it, and the index after it.
 fn schemes(word: &[Spelled]) -> Vec<(usize, usize)> {
     let marks = word.windows(3).enumerate();
     let marks = marks.filter(|(_, three)| three[0].c == ':' && three[1].c == '/' && three[2].c == '/');
@@ -178,7 +178,7 @@ fn is_host(name: &[Spelled]) -> bool {
         || last.starts_with("xn--")
 }
 
-/// Without what ends sentences and sets words off.
+/// Removes punctuation and quotes around a word.
 fn trimmed(word: &[Spelled]) -> &[Spelled] {
     let outer = |one: &&Spelled| !one.c.is_alphanumeric() && one.c != '@';
     let begin = word.iter().take_while(outer).count();

@@ -1,6 +1,6 @@
-//! Texts that are written in another alphabet, and commands that would read and run such.
+//! Decodes encoded text, and detects commands that would decode and run such text.
 //!
-//! Escapes of single characters are read by `spelling`. Pure.
+//! Escapes of single characters are decoded by `spelling`. Pure.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -8,10 +8,10 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::bash::{self, Invocation};
 
-/// Bytes of a decoded text that count; fewer stand in identifiers by chance.
+/// Minimum bytes of a decoded text; shorter ones occur in identifiers by chance.
 const LONG: usize = 24;
 
-/// Bytes of decoded texts that are looked at of one text.
+/// Maximum bytes of decoded text per input text.
 const MOST: usize = 1024 * 1024;
 
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
@@ -20,7 +20,7 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
-/// What words of base64 or hexadecimal digits in a text say.
+/// Decodes the words of a text that are base64 or hexadecimal digits.
 pub(super) fn decoded(text: &str) -> Vec<String> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
     let words = text.split(|c| !is_letter(c)).filter(|word| word.len() > LONG);
@@ -48,13 +48,13 @@ fn hexadecimal(word: &str) -> Option<String> {
     if odd.is_empty() { readable(bytes.collect::<Option<Vec<u8>>>()?) } else { None }
 }
 
-/// Bytes as a text, where they are one.
+/// Bytes as text, if they are valid, long enough and printable.
 fn readable(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
     (text.len() >= LONG && !text.contains(|c: char| c.is_control() && !c.is_whitespace())).then_some(text)
 }
 
-/// Programs that turn one writing of a text into another, and the flags with which they do; none where they always do.
+/// Programs that decode or transform text, with the flags that make them do so; no flags if they always do.
 const DECODERS: &[(&str, &[&str])] = &[
     ("base64", &["-d", "-D", "--d"]),
     ("base32", &["-d", "--d"]),
@@ -68,14 +68,14 @@ const DECODERS: &[(&str, &[&str])] = &[
     ("zcat", &[]),
 ];
 
-/// The decoder of a command line that runs what it decodes.
+/// Returns the decoder in a command line that runs what it decodes.
 pub(super) fn runs_decoded(script: &str) -> Option<&'static str> {
     let name = |one: &Invocation| {
         let program = one.words.first()?.as_deref()?;
         Some(program.rsplit('/').next().unwrap_or(program).to_owned())
     };
     let Some(all) = bash::invocations(script) else {
-        // What is not understood is looked through word by word.
+        // A command line that cannot be parsed is searched word by word.
         let words: Vec<&str> = script.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
         let runs = words.iter().any(|word| bash::is_interpreter(word) || ["eval", "source"].contains(word))
             || script.trim_start().starts_with(['$', '`']);
@@ -86,7 +86,7 @@ pub(super) fn runs_decoded(script: &str) -> Option<&'static str> {
     let runs = |one: &Invocation| match name(one).as_deref() {
         Some("eval" | "source" | ".") => true,
         Some(name) => one.piped && bash::is_interpreter(name),
-        // Its name is what another command prints.
+        // The program's name is the output of another command.
         None => true,
     };
     let decodes = |(decoder, flags): &&(&str, &[&str])| {

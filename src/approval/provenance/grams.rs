@@ -1,57 +1,58 @@
-//! Which runs of letters in arguments occur in texts: found in one pass over each text.
+//! Finds runs of letters that arguments share with texts, in one pass over each text.
 //!
-//! Every run of [`SEED`] letters of the arguments is put in a table once; a text rolls over it. What the table finds is
-//! compared letter by letter, so nothing is found by chance, and repetition costs nothing: a run that was found is done.
+//! Every run of [`SEED`] letters of the arguments is stored in a table once, and a rolling hash of each text
+//! is looked up in it. Hits are compared letter by letter, so there are no false positives. A run that was
+//! found is not compared again, so repetition is cheap.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::spelling::{Spelled, each_letter, letters};
 
-/// Letters and digits that texts must share at a stretch before they are looked at. Shorter ones are shared by chance,
-/// and almost every span that counts has more.
+/// Minimum number of letters and digits that texts must share without a gap before they are compared. Shorter
+/// runs are shared by chance, and almost every span that counts is longer.
 pub(super) const SEED: usize = 16;
 
 /// The letters of all arguments, and the runs among them.
 pub(super) struct Grams {
     letters: Vec<Spelled>,
-    /// Where each argument's letters end.
+    /// The end of each argument's letters, as an index into `letters`.
     ends: Vec<usize>,
-    /// The run that begins at a letter, as its place in `runs`.
+    /// For each letter, the run that begins there, as an index into `runs`.
     begins: Vec<Option<usize>>,
     runs: Vec<Run>,
-    /// Open addressing: places in `runs`, plus one; 0 is free.
+    /// Hash table with open addressing: indices into `runs`, plus one; 0 is free.
     slots: Vec<usize>,
-    /// A bit for each hash, so that most letters of a text cost one look at little memory.
+    /// A Bloom filter with one bit per hash, so that most letters of a text cost one access to little memory.
     filter: Vec<u64>,
 }
 
 struct Run {
     hash: u64,
-    /// Its first letter, where it stands first.
+    /// The index of its first letter, at its first occurrence.
     first: usize,
     heard: Heard,
 }
 
-/// Who says a run.
+/// The source of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
     Nowhere,
-    /// By somebody whose words taint nothing.
+    /// A source whose text is not tainted.
     Excused,
-    /// By this voice, first of all.
+    /// This voice, the first one that contains the run.
     By(usize),
 }
 
-/// Letters of one argument in a row that untrusted voices said.
+/// Consecutive letters of one argument that untrusted voices contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stretch {
-    /// Which argument.
+    /// Index of the argument.
     pub arg: usize,
-    /// Its bytes there.
+    /// Byte range in the argument.
     pub start: usize,
     pub end: usize,
-    /// The voice that said most of it.
+    /// The voice that contains most of it.
     pub voice: usize,
 }
 
@@ -107,7 +108,7 @@ impl Grams {
         self.letters[first..first + SEED].iter().map(|one| one.c)
     }
 
-    /// Where the search for a hash begins; the length is a power of two.
+    /// The slot where the search for a hash begins; the number of slots is a power of two.
     fn slot(&self, hash: u64) -> usize {
         to_index(spread(hash) >> 20) & (self.slots.len() - 1)
     }
@@ -117,12 +118,12 @@ impl Grams {
         (to_index(mixed >> 26) & (self.filter.len() - 1), 1 << (mixed >> 58))
     }
 
-    /// No argument is long enough for a run.
+    /// Whether no argument is long enough for a run.
     pub(super) fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// Marks what a text says of the arguments, where nobody said it before.
+    /// Marks the runs of the arguments that a text contains, unless an earlier text contained them.
     pub(super) fn hear(&mut self, text: &str, by: Heard) {
         if self.is_empty() {
             return;
@@ -153,7 +154,7 @@ impl Grams {
         }
     }
 
-    /// What untrusted voices said and nobody excused, in the order of the arguments.
+    /// The stretches that untrusted voices contain and no excused source does, in the order of the arguments.
     pub(super) fn stretches(&self) -> Vec<Stretch> {
         let mut found = Vec::new();
         let (mut heard_to, mut excused_to, mut voice) = (0, 0, 0);
@@ -184,10 +185,10 @@ impl Grams {
     }
 }
 
-/// A stretch that may go on.
+/// A stretch that may continue.
 struct Open {
     first: usize,
-    /// How many letters each voice said.
+    /// Number of letters per voice.
     voices: BTreeMap<usize, usize>,
 }
 
@@ -200,24 +201,24 @@ impl Open {
         *self.voices.entry(voice).or_default() += 1;
     }
 
-    /// Of equal ones, who was heard first.
+    /// The voice with most letters; on a tie, the earlier one.
     fn most(&self) -> usize {
         let best = self.voices.iter().max_by_key(|(voice, count)| (**count, Reverse(**voice)));
         best.map_or(0, |(voice, _)| *voice)
     }
 }
 
-/// The hash of the latest [`SEED`] letters.
+/// The rolling hash of the latest [`SEED`] letters.
 struct Roll {
     ring: [char; SEED],
     seen: usize,
     hash: u64,
 }
 
-/// Any odd number with bits all over does.
+/// Any odd number with well distributed bits works.
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What a letter still counts when it leaves: `BASE` to the power of [`SEED`].
+/// The factor of a letter when it leaves the window: `BASE` to the power of [`SEED`].
 const LEAVES: u64 = BASE.wrapping_pow(SEED as u32);
 
 impl Roll {
@@ -225,7 +226,7 @@ impl Roll {
         Self { ring: ['\0'; SEED], seen: 0, hash: 0 }
     }
 
-    /// Takes a letter in; a hash once there are enough of them.
+    /// Adds a letter; returns a hash once there are enough letters.
     fn push(&mut self, c: char) -> Option<u64> {
         let place = &mut self.ring[self.seen % SEED];
         let gone = u64::from(u32::from(*place)).wrapping_mul(LEAVES);
@@ -235,13 +236,13 @@ impl Roll {
         (self.seen >= SEED).then_some(self.hash)
     }
 
-    /// The letters, oldest first.
+    /// The letters in the window, oldest first.
     fn held(&self) -> impl Iterator<Item = char> {
         (0..SEED).map(|index| self.ring[(self.seen + index) % SEED])
     }
 }
 
-/// Spreads what differs in few bits over all of them.
+/// Distributes differences in few bits over all bits.
 fn spread(hash: u64) -> u64 {
     (hash ^ (hash >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }

@@ -1,4 +1,4 @@
-//! The texts of arguments, and which spans of them count.
+//! The texts in arguments, and which spans of them count as shared.
 
 use serde_json::Value;
 
@@ -6,20 +6,21 @@ use super::addresses::is_invisible;
 use super::spelling::spelled;
 use super::voices::Side;
 
-/// Characters of a span of several words, white space counted once: about half a line, which two people do not write
-/// alike by chance; shorter ones are idioms.
+/// Minimum characters of a span of several words, white space counted once: about half a line, which is not
+/// written twice by chance; shorter ones are idioms.
 const LONG: usize = 24;
 
-/// Words of such a span. Two are a name or a phrase.
+/// Minimum words of such a span. Two words are a name or a phrase.
 const WORDS: usize = 3;
 
-/// Characters of one word that nobody makes up twice: hashes, keys, encoded text, sentences in scripts without spaces.
+/// Minimum characters of one word that is not written twice by chance: hashes, keys, encoded text, sentences
+/// in scripts without spaces.
 const LONG_WORD: usize = 32;
 
-/// Characters of a span that are told.
+/// Maximum characters of a reported span.
 const TOLD: usize = 200;
 
-/// One text of the arguments.
+/// One text in the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece<'a> {
     /// JSON pointer.
@@ -27,10 +28,10 @@ pub(super) struct Piece<'a> {
     pub text: &'a str,
 }
 
-/// Every text of the arguments, names of fields included, in their order.
+/// Returns every text in the arguments, field names included, in order.
 pub(super) fn pieces(args: &Value) -> Vec<Piece<'_>> {
     let mut found = Vec::new();
-    // Not by recursion: arguments may be deep.
+    // Iterative, because arguments may be deeply nested.
     let mut open = vec![(String::new(), args)];
     while let Some((pointer, value)) = open.pop() {
         match value {
@@ -56,11 +57,11 @@ pub(super) fn pieces(args: &Value) -> Vec<Piece<'_>> {
     found
 }
 
-/// Whether shared words are too many to be shared by chance.
+/// Whether shared text is too long to be shared by chance.
 pub(super) fn counts(words: &str, side: Side) -> bool {
     let mut measure = Measure { side, words: 0, characters: 0, longest: 0, word: String::new() };
     for one in spelled(words) {
-        // A plus stands for a space in the query of a URL.
+        // In the query of a URL a plus means a space.
         if one.c.is_whitespace() || one.c == '+' {
             measure.end();
         } else if !is_invisible(one.c) {
@@ -100,7 +101,7 @@ impl Measure {
     }
 }
 
-/// As it is told.
+/// Cuts a text to the reported length.
 pub(super) fn cut(words: &str) -> String {
     match words.char_indices().nth(TOLD) {
         Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),

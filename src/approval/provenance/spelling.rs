@@ -1,28 +1,28 @@
-//! Texts as they are compared: what escapes stand for, in one case, with each character's place in the text.
+//! Normalizes texts for comparison: decodes escapes, folds case, and keeps each character's byte range.
 //!
-//! Copies differ from what they copy in line ends, quotes, markup and escapes; none of that may hide them.
+//! Copies differ from their original in line ends, quotes, markup and escapes; none of these may hide a copy.
 
-/// One character as it is meant.
+/// One decoded character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spelled {
     pub c: char,
-    /// The bytes that stand for it.
+    /// The range of bytes that encode it.
     pub start: usize,
     pub end: usize,
 }
 
-/// The characters of a text, escapes read, in one case.
+/// Returns the characters of a text, with escapes decoded and case folded.
 pub(super) fn spelled(text: &str) -> Spelling<'_> {
     Spelling { text, at: 0, from: 0, folded: None }
 }
 
-/// Only its letters and digits: white space, quotes, markup and invisible characters are left out.
+/// Returns only letters and digits: white space, quotes, markup and invisible characters are left out.
 pub(super) fn letters(text: &str) -> impl Iterator<Item = Spelled> {
     spelled(text).filter(|one| one.c.is_alphanumeric())
 }
 
-/// Gives each of a text's letters and digits. Every word of a conversation passes here for every call, so what has one
-/// byte and no second meaning takes no detour.
+/// Passes each letter and digit of a text to `give`. Every word of a conversation passes through here for
+/// every call, so plain single-byte characters take a fast path.
 pub(super) fn each_letter(text: &str, mut give: impl FnMut(char)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -46,7 +46,7 @@ pub(super) fn each_letter(text: &str, mut give: impl FnMut(char)) {
     }
 }
 
-/// What a byte means by itself, in small letters; 0 where more has to be looked at.
+/// The meaning of each byte by itself, in lower case; 0 if it needs decoding.
 const PLAIN: [u8; 256] = plain();
 
 const fn plain() -> [u8; 256] {
@@ -65,9 +65,9 @@ const fn plain() -> [u8; 256] {
 pub(super) struct Spelling<'a> {
     text: &'a str,
     at: usize,
-    /// Where the bytes begin that `folded` stands for.
+    /// The start of the bytes that `folded` was decoded from.
     from: usize,
-    /// What is left of a character that is several in the other case.
+    /// The remaining characters of one that becomes several when its case is folded.
     folded: Option<Folded>,
 }
 
@@ -113,7 +113,7 @@ impl Spelling<'_> {
         if c.is_ascii() {
             return Some(Spelled { c: c.to_ascii_lowercase(), start, end: self.at });
         }
-        // To capitals first: some small letters have two forms and one capital.
+        // Upper case first: some lower-case letters have two forms and one capital.
         let mut folded: Folded = c.to_uppercase().flat_map(char::to_lowercase);
         let c = folded.next().unwrap_or(c);
         (self.from, self.folded) = (start, Some(folded));
@@ -121,7 +121,7 @@ impl Spelling<'_> {
     }
 }
 
-/// `%41`, and several of them where a character needs several bytes.
+/// Decodes `%41`, or several of them if a character needs several bytes.
 fn percent(bytes: &[u8], at: usize) -> Option<(char, usize)> {
     let byte = |index: usize| -> Option<u8> {
         let escape = bytes.get(at + 3 * index..at + 3 * index + 3)?;
@@ -138,9 +138,9 @@ fn percent(bytes: &[u8], at: usize) -> Option<(char, usize)> {
     None
 }
 
-/// `&amp;`, `&#38;`, `&#x26;`.
+/// Decodes `&amp;`, `&#38;`, `&#x26;`.
 fn entity(text: &str, at: usize) -> Option<(char, usize)> {
-    /// Bytes of the longest that is read.
+    /// Maximum bytes of an entity.
     const LONGEST: usize = 10;
     let bytes = text.as_bytes().get(at..)?;
     let end = bytes.iter().take(LONGEST).position(|byte| *byte == b';')?;
@@ -159,7 +159,7 @@ fn entity(text: &str, at: usize) -> Option<(char, usize)> {
     Some((c, end + 1))
 }
 
-/// `\n` as a program writes a line end, `\u00e9`.
+/// Decodes `\n` as programs write a line end, and `\u00e9`.
 fn backslash(bytes: &[u8], at: usize) -> Option<(char, usize)> {
     match bytes.get(at + 1)? {
         b'n' | b'r' | b't' => Some((' ', 2)),

@@ -1,7 +1,7 @@
-//! Who said what in a conversation, as far as it matters to where words come from.
+//! The sources of the texts in a conversation, as far as provenance needs them.
 //!
-//! The model and the program are no sources: what the model writes it has from the others. Summarising does not raise
-//! trust, so a summary counts as said by nobody one could name.
+//! The model and the program are no sources: what the model writes it has from others. A summary does not
+//! raise trust, so it counts as text of an unknown source.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use crate::message::{CallId, Message, NoteKind, ReturnPart, Source, ToolName, ToolReturn, Trust, UserPart};
 
-/// Tools of ours that see the workspace only: what they say when they fail is about its files.
+/// Built-in tools that see only the workspace: their error messages are about its files.
 const FILE_TOOLS: [&str; 6] =
     ["read_file", "list_dir", "find_files", "search_text", "edit_file", "write_file"];
 
-/// One text and who said it.
+/// One text and its source.
 pub(super) struct Voice<'a> {
     pub text: &'a str,
     pub side: Side,
@@ -29,7 +29,7 @@ pub(super) enum Side {
     Outside,
 }
 
-/// All that matters, in the order in which it was said.
+/// Returns all relevant texts in the order of the conversation.
 pub(super) fn voices(messages: &[Arc<Message>]) -> Vec<Voice<'_>> {
     let mut tools = HashMap::new();
     let mut found = Vec::new();
@@ -69,7 +69,7 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
     }
 }
 
-/// The tool that a call is of, where that is known.
+/// The tool of a call, if it is known.
 fn tool(call: &CallId, tools: &Tools<'_>) -> Source {
     tools.get(call).map_or(Source::Program, |name| Source::Tool { name: (*name).clone() })
 }
@@ -80,7 +80,7 @@ fn returned<'a>(one: &'a ToolReturn, tools: &Tools<'a>, found: &mut Vec<Voice<'a
         Trust::Untrusted => {}
     }
     let (source, side) = match &one.source {
-        // Elsewhere there are only kept outputs of other tools.
+        // Files outside the workspace are only stored outputs of other tools.
         Source::File { path } if Path::new(path).is_relative() => (one.source.clone(), Side::Files),
         Source::File { .. } | Source::Command { .. } | Source::Tool { .. } => {
             (one.source.clone(), Side::Outside)

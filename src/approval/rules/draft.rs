@@ -1,7 +1,7 @@
-//! The rule that would allow a call and what is like it: the narrowest that is of use.
+//! Drafts the rule that would allow a call and similar ones: the narrowest useful rule.
 //!
-//! Pure. The person sees and edits it before it counts. Called at a card and by `co rules suggest`, which takes calls
-//! with the same draft for the same habit.
+//! Pure. The user sees and edits the draft before it takes effect. Called at a card, and by `co rules
+//! suggest`, which groups calls with the same draft.
 
 use std::path::{Path, PathBuf};
 
@@ -14,11 +14,11 @@ use crate::message::ToolName;
 use crate::stdx::paths::{display_relative, normalize};
 use crate::tool::Access;
 
-/// Characters of an example; longer arguments are left out.
+/// Maximum characters of an example; longer arguments are left out.
 const LONGEST_EXAMPLE: usize = 400;
-/// Characters of a text that may be a choice rather than words to somebody.
+/// Maximum characters of a text that may be a choice rather than free text.
 const LONGEST_CHOICE: usize = 80;
-/// Arguments that hold words to somebody: two calls that are alike have other ones.
+/// Arguments that hold free text, which differs between similar calls.
 const WORDS: &[&str] = &[
     "body",
     "comment",
@@ -32,10 +32,10 @@ const WORDS: &[&str] = &[
     "text",
     "title",
 ];
-/// A rule and the call it was made from.
+/// A drafted rule, and the call it was made from as an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// Without its example: the same for calls that are alike.
+    /// The rule without its example: the same for similar calls.
     pub rule: String,
     pub example: Option<String>,
 }
@@ -50,7 +50,7 @@ impl std::fmt::Display for Draft {
     }
 }
 
-/// The rule that this call suggests. `folder` is its session's.
+/// Drafts the rule for this call. `folder` is its session's folder.
 #[must_use]
 pub fn draft(tool: &ToolName, args: &Value, access: &Access, folder: &Path) -> Draft {
     let mut lines = Vec::new();
@@ -118,7 +118,7 @@ impl Place<'_> {
         }
     }
 
-    /// The path that an argument is, absolute.
+    /// The absolute path that an argument contains, if it is a path.
     fn path_of(&self, name: &str, value: &Value) -> Option<PathBuf> {
         let text = value
             .as_str()
@@ -131,7 +131,7 @@ impl Place<'_> {
         (touched || PATHS.contains(&name)).then_some(path)
     }
 
-    /// Files of the same kind in the same folder; of a folder what is in it.
+    /// A test for files of the same type in the same folder; for a folder, for everything inside it.
     fn near(&self, path: &Path, value: &Value) -> String {
         let shown = |path: &Path| quoted(&display_relative(self.folder, path));
         let writes = match self.access {
@@ -153,7 +153,7 @@ impl Place<'_> {
     }
 }
 
-/// A command by its words where those say what it does, else as it stands.
+/// A test for a command by its words if they say what it does, otherwise for its exact text.
 fn command(script: &str) -> String {
     let named = command_words(script).filter(|all| {
         all.iter().all(|one| match one.extent {
@@ -173,7 +173,7 @@ fn command(script: &str) -> String {
     }
 }
 
-/// Several values: addresses of one host by that, others as they are.
+/// A test for several values: URLs of one host by their host, others by their values.
 fn several(values: &[&Value]) -> String {
     let hosts: Option<Vec<String>> = values.iter().map(|value| host(value.as_str()?)).collect();
     if let Some(mut hosts) = hosts {
@@ -187,7 +187,7 @@ fn several(values: &[&Value]) -> String {
     format!("{{ one_of = [{}] }}", values.join(", "))
 }
 
-/// The host of what is surely an address or a mail address.
+/// The host of a text that is clearly a URL or a mail address.
 fn host(text: &str) -> Option<String> {
     (text.contains("://") || text.contains('@')).then(|| super::predicate::host(text)).flatten()
 }

@@ -1,12 +1,12 @@
-//! Rules: what the person has decided for good, for every tool, by its name and its arguments.
+//! Rules: the user's permanent decisions for every tool, by tool name and arguments.
 //!
-//! Pure: text in, rules out; rules and a call in, the one that applies out. Files are read and written by `app`.
+//! Pure: parses rules from text and finds the rule that applies to a call. `app` reads and writes the files.
 //!
-//! A rules file is TOML, one `[[rule]]` after the other; the first that applies counts, a deny before an ask before an
-//! allow. `example.toml` shows every key. What a rule asks of an argument holds, fails, or cannot be told because the
-//! argument is missing, of another type, or not understood: what cannot be told allows nothing, and is asked for or
-//! denied. Of a list a rule that allows wants every element, one that asks or denies a single one. A text with a mistake
-//! gives no rules at all, only [`RuleProblem`]s.
+//! A rules file is TOML with one `[[rule]]` after another. The first rule that applies counts; deny rules
+//! come before ask rules, and those before allow rules. `example.toml` shows every key. A test of an argument
+//! holds, fails, or is unknown because the argument is missing, of another type, or not understood. An
+//! unknown test never allows a call, but makes it ask or denies it. For a list, an allow rule requires every
+//! element to match, an ask or deny rule only one. A text with a mistake yields only [`RuleProblem`]s.
 
 mod draft;
 mod parse;
@@ -30,28 +30,28 @@ use self::predicate::Need;
 use crate::message::ToolName;
 use crate::tool::{Access, Origin, ToolSpec};
 
-/// The format by example; the text is checked by the tests.
+/// The format by example; a test checks the text.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
-    /// How it is named in reasons, unique among all rules that count; made from its text where it has none.
+    /// The name used in reasons, unique among all active rules; made from the rule's text if none is given.
     pub id: String,
     pub effect: RuleEffect,
-    /// One of these matches the tool's name.
+    /// One of these must match the tool's name.
     pub tools: Vec<Glob>,
-    /// Only tools of servers with such a name.
+    /// If set, only tools of servers whose name matches.
     pub server: Option<Glob>,
-    /// For the model where it denies, for the person where it asks.
+    /// For the model if it denies, for the user if it asks.
     pub reason: Option<String>,
     pub source: RuleSource,
-    /// Only in this folder and below; absolute.
+    /// If set, only in this folder and below; absolute.
     pub folder: Option<PathBuf>,
     pub expires: Option<Timestamp>,
     /// How many calls it may answer; `None`: any number.
     pub uses: Option<u32>,
-    /// What it asks of arguments; all of it.
+    /// The tests of arguments; all must hold.
     pub args: Vec<ArgTest>,
 }
 
@@ -64,7 +64,7 @@ pub enum RuleEffect {
 }
 
 impl RuleEffect {
-    /// As it is written in files.
+    /// The name used in files.
     pub fn word(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -78,14 +78,14 @@ impl RuleEffect {
     }
 }
 
-/// Where a rule is from.
+/// The source of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleSource {
-    /// Allowed for the session at hand.
+    /// Allowed for the current session.
     Session,
-    /// The person's own file.
+    /// The user's own file.
     User { path: PathBuf, line: usize },
-    /// A project's file; counted only where the folder is trusted.
+    /// A project's file; used only if the folder is trusted.
     Project { path: PathBuf, line: usize },
 }
 
@@ -100,52 +100,52 @@ impl std::fmt::Display for RuleSource {
     }
 }
 
-/// For how long a rule that is saved at a card counts.
+/// How long a rule saved at a card is in effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleScope {
-    /// To the end of the session.
+    /// Until the end of the session.
     Session,
-    /// In this folder, for good.
+    /// In this folder, permanently.
     Project,
-    /// Everywhere, for good.
+    /// Everywhere, permanently.
     User,
 }
 
-/// What rules are asked about.
+/// A call, as rules see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     pub tool: &'a ToolName,
     pub origin: &'a Origin,
     pub args: &'a Value,
-    /// The session's folder, to which paths in arguments are relative.
+    /// The session's folder; paths in arguments are relative to it.
     pub folder: &'a Path,
     /// What the call touches, as far as its plan knows.
     pub access: &'a Access,
 }
 
-/// How a rule stands to a call.
+/// Whether a rule applies to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fit {
     /// It is about other tools or folders.
     Elsewhere,
     Applies,
-    /// It applies because nobody can tell that it does not; what could not be told.
+    /// It applies because a test is unknown; the text says which.
     AppliesInDoubt(String),
-    /// It does not apply; what was not so, or could not be told.
+    /// It does not apply; the text says which test failed or is unknown.
     Not(String),
 }
 
-/// Something wrong with a file or a text of rules: where, what, and what to do.
+/// A problem in a file or text of rules: where, what, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct RuleProblem {
-    /// e.g. `~/.config/co/rules.toml:12`; of a text at a card only the line.
+    /// E.g. `~/.config/co/rules.toml:12`; for a text at a card, only the line.
     pub place: String,
     pub what: String,
 }
 
-/// All rules that count, and how sure that is. Cheap to share.
+/// All active rules, and whether their files could be read. Cheap to share.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RuleSet {
     pub rules: Vec<Rule>,
@@ -157,12 +157,12 @@ pub struct RuleSet {
 pub enum RulesHealth {
     #[default]
     Sound,
-    /// The rules are the last good ones, and everything asks; why, in a sentence.
+    /// The rules are the last good ones, and every call asks; `because` is a sentence.
     Broken { because: String },
 }
 
 impl Rule {
-    /// A rule of the person's own about a tool, whatever its arguments, for good.
+    /// A permanent rule of the user about a tool, for any arguments.
     pub fn about(id: &str, tool: &ToolName, effect: RuleEffect) -> Self {
         Self {
             id: id.to_owned(),
@@ -178,7 +178,7 @@ impl Rule {
         }
     }
 
-    /// How it stands to a call.
+    /// Returns whether the rule applies to a call.
     pub fn fit(&self, subject: &Subject<'_>) -> Fit {
         if !self.concerns(subject.tool, subject.origin, subject.folder) {
             return Fit::Elsewhere;
@@ -215,13 +215,13 @@ impl Rule {
         }
     }
 
-    /// It answered one more call; says whether it may answer another.
+    /// Counts an answered call; returns whether the rule may answer another one.
     pub(super) fn use_up(&mut self) -> bool {
         self.uses = self.uses.map(|uses| uses.saturating_sub(1));
         self.uses != Some(0)
     }
 
-    /// Whether arguments alone are such that it applies.
+    /// Whether the rule applies judging by the arguments alone.
     fn fits_example(&self, args: &Value) -> bool {
         let anywhere = Path::new("/");
         let subject = Subject {
@@ -263,7 +263,7 @@ impl std::fmt::Display for Rule {
 }
 
 impl RuleSet {
-    /// The rules of a text. `source` tells whose it is; `~` in it is `home`.
+    /// Parses the rules of a text. `source` says where the text is from; `~` in it means `home`.
     pub fn parse(
         text: &str,
         source: &RuleSource,
@@ -272,7 +272,7 @@ impl RuleSet {
         parse::rules(text, source, home)
     }
 
-    /// Whether a rule denies the tool whatever its arguments: the model need not see it.
+    /// Whether a rule denies the tool for any arguments, so that the model need not see it.
     pub fn hides(&self, spec: &ToolSpec, folder: &Path) -> bool {
         self.rules.iter().any(|rule| {
             rule.effect == RuleEffect::Deny
@@ -281,24 +281,24 @@ impl RuleSet {
         })
     }
 
-    /// Without the rules whose time is over; the same set where there are none.
+    /// Returns the set without rules that have expired by `now`.
     #[must_use]
     pub fn at(&self, now: Timestamp) -> Self {
         let counts = |rule: &&Rule| rule.expires.is_none_or(|expires| now < expires);
         Self { rules: self.rules.iter().filter(counts).cloned().collect(), health: self.health.clone() }
     }
 
-    /// When the next of them drops out.
+    /// Returns when the next rule expires.
     pub fn next_expiry(&self) -> Option<Timestamp> {
         self.rules.iter().filter_map(|rule| rule.expires).min()
     }
 
-    /// A rule answered one more call; one that is used up drops out.
+    /// Counts a call that a rule answered; removes the rule if it is used up.
     pub fn count(&mut self, id: &str) {
         self.rules.retain_mut(|rule| rule.id != id || rule.use_up());
     }
 
-    /// With what is left of rules that may answer so many calls and no more; `used` counts by id.
+    /// Returns the set with the remaining uses of limited rules; `used` counts uses by rule id.
     #[must_use]
     pub fn after(&self, used: &BTreeMap<String, u32>) -> Self {
         let mut left = self.clone();

@@ -1,6 +1,7 @@
-//! Rules out of TOML: every mistake is told with its line and what to do, and none is passed over.
+//! Parses rules from TOML: every mistake is reported with its line and what to do, and none is skipped.
 //!
-//! Pure; `args.rs` reads what is asked of arguments. A text with one mistake gives no rules at all: what was meant to be denied must not be lost in silence.
+//! Pure; `args.rs` parses the tests of arguments. A text with one mistake yields no rules at all, because a
+//! deny must not be lost silently.
 
 mod args;
 
@@ -19,18 +20,18 @@ use crate::stdx::fs::fingerprint;
 use crate::stdx::paths::normalize;
 use crate::stdx::text;
 
-/// Bytes of one file.
+/// Maximum bytes of one file.
 const LONGEST: usize = 1 << 20;
-/// Rules of one file: each call is held against all of them.
+/// Maximum rules in one file: each call is compared with all of them.
 const MOST: usize = 1_000;
-/// Characters of what is repeated of a file in a problem.
+/// Maximum characters of file content quoted in a problem.
 const SHOWN: usize = 60;
 
 const KEYS: &[&str] =
     &["id", "effect", "tool", "server", "reason", "folder", "expires", "uses", "match", "no_match", "args"];
 const PREDICATES: &[&str] = &["one_of", "glob", "regex", "inside", "host", "words", "min", "max", "empty"];
 
-/// Reads the rules of a text. `~` in it is `home`.
+/// Parses the rules of a text. `~` in it means `home`.
 pub(super) fn rules(
     text: &str,
     source: &RuleSource,
@@ -193,7 +194,7 @@ impl Reading<'_> {
         path.map(|path| normalize(&path))
     }
 
-    /// A path with `~` as the home folder; `None` where there is none.
+    /// A path with `~` replaced by the home folder; `None` if there is no home folder.
     fn at_home(&self, text: &str) -> Option<PathBuf> {
         match text.strip_prefix('~') {
             Some("") => Some(self.home?.to_owned()),
@@ -205,7 +206,7 @@ impl Reading<'_> {
     fn expires(&mut self, table: &Table) -> Option<Timestamp> {
         let item = table.get("expires")?;
         let text = item.as_datetime().map(ToString::to_string).or_else(|| item.as_str().map(str::to_owned));
-        // A date alone is its first moment.
+        // A date without time means its first moment.
         let moment = text.and_then(|text| text.parse().or_else(|_| format!("{text}T00:00:00Z").parse()).ok());
         if moment.is_none() {
             self.problem_at(item, "`expires` is a moment such as 2026-12-01T08:00:00Z, or a date");
@@ -322,7 +323,7 @@ impl Reading<'_> {
     }
 }
 
-/// A rule's own place.
+/// The source of a rule at this line.
 fn at(source: &RuleSource, line: usize) -> RuleSource {
     match source {
         RuleSource::Session => RuleSource::Session,
@@ -331,7 +332,7 @@ fn at(source: &RuleSource, line: usize) -> RuleSource {
     }
 }
 
-/// A name for a rule without one: the same for the same rule, wherever it stands.
+/// A name for a rule without one: equal for equal rules, independent of their position.
 fn made_id(rule: &Rule) -> String {
     let named = rule.tools.first().map_or("rule", Glob::as_str);
     let named: String =

@@ -1,14 +1,14 @@
-//! Texts that stand for many: globs and regular expressions, bounded in size, compared by what was written.
+//! Globs and regular expressions, bounded in size; two are equal if their texts are equal.
 //!
-//! Pure. Built where a rule is read, so that a bad one is found there and never while a call is decided.
+//! Pure. Compiled when a rule is parsed, so that an invalid pattern is never found while a call is decided.
 
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::stdx::paths::shallow;
 
-/// Characters of one pattern.
+/// Maximum characters of one pattern.
 const LONGEST: usize = 1_000;
-/// Bytes that one compiled pattern may take.
+/// Maximum bytes of one compiled pattern.
 const COMPILED: usize = 1 << 18;
 
 /// A glob: `*` is any text, `/` included, `?` one character, `[ab]` one of these, `{a,b}` one of these texts.
@@ -20,13 +20,13 @@ pub struct Glob {
 
 #[derive(Debug, Clone)]
 enum Matcher {
-    /// Most globs are plain words.
+    /// Most globs contain no special characters.
     Exactly(String),
     Glob(Box<GlobMatcher>),
 }
 
 impl Glob {
-    /// Errs with what is wrong, in words.
+    /// Compiles a glob. On failure returns a message for the user.
     pub fn new(text: &str) -> Result<Self, String> {
         bounded(text)?;
         if !text.contains(is_special) {
@@ -38,7 +38,7 @@ impl Glob {
         Ok(Self { text: text.to_owned(), matcher: Matcher::Glob(Box::new(glob.compile_matcher())) })
     }
 
-    /// A glob that matches this text and no other.
+    /// A glob that matches exactly this text.
     #[must_use]
     pub fn exactly(text: &str) -> Self {
         Self { text: escape(text), matcher: Matcher::Exactly(text.to_owned()) }
@@ -64,7 +64,7 @@ impl PartialEq for Glob {
     }
 }
 
-/// A text in which every character stands for itself.
+/// Escapes a text so that every character is literal.
 #[must_use]
 pub fn escape(text: &str) -> String {
     text.chars().flat_map(|c| is_special(c).then_some('\\').into_iter().chain([c])).collect()
@@ -74,16 +74,16 @@ fn is_special(c: char) -> bool {
     matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\' | '!')
 }
 
-/// A regular expression, found anywhere in a text unless it says `^` and `$`.
+/// A regular expression; matches anywhere in a text unless it contains `^` and `$`.
 #[derive(Debug, Clone)]
 pub struct Regex {
     anywhere: regex::Regex,
-    /// The same, of the whole text.
+    /// The same expression, anchored to the whole text.
     whole: regex::Regex,
 }
 
 impl Regex {
-    /// Errs with what is wrong, in words.
+    /// Compiles a regular expression. On failure returns a message for the user.
     pub fn new(text: &str) -> Result<Self, String> {
         bounded(text)?;
         let build = |text: &str| regex::RegexBuilder::new(text).size_limit(COMPILED).build();
@@ -93,7 +93,7 @@ impl Regex {
                 Err("the regular expression is too big; make its repetitions smaller".to_owned())
             }
             Err(error) => {
-                // The library draws the place over several lines; its last one says what is wrong.
+                // The library's message spans several lines; the last one says what is wrong.
                 let told = error.to_string();
                 let last = told.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
                 Err(format!("the regular expression does not work: {last}"))
@@ -106,13 +106,13 @@ impl Regex {
         self.anywhere.is_match(text)
     }
 
-    /// Whether all of the text matches, not only a part of it.
+    /// Whether the whole text matches, not only a part of it.
     #[must_use]
     pub fn matches_whole(&self, text: &str) -> bool {
         self.whole.is_match(text) && !text.contains('\n')
     }
 
-    /// Whether it says where the text begins and ends.
+    /// Whether the expression is anchored at both ends.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.as_str().starts_with('^') && self.as_str().ends_with('$')

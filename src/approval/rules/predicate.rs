@@ -1,6 +1,6 @@
-//! What a rule asks of one argument, and what can be said of it: it holds, it fails, or nobody can tell.
+//! The tests that a rule applies to one argument. A test holds, fails, or is unknown.
 //!
-//! Pure. What cannot be told never allows anything, and never saves a call from being asked for or denied.
+//! Pure. An unknown test never allows a call, and never prevents an ask or a deny.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::bash::{self, Invocation};
 use crate::stdx::paths::{display_relative, normalize};
 use crate::tool::Access;
 
-/// What can be said of a call.
+/// The result of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truth {
     Holds,
@@ -23,10 +23,10 @@ pub enum Truth {
     Unknown,
 }
 
-/// How many of several things must be so.
+/// How many of several values must match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
-    /// To allow, all must be.
+    /// To allow, all must match.
     All,
     /// To ask or deny, one is enough.
     One,
@@ -62,10 +62,10 @@ impl Need {
     }
 }
 
-/// What is asked of the argument at a path.
+/// A test of the argument at a path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArgTest {
-    /// The names that lead to it; through arrays to each element.
+    /// The field names that lead to it; arrays on the way stand for each of their elements.
     pub path: Vec<String>,
     pub predicate: Predicate,
 }
@@ -73,15 +73,15 @@ pub struct ArgTest {
 /// One predicate.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Predicate {
-    /// One of these texts, numbers or truths; of a plain value only that.
+    /// One of these texts, numbers or booleans; a plain value is a list of one.
     OneOf(Vec<Value>),
     Glob(Glob),
     Regex(Regex),
-    /// A path in this folder or the folder itself, links not followed.
+    /// A path in this folder or the folder itself, without following links.
     Inside(PathBuf),
-    /// The host of an address or of a mail address.
+    /// The host of a URL or of a mail address.
     Host(Glob),
-    /// The first words of programs, each a choice; any of these lists.
+    /// The first words of programs, each with alternatives; any of these lists.
     Words(Vec<Vec<Vec<Glob>>>),
     Bounds {
         min: Option<f64>,
@@ -91,7 +91,7 @@ pub enum Predicate {
     Empty(Wanted),
 }
 
-/// Whether an argument has to be empty.
+/// Whether an argument must be empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     Yes,
@@ -104,7 +104,7 @@ impl ArgTest {
         self.path.last().map_or("", String::as_str)
     }
 
-    /// Why an allow rule may not ask this: it would hold where only a part of a command is meant.
+    /// Why an allow rule may not use this test: it would also hold if only a part of a command matches.
     pub(super) fn allows_too_much(&self) -> Option<&'static str> {
         match &self.predicate {
             Predicate::Regex(regex) if COMMANDS.contains(&self.name()) && !regex.is_whole() => Some(
@@ -138,7 +138,7 @@ impl ArgTest {
     }
 }
 
-/// Whether a path led somewhere in every element.
+/// Whether a path exists in every element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reached {
     All,
@@ -160,7 +160,7 @@ fn reach<'a>(value: &'a Value, path: &[String], found: &mut Vec<&'a Value>) -> R
     }
 }
 
-/// The values of an argument that is an array, or itself.
+/// The elements of an array, nested ones included, or the value itself.
 fn elements(value: &Value) -> Vec<&Value> {
     match value {
         Value::Array(inner) => inner.iter().flat_map(elements).collect(),
@@ -181,10 +181,10 @@ fn is_empty(value: &Value) -> bool {
 /// Names of arguments that are command lines.
 pub(super) const COMMANDS: &[&str] = &["command", "script"];
 
-/// Names of arguments that are paths, where the plan does not tell.
+/// Names of arguments that are paths, used if the plan does not say.
 pub(super) const PATHS: &[&str] = &["dir", "directory", "file", "file_path", "filename", "folder", "path"];
 
-/// What a predicate knows beside the value that it looks at.
+/// What a predicate knows besides the value that it tests.
 struct Argument<'a> {
     name: &'a str,
     subject: &'a Subject<'a>,
@@ -200,7 +200,7 @@ impl Argument<'_> {
         }
     }
 
-    /// The path that a text means, where the argument is one.
+    /// The path that a text means, if the argument is one.
     fn path(&self, text: &str) -> Option<PathBuf> {
         if text.is_empty() || text.contains('\0') {
             return None;
@@ -209,11 +209,12 @@ impl Argument<'_> {
         (PATHS.contains(&self.name) || self.touched().contains(&&path)).then_some(path)
     }
 
-    /// Whether a test of texts holds for the file that is meant: by each of its names to forbid, by its own to allow.
+    /// Applies a text test to the file that is meant. To ask or deny, any of its spellings may match; to
+    /// allow, its own path must.
     fn of_path(&self, text: &str, path: &Path, test: impl Fn(&str) -> bool) -> Truth {
         let named = |path: &Path| {
             let shown = display_relative(self.subject.folder, path);
-            // A rule may say it from here: `./a`.
+            // A rule may write a path relative to the session's folder: `./a`.
             let from_here = !shown.starts_with(['/', '.']) && test(&format!("./{shown}"));
             from_here || test(&shown) || test(&path.display().to_string())
         };
@@ -228,8 +229,8 @@ impl Argument<'_> {
         }
     }
 
-    /// Whether a test holds for each command of a line, all of its text: to allow, what is not a plain command counts
-    /// as not understood.
+    /// Applies a test to the whole text of each command of a line, for allow rules. A line that is not only
+    /// plain commands is unknown.
     fn of_commands(&self, script: &str, test: impl Fn(&str) -> bool) -> Truth {
         let Some(invocations) = bash::invocations(script).filter(|all| !all.is_empty()) else {
             return Truth::Unknown;
@@ -247,7 +248,7 @@ impl Argument<'_> {
         if let Some(path) = self.path(text) {
             return self.of_path(text, &path, test);
         }
-        // A path may climb out of what its text seems to say.
+        // A path may leave the folder that its text seems to name.
         let climbs = text.split('/').any(|part| part == "..");
         match self.need {
             Need::All if COMMANDS.contains(&self.name) => self.of_commands(text, whole),
@@ -337,7 +338,7 @@ fn bounds(min: Option<f64>, max: Option<f64>, number: &Number) -> Truth {
     said(min.is_none_or(|min| number >= min) && max.is_none_or(|max| number <= max))
 }
 
-/// What a path means by its text, and what the tool found that it touches.
+/// Whether a path is in a folder, by its text and by what the plan found that it touches.
 fn inside(folder: &Path, text: &str, argument: &Argument<'_>) -> Truth {
     if text.is_empty() || text.contains('\0') || text.starts_with('~') {
         return Truth::Unknown;
@@ -355,7 +356,7 @@ fn inside(folder: &Path, text: &str, argument: &Argument<'_>) -> Truth {
     }
 }
 
-/// The host of `https://host/…`, `name@host` or `host`, in lower case.
+/// Returns the host of `https://host/…`, `name@host` or `host`, in lower case.
 pub(super) fn host(text: &str) -> Option<String> {
     let host = if text.contains("://") {
         Url::parse(text).ok()?.host_str()?.to_owned()
@@ -389,7 +390,7 @@ fn words(choices: &[Vec<Vec<Glob>>], script: &str, need: Need) -> Truth {
         };
         Need::One.of(choices.iter().map(begins))
     };
-    // To forbid, text that runs from elsewhere may say it too.
+    // To ask or deny: text that runs from elsewhere may contain the words too.
     let elsewhere = need == Need::One && invocations.iter().any(bash::runs_other_text);
     match need.of(invocations.iter().map(one)) {
         Truth::Fails if elsewhere => Truth::Unknown,
@@ -397,7 +398,8 @@ fn words(choices: &[Vec<Vec<Glob>>], script: &str, need: Need) -> Truth {
     }
 }
 
-/// Whether a program is called with these first words. To forbid, flags of `git` itself do not part it from its subcommand.
+/// Whether a program is called with these first words. To ask or deny, flags before the subcommand of `git`
+/// are skipped.
 fn begins(choice: &[Vec<Glob>], invocation: &Invocation, need: Need) -> Truth {
     let as_said = begin_with(choice, &invocation.words, need);
     match (as_said, need) {
@@ -406,7 +408,7 @@ fn begins(choice: &[Vec<Glob>], invocation: &Invocation, need: Need) -> Truth {
     }
 }
 
-/// The words of `git` without flags before the subcommand.
+/// The words of a `git` command without flags before the subcommand.
 fn without_git_flags(words: &[Option<String>]) -> Vec<Option<String>> {
     const VALUED: [&str; 6] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--attr-source"];
     let is_git = words
@@ -426,7 +428,7 @@ fn begin_with(choice: &[Vec<Glob>], words: &[Option<String>], need: Need) -> Tru
         None => Truth::Fails,
         Some(None) => Truth::Unknown,
         Some(Some(word)) => said(globs.iter().any(|glob| {
-            // `/bin/rm` is `rm` where that is denied, and is nobody's `rm` where that is allowed.
+            // `/bin/rm` counts as `rm` to ask or deny, but not to allow.
             let base = word.rsplit('/').next().unwrap_or(word);
             glob.matches(word) || (at == 0 && need == Need::One && glob.matches(base))
         })),

@@ -1,4 +1,4 @@
-//! Rules as tables: what a predicate makes of arguments, what a text is refused for, what a call suggests.
+//! Rules as tables: the results of predicates, the texts that are refused, the rules that calls suggest.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ fn fit(rule: &Rule, tool: &str, origin: &Origin, args: &Value, access: &Access) 
 
 #[test]
 fn a_predicate_allows_only_what_it_is_sure_of_and_denies_what_it_is_not() {
-    // Arguments, then what a rule that allows and one that denies makes of them.
+    // Arguments, then the results of an allow rule and of a deny rule.
     let table: &[(&str, &[(Value, &str)])] = &[
         (
             "args.op = \"delete\"",
@@ -172,7 +172,7 @@ fn a_predicate_allows_only_what_it_is_sure_of_and_denies_what_it_is_not() {
                 (json!({"command": "rm x"}), "--"),
             ],
         ),
-        // Behind the words only what is known to be harmless there is allowed; nothing of it saves from a deny.
+        // After the words, allow accepts only what is known to be harmless; deny applies whatever follows.
         (
             "args.command = { words = [\"git\", \"log|diff|fetch\"] }",
             &[
@@ -218,7 +218,7 @@ fn a_predicate_allows_only_what_it_is_sure_of_and_denies_what_it_is_not() {
                 (json!({"command": ". ./script"}), "-?"),
             ],
         ),
-        // To allow a command, all of it must match, each simple command by itself.
+        // To allow a command, its whole text must match, each simple command by itself.
         (
             "args.command = { glob = \"git status*\" }",
             &[
@@ -264,12 +264,12 @@ fn a_predicate_allows_only_what_it_is_sure_of_and_denies_what_it_is_not() {
                 (json!({"item": "me"}), "-?"),
             ],
         ),
-        // A predicate's name is an argument's where it is quoted.
+        // A quoted name of a predicate is the name of an argument.
         (
             "args.\"range.min\" = 3",
             &[(json!({"range": {"min": 3}}), "++"), (json!({"range": {"min": 4}}), "--")],
         ),
-        // All of several.
+        // All of several tests.
         (
             "args.a = 1\nargs.b = 2",
             &[
@@ -302,9 +302,9 @@ fn links_lead_no_rule_astray() {
     let writes = |path: &str| Access::Paths { reads: Vec::new(), writes: vec![path.into()] };
     for (path, access, expected) in [
         ("notes/a", writes("/w/notes/a"), "++"),
-        // `notes/link` leads to `/w/secret`.
+        // `notes/link` is a link to `/w/secret`.
         ("notes/link/a", writes("/w/secret/a"), "-+"),
-        // `door` leads to `/w/notes`.
+        // `door` is a link to `/w/notes`.
         ("door/a", writes("/w/notes/a"), "-+"),
         ("a", writes("/w/a"), "--"),
     ] {
@@ -316,7 +316,7 @@ fn links_lead_no_rule_astray() {
     }
 }
 
-/// A path in a rule is the file that is meant, however it is spelled and whatever links lead to it.
+/// A path in a rule means the file, however it is spelled and whatever links lead to it.
 #[test]
 fn paths_are_the_files_that_are_meant() {
     let rule = |effect: &str, predicate: &str| {
@@ -328,7 +328,7 @@ fn paths_are_the_files_that_are_meant() {
         ("{ glob = \"secret/*\" }", "./secret/k", reads("/w/secret/k"), "++"),
         ("{ glob = \"secret/*\" }", "/w/secret/k", reads("/w/secret/k"), "++"),
         ("{ glob = \"secret/*\" }", "x/../secret//k", reads("/w/secret/k"), "++"),
-        // `here` leads to `/w`, `l` to `/w/secret/k`.
+        // `here` is a link to `/w`, `l` to `/w/secret/k`.
         ("{ glob = \"secret/*\" }", "here/secret/k", reads("/w/secret/k"), "-+"),
         ("{ glob = \"secret/*\" }", "l", reads("/w/secret/k"), "-+"),
         ("\"secret/k\"", "secret//k", reads("/w/secret/k"), "++"),
@@ -336,7 +336,7 @@ fn paths_are_the_files_that_are_meant() {
         ("\"secret/k\"", "l", reads("/w/secret/k"), "-+"),
         ("{ regex = \"^secret/\" }", "./secret/k", reads("/w/secret/k"), "++"),
         ("{ regex = \"^secret/\" }", "l", reads("/w/secret/k"), "-+"),
-        // `notes.md` leads to `/w/.git/config`.
+        // `notes.md` is a link to `/w/.git/config`.
         ("{ glob = \"*.md\" }", "notes.md", reads("/w/.git/config"), "-+"),
         ("{ regex = \"[.]md$\" }", "notes.md", reads("/w/.git/config"), "-+"),
         ("{ glob = \"*.md\" }", "notes.md", reads("/w/notes.md"), "++"),

@@ -1,6 +1,6 @@
-//! The chain: each row's hash covers all of the row and the hash of the one before.
+//! The hash chain of the audit: each row's hash covers the whole row and the hash of the previous row.
 //!
-//! Appending happens inside the transaction of what the row tells of; the same computation serves verifying.
+//! A row is appended in the transaction of the event it records. Verification uses the same hash function.
 
 use rusqlite::{OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
@@ -13,13 +13,13 @@ use super::entry::Entry;
 use super::head::AuditHead;
 use crate::history::SessionId;
 
-/// Sets these hashes apart from all others; the number is that of the format.
+/// Domain separator of these hashes; the number is the version of the format.
 const DOMAIN: &[u8] = b"co audit 1\0";
 
-/// What stands before the first row.
+/// The previous hash of the first row.
 pub const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// The columns that a row's hash covers, beside the hash before.
+/// The columns that a row's hash covers, besides the previous hash.
 pub struct Columns<'a> {
     pub no: u64,
     pub at: i64,
@@ -33,8 +33,8 @@ pub struct Columns<'a> {
 }
 
 impl Columns<'_> {
-    /// 64 hexadecimal digits. Every column is told apart from its neighbours by its length, and an absent one from an
-    /// empty one.
+    /// Returns 64 hexadecimal digits. Every column is prefixed with its length, so that columns cannot be
+    /// shifted into each other, and a missing column differs from an empty one.
     pub fn hash(&self, prev: &str) -> String {
         let mut hash = Sha256::new();
         hash.update(DOMAIN);
@@ -64,7 +64,7 @@ impl Columns<'_> {
     }
 }
 
-/// Appends one row. A row about a call that does not know its tool takes that of the call's row before.
+/// Appends one row. A row about a call that has no tool gets the tool of the call's previous row.
 pub fn append(write: &Write<'_>, session: Option<&SessionId>, entry: &Entry) -> Result<(), StoreError> {
     let last = last(write)?;
     let no = last.as_ref().map_or(1, |last| last.no + 1);
@@ -100,7 +100,7 @@ pub fn append(write: &Write<'_>, session: Option<&SessionId>, entry: &Entry) -> 
     Ok(())
 }
 
-/// The last row; inside a transaction this one's own rows are known without looking.
+/// Returns the last row. Rows added by this transaction are cached and need no query.
 fn last(write: &Write<'_>) -> Result<Option<AuditHead>, StoreError> {
     if let Some(own) = write.audited.borrow().as_ref() {
         return Ok(Some(own.clone()));

@@ -1,6 +1,6 @@
-//! Rows of the audit as they are made from records, requests and decisions; redacted like these.
+//! Builds audit rows from records, requests and decisions, with secrets redacted.
 //!
-//! Pure. Called where records become rows, and by the changes of requests.
+//! Pure. Called where records are encoded as rows, and by the changes of requests.
 
 use serde_json::{Value, json};
 
@@ -11,12 +11,12 @@ use crate::approval::{Approval, Decider, Judgement, Request, RequestId};
 use crate::message::{CallId, ToolReturn};
 use crate::stdx::fs::fingerprint;
 
-/// One row to be, without its place.
+/// An audit row to append, without number, time and session.
 pub struct Entry {
     pub kind: AuditKind,
     pub call: Option<CallId>,
     pub request: Option<RequestId>,
-    /// What ran or would have; `None` with a call: that of its row before.
+    /// The tool that ran or would have run; `None` with a call: the tool of the call's previous row.
     pub tool: Option<String>,
     /// JSON.
     pub decider: Option<String>,
@@ -25,12 +25,12 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// One that concerns no call.
+    /// An entry that concerns no call.
     pub fn about_nothing(kind: AuditKind, details: String) -> Self {
         Self { kind, call: None, request: None, tool: None, decider: None, details }
     }
 
-    /// `request` is as it is stored.
+    /// A call that became a request. `request` is given as stored (redacted).
     pub fn asked(request: &Request, args_hash: &str) -> Self {
         let mut details = json!({
             "args": request.args,
@@ -48,7 +48,7 @@ impl Entry {
         Self::of_request(AuditKind::Asked, request, &details)
     }
 
-    /// What somebody or something made of a request; both as they are stored.
+    /// A decision on a request. `request` and `approval` are given as stored (redacted).
     pub fn decided(request: &Request, approval: &Approval, by: &Decider) -> Result<Self, StoreError> {
         let mut details = json!({ "risk": request.risk, "args": request.args });
         let mut tool = request.tool.to_string();
@@ -60,7 +60,7 @@ impl Entry {
                 match instead {
                     Some((name, args)) => {
                         let before = json!({ "tool": request.tool, "args": request.args });
-                        // Even where it is nothing.
+                        // Set even if it is null or empty.
                         details["args"] = args.clone();
                         details["before"] = before;
                         tool = name.to_string();
@@ -101,7 +101,7 @@ impl Entry {
         Self { call: Some(call.clone()), ..Self::about_nothing(AuditKind::Started, "{}".to_owned()) }
     }
 
-    /// The result itself is in the records; its hash says whether it is still that one.
+    /// A finished call. The result itself is in the records; its hash shows whether it was changed since.
     pub fn finished(returned: &ToolReturn, redactor: &Redactor) -> Result<Self, StoreError> {
         let content = redactor.json(&returned.content)?;
         let details = json!({
@@ -126,7 +126,7 @@ impl Entry {
     }
 }
 
-/// A field; absent where it would be null or an empty list.
+/// Adds a field, unless its value is null or an empty list.
 fn add(details: &mut Value, name: &str, value: &impl serde::Serialize) {
     let Ok(value) = serde_json::to_value(value) else { return };
     let says_nothing = value.is_null() || value.as_array().is_some_and(Vec::is_empty);

@@ -1,7 +1,8 @@
-//! The audit's head, kept in a file beside the database: what tells a tail that was cut from one that never was.
+//! The audit's head, kept in a file beside the database. It reveals that the last rows were cut off.
 //!
-//! It only moves forward, and only as far as the disk holds the rows, so that a power cut never leaves it ahead of them.
-//! The file itself is not synced: one that is behind does no harm. Called by the writer after its transactions.
+//! The head only moves forward, and only to rows that are already synced to disk, so that a power cut never
+//! leaves it ahead of the rows. The file itself is not synced: a stale head is harmless. Called by the writer
+//! after commits.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
@@ -13,7 +14,7 @@ use super::super::num::Num;
 use super::super::{Store, StoreError};
 use crate::stdx::fs::open_private;
 
-/// The last row of the audit: where it ends, and a name for everything up to there.
+/// The number and hash of the last audit row; the hash identifies all rows up to it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct AuditHead {
     pub no: u64,
@@ -22,22 +23,22 @@ pub struct AuditHead {
 }
 
 impl AuditHead {
-    /// Digits of a hash that are shown; enough to be asked for again.
+    /// Number of hash digits shown; enough to identify the row again.
     pub const SHOWN: usize = 12;
 
-    /// From the columns `no` and `hash`.
+    /// Reads the columns `no` and `hash`.
     pub(super) fn of_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self { no: row.get::<_, Num>(0)?.0, hash: row.get(1)? })
     }
 
-    /// The beginning of the hash, as it is shown.
+    /// Returns the beginning of the hash, as shown to the user.
     pub fn short(&self) -> &str {
         self.hash.get(..Self::SHOWN).unwrap_or(&self.hash)
     }
 }
 
 impl Store {
-    /// The last row of the audit, if there is one. From now on it is kept beside the database too.
+    /// Returns the last row of the audit, if there is one, and saves it in the file beside the database.
     pub async fn audit_head(&self) -> Result<Option<AuditHead>, StoreError> {
         let data = self.inner.data.clone();
         self.write(move |writer| {
@@ -58,17 +59,17 @@ impl Store {
     }
 }
 
-/// The file of a data folder.
+/// The head file of a data folder.
 pub fn file(data: &Path) -> PathBuf {
     data.join("audit.head")
 }
 
-/// The file that keeps the last row that was pruned: a row that tells of a pruning can be forged.
+/// The file that keeps the last pruned row. It is needed because a row that reports a pruning can be forged.
 pub fn pruned_file(data: &Path) -> PathBuf {
     data.join("audit.pruned")
 }
 
-/// The row that such a file keeps; `None` where there is none, or none that can be read.
+/// Reads the row saved in such a file; `None` if the file is missing or unreadable.
 pub fn read(file: &Path) -> Option<AuditHead> {
     let text = fs::read_to_string(file).ok()?;
     let (no, hash) = text.trim_end().split_once(' ')?;
@@ -76,7 +77,8 @@ pub fn read(file: &Path) -> Option<AuditHead> {
     Some(AuditHead { no: no.parse().ok().filter(|_| sound)?, hash: hash.to_owned() })
 }
 
-/// Keeps a row in such a file of the data folder, unless a later one is kept already. Whoever else does so waits meanwhile.
+/// Saves a row in such a file of the data folder, unless a later one is already saved. Waits for other
+/// processes that do the same.
 pub fn keep(data: &Path, file: &Path, head: &AuditHead) -> io::Result<()> {
     let gate = open_private(&data.join("locks").join("head"))?;
     gate.lock()?;

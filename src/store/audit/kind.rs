@@ -1,26 +1,26 @@
-//! What a row of the audit tells of.
+//! The kinds of audit rows.
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 
-/// What a row of the audit tells of. Stored: only added to.
+/// The kind of an audit row. Stored: variants may only be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditKind {
     /// A call became a request.
     Asked,
-    /// A call was settled without a person.
+    /// A call was settled without the user.
     Judged,
-    /// Somebody or something answered a request.
+    /// The user, a rule, a mode or a hook answered a request.
     Decided,
-    /// Nobody decided in time.
+    /// A request timed out without a decision.
     Expired,
     /// A request ended without an answer, or its answer was refused.
     Withdrawn,
-    /// A request was asked again as another one.
+    /// A request was replaced by a new request for the same call.
     Superseded,
     /// A side effect began.
     Started,
-    /// A call has its return.
+    /// A call returned.
     Finished,
     RuleSaved,
     RuleRevoked,
@@ -30,7 +30,7 @@ pub enum AuditKind {
     HookUntrusted,
     /// A mode or yolo was turned on or off.
     Stance,
-    /// Rows before were removed on purpose.
+    /// Earlier rows were removed on purpose.
     Pruned,
 }
 
@@ -54,7 +54,7 @@ impl AuditKind {
         (Self::Pruned, "pruned"),
     ];
 
-    /// As it is stored.
+    /// Returns the stored form.
     pub fn as_str(self) -> &'static str {
         Self::ALL.into_iter().find(|(kind, _)| *kind == self).map_or("", |(_, word)| word)
     }

@@ -1,4 +1,4 @@
-//! Rows of the audit for people and scripts.
+//! Lists rows of the audit, for users and scripts.
 
 use jiff::Timestamp;
 use rusqlite::types::Value as Param;
@@ -22,29 +22,29 @@ pub struct AuditRow {
     pub no: u64,
     pub at: Timestamp,
     pub session: Option<SessionId>,
-    /// The session's title, where it has one.
+    /// The session's title, if it has one.
     pub title: Option<String>,
     pub call: Option<CallId>,
     pub request: Option<RequestId>,
     pub tool: Option<ToolName>,
     pub kind: AuditKind,
-    /// Who or what decided, where something was decided.
+    /// Who or what decided, for rows about a decision.
     #[serde(rename = "by")]
     pub decider: Option<Decider>,
-    /// What there is to say of it, by its kind: arguments before and after, risk, reasons, provenance, result.
+    /// Details, by kind: arguments before and after, risk, reasons, provenance, result.
     pub details: Value,
     pub hash: String,
 }
 
-/// Which rows to list: those that fit all of it.
+/// Which rows to list: those that match every field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// A tool's name; `*` and `?` stand for what they do in file names.
+    /// A tool's name; `*` and `?` are wildcards as in file names.
     pub tool: Option<String>,
     pub session: Option<SessionId>,
-    /// Not before this moment.
+    /// Only rows from this moment on.
     pub since: Option<Timestamp>,
-    /// The call's or the request's id, or its beginning.
+    /// The id of the call or request, or the beginning of it.
     pub about: Option<String>,
     pub kind: Option<AuditKind>,
     /// The row's number.
@@ -52,7 +52,7 @@ pub struct AuditFilter {
 }
 
 impl Store {
-    /// The latest rows that fit, at most `limit`, the oldest of them first.
+    /// Returns the latest rows that match, at most `limit`, oldest first.
     pub async fn audit_rows(&self, filter: AuditFilter, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
         self.read(move |reader| {
             let (conditions, params) = conditions(&filter, limit);

@@ -1,8 +1,9 @@
-//! The audit: who or what decided each call, what ran, and what came of it; append-only and hash-chained.
+//! The audit: who or what decided each call, what ran, and its result. Append-only and hash-chained.
 //!
-//! A row is written in the transaction of what it tells of, so that neither is there without the other. `entry` makes
-//! rows from records, `chain` appends them, `head` keeps the last one's hash beside the database, `verify` looks for
-//! what was tampered with. It decides nothing. Called by the rest of `store`, and by faces that list.
+//! A row is written in the same transaction as the event it records, so that neither exists without the
+//! other. `entry` builds rows from records, `chain` appends them, `head` keeps the last row's hash beside the
+//! database, `verify` detects tampering. The audit decides nothing. Called by the rest of `store`, and by
+//! front ends that list rows.
 
 pub(super) mod chain;
 pub(super) mod entry;
@@ -34,15 +35,15 @@ use super::error::SqlResult as _;
 use super::{Store, StoreError};
 use crate::history::Durability;
 
-/// What keeps rows from being changed or removed.
+/// The triggers that prevent rows from being changed or removed.
 pub(super) const TRIGGERS: &str = include_str!("triggers.sql");
 
-/// Whether there was an audit in this data folder at some time.
+/// Whether this data folder has ever had an audit.
 pub(super) fn is_known(data: &Path) -> bool {
     head::file(data).exists()
 }
 
-/// Keeps beside the database what a `co` of before pruned, of which only a row tells.
+/// Saves in the pruning file what an older `co` pruned, which only a row records.
 pub(super) fn witness_pruning(connection: &Connection, data: &Path) -> Result<(), StoreError> {
     let last = "SELECT details FROM audit WHERE kind = 'pruned' ORDER BY no DESC LIMIT 1";
     let details: Option<String> = connection.query_row(last, [], |row| row.get(0)).optional().sql()?;
@@ -54,7 +55,7 @@ pub(super) fn witness_pruning(connection: &Connection, data: &Path) -> Result<()
         .map_err(|error| StoreError::file(data, &error))
 }
 
-/// Something that is kept in the audit and belongs to no session's records.
+/// An event recorded in the audit that belongs to no session's records.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AuditNote {
     RuleSaved {
@@ -77,14 +78,14 @@ pub enum AuditNote {
     HookUntrusted {
         name: String,
     },
-    /// `/yolo`, a mode, turned on or off by the person.
+    /// `/yolo` or a mode, turned on or off by the user.
     Stance {
         text: String,
     },
 }
 
 impl Store {
-    /// Keeps a note in the audit, and wakes every process: what decides may have changed.
+    /// Adds a note to the audit and wakes every process, because rules, trust or mode may have changed.
     pub async fn note(&self, note: AuditNote) -> Result<(), StoreError> {
         let (kind, details) = match note {
             AuditNote::RuleSaved { rule, text } => {

@@ -1,4 +1,4 @@
-//! What the audit knows of calls of the past, for rules that are to be tried on them, and how often rules answered.
+//! Past calls in the audit, used to try out new rules, and how often each rule answered.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,33 +15,33 @@ use super::AuditKind;
 use crate::approval::{Decider, Verdict};
 use crate::message::ToolName;
 
-/// A call of the past, as rules are tried on it.
+/// A past call, as rules are tried on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastCall {
     pub tool: ToolName,
-    /// As it was decided.
+    /// The arguments that were decided on.
     pub args: Value,
     pub workspace: std::path::PathBuf,
     pub fate: PastFate,
     pub at: Timestamp,
 }
 
-/// What became of it.
+/// How a past call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PastFate {
-    /// A person said yes.
+    /// The user approved it.
     Approved,
-    /// A person said no.
+    /// The user denied it.
     Denied,
-    /// It ran without being asked for.
+    /// It ran without asking the user.
     Allowed,
-    /// A rule, a mode or a hook said no.
+    /// A rule, a mode or a hook denied it.
     Refused,
-    /// Nobody decided.
+    /// It was never decided.
     Undecided,
 }
 
-/// What details of these kinds hold that matters here.
+/// The fields of the details that are used here.
 #[derive(Deserialize)]
 struct Details {
     #[serde(default)]
@@ -53,7 +53,7 @@ struct Details {
 }
 
 impl Store {
-    /// The latest decided calls, the newest first, each once and as it ended, at most `limit`.
+    /// Returns the latest decided calls, newest first, each once with its final outcome, at most `limit`.
     pub async fn past_calls(&self, limit: usize) -> Result<Vec<PastCall>, StoreError> {
         self.read(move |reader| {
             let mut select = reader
@@ -92,7 +92,7 @@ impl Store {
         .await
     }
 
-    /// How many calls each rule with a use count has answered so far, by the rule's id.
+    /// Returns how many calls each rule with a use count has answered so far, by rule id.
     pub async fn rule_uses(&self) -> Result<BTreeMap<String, u32>, StoreError> {
         self.read(|reader| {
             let mut select = reader.connection.prepare_cached("SELECT rule, uses FROM rule_uses").sql()?;
@@ -104,7 +104,7 @@ impl Store {
     }
 }
 
-/// What a row says became of its call; `None` where it says nothing final.
+/// The outcome a row states for its call; `None` if the row is not final.
 fn fate(kind: AuditKind, decider: Option<&Decider>, details: &Details) -> Option<PastFate> {
     let person = matches!(decider, Some(Decider::Tui | Decider::Cli | Decider::Script));
     match kind {

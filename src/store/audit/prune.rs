@@ -1,4 +1,5 @@
-//! Pruning: old rows go, and a row at the end tells which, with the last one's hash, so that the rest can be verified.
+//! Pruning: removes old rows and appends a row with their numbers and last hash, so that the rest can be
+//! verified.
 
 use jiff::Timestamp;
 use rusqlite::OptionalExtension as _;
@@ -14,25 +15,25 @@ use super::head::{self, AuditHead};
 use super::{AuditKind, chain};
 use crate::history::Durability;
 
-/// Which rows were removed on purpose. Stored as the details of a row.
+/// Which rows were pruned. Stored as the details of an audit row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pruned {
     pub from: u64,
     pub to: u64,
-    /// Of the last of them.
+    /// The hash of the last pruned row.
     pub hash: String,
 }
 
 impl Store {
-    /// Removes the audit's rows from its beginning up to the first that is not older than `before`, never its last one;
-    /// tells which. `None`: there was nothing to remove, and nothing was written.
+    /// Removes rows from the beginning of the audit up to the first one that is not older than `before`, but
+    /// never the last row. Returns which; `None` if there was nothing to remove (then nothing is written).
     pub async fn prune_audit(&self, before: Timestamp) -> Result<Option<Pruned>, StoreError> {
         let before = before.as_millisecond();
         let data = self.inner.data.clone();
         self.write(move |writer| {
             writer.transaction(Durability::Synced, |write| {
                 let pruned = prune(write, before)?;
-                // Before the rows are gone: one that is kept too early does no harm.
+                // Saved before the rows are deleted: saving it too early is harmless.
                 if let Some(Pruned { to, hash, .. }) = &pruned {
                     let last = AuditHead { no: *to, hash: hash.clone() };
                     head::keep(&data, &head::pruned_file(&data), &last)
@@ -51,7 +52,7 @@ fn prune(write: &Write<'_>, before: i64) -> Result<Option<Pruned>, StoreError> {
         Ok(found.map(|Num(no)| no))
     };
     let Some(from) = number("SELECT min(no) FROM audit WHERE ?1 IS NOT NULL", 0)? else { return Ok(None) };
-    // The clock may have stepped back: what is younger protects all that follows it.
+    // If the clock stepped back, a younger row protects all rows after it.
     let keep = number("SELECT min(no) FROM audit WHERE at >= ?1", before)?;
     let last = number("SELECT max(no) FROM audit WHERE ?1 IS NOT NULL", 0)?;
     let keep = keep.into_iter().chain(last).min().unwrap_or(from);

@@ -1,4 +1,4 @@
-//! Tampering with the audit, by whoever has the file: each kind of it and what is found.
+//! Tampering with the audit by someone who can write the file: each kind, and what verification finds.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -22,7 +22,7 @@ struct Place {
 }
 
 impl Place {
-    /// With so many rows, a day apart.
+    /// A place with `rows` rows, one day apart.
     async fn with(rows: usize) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at("2026-03-01T12:00:00Z".parse().unwrap()));
@@ -45,7 +45,7 @@ impl Place {
         self.dir.path().join("data")
     }
 
-    /// The database without what protects it.
+    /// The database without its protecting triggers.
     fn raw(&self) -> Connection {
         let raw = Connection::open(database(&self.data())).unwrap();
         for trigger in ["audit_grows_at_its_end", "audit_never_changes", "audit_keeps_its_rows"] {
@@ -64,7 +64,7 @@ impl Place {
     }
 }
 
-/// Makes the hashes right again from this row to that one, as somebody could who knows how.
+/// Recomputes the hashes of rows `from` to `to`, as an attacker who knows the format could.
 fn rehash(raw: &Connection, from: u64, to: u64) {
     for no in from..=to {
         let prev = raw
@@ -91,7 +91,7 @@ fn rehash(raw: &Connection, from: u64, to: u64) {
     }
 }
 
-/// What somebody does to the rows and to the file beside them.
+/// What is done to the rows and to the file beside them.
 type Tamper = fn(&Connection, &Path);
 
 #[tokio::test]
@@ -208,7 +208,7 @@ async fn each_kind_of_tampering_is_found() {
             Some(AuditFinding::NotPruned { to: 2 }),
         ),
         ("the triggers removed", |_, _| {}, Some(AuditFinding::Unprotected)),
-        // What no other file tells of is told by whoever saw a head.
+        // Only a head that was noted elsewhere can reveal this.
         (
             "the end cut off and the file removed",
             |raw, data| {
@@ -280,7 +280,7 @@ async fn the_head_only_moves_forward_and_may_be_behind() {
     place.note("3").await;
     let third = head::read(&head::file(&data)).unwrap();
     assert_eq!(third.no, 3);
-    // Somebody else was faster.
+    // As if another process had saved a later head first.
     head::keep(&data, &head::file(&data), &second).unwrap();
     assert_eq!(head::read(&head::file(&data)), Some(third));
     fs::write(head::file(&data), format!("{} {}\n", second.no, second.hash)).unwrap();
@@ -297,7 +297,7 @@ async fn what_was_pruned_is_told_and_the_rest_verified() {
     assert_eq!((check.rows, check.pruned, check.finding), (6, 3, None));
     assert_eq!(place.prune("2026-03-04").await, None);
     assert_eq!(place.prune("2026-03-06").await, Some((4, 5)));
-    // Never the last row; the row that tells of the pruning before goes like any other.
+    // The last row is never pruned; the row that reports the previous pruning is pruned like any other.
     assert_eq!(place.prune("2030-01-01").await, Some((6, 9)));
     let check = place.store.verify_audit(None).await.unwrap();
     assert_eq!((check.rows, check.pruned, check.finding), (2, 9, None));

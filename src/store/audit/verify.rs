@@ -1,4 +1,4 @@
-//! Verifying: whether the audit is what was written, row by row, and whether its end is still there.
+//! Verification: whether each audit row is as it was written, and whether the last rows still exist.
 
 use rusqlite::Row;
 
@@ -10,19 +10,19 @@ use super::chain::{Columns, NOTHING};
 use super::head::{self, AuditHead};
 use super::{AuditKind, Pruned, TRIGGERS};
 
-/// What was found.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct AuditCheck {
-    /// Rows that were read and are sound.
+    /// Number of rows that were read and are intact.
     pub rows: u64,
-    /// Rows before them that were pruned.
+    /// Number of pruned rows before them.
     pub pruned: u64,
     pub head: Option<AuditHead>,
-    /// The first thing that is wrong.
+    /// The first problem found.
     pub finding: Option<AuditFinding>,
 }
 
-/// Something wrong with the audit.
+/// A problem found in the audit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, serde::Serialize)]
 #[serde(tag = "finding", rename_all = "snake_case")]
 pub enum AuditFinding {
@@ -64,12 +64,12 @@ fn rows(from: u64, to: u64) -> String {
 }
 
 impl Store {
-    /// Reads the whole audit and says whether it is what was written. `expected` is the beginning of a hash that was
-    /// seen as its head at some time; the head that was kept beside the database is compared by itself.
+    /// Reads the whole audit and verifies it. `expected` is the beginning of a hash that was the head at an
+    /// earlier time; the head kept beside the database is always compared.
     pub async fn verify_audit(&self, expected: Option<String>) -> Result<AuditCheck, StoreError> {
         let data = self.inner.data.clone();
         self.read(move |reader| {
-            // Before the rows: what is added meanwhile must not look as if it had been cut off.
+            // Read before the rows: otherwise rows added meanwhile would look as if they had been cut off.
             let kept = head::read(&head::file(&data));
             let pruned = head::read(&head::pruned_file(&data)).map_or(0, |last| last.no);
             let mut walk = Walk { pruned, ..Walk::new(kept, expected) };
@@ -81,7 +81,7 @@ impl Store {
     }
 }
 
-/// Whether the triggers on the audit are there, word for word.
+/// Whether the triggers on the audit exist with exactly the expected text.
 fn is_protected(reader: &Reader) -> Result<bool, StoreError> {
     let plain =
         |text: &str| text.replace("IF NOT EXISTS ", "").split_whitespace().collect::<Vec<_>>().join(" ");
@@ -98,14 +98,14 @@ fn is_protected(reader: &Reader) -> Result<bool, StoreError> {
     Ok(wanted.all(|one| there.contains(&one)))
 }
 
-/// The rows so far.
+/// The state of a walk over the rows.
 struct Walk {
-    /// The last row that is known to have been pruned.
+    /// The last row known to have been pruned.
     pruned: u64,
     is_protected: bool,
     kept: Option<AuditHead>,
     expected: Option<String>,
-    /// Neither a file nor a person tells where the end was.
+    /// Whether neither a kept head nor an expected hash says where the end was.
     unwitnessed: bool,
     first: Option<(u64, String)>,
     last: Option<AuditHead>,
@@ -197,7 +197,7 @@ impl Walk {
         AuditCheck { rows: self.rows, pruned, head: self.last, finding }
     }
 
-    /// The first row is number 1, or follows what was pruned.
+    /// Checks that the first row is number 1 or follows the pruned rows.
     fn beginning(&self) -> Option<AuditFinding> {
         let (first, prev) = self.first.as_ref()?;
         if *first == 1 {
@@ -215,7 +215,7 @@ impl Walk {
         }
     }
 
-    /// Nothing that was known to be there is missing.
+    /// Checks that no row known to have existed is missing at the end.
     fn end(&self) -> Option<AuditFinding> {
         let last = self.last.as_ref().map(|last| last.no);
         if let Some(kept) = &self.kept
@@ -227,7 +227,7 @@ impl Walk {
             return Some(AuditFinding::NoHead);
         }
         let hash = self.expected.as_ref()?;
-        // The last row of those that were pruned is known by its hash still.
+        // The hash of the last pruned row is still known.
         let pruned = self.prunings.iter().any(|pruned| pruned.hash.starts_with(hash.as_str()));
         (!pruned).then(|| AuditFinding::NotThere { hash: hash.clone() })
     }

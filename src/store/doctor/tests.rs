@@ -1,4 +1,4 @@
-//! Damage, and what is saved of it.
+//! Damaged databases, and what is salvaged from them.
 
 use std::os::unix::fs::FileExt as _;
 
@@ -11,7 +11,7 @@ fn now() -> Timestamp {
     "2026-03-01T12:00:00Z".parse().unwrap()
 }
 
-/// Two sessions of so many records each.
+/// Two sessions with `records` records each.
 fn place(records: i64) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
@@ -19,7 +19,7 @@ fn place(records: i64) -> (tempfile::TempDir, PathBuf) {
     (dir, data)
 }
 
-/// What opens: records of both sessions, and how many of them are damaged.
+/// Opens the database: per session, the number of records and how many of them are damaged.
 fn read(data: &Path) -> Vec<(usize, usize)> {
     let (_writer, _presence) = schema::open_writer(data).unwrap();
     let mut reader = Reader::open(data).unwrap();
@@ -49,7 +49,7 @@ fn a_broken_record_costs_itself() {
     let found = diagnose(&data).unwrap();
     let damaged: Vec<u64> = found.damaged.iter().map(|one| one.no).collect();
     assert_eq!((damaged, found.faults), (vec![1, 7, 8, 9], vec![]));
-    // The first one is known from the list of sessions.
+    // The first record is restored from the sessions table.
     assert_eq!(read(&data), [(20, 3), (20, 0)]);
 }
 
@@ -63,13 +63,13 @@ fn a_copy_is_put_back_and_the_files_before_are_kept() {
     let aside = restore(&data, &copy, now()).unwrap();
     assert_eq!(fs::read_to_string(aside.join("co.db")).unwrap(), "no database");
     assert_eq!(read(&data), [(20, 0), (20, 0)]);
-    // Again in the same moment: nothing that was kept is written over. Then where there is no database at all.
+    // Again at the same time: no kept file is overwritten. Then without any database.
     let again = restore(&data, &copy, now()).unwrap();
     assert_ne!(again, aside);
     fs::remove_file(schema::database(&data)).unwrap();
     restore(&data, &again.join("co.db"), now()).unwrap();
     assert_eq!(read(&data), [(20, 0), (20, 0)]);
-    // Neither while another has it open, nor from a copy that is damaged itself.
+    // Refused while another process has it open, and from a copy that is itself damaged.
     let opened = schema::open_writer(&data).unwrap();
     let in_use = StoreError::InUse { folder: data.clone() };
     assert_eq!(restore(&data, &copy, now()), Err(in_use.clone()));
@@ -89,7 +89,7 @@ fn what_can_be_read_is_saved() {
     let path = schema::database(&data);
     let pages = fs::metadata(&path).unwrap().len() / 4_096;
     let file = File::options().write(true).open(&path).unwrap();
-    // A few pages in the middle, which is where the records are.
+    // A few pages in the middle, where the records are.
     for page in pages / 2..pages / 2 + 3 {
         file.write_all_at(&[0xff; 4_096], page * 4_096).unwrap();
     }

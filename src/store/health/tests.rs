@@ -1,4 +1,4 @@
-//! How a database was left, and its copies.
+//! How a database was closed, and its copies.
 
 use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rusqlite::params;
 use super::*;
 use crate::store::schema::{database, open_writer};
 
-/// Makes a database with a session of so many records, closed, all of it in the one file.
+/// Makes a cleanly closed database with `records` records per session, all in one file.
 pub(in crate::store) fn closed(data: &Path, sessions: &[&str], records: i64) {
     let (connection, presence) = open_writer(data).unwrap();
     let draft = format!(r#"{{"record":"draft","text":"{}"}}"#, "words of a draft ".repeat(60));
@@ -36,7 +36,7 @@ fn what_nobody_closed_is_checked() {
         (4_096..end).step_by(4_096).for_each(|at| file.write_all_at(&[0xff; 16], at).unwrap());
     };
     let nothing: Harm = |_| {};
-    // What was done to the file; whether the mark of the last close is there still; whether it opens.
+    // What was done to the file; whether the mark of the last close still exists; whether it opens.
     for (what, harm, is_marked, opens) in [
         ("nothing", nothing, true, true),
         ("nothing", nothing, false, true),
@@ -88,7 +88,7 @@ fn a_copy_is_made_each_day_and_three_are_kept() {
     let mut made = Vec::new();
     for day in 0..5 {
         let copy = copy_if_due(&data, now).unwrap().expect("one is due");
-        // Files are as old as the machine says.
+        // File times come from the machine, not from the test's clock.
         File::options().write(true).open(&copy).unwrap().set_modified(now.into()).unwrap();
         assert_eq!(copy_if_due(&data, now).unwrap(), None, "day {day}");
         made.push(copy);
@@ -100,7 +100,7 @@ fn a_copy_is_made_each_day_and_three_are_kept() {
     let copy = Connection::open(&kept[0]).unwrap();
     let records: i64 = copy.query_row("SELECT count(*) FROM records", [], |row| row.get(0)).unwrap();
     assert_eq!(records, 4);
-    // Nothing damaged takes the place of a sound copy.
+    // A damaged database never replaces an intact copy.
     File::options().write(true).open(database(&data)).unwrap().write_all_at(&[0xff; 4_096], 4_096).unwrap();
     assert!(copy_if_due(&data, now).is_err());
     assert_eq!(copies(&data).len(), 3);
@@ -112,7 +112,7 @@ async fn a_folder_that_cannot_be_written_is_listed() {
     let data = dir.path().join("data");
     closed(&data, &["a", "b"], 3);
     let options = || crate::store::StoreOptions::new(&data, dir.path().join("run"));
-    // With a log beside it, and without.
+    // With a log beside the copy, and without.
     for log in [false, true] {
         let held = log.then(|| {
             let (connection, presence) = open_writer(&data).unwrap();

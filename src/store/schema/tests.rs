@@ -1,4 +1,4 @@
-//! Databases of earlier versions with requests in every state, and what becomes of these.
+//! Migration of databases of earlier versions with requests in every state.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::message::{CallId, ToolName};
 use crate::store::{DecideOutcome, RequestFilter, RequestState, Store, StoreOptions};
 use crate::tool::{Access, CallPlan, Effect, Preview, Risk, Undo};
 
-/// As it was stored, a secret taken out after it was hashed.
+/// A request as stored, with a secret redacted after hashing.
 fn request(id: &str) -> Request {
     Request {
         id: RequestId(id.to_owned()),
@@ -39,7 +39,7 @@ fn request(id: &str) -> Request {
     }
 }
 
-/// The states that there were, what they are now, and who says what when somebody decides them.
+/// The earlier states, the states after migration, and the outcome of deciding such a request.
 const STATES: [(&str, RequestState, &str); 8] = [
     ("waiting", RequestState::Waiting, "recorded"),
     ("later", RequestState::Later, "recorded"),
@@ -86,7 +86,7 @@ fn at_version(data: &Path, version: usize) {
 
 #[tokio::test]
 async fn requests_in_every_state_come_along() {
-    // The third format gave one of the states another name.
+    // The third format renamed one of the states.
     for version in 1..3 {
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("data");
@@ -100,7 +100,8 @@ async fn requests_in_every_state_come_along() {
         }
         assert_eq!(store.undecided_rows(10).await.unwrap().len(), 2);
         assert_eq!(store.audit_rows(Default::default(), 10).await.unwrap(), [], "nothing is made up");
-        // What was decided before is taken up: its hash is that of what is stored now. What expired before is told.
+        // Earlier decisions are consumed: their hash is that of the stored text. Earlier expiries are
+        // recorded.
         let yes = |id: &str, approval| Record::Decided {
             request: RequestId(id.to_owned()),
             call: CallId(format!("c-{id}")),

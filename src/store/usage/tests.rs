@@ -1,4 +1,4 @@
-//! The rows of usage: as they are written and as a migration makes them, and their sums over days and time zones.
+//! The rows of usage: as written and as created by a migration, and their sums over days and time zones.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn tokens(input: u64, output: u64) -> Option<Usage> {
     Some(Usage { input: Some(input), output: Some(output), ..Usage::default() })
 }
 
-/// Everything a request can end with.
+/// Every way a request can end.
 fn records() -> Vec<Record> {
     let all = Usage {
         input: Some(10),
@@ -64,7 +64,7 @@ fn records() -> Vec<Record> {
     ]
 }
 
-/// Every row of the table, as text.
+/// Returns every row of the table as text.
 fn rows(data: &Path) -> Vec<String> {
     let connection = Connection::open(database(data)).unwrap();
     let mut select = connection
@@ -87,7 +87,7 @@ async fn a_migration_makes_the_rows_that_would_have_been_written() {
     let wanted = rows(&written.path().join("data"));
     assert_eq!(wanted.len(), 10);
     assert_eq!(wanted[0], format!(r#"["s",3,1,{},"p","m",10,4,3,5,2,7,0,null]"#, at.as_millisecond()));
-    // From the second version on they were written with their records.
+    // From the second version on, the rows are written with their records.
     for version in 1..2 {
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("data");
@@ -117,7 +117,7 @@ async fn a_migration_makes_the_rows_that_would_have_been_written() {
     }
 }
 
-/// A store whose clock is set, with one request of each moment: an hour apart, `cost` growing by one.
+/// A store with a manual clock and one request per hour; `cost` grows by one each.
 async fn hourly(from: &str, hours: u64) -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(ManualClock::at(from.parse().unwrap()));
@@ -146,7 +146,7 @@ async fn days_are_those_of_the_place() {
         }
     };
     assert_eq!(days("UTC0").await, "2026-03-30 2, 2026-03-29 24, 2026-03-28 4");
-    // Summer time begins: that day has 23 hours.
+    // Daylight saving time begins: that day has 23 hours.
     assert_eq!(days("CET-1CEST,M3.5.0,M10.5.0/3").await, "2026-03-30 4, 2026-03-29 23, 2026-03-28 3");
     assert_eq!(days("NPT-5:45").await, "2026-03-30 8, 2026-03-29 22");
 }
@@ -164,7 +164,7 @@ async fn sums_begin_where_they_are_told() {
         let used = Used { requests, tokens: u64::from(requests) * 110, usd: Usd(usd), unpriced: 0 };
         assert_eq!(store.used_since(at(since)).await.unwrap(), used, "{since}");
     }
-    // The sums of a day are in an index: no row of the table is looked at.
+    // The sums of a day are in an index: no row of the table is read.
     let plan: String = store
         .read(|reader| {
             let explain =

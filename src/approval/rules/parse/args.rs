@@ -1,4 +1,4 @@
-//! What a rule asks of arguments: the keys below `args`, each with a plain value or a table of predicates.
+//! Parses the tests of arguments: the keys below `args`, each with a plain value or a table of predicates.
 
 use serde_json::{Number, Value};
 use toml_edit::{Item, TableLike};
@@ -28,7 +28,7 @@ impl Reading<'_> {
                 Some(inner) if inner.iter().all(|(name, _)| PREDICATES.contains(&name)) => {
                     self.predicates(inner, path, out);
                 }
-                // Either a predicate that there is not, or an argument inside an argument.
+                // Either an unknown predicate, or an argument nested in an argument.
                 Some(inner) => match inner.iter().find(|(name, _)| !PREDICATES.contains(name)) {
                     Some((name, _))
                         if item.is_inline_table()
