@@ -152,8 +152,8 @@ pub enum KeyStringError {
     Unknown(String),
 }
 
-/// Reads a key string: characters stand for themselves, `<name>` for a named key, `<c-x>`, `<a-x>` and `<s-x>`
-/// for held Ctrl, Alt and Shift (combined as in `<c-s-left>`), `<lt>` for `<`.
+/// Reads a key string: a character means itself, `<name>` a named key, `<c-x>`, `<a-x>` and `<s-x>` held
+/// Ctrl, Alt and Shift (combined as in `<c-s-left>`), `<lt>` means `<`.
 pub fn parse_keys(text: &str) -> Result<Vec<Key>, KeyStringError> {
     let mut keys = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Renders Markdown to styled lines, whole or while it streams in.
+//! Renders Markdown to styled lines, either a complete text or one that streams in.
 //!
 //! Lines wrap to the width with hanging indents and are never clipped. Links show their address. Code is
 //! highlighted once its language is loaded. All text is sanitized after parsing, because an entity such as
@@ -33,7 +33,7 @@ pub struct Page {
     pub languages: Languages,
 }
 
-/// Renders a whole text. An empty text yields no lines.
+/// Renders a complete text. An empty text yields no lines.
 pub fn render(source: &str, page: &Page) -> Vec<Line> {
     layout::lines(&parse::blocks(&stream::normal(source)).blocks, page)
 }

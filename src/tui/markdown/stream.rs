@@ -3,8 +3,8 @@
 //! The work is linear in the text: CommonMark closes blocks line by line and never reopens one, so everything
 //! before the last top-level block is final, and so are all items but the last of an open list. The rest is
 //! parsed again only when it has grown by a quarter. In an open fence every line is final at once. The result
-//! equals the whole rendering (a property test); where link or footnote definitions make that impossible, the
-//! whole is rendered once at the end. Called by the live answer cell, which pushes at any time and calls
+//! equals the full rendering (a property test); where link or footnote definitions make that impossible, the
+//! full text is rendered once at the end. Called by the live answer cell, which pushes at any time and calls
 //! [`StreamMarkdown::advance`] once a frame.
 
 use std::borrow::Cow;
