@@ -1,11 +1,11 @@
-//! The arguments as typed. Nothing is looked up or decided here.
+//! The parsed arguments. Nothing is looked up or decided here.
 
 use clap::{Parser, Subcommand, ValueEnum};
 
 use super::approvals::typed::Approvals;
 use super::error::{CliError, Kind};
 
-/// Shown below the options.
+/// Printed below the options in the help.
 const EXAMPLES: &str = include_str!("examples.txt").trim_ascii_end();
 
 /// A personal assistant in your terminal. What changes something waits for your approval, now or later.
@@ -21,7 +21,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// Whether a conversation may be shown, rather than something printed.
+    /// Whether the command may open a conversation instead of printing.
     pub fn draws(&self) -> bool {
         match &self.command {
             None | Some(Sub::Chat(_)) => self.run.print.is_none(),
@@ -71,7 +71,7 @@ pub(super) struct Run {
     pub go_on: bool,
 }
 
-/// How a printed turn is told.
+/// The output format of a printed turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Output {
     /// The answer as it comes; the rest on standard error
@@ -312,7 +312,7 @@ pub(super) enum AuditWhat {
     },
 }
 
-/// What a row of `co usage` stands for.
+/// The grouping of `co usage`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum UsageBy {
     /// A day of the local time zone
@@ -443,12 +443,12 @@ pub(super) enum AuthWhat {
 }
 
 impl Shared {
-    /// The same without `--set`, where that is about something else.
+    /// Returns these flags without `--set`, for a subcommand in which it means something else.
     pub fn without_sets(self) -> Self {
         Self { set: Vec::new(), ..self }
     }
 
-    /// The settings of the flags, as pairs of name and text.
+    /// Returns the settings given by flags, as pairs of name and text.
     pub fn flags(self) -> Result<Vec<(String, String)>, CliError> {
         let mut flags = Vec::new();
         let named = [("--model", self.model), ("--theme", self.theme), ("--mode", self.mode)];

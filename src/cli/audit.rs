@@ -1,4 +1,4 @@
-//! `co audit`: who or what decided each call, what ran, what came of it; and whether that is still what was written.
+//! `co audit`: the decider, the execution and the outcome of each call, and whether these rows are unchanged.
 
 mod words;
 
@@ -15,10 +15,10 @@ use crate::history::grouped;
 use crate::stdx::clock::system_zone;
 use crate::store::{AuditFilter, AuditRow, Store};
 
-/// Fewer digits of a hash could be those of many rows.
+/// Fewer digits of a hash could match many rows.
 const FEWEST_DIGITS: usize = 8;
 
-/// Rows about one call that are shown; nobody has that many.
+/// The most rows shown about one call; no call has that many.
 const OF_ONE_CALL: usize = 1_000;
 
 pub(super) async fn run(
@@ -66,7 +66,8 @@ async fn list(what: &Audit, store: &Store, console: &mut Console) -> Result<(), 
     console.out(&table(["NO", "WHEN", "TOOL", "WHAT", "WHO", "REQUEST", "SESSION"], &lines))
 }
 
-/// The rows about the one call that `id` means: a row of its own in the list, or the beginning of an id.
+/// Returns the rows about the one call that `id` means: the number of a row in the list, or the beginning of
+/// an id.
 async fn about(store: &Store, id: &str) -> Result<Vec<AuditRow>, CliError> {
     let of = async |id: &str| {
         let filter = AuditFilter { about: Some(id.to_owned()), ..AuditFilter::default() };
@@ -100,7 +101,7 @@ async fn about(store: &Store, id: &str) -> Result<Vec<AuditRow>, CliError> {
     }
 }
 
-/// The digits of a hash, as somebody typed them.
+/// Returns the digits of a hash as typed by the user.
 fn digits(head: &str) -> Result<String, CliError> {
     let head = head.trim().trim_end_matches('…').to_ascii_lowercase();
     if head.len() >= FEWEST_DIGITS && head.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -111,7 +112,7 @@ fn digits(head: &str) -> Result<String, CliError> {
         .hint(format!("a head is at least {FEWEST_DIGITS} hexadecimal digits, as `co` shows when it ends")))
 }
 
-/// How it is told.
+/// The output format.
 #[derive(Debug, Clone, Copy)]
 enum Form {
     Words,

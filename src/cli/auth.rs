@@ -59,7 +59,7 @@ impl From<ModelError> for CliError {
 fn add(service: &str, loaded: &Loaded, at: Terminals, console: &mut Console) -> Result<(), CliError> {
     let keys = Keys::of(&loaded.settings);
     let name = known(service, &loaded.settings, &keys)?;
-    // A file that may not be used is told before the key is typed.
+    // An unusable file is reported before the key is typed.
     keys.stored(&name)?;
     let key = secret::key(&format!("Key for {name} (it is not shown): "), at)?;
     let kept = keys.keep(&name, &key)?;
@@ -94,7 +94,7 @@ fn remove(service: &str, loaded: &Loaded, console: &mut Console) -> Result<(), C
     Ok(())
 }
 
-/// One key that is known.
+/// One known key.
 struct Row {
     service: String,
     key: String,
@@ -202,7 +202,7 @@ fn good(name: &str, key: Option<&Key>, loaded: &Loaded, keys: &Keys, models: usi
     }
 }
 
-/// The service's name as it is stored. Errs where there is none of that name, or where it takes no key.
+/// Returns the service's name as it is stored. Errors if there is no such service, or if it takes no key.
 fn known(service: &str, settings: &Settings, keys: &Keys) -> Result<String, CliError> {
     let name = service.trim().to_ascii_lowercase();
     if name == "offline" || name == "auto" {
@@ -215,7 +215,7 @@ fn known(service: &str, settings: &Settings, keys: &Keys) -> Result<String, CliE
     }
 }
 
-/// The key of the settings and where it comes from: it counts before a stored one.
+/// Returns the key of the settings and its source; it takes precedence over a stored key.
 fn set_key(name: &str, loaded: &Loaded) -> Option<(Key, String)> {
     if loaded.settings.provider.as_deref() == Some(name)
         && let Some(key) = &loaded.settings.endpoint.api_key
@@ -251,7 +251,7 @@ fn source_of(row: &str, loaded: &Loaded) -> Option<String> {
     (set.source != Source::Default && matches!(set.value, Value::Secret(_))).then(|| set.source.to_string())
 }
 
-/// A key as a list shows it.
+/// Formats a key for a list.
 fn shown(key: &Key) -> String {
     match key {
         Key::Literal(secret) => hint(secret),
@@ -260,12 +260,12 @@ fn shown(key: &Key) -> String {
     }
 }
 
-/// Asks for the key of a service. `None` where the person left it empty.
+/// Asks for the key of a service. Returns `None` if the user entered none.
 pub(super) fn asked(name: &str, at: Terminals) -> Result<Option<Secret>, CliError> {
     match secret::key(&format!("Key for {name} (it is not shown): "), at) {
         Ok(key) => Ok(Some(key)),
         Err(error) if error.kind == Kind::Usage => {
-            // Nothing, or nothing that is a key.
+            // The input was empty or not a valid key.
             Ok(None)
         }
         Err(error) => Err(error),

@@ -1,5 +1,5 @@
-//! `co`: a conversation, on the full screen or in lines of text. The face is there first; store, session and models are
-//! built beside it.
+//! `co`: a conversation, on the full screen or in lines of text. The front end starts first; store, session
+//! and models are opened concurrently.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use crate::tui::{
     TuiOptions,
 };
 
-/// Words between the face and the session's owner that may wait.
+/// The capacity of the ask channel between the front end and the session's owner.
 const LINK: usize = 64;
 
-/// How a conversation is shown.
+/// How a conversation is displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Screen,
@@ -36,7 +36,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// What the person wants, or needs; `at` says where the program's ends are.
+    /// Returns the display that the user chose or needs; `at` tells which standard streams are terminals.
     pub fn of(settings: &Settings, world: &World, at: Terminals) -> Self {
         let accessible = world.env.get("ACCESSIBLE").is_some_and(|value| !matches!(value.as_str(), "" | "0"));
         let dumb = world.env.get("TERM").is_some_and(|term| term == "dumb");
@@ -50,7 +50,7 @@ impl Shape {
     }
 }
 
-/// The settings, and how a conversation is shown with them.
+/// Loads the settings and determines how a conversation is displayed.
 pub(super) fn prepare(
     world: &World,
     flags: Vec<(String, String)>,
@@ -61,7 +61,7 @@ pub(super) fn prepare(
     Ok((loaded, shape))
 }
 
-/// Talks in lines of text.
+/// Runs a conversation in lines of text.
 pub(super) async fn plain(
     world: World,
     (loaded, models): (Loaded, Arc<Models>),
@@ -84,7 +84,7 @@ pub(super) async fn plain(
     let shown = plain::run(PlainOptions { updates, asks, setup, preface }).await;
     let owned = outcome(owner).await;
     match shown {
-        // The owner's own reason says more.
+        // The owner's error is more specific.
         Err(PlainError::OwnerGone) if owned.is_err() => owned,
         Err(error) => Err(CliError::new(Kind::Error, error)),
         Ok(None) => owned,
@@ -92,7 +92,8 @@ pub(super) async fn plain(
     }
 }
 
-/// The settings and the models for lines of text; those of a first run after the person set up a service, if they did.
+/// Returns the settings and the models for lines of text; on a first run, those after the user set up a
+/// service, if they did.
 pub(super) async fn ready(
     world: &World,
     loaded: Loaded,
@@ -116,13 +117,13 @@ fn models(world: &World, loaded: &Loaded) -> Result<Arc<Models>, CliError> {
     Ok(Arc::new(models.map_err(AppError::from)?))
 }
 
-/// How long the owner of the session may take to end once nobody looks at it any more: a store that is held up must not
-/// hold up the person.
+/// How long the session's owner may take to end after the front end closed: a blocked store must not hold up
+/// the user.
 ///
-/// Longer than hooks and the person's own command may take to end.
+/// Longer than hooks and the user's own command may take to end.
 const GOODBYE: Duration = Duration::from_secs(5);
 
-/// How the owner of the session ended.
+/// Waits for the session's owner and returns its result.
 async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<(), CliError> {
     match tokio::time::timeout(GOODBYE, owner).await {
         Ok(Ok(owned)) => owned.map_err(CliError::from),
@@ -137,7 +138,7 @@ async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<(), CliError
     }
 }
 
-/// Talks on the full screen.
+/// Runs a conversation on the full screen.
 pub(super) async fn run(
     world: World,
     loaded: Loaded,
@@ -150,32 +151,32 @@ pub(super) async fn run(
     let (face, updates) = channel::updates();
     let owner = tokio::spawn(interactive(Interactive { world, loaded, models, opening, asks, face }));
     let screen = tui::run(TuiLink { updates, asks: ask }, options).await;
-    // The screen is gone, and with it its end of the link: the owner ends what runs and saves.
+    // The screen and its end of the link are closed, so the owner ends running work and saves.
     let owned = outcome(owner).await;
     match screen {
         Ok(lines) => {
-            // Where the terminal is gone nobody reads them.
+            // If the terminal is gone, nothing reads these lines.
             let told = console.out(&lines.text());
             return match lines.signal {
                 Some(signal) => Err(ended_by(signal, owned.as_ref().err())),
                 None => owned.and(told),
             };
         }
-        // The owner's own reason says more.
+        // The owner's error is more specific.
         Err(TuiError::OwnerGone) if owned.is_err() => {}
         Err(error) => return Err(CliError::new(Kind::Error, error)),
     }
     owned
 }
 
-/// A signal ended the conversation, and it may be that not all was saved.
+/// Returns the error of a conversation ended by a signal; possibly not everything was saved.
 fn ended_by(signal: u8, error: Option<&CliError>) -> CliError {
     let saved =
         if error.is_none() { "what was done is saved" } else { "what was done last may not be saved" };
     CliError::message(Kind::Interrupted(signal), format!("ended by a signal; {saved}"))
 }
 
-/// How the screen is to be, from the settings and the terminal's surroundings.
+/// Returns the screen's options, from the settings and the terminal's environment.
 fn options(world: &World, settings: &Settings) -> TuiOptions {
     let lookup = |name: &str| world.env.get(name).cloned();
     let surroundings = Surroundings::from_lookup(lookup);
@@ -195,7 +196,7 @@ fn options(world: &World, settings: &Settings) -> TuiOptions {
         surroundings,
         motion: if settings.reduced_motion { Motion::Reduced } else { Motion::Full },
         thinking: if settings.verbose { Fold::Open } else { Fold::Folded },
-        // What is wrong with them the owner tells, with its other advice.
+        // The owner reports errors in the keys, with its other advice.
         keymap: Keymap::with(&settings.keys).0,
         mouse: if settings.mouse { MouseMode::Ours } else { MouseMode::Terminals },
         host: Host { call, ..known },

@@ -1,6 +1,6 @@
 //! Standard output and standard error of the headless commands.
 //!
-//! Everything that is printed here was written by us or is made harmless on the way. Colour only where a person looks.
+//! Everything printed here is either the program's own text or sanitized. Colour is used only on a terminal.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use super::error::{CliError, Kind};
 use crate::stdx::text::sanitize;
 
-/// See the module's words.
+/// Writes to standard output and standard error.
 pub(super) struct Console {
     colour: Colour,
 }
@@ -26,7 +26,7 @@ impl Console {
         Self { colour }
     }
 
-    /// Writes a text to standard output, made harmless.
+    /// Writes a text to standard output, sanitized.
     #[expect(clippy::unused_self, reason = "the console is the leave to print")]
     pub fn out(&mut self, text: &str) -> Result<(), CliError> {
         let mut out = io::stdout().lock();
@@ -34,7 +34,7 @@ impl Console {
         Ok(out.flush()?)
     }
 
-    /// Writes JSON to standard output; JSON escapes control characters itself.
+    /// Writes JSON to standard output; control and formatting characters in it are escaped.
     #[expect(clippy::unused_self, reason = "the console is the leave to print")]
     pub fn json(&mut self, value: &impl serde::Serialize) -> Result<(), CliError> {
         let mut text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
@@ -44,7 +44,7 @@ impl Console {
         Ok(out.flush()?)
     }
 
-    /// The same on one line, for those who read line by line.
+    /// Writes JSON on one line, for consumers that read line by line.
     #[expect(clippy::unused_self, reason = "the console is the leave to print")]
     pub fn json_line(&mut self, value: &impl serde::Serialize) -> Result<(), CliError> {
         let mut text = serde_json::to_string(value).map_err(io::Error::from)?;
@@ -54,13 +54,13 @@ impl Console {
         Ok(out.flush()?)
     }
 
-    /// Writes a line to standard error, made harmless. That nobody reads it is no failure.
+    /// Writes a sanitized line to standard error. A failure to write is ignored.
     #[expect(clippy::unused_self, reason = "the console is the leave to print")]
     pub fn note(&mut self, line: &str) {
         let _ = writeln!(io::stderr().lock(), "{}", sanitize(line));
     }
 
-    /// Tells an error with what to do next, and gives its exit code.
+    /// Prints an error with its hints and returns its exit code.
     pub fn fail(&mut self, error: &CliError) -> ExitCode {
         match error.kind {
             Kind::BrokenPipe => {}
@@ -81,8 +81,8 @@ impl Console {
     }
 }
 
-/// JSON leaves characters above ASCII as they are, those that act on a terminal or hide text among them. Such ones stand
-/// in strings only, where an escape means the same.
+/// Escapes characters beyond ASCII that act on a terminal or hide text, which JSON leaves as they are. They
+/// occur in strings only, where an escape means the same.
 fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {

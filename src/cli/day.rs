@@ -1,4 +1,4 @@
-//! Days as they are typed: a date, or so many of the last days.
+//! Parses dates as typed: a date, or a number of the last days.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -6,7 +6,8 @@ use jiff::{Timestamp, ToSpan as _};
 
 use super::error::{CliError, Kind};
 
-/// The moment that the text of a flag means: the beginning of a date, or of the day so many days ago (`1d`: today alone).
+/// Returns the moment that a flag's text means: the start of a date, or of the first of the last N days
+/// (`1d`: only today).
 pub(super) fn begin(flag: &str, text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, CliError> {
     let today = now.to_zoned(zone.clone()).date();
     let days = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok()).filter(|days| *days > 0);

@@ -1,7 +1,7 @@
-//! `co doctor`: whether what is stored is sound, and ways back where it is not.
+//! `co doctor`: checks whether the stored data is sound, and repairs it if not.
 //!
-//! Looking changes nothing. A copy that is put back, what is salvaged and what is put right come after a question; files
-//! that are replaced are kept aside.
+//! Checking changes nothing. Restoring a copy, salvaging and repairing need a confirmation; replaced files
+//! are kept.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::stdx::text::sanitize_line;
 use crate::store::doctor::{Diagnosis, diagnose, protect_audit, restore, salvage};
 use crate::store::{AuditFinding, AuditNote, DatabaseCopy, StoreError};
 
-/// Damaged records that are named.
+/// The most damaged records listed by name.
 const NAMED: usize = 20;
 
 pub(super) async fn run(
@@ -107,7 +107,8 @@ pub(super) async fn run(
     }
 }
 
-/// A head that was never kept, because the first `co` was killed, is no fault.
+/// Whether the data is sound. A head that was never stored, because the first `co` was killed, is not a
+/// fault.
 fn is_sound(found: &Diagnosis, audit: Option<&AuditFinding>) -> bool {
     found.is_sound() && audit.is_none_or(|finding| *finding == AuditFinding::NoHead)
 }
@@ -116,7 +117,7 @@ fn counted(count: u64, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
-/// What is wrong with the audit, read without a change.
+/// Verifies the audit without changing it.
 async fn audit(world: &World, settings: &Settings) -> Result<Option<AuditFinding>, CliError> {
     let store = open_store_to_read(world, settings).await?;
     Ok(store.verify_audit(None).await?.finding)
@@ -167,7 +168,7 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path) -> Str
     text
 }
 
-/// What can be done about it.
+/// Returns the error with hints for repair.
 fn advice(found: &Diagnosis) -> CliError {
     if found.faults.is_empty() && found.damaged.is_empty() {
         let error = CliError::message(Kind::Error, "the audit was changed");

@@ -1,6 +1,7 @@
-//! Errors at the edge: what kind, what happened, what to do next.
+//! Errors at the program's boundary: the kind, the message, and what to do next.
 //!
-//! Every failure becomes one of these exactly once; [`super::console`] prints it. The kind alone gives the exit code.
+//! Every failure becomes one of these exactly once; [`super::console`] prints it. The kind alone determines
+//! the exit code.
 
 use std::error::Error;
 use std::io;
@@ -11,26 +12,26 @@ use crate::provider::ProviderError;
 use crate::session::SessionError;
 use crate::store::StoreError;
 
-/// What kind of end it is.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Error,
     Usage,
     Provider,
-    /// The turn stopped, and requests wait for a person.
+    /// The turn stopped, and requests wait for a user's decision.
     Waiting,
-    /// Tokens or money of a turn.
+    /// The token or money limit of a turn.
     Budget,
-    /// Model requests of a turn.
+    /// The limit of model requests in a turn.
     TurnLimit,
-    /// By this signal.
+    /// Ended by this signal.
     Interrupted(u8),
-    /// Nobody reads on; no failure of ours.
+    /// The reader of the output is gone; not a failure of this program.
     BrokenPipe,
 }
 
 impl Kind {
-    /// The exit code.
+    /// Returns the exit code.
     pub fn code(self) -> u8 {
         match self {
             Self::BrokenPipe => 0,
@@ -50,7 +51,7 @@ impl Kind {
 pub(super) struct CliError {
     pub kind: Kind,
     pub source: Box<dyn Error + Send + Sync>,
-    /// What to do next, a sentence each.
+    /// What to do next, one sentence each.
     pub hints: Vec<String>,
 }
 
@@ -69,7 +70,7 @@ impl CliError {
         self
     }
 
-    /// A request to the model that failed for good.
+    /// Creates the error of a model request that failed permanently.
     pub fn provider(error: &ProviderError) -> Self {
         Self::message(Kind::Provider, error.told()).hint(error.advice())
     }

@@ -1,7 +1,7 @@
-//! `co hooks`: which hooks there are, which of them may run, and how one runs.
+//! `co hooks`: lists hooks, manages which may run, and runs one as a trial.
 //!
-//! Trusting writes the contents that were shown, so that nothing else than what the person saw is trusted. Without a
-//! person at the terminal it needs `--yes`.
+//! Trusting stores the hash of the displayed contents, so that nothing else than what the user saw is
+//! trusted. Without a terminal it needs `--yes`.
 
 mod trial;
 
@@ -23,10 +23,10 @@ use crate::sandbox::env::child_env;
 use crate::stdx::text::sanitize_line;
 use crate::store::{AuditNote, Store};
 
-/// Digits of a content that are shown in words.
+/// The number of hash digits displayed.
 const SHORT: usize = 12;
 
-/// What the commands work with.
+/// The shared state of the subcommands.
 struct Desk<'a> {
     world: &'a World,
     files: HookFiles,
@@ -52,7 +52,7 @@ pub(super) async fn run(
         HooksWhat::Untrust { picked } => {
             let untrusted = desk.untrust(&picked, console)?;
             if !untrusted.is_empty() {
-                // Only now: that the store does not open is no reason to go on trusting.
+                // After the change: a store that does not open must not keep a hook trusted.
                 let store = open_store(world, &loaded.settings).await?;
                 for name in untrusted {
                     store.note(AuditNote::HookUntrusted { name }).await?;
@@ -64,16 +64,16 @@ pub(super) async fn run(
     }
 }
 
-/// Whether the person is asked once more.
+/// Whether to ask for confirmation.
 #[derive(Clone, Copy)]
 pub(super) enum Asking {
     Person(Terminals),
-    /// They said `--yes`.
+    /// The user gave `--yes`.
     Nobody,
 }
 
 impl Asking {
-    /// Whether it may be done.
+    /// Returns whether the action may proceed. Errors if there is no terminal to ask on.
     pub fn consents(self, question: &str) -> Result<Consent, CliError> {
         match self {
             Self::Nobody => Ok(Consent::Given),
@@ -92,7 +92,7 @@ impl Asking {
     }
 }
 
-/// What the person said.
+/// The user's answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Consent {
     Given,
@@ -101,7 +101,7 @@ pub(super) enum Consent {
 
 impl<'a> Desk<'a> {
     fn new(world: &'a World, loaded: &Loaded) -> Self {
-        // Its words are for those who run hooks; here everything is shown anyway.
+        // The teller's messages are for processes that run hooks; here everything is displayed anyway.
         let (teller, _nobody_listens) = Teller::new();
         let env = child_env(&world.env, &loaded.settings.shell.env);
         let files = HookFiles::new(world, &loaded.settings, env, teller.into());
@@ -112,7 +112,7 @@ impl<'a> Desk<'a> {
         Self { world, files, trust }
     }
 
-    /// All hooks, those of a folder that is not trusted included.
+    /// Returns all hooks, including those of a folder that is not trusted.
     fn all(&self) -> FoundHooks {
         self.files.find(&self.world.workspace, FolderTrust::Trusted)
     }
@@ -216,7 +216,8 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Those of the hooks that are yet to be trusted, with their contents. Errs for one that cannot be.
+    /// Returns those hooks that are not trusted yet, with the hashes of their contents. Errors for one that
+    /// cannot be trusted.
     fn untrusted(
         &self,
         hooks: &[&FoundHook],
@@ -246,7 +247,7 @@ impl<'a> Desk<'a> {
         Ok(wanted)
     }
 
-    /// What is trusted, line by line.
+    /// Describes what is trusted, line by line.
     fn shown(&self, def: &HookDef, hash: &str) -> String {
         let mut rows = vec![("event", events(def))];
         if !def.tools.is_empty() {
@@ -275,7 +276,7 @@ impl<'a> Desk<'a> {
         std::iter::once(format!("{}\n", def.name)).chain(rows).collect()
     }
 
-    /// The names of those that were trusted until now.
+    /// Revokes trust and returns the names of the hooks that were trusted until now.
     fn untrust(&self, picked: &Picked, console: &mut Console) -> Result<Vec<String>, CliError> {
         let mut found = self.all();
         broken(&found.problems)?;
@@ -295,7 +296,7 @@ impl<'a> Desk<'a> {
         Ok(untrusted)
     }
 
-    /// The hooks of these names; errs for a name that there is not.
+    /// Returns the hooks of these names; errors for an unknown name.
     fn picked<'b>(&self, hooks: &'b [FoundHook], picked: &Picked) -> Result<Vec<&'b FoundHook>, CliError> {
         if picked.all {
             return Ok(hooks.iter().filter(|hook| self.counts(&hook.def) == Counts::Yes).collect());
@@ -312,7 +313,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Whether a hook's file counts here.
+/// Whether a hook's file is in effect here.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Counts {
     Yes,
@@ -328,7 +329,7 @@ fn unknown(name: &str, hooks: &[FoundHook]) -> CliError {
     }
 }
 
-/// What is wrong with files, as the end of a command.
+/// Returns an error if there are problems with the hook files.
 fn broken(problems: &[String]) -> Result<(), CliError> {
     if problems.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Where a prompt comes from: the argument, and what is piped in behind it.
+//! Reads a prompt: the argument, followed by piped input.
 
 use std::io::{self, IsTerminal as _, Read as _};
 
@@ -6,10 +6,10 @@ use super::error::{CliError, Kind};
 use crate::frontend::images::Prompt;
 use crate::message::images::mentions;
 
-/// Bytes of piped input; more would fit no model.
+/// The most bytes of piped input; more would fit no model.
 const MOST: u64 = 8 * 1024 * 1024;
 
-/// Which ends of the program are a person's terminal.
+/// Which standard streams are terminals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Terminals {
     pub stdin: bool,
@@ -21,13 +21,14 @@ impl Terminals {
         Self { stdin: io::stdin().is_terminal(), stdout: io::stdout().is_terminal() }
     }
 
-    /// Whether a screen can be drawn and keys be read.
+    /// Whether a screen can be drawn and keys can be read.
     pub fn interactive(self) -> bool {
         self.stdin && self.stdout
     }
 }
 
-/// The whole prompt; files are named by the words, never by what is piped in. Errs where there is none.
+/// Returns the whole prompt; only the typed words can name files, never piped input. Errors if the prompt is
+/// empty.
 pub(super) fn prompt(words: &str, at: Terminals) -> Result<Prompt, CliError> {
     let piped = if at.stdin { String::new() } else { read_all()? };
     let text = joined(words, &piped);
@@ -52,7 +53,7 @@ fn read_all() -> Result<String, CliError> {
     })
 }
 
-/// The words, then what was piped.
+/// Joins the words and the piped text.
 fn joined(words: &str, piped: &str) -> String {
     match (words.trim(), piped.trim_end()) {
         ("", piped) => piped.trim().to_owned(),

@@ -1,4 +1,4 @@
-//! `co keys`: which key does what, and what is wrong with those that the person set.
+//! `co keys`: lists the key bindings, and the errors in those that the user set.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub(super) fn run(
 ) -> Result<(), CliError> {
     let loaded = load_settings(world, flags)?;
     let (keymap, problems) = Keymap::with(&loaded.settings.keys);
-    // An entry that is no text at all never became one of the settings.
+    // An entry that is not text never became a setting.
     let is_entry = |warning: &&ConfigWarning| matches!(warning, ConfigWarning::BadEntry { .. });
     let mut wrong: Vec<String> = loaded.warnings.iter().filter(is_entry).map(ToString::to_string).collect();
     wrong.extend(problems.iter().map(ToString::to_string));
@@ -57,7 +57,7 @@ fn in_words(row: &Listed) -> [String; 4] {
     let keys = if row.keys.is_empty() { "(none)".to_owned() } else { row.keys.join("  ") };
     let set = match &row.source {
         Source::Default => String::new(),
-        // The folder would not fit; `--json` names it.
+        // The folder would not fit; `--json` includes it.
         Source::UserFile { line, .. } => format!("config.toml:{line}"),
         Source::ProjectFile { line, .. } => format!(".co/config.toml:{line}"),
         Source::Environment { .. } | Source::Flag { .. } => row.source.to_string(),

@@ -1,7 +1,7 @@
 //! The command line: arguments in, one outcome and one exit code out.
 //!
-//! It parses, asks `app` to do it, and says how it went; it decides nothing about turns, sessions or approvals. Errors
-//! are printed in one place, with what to do next. Called by `main` only.
+//! It parses the arguments, calls `app` and reports the outcome; it decides nothing about turns, sessions or
+//! approvals. Errors are printed in one place, with what to do next. Called by `main` only.
 
 mod approvals;
 mod args;
@@ -49,13 +49,13 @@ use crate::app::{Opening, World};
 use crate::sandbox::shield;
 use crate::store::wait_closed;
 
-/// How long work in the background may take to end once the outcome is known.
+/// How long background work may take to end once the outcome is known.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// Runs the program with these arguments (the program's name first) and says how it ended.
+/// Runs the program with these arguments (the program's name first) and returns its exit code.
 #[must_use]
 pub fn run(args: Vec<OsString>) -> ExitCode {
-    // Before there is another thread.
+    // Before any other thread is started.
     let env = shield::take_environment();
     shield::forbid_inspection();
     let mut console = Console::of_process();
@@ -63,16 +63,17 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             if error.use_stderr() {
-                // It repeats what was typed, which may have been pasted from anywhere.
+                // The error repeats the typed arguments, which may have been pasted from anywhere.
                 console.note(error.render().to_string().trim_end());
                 return ExitCode::from(Kind::Usage.code());
             }
-            // Help and version are no errors, and come this way too. A closed pipe has nobody to tell.
+            // Help and version take this path too and are not errors. If the output is closed, there is
+            // nothing to report to.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
     };
-    // The only failure is that somebody installed one before, and ours is as good.
+    // This fails only if another provider was already installed, which is equally good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = match runtime(&args) {
         Ok(runtime) => runtime,
@@ -82,7 +83,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         survive_full_files();
         dispatch(args, env, &mut console).await
     });
-    // Nothing that still runs holds anything unsaved; a writer on a full pipe would never end by itself.
+    // Remaining tasks hold nothing unsaved; a writer on a full pipe would never end by itself.
     runtime.shutdown_timeout(LINGER);
     wait_closed(LINGER);
     match outcome {
@@ -91,9 +92,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// The screen has this thread, and one more serves the session's owner and the network. Where nothing is drawn, one
-/// thread does it all: waking another for each piece of a reply costs more than it brings. What blocks has threads of
-/// its own.
+/// Builds the runtime. With a screen, the screen has this thread and one more serves the session's owner and
+/// the network. Otherwise one thread does it all: waking another for each chunk of a reply costs more than it
+/// gains. Blocking work has its own threads.
 fn runtime(args: &Args) -> std::io::Result<Runtime> {
     let mut builder = match args.draws() {
         true => Builder::new_multi_thread(),
@@ -102,8 +103,8 @@ fn runtime(args: &Args) -> std::io::Result<Runtime> {
     builder.worker_threads(1).enable_all().build()
 }
 
-/// A file that may not grow any more is an error of the write, not the end of the program: with a handler in place the
-/// signal kills nobody.
+/// Makes writing to a file at its size limit an error of the write instead of ending the program: a handler
+/// keeps the signal from killing the process.
 fn survive_full_files() {
     let beyond = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
     if let Err(error) = signal(beyond) {
@@ -113,7 +114,7 @@ fn survive_full_files() {
 
 async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Console) -> Result<(), CliError> {
     let Args { shared, run, command } = args;
-    // A value typed below a subcommand reaches the options of all above it.
+    // A value typed after a subcommand also reaches the options of all commands above it.
     let is_field = matches!(&command, Some(Sub::Approvals(what)) if what.takes_fields());
     let flags = if is_field { shared.without_sets().flags()? } else { shared.flags()? };
     let world = World::of_process(env)?;
@@ -158,7 +159,7 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
     }
 }
 
-/// A conversation: on the screen or in lines, or one prompt where there is no screen or none is wanted.
+/// Runs a conversation on the screen or in lines, or prints one turn if there is no screen or none is wanted.
 async fn talk(
     run: args::Run,
     world: World,

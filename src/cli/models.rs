@@ -1,6 +1,6 @@
-//! `co models`: what the services that are set up offer, with windows and prices where they are known.
+//! `co models`: lists the models of the configured services, with windows and prices if known.
 //!
-//! What nobody knows is said to be unknown. A service that does not answer has a line of its own and takes nothing from
+//! Unknown values are shown as unknown. A service that does not answer gets its own line and does not affect
 //! the others.
 
 use std::io::IsTerminal as _;
@@ -14,11 +14,11 @@ use crate::app::{Lists, Offer, OfferedModel, World, dollars, load_settings, offe
 use crate::provider::Price;
 use crate::stdx::text::{sanitize_line, width};
 
-/// Cells of a model's name; the columns behind it end at 80 cells. A longer name has a line to itself, because a name
-/// that is cut is of no use.
+/// The width of a model's name; the columns behind it end at 80 cells. A longer name gets its own line,
+/// because a truncated name is useless.
 const NAME: usize = 46;
 
-/// What is said where nobody knows.
+/// Shown for unknown values.
 const UNKNOWN: &str = "unknown";
 
 pub(super) async fn run(
@@ -56,7 +56,7 @@ pub(super) async fn run(
     }
 }
 
-/// A table a service, and a line for each that did not answer.
+/// Formats a table for each service, and a line for each that did not answer.
 fn in_words(offers: &[Offer]) -> String {
     let mut out = String::new();
     for offer in offers {
@@ -96,7 +96,7 @@ fn in_words(offers: &[Offer]) -> String {
 fn line(model: &OfferedModel) -> String {
     let mark = if model.in_use { '*' } else { ' ' };
     let window = model.profile.window.map_or_else(|| UNKNOWN.to_owned(), tokens);
-    // Room for the sign, so that the amounts stand below each other.
+    // Reserves a cell for the `+`, so that the amounts are aligned.
     let price = |part: fn(&Price) -> u64| match &model.profile.price {
         Some(price) => {
             let more = if price.long.is_some() { '+' } else { ' ' };
@@ -108,7 +108,7 @@ fn line(model: &OfferedModel) -> String {
     row(&format!("{mark} {}", sanitize_line(&model.name)), cells.each_ref().map(String::as_str))
 }
 
-/// A name and three cells at the right; a long name has a line to itself.
+/// Formats a name and three right-aligned cells; a long name gets its own line.
 fn row(name: &str, [window, input, output]: [&str; 3]) -> String {
     let cells = format!("{window:>9} {input:>10} {output:>10}");
     let cells = cells.trim_end();
@@ -164,7 +164,7 @@ fn price_as_json(price: Price) -> Value {
     })
 }
 
-/// Millionths of a dollar as dollars.
+/// Converts millionths of a dollar to dollars.
 #[expect(clippy::cast_precision_loss, reason = "a price is far below where a number loses its millionths")]
 fn usd(millionths: u64) -> f64 {
     millionths as f64 / 1_000_000.0

@@ -27,17 +27,17 @@ use crate::message::images::mentions;
 use crate::session::Session;
 use crate::store::RequestFilter;
 
-/// Requests that are named at the end of a turn.
+/// The most requests listed at the end of a turn.
 const NAMED: usize = 20;
 
-/// A prompt, and image files that go with it.
+/// A prompt and the image files that belong to it.
 pub(super) struct Illustrated {
     pub prompt: Prompt,
     pub images: Vec<String>,
 }
 
 impl Illustrated {
-    /// Its parts; errs where an image cannot be sent.
+    /// Returns the parts of the message; errors if an image cannot be sent.
     async fn parts(self, world: &World, models: &Models) -> Result<Vec<UserPart>, CliError> {
         let wrong = |error| CliError::new(Kind::Usage, error);
         let mut prompt = self.prompt;
@@ -50,13 +50,13 @@ impl Illustrated {
     }
 }
 
-/// What is to be done without a screen.
+/// The action to run without a screen.
 enum Wanted {
     Prompt(Illustrated),
     Resume,
 }
 
-/// Answers one prompt. It is always a prompt, whatever it begins with.
+/// Answers one prompt. The text is always taken as a prompt, whatever it begins with.
 pub(super) async fn prompt(
     world: World,
     flags: Vec<(String, String)>,
@@ -68,7 +68,7 @@ pub(super) async fn prompt(
     told(turn(world, flags, opening, Wanted::Prompt(prompt), output, console).await, output, console)
 }
 
-/// Goes on with a turn that waited or was cut off.
+/// Resumes a turn that waited or was interrupted.
 pub(super) async fn resume(
     world: World,
     flags: Vec<(String, String)>,
@@ -79,7 +79,7 @@ pub(super) async fn resume(
     told(turn(world, flags, opening, Wanted::Resume, output, console).await, output, console)
 }
 
-/// Programs that asked for JSON get an object in any case.
+/// Reports the result. With JSON output, an error also produces an object.
 fn told(result: Result<Told, CliError>, output: Output, console: &mut Console) -> Result<(), CliError> {
     match result {
         Ok(Told::Done) => Ok(()),
@@ -97,7 +97,7 @@ fn told(result: Result<Told, CliError>, output: Output, console: &mut Console) -
     }
 }
 
-/// A turn whose outcome is out already.
+/// A turn whose outcome has been printed.
 enum Told {
     Done,
     Failed(CliError),
@@ -157,7 +157,7 @@ async fn turn(
         never = app.keep_rules(&folder) => match never {},
     };
     say_words(&mut words, console);
-    // Nobody waits for the writing thread at the end of the process: what was written last is kept as the head now.
+    // The process does not wait for the writing thread at exit, so the head of the last rows is stored now.
     session.store().audit_head().await?;
     let went = went?;
     if output == Output::Json {
@@ -171,14 +171,14 @@ async fn turn(
     outcome(&session, went, stop.caught(), console).await
 }
 
-/// What hooks had to say so far.
+/// Prints the hooks' messages so far.
 fn say_words(words: &mut Option<mpsc::Receiver<String>>, console: &mut Console) {
     while let Some(Ok(word)) = words.as_mut().map(mpsc::Receiver::try_recv) {
         console.note(&format!("co: {word}"));
     }
 }
 
-/// Who answers. Nobody waits for a frame here, so a server on this machine is looked for at once.
+/// Chooses the model. No frame is pending here, so local servers are looked for at once.
 async fn chosen(world: &World, loaded: &Loaded, console: &mut Console) -> Result<Models, CliError> {
     let pace = if Terminals::of_process().stdout { Pace::Reading } else { Pace::Instant };
     let models = Models::choose(&loaded.settings, Arc::clone(&world.clock), pace).map_err(AppError::from)?;
@@ -219,7 +219,7 @@ async fn outcome(
                     CliError::message(Kind::Interrupted(signal), "interrupted; what was done is saved");
                 error.hint(format!("go on: co resume {id}"))
             }
-            // The front end closed by itself: nobody reads standard output any more.
+            // The front end ended by itself, because the reader of standard output is gone.
             None => CliError::message(Kind::BrokenPipe, "nobody reads on"),
         },
         TurnEnd::LimitReached { limit } => limited(limit, id, capped.map(|question| question.flag())),
@@ -228,7 +228,7 @@ async fn outcome(
     Ok(Told::Failed(error))
 }
 
-/// What a turn that came to its end has left to decide: calls that it showed and did not do.
+/// Returns the error of a completed turn with undecided requests: calls that were shown and not run.
 async fn shown_only(session: &Session) -> Result<Option<CliError>, CliError> {
     let id = session.id();
     let turn = session.history().turns();
@@ -246,7 +246,7 @@ async fn shown_only(session: &Session) -> Result<Option<CliError>, CliError> {
     Ok(Some(error.hint(format!("co resume {id}"))))
 }
 
-/// The end of a turn that waits for a person: how to decide, and how to go on.
+/// Returns the error of a turn that waits for the user: how to decide, and how to continue.
 async fn waiting(session: &Session, signal: Option<u8>) -> Result<CliError, CliError> {
     let id = session.id();
     let waiting = session.store().requests(RequestFilter::UndecidedOf(id.clone()), NAMED).await?;
@@ -262,7 +262,8 @@ async fn waiting(session: &Session, signal: Option<u8>) -> Result<CliError, CliE
     Ok(error.hint(format!("co resume {id}")))
 }
 
-/// `raise` is what would let the turn go on, where a cap ended it.
+/// Returns the error of a turn ended by a limit; `raise` is the flag that would let it continue, if a cap
+/// ended it.
 fn limited(limit: Limit, session: &SessionId, raise: Option<String>) -> CliError {
     let (kind, message, hint) = match limit {
         Limit::Requests => {

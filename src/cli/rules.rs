@@ -1,6 +1,6 @@
-//! `co rules`: what counts, whether it is sound, why a call is decided as it is, what a rule would have done.
+//! `co rules`: lists and checks rules, explains decisions, and tests rules on earlier calls.
 //!
-//! It decides nothing: it asks the same policy as a turn, with the same files, and runs no tool.
+//! It decides nothing: it queries the same policy as a turn, with the same files, and runs no tool.
 
 mod explain;
 
@@ -22,12 +22,12 @@ use crate::stdx::text::{sanitize_line, width};
 use crate::store::{AuditNote, Store};
 use crate::tool::Registry;
 
-/// Calls of the past that a rule is tried on, as at a card.
+/// The number of earlier calls that a rule is tested on, as at a card.
 const TRIED: usize = 200;
-/// Calls of the past that habits are looked for in.
+/// The number of earlier calls that are searched for repeated decisions.
 const LOOKED: usize = 5_000;
 
-/// What every subcommand works with.
+/// The shared state of the subcommands.
 struct Desk<'a> {
     world: &'a World,
     settings: Settings,
@@ -64,7 +64,7 @@ impl Desk<'_> {
         trust_in(&self.settings, self.world, folder)
     }
 
-    /// All rules of a folder, and those of them that count now.
+    /// Returns all rules of a folder, and those of them that are in effect now.
     async fn rules(&self, folder: &Path) -> (RuleSet, RuleSet) {
         let all = self.book.read(folder, self.trust_of(folder));
         let count = counting(all.clone(), &self.store, self.world.clock.now()).await;
@@ -94,7 +94,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// What is wrong with the files, and what of them does not count.
+    /// Reports errors in the files, and files that are not in effect.
     fn tell_state(&self, folder: &Path, console: &mut Console) {
         for news in self.book.take_news() {
             console.note(&format!("co: {news}"));

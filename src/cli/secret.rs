@@ -1,6 +1,6 @@
-//! Lines of a person: plain ones, and a key that nobody sees while it is typed.
+//! Reads lines from the user: plain ones, and a key without echo.
 //!
-//! Standard input is read byte by byte, so that nothing of what follows is swallowed.
+//! Standard input is read byte by byte, so that none of the following input is consumed.
 
 use std::io::{self, Read as _, Write as _};
 
@@ -10,7 +10,7 @@ use super::error::{CliError, Kind};
 use super::input::Terminals;
 use crate::config::Secret;
 
-/// Bytes of the longest key, and of the longest line.
+/// The most bytes of a key, and of a line.
 const LONGEST: usize = 16 * 1024;
 
 /// Keys as a terminal sends them.
@@ -19,7 +19,7 @@ const CTRL_D: u8 = 4;
 const BACKSPACE: [u8; 2] = [8, 127];
 const CTRL_U: u8 = 21;
 
-/// A key: from the terminal without echo, else all of standard input.
+/// Reads a key: from the terminal without echo, otherwise all of standard input.
 pub(super) fn key(prompt: &str, at: Terminals) -> Result<Secret, CliError> {
     let text = if at.stdin { unseen(prompt)? } else { piped()? };
     let key = text.trim();
@@ -41,7 +41,7 @@ fn piped() -> Result<String, CliError> {
     if bytes.len() > LONGEST { Err(too_long()) } else { String::from_utf8(bytes).map_err(|_| too_long()) }
 }
 
-/// One line of standard input, without its end; `None` where there is no more.
+/// Reads one line of standard input, without its end; `None` at the end of the input.
 pub(super) fn line(prompt: &str) -> Result<Option<String>, CliError> {
     show(prompt)?;
     let mut line = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn line(prompt: &str) -> Result<Option<String>, CliError> {
     Ok(None)
 }
 
-/// One line of the terminal that is not shown.
+/// Reads one line from the terminal without echo.
 fn unseen(prompt: &str) -> Result<String, CliError> {
     let _quiet = Quiet::begin()?;
     show(prompt)?;
@@ -93,14 +93,14 @@ fn byte() -> Result<Option<u8>, CliError> {
     }
 }
 
-/// Questions go to standard error, so that an output that is kept has none of them.
+/// Prints a question to standard error, so that redirected output does not contain it.
 fn show(text: &str) -> Result<(), CliError> {
     let mut out = io::stderr().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
 }
 
-/// The terminal without echo, as long as this lives.
+/// Turns the terminal's echo off until dropped.
 struct Quiet {
     before: Termios,
 }
@@ -112,7 +112,7 @@ impl Quiet {
         quiet.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
         quiet.special_codes[SpecialCodeIndex::VMIN] = 1;
         quiet.special_codes[SpecialCodeIndex::VTIME] = 0;
-        // What was typed before the question is no answer to it.
+        // Discards input typed before the question.
         tcsetattr(io::stdin(), OptionalActions::Flush, &quiet).map_err(io::Error::from)?;
         Ok(Self { before })
     }
@@ -120,7 +120,7 @@ impl Quiet {
 
 impl Drop for Quiet {
     fn drop(&mut self) {
-        // Nothing more can be done about it here.
+        // A failure cannot be handled here.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }
 }

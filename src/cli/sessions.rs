@@ -1,4 +1,4 @@
-//! `co sessions`: what can be gone on with.
+//! `co sessions`: lists the sessions that can be continued.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::app::{World, load_settings, open_store_for_lists};
 use crate::history::TurnEnd;
 use crate::store::{SessionFilter, SessionSummary};
 
-/// Characters of an id that tell two sessions apart: all of its time, to the millisecond.
+/// Characters of an id that distinguish two sessions: its whole time, to the millisecond.
 const SHORT_ID: usize = 13;
 
 pub(super) async fn run(

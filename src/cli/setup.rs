@@ -1,6 +1,7 @@
-//! Setting up a service in lines of text: for `co auth add` without a name, and for a first run in lines.
+//! Sets up a service in lines of text, for `co auth add` without a name and for a first run in lines.
 //!
-//! Numbered lines, each question answered with a line; an empty one skips. A key is never shown.
+//! Choices are numbered and each question is answered with a line; an empty one skips. A key is never
+//! displayed.
 
 use std::sync::Arc;
 
@@ -13,20 +14,21 @@ use crate::app::{Keys, Models, Origin, Service, World};
 use crate::config::{Loaded, user_file};
 use crate::frontend::link::{Consent, LoginNeed, ServiceLine};
 
-/// Models that are listed at once.
+/// The most models listed at once.
 const LISTED: usize = 40;
 
-/// Tries of an address and a key.
+/// The number of attempts to enter an address and a key.
 const TRIES: usize = 3;
 
-/// What the person made of it.
+/// The outcome of the setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SetUp {
     Done,
     Skipped,
 }
 
-/// Offers to set up a service where none is known and the person was not asked before; whether one is set up now.
+/// Offers to set up a service if none is known and the user was not asked before; returns whether one was set
+/// up.
 pub(super) async fn first_run(
     world: &World,
     loaded: &Loaded,
@@ -55,7 +57,7 @@ pub(super) async fn first_run(
     Ok(done)
 }
 
-/// Lets the person choose a service, enter what it needs, and choose a model.
+/// Lets the user choose a service, enter the required values, and choose a model.
 pub(super) async fn choose(world: &World, loaded: &Loaded, console: &mut Console) -> Result<SetUp, CliError> {
     let keys = Arc::new(Keys::of(&loaded.settings));
     let found = Service::search(&loaded.settings, &keys).await;
@@ -95,7 +97,7 @@ fn in_words(offer: &ServiceLine) -> String {
     format!("{}{note}", offer.title)
 }
 
-/// The address and the key, as far as they are needed.
+/// Asks for the address and the key, if they are needed.
 fn enter(offer: &ServiceLine) -> Result<Option<Entered>, CliError> {
     let mut entered =
         Entered { service: offer.name.clone(), base_url: None, key: None, unencrypted: Consent::NotAsked };
@@ -113,7 +115,7 @@ fn enter(offer: &ServiceLine) -> Result<Option<Entered>, CliError> {
     Ok(Some(entered))
 }
 
-/// Keeps what works and lets the person name the model.
+/// Stores the working values and lets the user choose the model.
 async fn finish(
     entered: &Entered,
     models: &[String],

@@ -1,4 +1,4 @@
-//! Signals that end a printed turn: the first one closes it, so that what it did is saved.
+//! Handles signals that end a printed turn: the first one ends it in order, so that its work is saved.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,14 +7,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::CliError;
 
-/// Fires once one of the signals came.
+/// Fires when one of the signals arrives.
 pub(super) struct Stop {
     pub token: CancellationToken,
     caught: Arc<OnceLock<u8>>,
 }
 
 impl Stop {
-    /// Listens for SIGINT, SIGTERM, SIGQUIT and SIGHUP from now on.
+    /// Handles SIGINT, SIGTERM, SIGQUIT and SIGHUP from now on.
     pub fn on_signals() -> Result<Self, CliError> {
         let stop = Self { token: CancellationToken::new(), caught: Arc::default() };
         let kinds =
@@ -24,7 +24,7 @@ impl Stop {
             let (token, caught) = (stop.token.clone(), Arc::clone(&stop.caught));
             tokio::spawn(async move {
                 if signals.recv().await.is_some() {
-                    // The numbers of these fit; the first signal is the one that counts.
+                    // These numbers fit; the first signal is kept.
                     let _ = caught.set(u8::try_from(kind.as_raw_value()).unwrap_or_default());
                     token.cancel();
                 }
@@ -33,7 +33,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// The signal that came first.
+    /// Returns the first signal that arrived.
     pub fn caught(&self) -> Option<u8> {
         self.caught.get().copied()
     }

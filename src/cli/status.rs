@@ -7,7 +7,7 @@ use super::error::CliError;
 use crate::app::{AppError, Models, Pace, World, advice, load_settings, open_store_for_lists, status_rows};
 use crate::stdx::text::sanitize_line;
 
-/// Prints the rows; errs where the store cannot be used, after saying so.
+/// Prints the rows; errors if the store cannot be used, after printing them.
 pub(super) async fn run(
     world: &World,
     flags: Vec<(String, String)>,

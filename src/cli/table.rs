@@ -1,13 +1,13 @@
-//! Columns of text for lists: as wide as their widest cell, measured in cells of a terminal.
+//! Columns of text for lists: as wide as their widest cell, measured in terminal cells.
 
 use jiff::Timestamp;
 
 use crate::stdx::text::{sanitize_line, truncate, width};
 
-/// Cells of one column; longer texts are shortened.
+/// The greatest width of a column, in cells; longer texts are truncated.
 const WIDEST: usize = 48;
 
-/// Rows under their heads, one line each, harmless.
+/// Formats rows under their heads, one line each, sanitized.
 pub(super) fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
     let rows: Vec<[String; N]> =
         rows.iter().map(|row| row.each_ref().map(|cell| truncate(&sanitize_line(cell), WIDEST))).collect();
@@ -35,7 +35,7 @@ fn push_line<const N: usize>(out: &mut String, cells: &[String; N], widths: &[us
     out.push('\n');
 }
 
-/// How long ago, in one unit.
+/// Formats the time since `then`, in one unit.
 pub(super) fn age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.as_second().saturating_sub(then.as_second()).max(0);
     match seconds {

@@ -1,4 +1,4 @@
-//! Arguments, exit codes, tables: what needs no process.
+//! Tests that need no process: arguments, exit codes, tables.
 
 use clap::Parser as _;
 use jiff::{SignedDuration, Timestamp};

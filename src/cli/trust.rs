@@ -1,6 +1,6 @@
-//! `co trust`: folders whose own settings, rules and hooks count.
+//! `co trust`: manages folders whose own settings, rules and hooks are in effect.
 //!
-//! What a folder brings is shown before it is trusted. The list is a setting of the person's own file.
+//! The contents of a folder are shown before it is trusted. The list is a setting in the user's own file.
 
 use std::path::{Path, PathBuf};
 
@@ -63,7 +63,7 @@ fn list(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliErr
     folders.iter().try_for_each(|folder| console.out(&format!("{}\n", folder.display())))
 }
 
-/// What would count, line by line.
+/// Describes what trusting the folder puts into effect, line by line.
 fn brings(folder: &Path, found: &Belongings) -> String {
     let mut text = format!("{}\n", folder.display());
     let mut line =
@@ -105,7 +105,7 @@ async fn revoke(
     flags: Vec<(String, String)>,
     console: &mut Console,
 ) -> Result<(), CliError> {
-    // A folder that is gone can be taken from the list too.
+    // A folder that no longer exists can also be removed from the list.
     let path: PathBuf = world.workspace.join(folder);
     let path = path.canonicalize().unwrap_or(path);
     if !names_folder(&loaded.settings.trusted_folders, &path) {
@@ -117,7 +117,7 @@ async fn revoke(
         let error = CliError::message(Kind::Error, message);
         return Err(error.hint("CO_TRUSTED_FOLDERS or a flag names it too; change that"));
     }
-    // Only now: that the store does not open is no reason to go on trusting.
+    // After the change: a store that does not open must not keep a folder trusted.
     let store = open_store(world, &loaded.settings).await?;
     store.note(AuditNote::FolderUntrusted { folder: path.clone() }).await?;
     console.out(&format!(

@@ -1,4 +1,4 @@
-//! `co usage`: what requests used and cost, by day, model or session.
+//! `co usage`: shows the tokens and costs of requests, by day, model or session.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -15,7 +15,7 @@ use crate::history::grouped;
 use crate::stdx::clock::system_zone;
 use crate::store::{Store, Total, UsageOf};
 
-/// Characters of an id that tell two sessions apart.
+/// Characters of an id that distinguish two sessions.
 const SHORT_ID: usize = 13;
 
 pub(super) async fn run(
@@ -49,7 +49,7 @@ pub(super) async fn run(
     console.out(&table(heads, &lines))
 }
 
-/// What a row stands for.
+/// What a row stands for: a day, a model or a session.
 enum Name {
     Day(Date),
     Model { provider: String, model: String },
@@ -125,7 +125,7 @@ fn line(name: String, total: &Total) -> [String; 8] {
     [name, requests, input, cached, written, output, thinking, total.cost_words()]
 }
 
-/// `cost_usd` is `null` where nothing of it is known.
+/// Returns the row as JSON; `cost_usd` is `null` if no cost is known.
 fn as_json(total: &Total) -> Value {
     let known = total.unpriced == 0 || total.cost.0 > 0;
     json!({

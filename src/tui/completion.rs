@@ -1,6 +1,6 @@
-//! The popup that completes slash commands, their arguments and file mentions while the person writes.
+//! The popup that completes slash commands, their arguments and file mentions while the user types.
 //!
-//! What is completed is the word before the cursor; what is offered comes from what the owner told. Nothing here
+//! It completes the word before the cursor with values received from the session's owner. Nothing here
 //! changes the text. Changed by `update::complete`, drawn by `view::popup`.
 
 mod area;
@@ -11,21 +11,21 @@ pub use self::word::{Place, Word, word};
 use super::fuzzy::{Like, Query};
 use crate::frontend::link::CommandLine;
 
-/// What is kept ready to be scrolled through.
+/// The most rows kept for scrolling.
 const MOST_ROWS: usize = 200;
 
-/// What is offered, and which of it is chosen.
+/// The popup and the state of its lookups.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Completion {
     pub popup: Option<Popup>,
     pub files: Files,
-    /// The word at which it was closed; it stays closed until the word is another.
+    /// The word at which it was closed; it stays closed until the word changes.
     dismissed: Option<Word>,
-    /// Which state of the composer's text it was last looked up for.
+    /// The revision of the composer's text at the last lookup.
     pub seen: u64,
-    /// The files that matched the last word: those of a longer one are among them.
+    /// The files that matched the last word; the matches of a longer word are among them.
     matched: Option<Matched>,
-    /// Files held against a word so far.
+    /// The number of files compared with a word so far.
     pub compared: usize,
 }
 
@@ -43,33 +43,33 @@ pub struct Popup {
     pub word: Word,
     /// Best first, at most `MOST_ROWS`.
     pub rows: Vec<Row>,
-    /// How many match in all.
+    /// The total number of matches.
     pub found: usize,
     pub chosen: usize,
     pub choice: Choice,
     pub wait: Wait,
 }
 
-/// Whose choice the chosen row is.
+/// How the row was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// The first of the list.
+    /// By default, as the first of the list.
     Ours,
-    /// The person went there.
+    /// By the user.
     Persons,
 }
 
-/// Whether there may soon be more to offer.
+/// Whether more rows may arrive soon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     Nothing,
     Looking,
 }
 
-/// One thing that is offered.
+/// One offered completion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Row {
-    /// As it is shown and matched.
+    /// The text that is shown and matched.
     pub label: String,
     pub marks: Vec<usize>,
     pub usage: String,
@@ -81,19 +81,19 @@ pub struct Row {
 /// What Enter does with a row that is a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Enter {
-    /// It waits for the words that may follow; so `/y` and Enter turns nothing on.
+    /// Completes it and waits for arguments; so `/y` and Enter turns nothing on.
     #[default]
     Completes,
-    /// Nothing has to follow it, and nothing is known that could.
+    /// Runs it: no argument is required or known.
     Runs,
 }
 
-/// The files of the workspace as the owner told them.
+/// The files of the workspace as received from the owner.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Files {
     pub paths: Vec<String>,
     pub state: FilesState,
-    /// When they were asked for last.
+    /// When they were last requested.
     pub asked_ms: Option<u64>,
 }
 
@@ -101,29 +101,29 @@ pub struct Files {
 pub enum FilesState {
     #[default]
     Unasked,
-    /// Asked for; `paths` may be there from the last time.
+    /// Requested; `paths` may hold an earlier result.
     Asked,
     Told,
 }
 
 impl Completion {
-    /// Whether it stands on the screen and has the first say on keys.
+    /// Whether it is on the screen and handles keys first.
     pub fn is_open(&self) -> bool {
         self.popup.is_some()
     }
 
-    /// Closes it until something else is typed.
+    /// Closes it until the text changes.
     pub fn dismiss(&mut self) {
         self.dismissed = self.popup.take().map(|popup| popup.word);
     }
 
-    /// Keeps it closed at this very word.
+    /// Keeps it closed while the word is this one.
     pub fn dismiss_at(&mut self, word: Word) {
         self.popup = None;
         self.dismissed = Some(word);
     }
 
-    /// Closes it and forgets all about it.
+    /// Closes it and forgets the dismissed word.
     pub fn close(&mut self) {
         self.popup = None;
         self.dismissed = None;
@@ -133,19 +133,19 @@ impl Completion {
         self.dismissed.as_ref() == Some(word)
     }
 
-    /// Whether nothing of it is open, or closed for a word.
+    /// Whether it is neither open nor dismissed for a word.
     pub fn rests(&self) -> bool {
         self.popup.is_none() && self.dismissed.is_none()
     }
 
-    /// The files have come.
+    /// Stores the received files.
     pub fn tell(&mut self, paths: Vec<String>) {
         self.files.paths = paths;
         self.files.state = FilesState::Told;
         self.matched = None;
     }
 
-    /// Looks up what is offered for `word`; the popup closes where that is nothing.
+    /// Looks up completions for `word`; closes the popup if there are none.
     pub fn look_up(&mut self, word: Word, commands: &[CommandLine]) {
         self.dismissed = None;
         let (rows, found) = match &word.place {
@@ -163,7 +163,7 @@ impl Completion {
             self.popup = None;
             return;
         }
-        // The same word with more to offer keeps what the person chose.
+        // If the word is unchanged, the user's choice is kept.
         let kept = self
             .popup
             .take()
@@ -180,25 +180,25 @@ impl Popup {
         self.rows.get(self.chosen)
     }
 
-    /// Goes to the row before, or around to the last.
+    /// Chooses the row before, or wraps around to the last.
     pub fn up(&mut self) {
         self.choice = Choice::Persons;
         self.chosen = self.chosen.checked_sub(1).unwrap_or(self.rows.len().saturating_sub(1));
     }
 
-    /// Goes to the row after, or around to the first.
+    /// Chooses the row after, or wraps around to the first.
     pub fn down(&mut self) {
         self.choice = Choice::Persons;
         self.chosen = if self.chosen + 1 < self.rows.len() { self.chosen + 1 } else { 0 };
     }
 
-    /// Goes to this row.
+    /// Chooses this row.
     pub fn choose(&mut self, row: usize) {
         self.choice = Choice::Persons;
         self.chosen = row;
     }
 
-    /// Whether the word is complete as it stands: Enter means the line then.
+    /// Whether the word is already complete; Enter then applies to the line.
     pub fn is_complete(&self) -> bool {
         match &self.word.place {
             Place::Command => {
@@ -213,11 +213,11 @@ impl Popup {
 }
 
 fn command_rows(typed: &str, commands: &[CommandLine]) -> (Vec<Row>, usize) {
-    // Commands are understood in capitals too.
+    // Commands are recognised in capitals too.
     let lower = typed.to_lowercase();
     let mut query = Query::new(&lower, Like::Name);
     let mut found = query.best(commands.iter().map(|command| command.name.as_str()));
-    // What begins so is meant before what merely holds the letters.
+    // Names that begin with the word come before those that only contain its letters.
     found.sort_by_key(|at| !commands[*at].name.starts_with(&lower));
     let row = |at: &usize| {
         let command = &commands[*at];
@@ -245,7 +245,7 @@ fn argument_rows(typed: &str, command: &str, commands: &[CommandLine]) -> (Vec<R
     (rows.collect(), found.len())
 }
 
-/// A written word, as far as it decides which files are held against the rest of it.
+/// The parts of a word that decide which files are candidates for the rest of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Scope<'a> {
     wants_hidden: bool,
@@ -265,7 +265,7 @@ fn is_hidden(path: &str) -> bool {
 }
 
 impl Completion {
-    /// Files for a word; a folder that is written out is looked into first.
+    /// Returns files for a word; if it contains an existing folder, only that folder is searched.
     fn file_rows(&mut self, typed: &str) -> (Vec<Row>, usize) {
         let scope = Scope::of(typed);
         let paths = &self.files.paths;
@@ -292,12 +292,13 @@ impl Completion {
     }
 }
 
-/// Whether all that matches the new word matched the old one. A backslash may change what stands before it.
+/// Whether every match of the new word also matched the old one. A backslash may change the meaning of the
+/// text before it.
 fn grew(before: &str, now: &str) -> bool {
     now.starts_with(before) && !now.contains('\\') && Scope::of(before) == Scope::of(now)
 }
 
-/// A row without words beside it; its first `skip` bytes take no part in the match.
+/// Creates a row with only a label; its first `skip` bytes take no part in the match.
 fn plain_row(label: &str, query: &mut Query, skip: usize) -> Row {
     use unicode_segmentation::UnicodeSegmentation as _;
     let (before, rest) = label.split_at(skip);

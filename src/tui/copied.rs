@@ -1,42 +1,42 @@
-//! What a line of the screen is when it is copied: the text of the source, not the cells.
+//! The text that a screen line contributes to a copy: the source text, not the cells.
 //!
-//! Every line carries where its margin ends and how it hangs on the line before it, so that whatever is marked comes
-//! out without gutters, borders and padding, and a soft-wrapped paragraph as one line. Set where lines are wrapped;
-//! read by marking and by the search in the transcript.
+//! Every line records where its margin ends and how it continues the line before it. So copied text has no
+//! gutters, borders or padding, and a soft-wrapped paragraph is one line. Set where lines are wrapped; read
+//! by marking and by the search in the transcript.
 
 use std::ops::Range;
 
 use super::line::Line;
 use crate::stdx::text::sanitize;
 
-/// What of a line is copied.
+/// How a line is copied.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Copied {
-    /// Cells at the start that are the program's own: gutter, bars, indents.
+    /// Cells at the start that the program adds: gutter, bars, indents.
     pub margin: usize,
-    /// What stands for the margin in a copy that begins in it: `- `, `> `.
+    /// The source text of the margin, for a copy that begins in it: `- `, `> `.
     pub lead: String,
     pub join: Join,
     pub exact: Option<Box<Exact>>,
 }
 
-/// How a line hangs on the one before it.
+/// How a line continues the one before it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Join {
     /// It begins a line of the source.
     #[default]
     Start,
-    /// It goes on after a wrap, where this white space stood; none inside a word.
+    /// It continues after a wrap, which replaced this white space; empty inside a word.
     Gap(String),
-    /// It is a remark of the program's own, and is not copied.
+    /// It is a remark by the program and is not copied.
     Ours,
 }
 
-/// The text of a whole line of the source, where the cells do not tell it: tabs, rows of a table.
+/// The text of a whole source line, where the cells do not show it: tabs, rows of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exact {
     text: String,
-    /// Cells of the columns. A mark inside one is copied as it stands; any other takes the whole row.
+    /// The cells of the columns. A selection inside one is copied as it is; any other takes the whole row.
     columns: Vec<Range<usize>>,
 }
 
@@ -45,12 +45,12 @@ impl Exact {
         Box::new(Self { text: sanitize(text).into_owned(), columns })
     }
 
-    /// Whatever of the line is marked, this is copied: a rule, the line below a table's head.
+    /// Copies `text` whatever part of the line is selected: for a rule, or the line below a table's head.
     pub fn whole(text: &str) -> Box<Self> {
         Self::new(text, std::iter::once(usize::MAX..usize::MAX).collect())
     }
 
-    /// The same behind a margin.
+    /// Shifts the columns for a margin.
     #[must_use]
     pub fn moved(mut self: Box<Self>, by: usize) -> Box<Self> {
         for column in &mut self.columns {
@@ -68,7 +68,7 @@ impl Exact {
     }
 }
 
-/// A line and the cells of it that are marked; the end may lie beyond it.
+/// A line and its selected cells; the end may be beyond the line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Marked<'a> {
     pub line: &'a Line,
@@ -76,7 +76,7 @@ pub struct Marked<'a> {
 }
 
 impl Marked<'_> {
-    /// The cells that are drawn as marked: none of a margin or a remark, all of a row that is copied whole.
+    /// Returns the cells drawn as selected: none of a margin or a remark, all of a row that is copied whole.
     pub fn drawn(&self) -> Range<usize> {
         let copied = &self.line.copied;
         let width = self.line.width();
@@ -90,7 +90,7 @@ impl Marked<'_> {
         self.within()
     }
 
-    /// The marked cells that hold text.
+    /// Returns the selected cells that hold text.
     fn within(&self) -> Range<usize> {
         let start = self.columns.start.max(self.line.copied.margin);
         start..self.columns.end.min(self.line.width()).max(start)
@@ -100,7 +100,8 @@ impl Marked<'_> {
         self.columns.start <= self.line.copied.margin
     }
 
-    /// A mark that begins in the margin takes what stands there in the source: a bullet, a number.
+    /// Returns the source text of the margin, such as a bullet or a number, if the selection begins in the
+    /// margin.
     fn lead(&self) -> &str {
         if self.columns.start < self.line.copied.margin { &self.line.copied.lead } else { "" }
     }
@@ -114,7 +115,8 @@ impl Marked<'_> {
     }
 }
 
-/// What marked lines of one cell say. `after` is the line behind the last one, by which a cut line is known.
+/// Returns the text of selected lines of one cell. `after` is the line after the last one; it shows whether
+/// the last line was cut.
 pub fn text(marked: &[Marked<'_>], after: Option<&Line>) -> String {
     let mut out: Vec<String> = Vec::new();
     let shown: Vec<&Marked<'_>> = marked.iter().filter(|one| one.line.copied.join != Join::Ours).collect();
@@ -157,7 +159,7 @@ fn pieces(logical: &[&Marked<'_>]) -> String {
     out
 }
 
-/// Remembers the source of one line where its tabs were drawn as spaces.
+/// Records the source of one line whose tabs were drawn as spaces.
 #[must_use]
 pub fn exactly(mut lines: Vec<Line>, source: &str) -> Vec<Line> {
     if source.contains('\t')

@@ -1,4 +1,4 @@
-//! What stands on the normal screen after the full screen is gone.
+//! The text printed on the normal screen after the full screen has closed.
 
 use super::line::{Line, Margin};
 use super::markdown::{Languages, Page, render};
@@ -6,15 +6,15 @@ use super::model::Model;
 use super::theme::Role;
 use crate::stdx::text::sanitize_line;
 
-/// Lines of the last answer that are repeated.
+/// The number of lines of the last answer that are repeated.
 const MOST_LINES: usize = 40;
 
-/// Harmless text for the caller to print, line by line.
+/// Sanitized text for the caller to print, line by line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ExitLines {
-    /// The last answer of this run, without colours, its end if it is long.
+    /// The last answer of this run, without colours; only its end if it is long.
     pub answer: Vec<String>,
-    /// The owner's words: what was saved, how to go on.
+    /// The messages of the session's owner: what was saved and how to continue.
     pub lines: Vec<String>,
     /// The number of the signal that ended the screen.
     pub signal: Option<u8>,
@@ -26,7 +26,7 @@ impl ExitLines {
         Self { answer: answer(model), lines, signal: None }
     }
 
-    /// All of it, each line with its end.
+    /// Returns the whole text, each line with its line end.
     pub fn text(&self) -> String {
         self.answer.iter().chain(&self.lines).flat_map(|line| [line.as_str(), "\n"]).collect()
     }

@@ -1,7 +1,7 @@
 //! The search in the transcript.
 //!
-//! It counts in the cells' sources, so that ten thousand messages are searched within a key press; where matches
-//! stand on the screen is found out only in cells that are laid out. Changed by `update`, drawn by `view`.
+//! Matches are counted in the cells' sources, so that ten thousand messages are searched within a key press;
+//! screen positions are computed only for cells that are laid out. Changed by `update`, drawn by `view`.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,41 +12,41 @@ use super::copied::Join;
 use super::line::{Line, cells};
 use super::transcript::{Bookmark, Transcript};
 
-/// What is searched for, and where it was found.
+/// The query and its matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Find {
     pub editor: Editor,
     pub stage: Stage,
     pub reach: Reach,
-    /// The cell at the top when it was opened: the first match from here on is the first to be shown.
+    /// The cell at the top when the search was opened; the first match shown is the first one from here on.
     pub from: usize,
-    /// Where the screen stood then.
+    /// The scroll position at that time.
     pub start: Bookmark,
     /// Cells with matches, in order.
     pub hits: Vec<Hit>,
     pub current: Option<Current>,
-    /// At which revision each cell was counted.
+    /// The revision at which each cell was counted.
     counted: Vec<u64>,
-    /// Cells counted so far, each as often as it was.
+    /// The number of cells counted so far, repeats included.
     pub counts: usize,
-    /// How often cells had gone away when they were counted.
+    /// The transcript's shape when its cells were counted.
     pub shape: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// What is searched for is being written.
+    /// The query is being typed.
     Writing,
-    /// Letters go from match to match.
+    /// Keys move from match to match.
     Walking,
 }
 
-/// What is searched.
+/// The scope of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// What was said and what was called, and what tools and commands put out.
+    /// Messages and calls, and the output of tools and commands.
     TextAndTools,
-    /// All but the output of tools and commands.
+    /// Everything except the output of tools and commands.
     Text,
 }
 
@@ -66,7 +66,7 @@ impl Reach {
         }
     }
 
-    /// Whether what folding hides in a cell is searched.
+    /// Whether the text hidden by folding is searched in a cell.
     fn covers_folded(self, kind: &CellKind) -> bool {
         match kind {
             CellKind::Call(_) | CellKind::Shell(_) => self == Self::TextAndTools,
@@ -87,9 +87,9 @@ impl Reach {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
     pub cell: usize,
-    /// In what is always shown.
+    /// In the text that is always shown.
     pub shown: usize,
-    /// In what folding hides.
+    /// In the text hidden by folding.
     pub folded: usize,
 }
 
@@ -99,7 +99,7 @@ impl Hit {
     }
 }
 
-/// The match that was gone to: the `nth` of its cell, from 0.
+/// The selected match: the `nth` of its cell, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Current {
     pub cell: usize,
@@ -126,14 +126,14 @@ impl Find {
         Query::new(&self.editor.text())
     }
 
-    /// Counts anew in all cells.
+    /// Counts again in all cells.
     pub fn count(&mut self, cells: &[Cell]) {
         self.hits.clear();
         self.counted.clear();
         self.recount(cells);
     }
 
-    /// Counts in the cells that are new or may have changed since they were counted.
+    /// Counts in the cells that are new or changed since they were counted.
     pub fn recount(&mut self, cells: &[Cell]) {
         let query = self.query();
         if query.is_empty() {
@@ -152,7 +152,7 @@ impl Find {
         }
     }
 
-    /// What was found in a cell, in place of what was found there before.
+    /// Replaces the stored matches of a cell.
     fn put(&mut self, hit: Hit) {
         let at = self.hits.partition_point(|other| other.cell < hit.cell);
         let is_known = self.hits.get(at).is_some_and(|other| other.cell == hit.cell);
@@ -170,14 +170,14 @@ impl Find {
         self.hits.iter().map(Hit::count).sum()
     }
 
-    /// Which match of all is the current one, from 1.
+    /// Returns the number of the current match among all, from 1.
     pub fn number(&self) -> Option<usize> {
         let current = self.current?;
         let before: usize = self.hits.iter().take_while(|hit| hit.cell < current.cell).map(Hit::count).sum();
         Some(before + current.nth + 1)
     }
 
-    /// The first match from the cell on where the search began; else the last one before it.
+    /// Returns the first match at or after the cell where the search began; else the last one before it.
     pub fn first(&self) -> Option<Current> {
         let after = self.hits.iter().find(|hit| hit.cell >= self.from);
         let first = after.map(|hit| Current { cell: hit.cell, nth: 0 });
@@ -188,7 +188,7 @@ impl Find {
         self.hits.last().map(|hit| Current { cell: hit.cell, nth: hit.count() - 1 })
     }
 
-    /// The match after the current one; after the last comes the first.
+    /// Returns the match after the current one; after the last comes the first.
     pub fn next(&self) -> Option<Current> {
         let Some(current) = self.current else { return self.first() };
         let at = self.hits.partition_point(|hit| hit.cell < current.cell);
@@ -200,7 +200,7 @@ impl Find {
         Some(Current { cell: after.cell, nth: 0 })
     }
 
-    /// The match before the current one; before the first comes the last.
+    /// Returns the match before the current one; before the first comes the last.
     pub fn previous(&self) -> Option<Current> {
         let Some(current) = self.current else { return self.first() };
         if current.nth > 0 {
@@ -213,24 +213,25 @@ impl Find {
         }
     }
 
-    /// The matches of a cell.
+    /// Returns the matches of a cell.
     pub fn hit(&self, cell: usize) -> Option<&Hit> {
         let at = self.hits.partition_point(|hit| hit.cell < cell);
         self.hits.get(at).filter(|hit| hit.cell == cell)
     }
 
-    /// Where the matches stand in the lines of a cell: output that is not searched has none, unfolded or not.
+    /// Returns the matches' places in the lines of a cell; output outside the scope has none, unfolded or
+    /// not.
     pub fn places(&self, at: usize, cell: &Cell) -> Vec<Vec<Piece>> {
         let mut places = self.query().places(cell.lines_from(0));
         if !self.reach.covers_folded(&cell.kind) {
-            // A call's output stands below its own words.
+            // A call's output is below its own words.
             places.truncate(self.hit(at).map_or(0, Hit::count));
         }
         places
     }
 }
 
-/// A text to look for. A capital letter in it makes capitals count.
+/// A text to look for. A capital letter in it makes the search case-sensitive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     text: String,
@@ -243,7 +244,7 @@ pub enum Case {
     Ignored,
 }
 
-/// Whether a text has marks that are not read.
+/// Whether a text has markup that is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Marks {
     None,
@@ -252,7 +253,7 @@ enum Marks {
 
 const MARKS: [char; 2] = ['*', '`'];
 
-/// What is not ASCII and has ASCII in its small form.
+/// Characters that are not ASCII but have ASCII in their lower-case form.
 const LOWER_TO_ASCII: [char; 2] = ['\u{130}', '\u{212a}'];
 
 impl Query {
@@ -287,7 +288,7 @@ impl Query {
         self.count_folded(text, marks)
     }
 
-    /// In a copy of the text, as it is read.
+    /// Counts in a normalised copy of the text.
     fn count_folded(&self, text: &str, marks: Marks) -> usize {
         let read = match marks {
             Marks::None => Cow::Borrowed(text),
@@ -296,7 +297,7 @@ impl Query {
         folded(&read, self.case).matches(&self.text).count()
     }
 
-    /// The same for what is ASCII, in the text as it stands.
+    /// Counts an ASCII query in the text itself.
     fn count_bytes(&self, text: &[u8], marks: Marks) -> usize {
         let marks = if self.text.contains(MARKS) { Marks::None } else { marks };
         let (mut at, mut found) = (0, 0);
@@ -312,7 +313,7 @@ impl Query {
         found
     }
 
-    /// Where the match ends that begins right here.
+    /// Returns the end of the match that begins at `from`.
     fn end_of_match(&self, text: &[u8], from: usize, marks: Marks) -> Option<usize> {
         let mut at = from;
         for wanted in self.text.bytes() {
@@ -333,8 +334,8 @@ impl Query {
         Some(at)
     }
 
-    /// Markdown much as it is read: words that a mark or a line end parts are found together. Where the query holds a
-    /// mark, marks count.
+    /// Removes Markdown marks so that words separated by a mark or a line end are found together. If the
+    /// query contains a mark, marks are kept.
     fn without_marks<'a>(&self, source: &'a str) -> Cow<'a, str> {
         if self.text.contains(MARKS) || !source.contains(['*', '`', '\n']) {
             return Cow::Borrowed(source);
@@ -343,7 +344,7 @@ impl Query {
         Cow::Owned(kept.map(|c| if c == '\n' { ' ' } else { c }).collect())
     }
 
-    /// Where it stands in the lines of a cell: each match as pieces of lines, since a wrap may part it.
+    /// Returns the matches in the lines of a cell: each as pieces of lines, since a wrap may divide it.
     pub fn places<'a>(&self, lines: impl Iterator<Item = &'a Line>) -> Vec<Vec<Piece>> {
         let mut found = Vec::new();
         if self.is_empty() {
@@ -388,21 +389,21 @@ impl Query {
     }
 }
 
-/// A part of a match on one line of a cell.
+/// The part of a match on one line of a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     pub line: usize,
     pub columns: Range<usize>,
 }
 
-/// A line of the source as it was laid out.
+/// A source line as it was laid out.
 #[derive(Debug, Default)]
 struct Logical {
     text: String,
     marks: Vec<Place>,
 }
 
-/// Where a grapheme of the text stands.
+/// The position of a grapheme of the text.
 #[derive(Debug)]
 struct Place {
     byte: usize,
@@ -435,7 +436,7 @@ fn folded(text: &str, case: Case) -> Cow<'_, str> {
     }
 }
 
-/// Matches that are not on the screen.
+/// The numbers of matches that are not visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Elsewhere {
     pub above: usize,
@@ -449,7 +450,8 @@ impl Elsewhere {
     }
 }
 
-/// Counts what is out of sight; `seen` are the cells on the screen, `lines` the lines of a cell that are.
+/// Counts the matches that are not visible; `seen` are the cells on the screen, `lines` returns the visible
+/// lines of a cell.
 pub fn elsewhere(
     find: &Find,
     all: &[Cell],
@@ -490,7 +492,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is counted without a copy is what is counted in one.
+        /// Counting without a copy gives the same result as counting in a copy.
         #[test]
         fn bytes_are_counted_like_words(text in "[aAbB *`\nk\u{212a}\u{e9}]{0,24}", query in "[aAbk *`]{1,3}") {
             let query = Query::new(&query);

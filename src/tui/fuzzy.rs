@@ -1,6 +1,6 @@
-//! Matching what is typed against names: commands, files, sessions, earlier lines.
+//! Matches a typed query against names: commands, files, sessions, earlier lines.
 //!
-//! Pure; the order of equals is kept. Called by the completion popup and the lists to pick from.
+//! Pure; equal matches keep their order. Called by the completion popup and the pickers.
 
 use std::borrow::Cow;
 
@@ -10,18 +10,18 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::line::{Ink, Line, Span};
 
-/// How a query is understood.
+/// How a query is matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Like {
-    /// Its letters in their order.
+    /// Its letters, in order.
     Name,
-    /// The same, where what follows a `/` counts as a beginning.
+    /// Its letters, in order; text after a `/` counts as a beginning.
     Path,
-    /// Each of its words as it is, anywhere.
+    /// Each of its words literally, anywhere.
     Text,
 }
 
-/// A query, ready to be held against many texts. Small letters match capitals; capitals only themselves.
+/// A query prepared for many texts. Lower-case letters also match capitals; capitals match only themselves.
 pub struct Query {
     pattern: Pattern,
     matcher: Matcher,
@@ -45,13 +45,13 @@ impl Query {
         }
     }
 
-    /// How well `text` matches, if it does; everything matches an empty query.
+    /// Returns the score of `text`, if it matches; everything matches an empty query.
     pub fn score(&mut self, text: &str) -> Option<u32> {
         let text = ended(text);
         self.pattern.score(Utf32Str::new(&text, &mut self.buffer), &mut self.matcher)
     }
 
-    /// Which graphemes of a text that matches do so, in order.
+    /// Returns the matched graphemes of a matching text, in order.
     pub fn marks(&mut self, text: &str) -> Vec<usize> {
         let mut found = Vec::new();
         let text = ended(text);
@@ -62,7 +62,7 @@ impl Query {
         marks
     }
 
-    /// Positions of the texts that match, the best first.
+    /// Returns the indices of the matching texts, best first.
     pub fn best<'a>(&mut self, texts: impl Iterator<Item = &'a str>) -> Vec<usize> {
         let mut found: Vec<(u32, usize)> =
             texts.enumerate().filter_map(|(at, text)| Some((self.score(text)?, at))).collect();
@@ -71,12 +71,12 @@ impl Query {
     }
 }
 
-/// The matcher does not find a word at the very end of a text that is not ASCII: so none stands there.
+/// Appends a space to text that is not ASCII, because the matcher does not find a word at its very end.
 fn ended(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(format!("{text} ")) }
 }
 
-/// A text in which the marked graphemes stand out.
+/// Returns a text with the marked graphemes emphasised.
 pub fn marked(text: &str, marks: &[usize], ink: Ink) -> Line {
     let mut line = Line::new();
     let stands_out = Ink { bold: true, underline: true, ..ink };

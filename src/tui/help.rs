@@ -1,27 +1,27 @@
-//! The list of keys over the transcript: its filter, what is marked in it, and its lines.
+//! The list of keys over the transcript: its filter, its marked row, and its lines.
 //!
-//! It shows the keys that this person has, never the default ones as such. Lines are made here because `update` must
-//! know how many there are. Changed by `update::help`, framed by `view::help`.
+//! It shows the user's own key bindings, not the defaults. Lines are made here because `update` must know how
+//! many there are. Changed by `update::help`, framed by `view::help`.
 
 use super::keys::{Action, Bound, Context, Group, Keymap, Weight, words};
 use super::line::{Line, Margin, Span, wrap_spans};
 use super::theme::{Glyphs, Role};
 
-/// From these widths of the screen on the list has a border, and so many columns.
+/// The screen widths from which the list has a border and two or three columns.
 const TWO_COLUMNS: usize = 76;
 const THREE_COLUMNS: usize = 120;
 
-/// Cells of the keys' names, in columns and in the list of what the filter leaves.
+/// The width of the keys' names, in columns and in the filtered list.
 const KEYS: usize = 13;
 const LISTED_KEYS: usize = 18;
 
-/// Cells of what a key does, the longest of which the key table tests.
+/// The width of a key's description; the key table's tests check the longest one.
 const WORDS: usize = 24;
 
 /// The longest filter, in characters.
 const LONGEST_FILTER: usize = 40;
 
-/// What a line may begin with; these are text, not keys, and cannot be rebound.
+/// The prefixes of a line; these are text, not keys, and cannot be rebound.
 const STARTS: [(&str, &str); 4] = [
     ("/", "a command"),
     ("@", "mention a file"),
@@ -29,7 +29,7 @@ const STARTS: [(&str, &str); 4] = [
     ("!!", "the same, in private"),
 ];
 
-/// What no key table says.
+/// Facts that the key table does not contain.
 const NOTE: &str = "Letters are keys only where nothing is written. A card takes no key in its first half second, and \
                     Enter, Space and Esc never approve.";
 
@@ -39,11 +39,11 @@ pub struct Help {
     pub filter: String,
     /// Lines above the first one shown.
     pub scroll: usize,
-    /// Which of the rows that the filter leaves is marked.
+    /// The index of the marked row among the filtered rows.
     pub marked: usize,
 }
 
-/// Where the list stands, in cells.
+/// The area of the list, in cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Before the list.
@@ -58,7 +58,7 @@ pub struct Place {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
-    /// A title, and nothing else.
+    /// A title and no border.
     Title,
     Border,
 }
@@ -74,7 +74,7 @@ impl Place {
         Self { margin: (screen - width) / 2, width, edge: Edge::Border, rows, columns }
     }
 
-    /// Cells for the lines of keys.
+    /// Returns the width of the lines of keys.
     pub fn inside(self) -> usize {
         match self.edge {
             Edge::Title => self.width - 1,
@@ -96,7 +96,7 @@ impl Help {
         (self.scroll, self.marked) = (0, 0);
     }
 
-    /// Takes the last character off the filter.
+    /// Removes the last character of the filter.
     pub fn widen(&mut self) {
         self.filter.pop();
         (self.scroll, self.marked) = (0, 0);
@@ -106,7 +106,8 @@ impl Help {
         !self.filter.trim().is_empty()
     }
 
-    /// The rows that have every word of the filter in their keys, words or name; a key named whole comes first.
+    /// Returns the rows that contain every word of the filter in their keys, words or name; rows with a key
+    /// of exactly that name come first.
     pub fn left<'a>(&self, keymap: &'a Keymap) -> Vec<&'a Bound> {
         let filter = self.filter.trim().to_lowercase();
         let has_all = |row: &&Bound| {
@@ -119,7 +120,7 @@ impl Help {
         left
     }
 
-    /// The marked row, where there is a filter.
+    /// Returns the marked row, if there is a filter.
     pub fn marked<'a>(&self, keymap: &'a Keymap) -> Option<&'a Bound> {
         if !self.is_filtered() {
             return None;
@@ -127,7 +128,7 @@ impl Help {
         self.left(keymap).get(self.marked).copied()
     }
 
-    /// All lines of keys.
+    /// Returns all lines of keys.
     pub fn lines(&self, keymap: &Keymap, place: Place, glyphs: &Glyphs) -> Vec<Line> {
         if self.is_filtered() { self.listed(keymap, place, glyphs) } else { columns(keymap, place) }
     }
@@ -145,7 +146,7 @@ impl Help {
             line = line.with(names(row, keys), Role::Key);
             line.pad_to(words_at);
             line = line.with(words(row.binding), Role::Text);
-            // A narrow screen has no room for what to call it in the settings.
+            // A narrow screen has no room for the name used in the settings.
             if place.columns > 1 {
                 line.pad_to(words_at + WORDS + 1);
                 let (context, action) = (row.binding.context.name(), row.binding.action.name());
@@ -157,7 +158,8 @@ impl Help {
     }
 }
 
-/// Whether Enter in the list can do what this key does: what needs no card, no text and no other place.
+/// Whether Enter in the list can do what this key does: only actions that need no card, no text and no other
+/// place.
 pub fn can_run(row: &Bound) -> bool {
     let here = matches!(row.binding.context, Context::Global | Context::Composer);
     let alone = !matches!(
@@ -175,7 +177,7 @@ fn haystack(row: &Bound) -> String {
         .to_lowercase()
 }
 
-/// Groups under each other in columns, each where there is most room.
+/// Arranges the groups in columns, each in the shortest one.
 fn columns(keymap: &Keymap, place: Place) -> Vec<Line> {
     let mut columns = vec![Vec::new(); place.columns];
     for group in groups(keymap) {
@@ -222,7 +224,7 @@ fn row_of(keys: &str, words: &str) -> Line {
     line.with(words, Role::Text)
 }
 
-/// As many of a row's keys as there is room for, the first in any case.
+/// Returns as many of a row's keys as fit, the first in any case.
 fn names(row: &Bound, room: usize) -> String {
     let mut names = String::new();
     for key in &row.keys {

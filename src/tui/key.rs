@@ -1,11 +1,11 @@
 //! A pressed key as a plain value, and its written form (`<c-c>`, `<ret>`, `x`).
 //!
-//! It names no terminal library: the shell translates what the terminal sent. Tests and the key table write
+//! Independent of the terminal library: the shell converts terminal events. Tests and the key table write
 //! keys as text. Called by every part of the screen that reacts to keys.
 
 use std::fmt;
 
-/// One key press. Releases never get here.
+/// One key press. Releases are filtered out before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     pub code: Code,
@@ -14,7 +14,7 @@ pub struct Key {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Code {
-    /// As typed: capital letters come as themselves, without [`Mods::SHIFT`].
+    /// As typed: capital letters are themselves, without [`Mods::SHIFT`].
     Char(char),
     Enter,
     Tab,
@@ -80,7 +80,7 @@ impl Key {
         Self { code, mods }
     }
 
-    /// The character this key types, if it types one.
+    /// Returns the character this key types, if any.
     pub fn typed(self) -> Option<char> {
         match self.code {
             Code::Char(c) if self.mods == Mods::NONE => Some(c),
@@ -103,7 +103,7 @@ impl Key {
     }
 }
 
-/// The names of keys: as people read them, and as key strings write them.
+/// The names of keys: as displayed, and as written in key strings.
 pub(super) const NAMES: [(Code, &str, &str); 14] = [
     (Code::Enter, "Enter", "ret"),
     (Code::Tab, "Tab", "tab"),
@@ -122,7 +122,7 @@ pub(super) const NAMES: [(Code, &str, &str); 14] = [
 ];
 
 impl fmt::Display for Key {
-    /// As help shows it: `Ctrl+C`, `Alt+Enter`, `y`.
+    /// Writes the form shown in help: `Ctrl+C`, `Alt+Enter`, `y`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (held, name) in [(Mods::CTRL, "Ctrl+"), (Mods::ALT, "Alt+"), (Mods::SHIFT, "Shift+")] {
             if self.mods.has(held) {
@@ -152,8 +152,8 @@ pub enum KeyStringError {
     Unknown(String),
 }
 
-/// Reads a key string: characters stand for themselves, `<name>` for a named key, `<c-x>`, `<a-x>` and `<s-x>`
-/// for held Ctrl, Alt and Shift (combined as in `<c-s-left>`), `<lt>` for `<`.
+/// Reads a key string: a character means itself, `<name>` a named key, `<c-x>`, `<a-x>` and `<s-x>` held
+/// Ctrl, Alt and Shift (combined as in `<c-s-left>`), `<lt>` means `<`.
 pub fn parse_keys(text: &str) -> Result<Vec<Key>, KeyStringError> {
     let mut keys = Vec::new();
     let mut rest = text;

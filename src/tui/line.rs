@@ -1,7 +1,8 @@
-//! Lines of styled text: what cells are rendered to, before a theme gives them colours.
+//! Lines of styled text: the form in which cells are rendered before a theme gives them colours.
 //!
-//! A line knows roles, never colours, and holds only harmless text: [`Span::new`] sanitises. Wrapping never splits
-//! a grapheme and never makes a line wider than told. Called by the Markdown renderer, the cells and the views.
+//! A line holds roles, never colours, and only sanitized text: [`Span::new`] sanitizes. Wrapping never splits
+//! a grapheme and never makes a line wider than the given width. Called by the Markdown renderer, the cells
+//! and the views.
 
 mod wrap;
 
@@ -15,7 +16,7 @@ use super::link::Link;
 use super::theme::Role;
 use crate::stdx::text::{sanitize_line, width};
 
-/// How a piece of text is drawn: its role, and the marks of emphasis on top.
+/// The style of a piece of text: its role, plus emphasis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ink {
     pub role: Role,
@@ -23,7 +24,7 @@ pub struct Ink {
     pub italic: bool,
     pub underline: bool,
     pub strike: bool,
-    /// Foreground and background changed places: marked, or found.
+    /// Foreground and background swapped, for marked text and search matches.
     pub reversed: bool,
 }
 
@@ -38,17 +39,17 @@ impl Ink {
     }
 }
 
-/// A piece of one line, drawn in one way.
+/// A piece of one line with a single style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     text: String,
     pub ink: Ink,
-    /// Where it leads.
+    /// The link of the text.
     link: Option<Link>,
 }
 
 impl Span {
-    /// Harmless text of one line: control characters, newlines included, are made visible.
+    /// Creates a span of one line; control characters, including newlines, are made visible.
     pub fn new(text: impl AsRef<str>, role: Role) -> Self {
         Self::inked(text, Ink::of(role))
     }
@@ -57,24 +58,25 @@ impl Span {
         Self { text: sanitize_line(text.as_ref()).into_owned(), ink, link: None }
     }
 
-    /// The same text, leading to `link`.
+    /// Returns the same text with this link.
     #[must_use]
     pub fn leading_to(self, link: Option<Link>) -> Self {
         Self { link, ..self }
     }
 
-    /// A forced line break among spans that are to be wrapped.
+    /// Returns a forced line break for spans that are to be wrapped.
     pub fn line_break() -> Self {
         Self::harmless("\n", Ink::default())
     }
 
-    /// Text that is known to be harmless.
+    /// Creates a span of text that is known to be sanitized.
     fn harmless(text: impl Into<String>, ink: Ink) -> Self {
         Self { text: text.into(), ink, link: None }
     }
 
-    /// The pieces between `cuts`, each with its own ink: byte offsets where a piece ends, in order; what comes after
-    /// the last keeps the ink of the whole. A cut within a grapheme moves to its start, so that no width changes.
+    /// Splits the span at `cuts`, each with its own ink: byte offsets where a piece ends, in order; text
+    /// after the last one keeps the span's ink. A cut within a grapheme moves to its start, so that no width
+    /// changes.
     pub fn in_pieces(&self, cuts: &[(usize, Ink)]) -> Vec<Self> {
         let mut starts = Starts::of(&self.text);
         let mut pieces = Vec::new();
@@ -90,12 +92,12 @@ impl Span {
         pieces
     }
 
-    /// Whether `other` is drawn in the same way and leads to the same place.
+    /// Whether `other` has the same style and the same link.
     fn continues_as(&self, other: &Self) -> bool {
         self.ink == other.ink && self.link == other.link
     }
 
-    /// Appends what is drawn in the same way; gives back what is not.
+    /// Appends `other` if it has the same style and link; otherwise returns it.
     pub fn absorb(&mut self, other: Self) -> Option<Self> {
         if self.is_break() || other.is_break() || !self.continues_as(&other) {
             return Some(other);
@@ -108,7 +110,7 @@ impl Span {
         self.link.as_ref()
     }
 
-    /// Another piece of text, drawn as this one.
+    /// Returns another piece of text with the same style and link.
     fn alike(&self, text: impl Into<String>) -> Self {
         Self { text: text.into(), ink: self.ink, link: self.link.clone() }
     }
@@ -148,7 +150,7 @@ impl Line {
         self
     }
 
-    /// This line and then the other.
+    /// Returns this line followed by the other.
     #[must_use]
     pub fn joined(mut self, other: Self) -> Self {
         other.spans.into_iter().for_each(|span| self.push(span));
@@ -169,7 +171,7 @@ impl Line {
         self.spans.iter().map(Span::width).sum()
     }
 
-    /// The characters alone.
+    /// Returns the text without styles.
     pub fn text(&self) -> String {
         self.spans.iter().map(Span::text).collect()
     }
@@ -182,7 +184,7 @@ impl Line {
         }
     }
 
-    /// At most `width` cells of this line; a cut is marked by `…`.
+    /// Returns at most `width` cells of this line; a cut is marked by `…`.
     #[must_use]
     pub fn cut(self, width: usize) -> Self {
         if self.width() <= width {
@@ -192,7 +194,7 @@ impl Line {
         let mut room = width;
         for span in self.spans {
             let needed = span.width();
-            // One cell stays for the ellipsis, because something is certainly left out.
+            // One cell is reserved for the ellipsis, because the line is certainly cut.
             if needed < room {
                 room -= needed;
                 out.push(span);
@@ -208,14 +210,14 @@ impl Line {
         out
     }
 
-    /// This line as a remark of the program's own, which is not copied.
+    /// Marks this line as the program's own remark, which is not copied.
     #[must_use]
     pub fn ours(mut self) -> Self {
         self.copied.join = Join::Ours;
         self
     }
 
-    /// This line behind a margin.
+    /// Returns this line behind a margin.
     #[must_use]
     pub fn behind(&self, margin: &Self) -> Self {
         let mut line = margin.clone();
@@ -226,7 +228,7 @@ impl Line {
         line
     }
 
-    /// The text in these cells; a wide grapheme counts where any of its cells does.
+    /// Returns the text in these cells; a wide grapheme is included if any of its cells is.
     pub fn slice(&self, columns: Range<usize>) -> String {
         self.graphemes()
             .filter(|(at, grapheme, _)| at + cells(grapheme).max(1) > columns.start && *at < columns.end)
@@ -234,7 +236,7 @@ impl Line {
             .collect()
     }
 
-    /// Each grapheme with its first cell and the index of its span.
+    /// Yields each grapheme with its first cell and the index of its span.
     pub fn graphemes(&self) -> impl Iterator<Item = (usize, &str, usize)> {
         let all = self.spans.iter().enumerate();
         let all = all.flat_map(|(index, span)| span.text.graphemes(true).map(move |one| (one, index)));
@@ -245,7 +247,7 @@ impl Line {
         })
     }
 
-    /// This line with the ink of these cells changed.
+    /// Returns this line with the ink of these cells changed.
     #[must_use]
     pub fn painted(&self, columns: &Range<usize>, paint: impl Fn(Ink) -> Ink) -> Self {
         let mut line = Self { spans: Vec::new(), copied: self.copied.clone() };
@@ -260,7 +262,7 @@ impl Line {
         line
     }
 
-    /// Another first cell in place of this line's own.
+    /// Returns this line with its first cell replaced.
     #[must_use]
     pub fn beginning(&self, first: Self) -> Self {
         let mut line = Self { spans: first.spans, copied: self.copied.clone() };
@@ -272,7 +274,8 @@ impl Line {
         line
     }
 
-    /// `left` at the left end and `right` at the right end of `width` cells; the left one gives way.
+    /// Places `left` at the left end and `right` at the right end of `width` cells; the left one is cut if
+    /// needed.
     pub fn spread(left: Self, right: Self, width: usize) -> Self {
         let right = right.cut(width);
         let taken = right.width();
@@ -286,7 +289,7 @@ impl Line {
     }
 }
 
-/// Cells of sanitised text; plain ASCII is counted without looking for graphemes.
+/// Returns the width of sanitized text in cells; plain ASCII is counted without looking for graphemes.
 pub fn cells(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { width(text) }
 }
@@ -294,7 +297,7 @@ pub fn cells(text: &str) -> usize {
 /// The starts of a text's graphemes, looked up from left to right in one pass.
 #[expect(clippy::large_enum_variant, reason = "there is one, on the stack")]
 enum Starts<'a> {
-    /// Every byte is one.
+    /// Every byte is a start.
     Ascii {
         end: usize,
     },
@@ -314,7 +317,8 @@ impl<'a> Starts<'a> {
         Self::Wide { rest: text.grapheme_indices(true).peekable(), last: 0, end }
     }
 
-    /// The last start up to `at`, but none before those already found; the end for what lies beyond.
+    /// Returns the last start up to `at`, but none before those already found; the end of the text if `at` is
+    /// beyond it.
     fn at_or_before(&mut self, at: usize) -> usize {
         match self {
             Self::Ascii { end } => at.min(*end),

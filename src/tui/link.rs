@@ -1,22 +1,22 @@
-//! Where a piece of text leads: addresses made safe for the terminal, and the places on the screen that carry them.
+//! Links: addresses made safe for the terminal, and the screen cells that carry them.
 //!
-//! An address comes from a model or a tool. Only schemes that a person expects to open are kept, and every byte that
-//! is not plain in an address is percent-encoded, so that none can end the escape sequence it travels in. Called by
-//! the Markdown renderer, carried by spans, collected by the view for the shell.
+//! An address comes from a model or a tool. Only schemes that a user expects to open are kept, and every byte
+//! that is not allowed unencoded in an address is percent-encoded, so that none can end the escape sequence
+//! that contains it. Called by the Markdown renderer, carried by spans, collected by the view for the shell.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes of an address, encoded; terminals refuse more, and half an address is worse than none.
+/// The longest encoded address, in bytes; terminals refuse longer ones, and a truncated address is useless.
 const LONGEST: usize = 2_000;
 
-/// An address that may be given to the terminal: printable ASCII without spaces.
+/// An address that may be sent to the terminal: printable ASCII without spaces.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Link(Arc<str>);
 
 impl Link {
-    /// The link to `address`; `None` where it is not one that is opened from here.
+    /// Returns the link to `address`; `None` if its scheme is not allowed or it is too long.
     pub fn to(address: &str) -> Option<Self> {
         let address = address.trim();
         if !leads_somewhere(address) {
@@ -38,7 +38,7 @@ impl Link {
     }
 }
 
-/// Cells of one row that lead somewhere.
+/// Cells of one row that carry a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkedCells {
     pub row: u16,
@@ -46,7 +46,8 @@ pub struct LinkedCells {
     pub link: Link,
 }
 
-/// A scheme that is opened from here, with something behind it. Files of this machine are not: a model could name any.
+/// Whether an address has an allowed scheme and something behind it. Local files are not allowed: a model
+/// could name any.
 fn leads_somewhere(address: &str) -> bool {
     let after = |scheme: &str| {
         let (start, rest) = address.split_at_checked(scheme.len())?;
@@ -56,12 +57,12 @@ fn leads_somewhere(address: &str) -> bool {
     web.is_some()
 }
 
-/// What may stand in an address as it is (RFC 3986), the sign of an encoding included.
+/// Whether a byte is allowed unencoded in an address (RFC 3986), including the percent sign.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte)
 }
 
-/// The byte ranges of the web addresses that stand in `text` without any marks around them.
+/// Returns the byte ranges of the bare web addresses in `text`.
 pub fn bare_addresses(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -95,7 +96,8 @@ fn next_scheme(text: &str, from: usize) -> Option<usize> {
     }
 }
 
-/// Full stops and brackets behind an address belong to the sentence, unless the address opened the bracket.
+/// Removes full stops and brackets behind an address, which belong to the sentence, unless the address opened
+/// the bracket.
 fn without_closing(address: &str) -> &str {
     let mut address = address;
     loop {

@@ -1,44 +1,44 @@
-//! What of the transcript is marked, by mouse or keys, to be copied.
+//! The part of the transcript that is selected by mouse or keys for copying.
 //!
-//! Places are cells and lines, never rows of the screen, so that a mark stays where it is while text is appended.
-//! Changed by `update`; the view draws it.
+//! Positions are cells and lines, never rows of the screen, so a selection stays in place while text is
+//! appended. Changed by `update`; the view draws it.
 
 use std::ops::Range;
 
 use super::transcript::{Spot, columns};
 
-/// The marked part, and the block that has the keys.
+/// The selected part, and the block that has the keyboard focus.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Selection {
-    /// The cell that keys act on while the transcript has them.
+    /// The cell that keys act on while the transcript has the focus.
     pub at: usize,
     pub mark: Option<Mark>,
-    /// The button is down.
+    /// The press while the button is down.
     pub press: Option<Press>,
-    /// The last press, by which double clicks are known.
+    /// The last press, to detect double clicks.
     pub clicks: Option<Clicks>,
 }
 
-/// From where to where; both ends are included.
+/// A selected range; both ends are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     pub anchor: Spot,
     pub head: Spot,
     pub grain: Grain,
-    /// How often cells had gone away when it was made.
+    /// The transcript's shape when the selection was made.
     pub shape: u64,
 }
 
-/// What a mark is made of.
+/// The unit of a selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grain {
-    /// Cells of the screen: the mouse.
+    /// Cells of the screen, with the mouse.
     Cells,
-    /// Whole lines: the keys.
+    /// Whole lines, with the keys.
     Lines,
 }
 
-/// What the button went down on.
+/// The place where the button was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Press {
     pub spot: Spot,
@@ -51,7 +51,7 @@ pub enum Moved {
     Yes,
 }
 
-/// Presses at one place, shortly after each other.
+/// Presses at one place in quick succession.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clicks {
     pub spot: Spot,
@@ -60,7 +60,7 @@ pub struct Clicks {
 }
 
 impl Mark {
-    /// Its first and last place.
+    /// Returns the first and last place.
     pub fn span(&self) -> (Spot, Spot) {
         let (from, to) = (self.anchor.min(self.head), self.anchor.max(self.head));
         match self.grain {
@@ -69,7 +69,7 @@ impl Mark {
         }
     }
 
-    /// The marked cells of a line.
+    /// Returns the selected cells of a line.
     pub fn columns(&self, cell: usize, line: usize) -> Range<usize> {
         columns(self.span(), cell, line)
     }

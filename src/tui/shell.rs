@@ -1,8 +1,10 @@
-//! The shell around the model: terminal, signals, channels, clock. This file and its folder alone name crossterm.
+//! The shell around the model: terminal, signals, channels, clock. Only this file and its folder use
+//! crossterm.
 //!
-//! It draws when something changed: a key at once, streamed text at most thirty times a second; with nothing to do
-//! it sleeps without a timer. The terminal is restored on every way out: return, error, panic, hangup, suspension.
-//! While the person's own editor has the terminal, the loop goes on blind: the session is heard, nothing is drawn.
+//! It draws when something changed: after a key at once, for streamed text at most thirty times a second;
+//! when idle it sleeps without a timer. The terminal is restored on every exit: return, error, panic, hangup,
+//! suspension. While the user's editor has the terminal, the loop still processes session updates but draws
+//! nothing.
 
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
@@ -59,13 +61,13 @@ mod signals;
 mod watch;
 mod words;
 
-/// Streamed text is drawn at most this often.
+/// The least time between frames for streamed text.
 const FRAME: Duration = Duration::from_millis(33);
 
-/// For this long after the editor's end a signal from the keyboard counts as the editor's.
+/// For this long after the editor ends, a signal from the keyboard is attributed to the editor.
 const LATE: Duration = Duration::from_secs(1);
 
-/// Updates taken in one go before the screen is looked at again.
+/// The most updates taken in one go before the next chance to draw.
 const BATCH: usize = 256;
 
 /// The screen's ends of the link to the session's owner.
@@ -82,21 +84,21 @@ pub struct TuiOptions {
     pub surroundings: Surroundings,
     pub glyphs: &'static Glyphs,
     pub motion: Motion,
-    /// [`Fold::Open`] shows thinking whole from the start (`--verbose`).
+    /// [`Fold::Open`] shows full thinking from the start (`--verbose`).
     pub thinking: Fold,
-    /// The keys as this person has them.
+    /// The user's key bindings.
     pub keymap: Keymap,
     pub mouse: MouseMode,
     pub host: Host,
-    /// The person's own editor, as words for a shell; `None` where none is named.
+    /// The user's editor, as shell words; `None` if none is configured.
     pub editor: Option<String>,
-    /// Where images from the clipboard are put, until they are sent and for a while after.
+    /// The folder for images from the clipboard. They are kept until they are sent and for a while after.
     pub pasted: PathBuf,
-    /// What `~/` stands for.
+    /// The folder that `~/` stands for.
     pub home: Option<PathBuf>,
 }
 
-/// Why the full screen ended badly.
+/// Why the full screen ended with an error.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
     #[error("the full screen needs a terminal for input and output; `co -p \"prompt\"` works without one")]
@@ -107,10 +109,10 @@ pub enum TuiError {
     OwnerGone,
 }
 
-/// Runs the full screen until the person quits, the owner says goodbye, or the terminal goes away.
+/// Runs the full screen until the user quits, the owner ends the session, or the terminal goes away.
 ///
-/// The first frame is drawn before anything is awaited. The caller prints the lines that are returned; they are
-/// harmless text. Not cancel-safe in the sense that what was typed is lost; the terminal is restored even then.
+/// The first frame is drawn before anything is awaited. The caller prints the returned lines, which are
+/// sanitized. Not cancel-safe: typed text is lost; the terminal is restored even then.
 pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiError> {
     if !screen::is_terminal() {
         return Err(TuiError::NoTerminal);
@@ -162,7 +164,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
     ended.map(|()| lines)
 }
 
-/// What the next drawing waits for.
+/// When the next frame is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Dirty {
     No,
@@ -175,20 +177,20 @@ enum Dirty {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
     Seeing,
-    /// The person's own editor has it.
+    /// The user's editor has it.
     Away,
     /// It is gone.
     Blind,
 }
 
-/// Whether the next SIGCONT answers a stop of our own, after which the screen is in order already.
+/// Whether the next SIGCONT follows our own stop, after which the screen is already restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Continues {
     Unasked,
     Own,
 }
 
-/// Whether the loop goes on.
+/// Whether the loop continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flow {
     On,
@@ -196,7 +198,7 @@ enum Flow {
 }
 
 impl Flow {
-    /// Over when one of both is.
+    /// Returns `Exit` if either is `Exit`.
     fn or(self, other: Self) -> Self {
         if self == Self::Exit { self } else { other }
     }
@@ -215,18 +217,18 @@ struct Shell {
     options: TuiOptions,
     ears: Ears,
     outside: Option<Outside>,
-    /// When the person's own editor last gave the terminal back.
+    /// When the user's editor last gave the terminal back.
     back_since: Option<Instant>,
-    /// The window's title as it was last set.
+    /// The window title as last set.
     titled: Option<String>,
     started: Instant,
     dirty: Dirty,
     drawn: Option<Instant>,
     sight: Sight,
-    /// Asks that found the channel full.
+    /// Asks that did not fit into the channel.
     outbox: VecDeque<Ask>,
     continues: Continues,
-    /// The signal that ended the screen; a terminal that went away counts as its hangup.
+    /// The signal that ended the screen; a lost terminal counts as SIGHUP.
     ended_by: Option<Signal>,
 }
 
@@ -239,7 +241,7 @@ impl Shell {
         if let Some(outside) = self.outside.take() {
             outside.end().await;
         }
-        // A terminal that is gone answers nobody.
+        // A lost terminal sends no answer.
         if self.sight == Sight::Seeing {
             self.ears.settle().await;
         }
@@ -263,13 +265,14 @@ impl Shell {
                 _ = heard.cont.recv() => flow = self.resumed(),
                 _ = heard.resized.recv() => flow = self.resized(),
                 ended = away::ended(&mut self.outside), if self.outside.is_some() => flow = self.came_back(ended),
-                // A terminal that is gone would be heard of without end.
+                // A lost terminal would report its loss without end.
                 said = self.ears.next(self.model.mouse), if self.sight == Sight::Seeing => flow = self.heard(said),
                 permit = asks.reserve(), if !self.outbox.is_empty() => match permit {
                     Ok(permit) => if let Some(ask) = self.outbox.pop_front() { permit.send(ask); },
                     Err(_) => return self.abandoned(),
                 },
-                // Between frames what comes joins in the queue, so that a fast model wakes nobody for each word.
+                // Between frames updates stay in the queue, so that a fast model does not wake this task for
+                // each chunk.
                 update = updates.recv(), if self.dirty == Dirty::No || self.sight != Sight::Seeing => {
                     let Some(update) = update else { return self.abandoned() };
                     flow = self.take_updates(update, &mut updates);
@@ -290,8 +293,8 @@ impl Shell {
         }
     }
 
-    /// Asks for the background, where the colours depend on it. The first frame is on the screen by now; the answer
-    /// comes among the keys, if ever.
+    /// Asks for the background colour if the theme depends on it. The first frame is already drawn; the
+    /// answer arrives among the keys, if at all.
     fn ask_background(&mut self) {
         let depends = Theme::depends_on_background(self.options.theme, &self.options.surroundings);
         if depends && let Err(error) = self.ears.ask_background() {
@@ -299,7 +302,7 @@ impl Shell {
         }
     }
 
-    /// The owner is gone: in order when we were closing, else an error.
+    /// Handles the loss of the owner: expected while closing, else an error.
     fn abandoned(&self) -> Result<(), TuiError> {
         match self.model.life {
             Life::Closing { .. } | Life::Over => Ok(()),
@@ -311,7 +314,7 @@ impl Shell {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// When the loop has to go on by itself; `None` while nothing moves.
+    /// Returns when the loop must continue by itself; `None` while nothing moves.
     fn wake(&self) -> Option<Instant> {
         let model = self.model.wake_at().map(|at| self.started + Duration::from_millis(at));
         let frame = match self.dirty {
@@ -361,8 +364,8 @@ impl Shell {
         }
     }
 
-    /// The window has another size. The terminal library says so too, but with sizes that may be out of date, and not
-    /// always when a key comes at the same moment.
+    /// Handles a change of the window size. The terminal library reports it too, but with sizes that may be
+    /// out of date, and not always when a key arrives at the same moment.
     fn resized(&mut self) -> Flow {
         let known = (self.model.columns, self.model.rows);
         let (columns, rows) = screen::size().unwrap_or(known);
@@ -372,9 +375,9 @@ impl Shell {
         self.take(Input::Resize { columns, rows }, Dirty::Now)
     }
 
-    /// SIGINT or SIGQUIT: they end the program, but those that a key of an editor's terminal sent are the editor's.
+    /// Handles SIGINT or SIGQUIT: ends the program, unless a key sent the signal to the user's editor.
     fn told_to_end(&mut self, signal: Signal) -> Flow {
-        // A signal may be heard a moment after the editor that it was for has ended.
+        // A signal meant for the editor may arrive shortly after the editor ended.
         let late = self.back_since.is_some_and(|back| back.elapsed() < LATE);
         match self.sight {
             Sight::Away => Flow::On,
@@ -386,7 +389,7 @@ impl Shell {
         }
     }
 
-    /// The terminal is gone: nothing is drawn or read any more, and the session is told.
+    /// Handles the loss of the terminal: stops drawing and reading, and reports a hangup to the session.
     fn lost(&mut self) -> Flow {
         self.sight = Sight::Blind;
         self.ended_by.get_or_insert(Signal::HUP);
@@ -401,7 +404,8 @@ impl Shell {
         }
     }
 
-    /// One frame. A terminal that does not take it is gone: the session is told, and saved.
+    /// Draws one frame. If the terminal does not take it, the terminal is lost: the session is informed and
+    /// saved.
     fn draw(&mut self) -> Flow {
         self.dirty = Dirty::No;
         if self.sight != Sight::Seeing {
@@ -428,14 +432,14 @@ impl Shell {
         if sent.is_err() { self.lost() } else { flow }
     }
 
-    /// Where the transcript moves.
+    /// Returns the area in which the transcript scrolls.
     fn pane(&self) -> Pane {
         let rows = u16::try_from(self.model.areas().pane).unwrap_or(0);
         let columns = u16::try_from(self.model.pane_columns()).unwrap_or(0);
         Pane { rows: 2..2 + rows, columns }
     }
 
-    /// Names the window, with the frame, where its name changed.
+    /// Sets the window title with the frame, if it changed.
     fn name_window(&mut self) -> io::Result<()> {
         let title = words::title(&self.model);
         if self.titled.as_ref() == Some(&title) || !self.options.surroundings.is_modern() {
@@ -446,7 +450,8 @@ impl Shell {
         Ok(())
     }
 
-    /// The next frame draws every cell. (The library's own `clear` would ask the terminal for the cursor and wait.)
+    /// Makes the next frame draw every cell. (The library's own `clear` would ask the terminal for the cursor
+    /// and wait.)
     fn forget_screen(&mut self) -> io::Result<()> {
         self.terminal = canvas(&self.out, &self.links, self.model.columns, self.model.rows);
         self.terminal.backend_mut().clear_region(ClearType::All)

@@ -1,26 +1,27 @@
-//! Roles of text, and the themes that give them colours; the two sets of glyphs.
+//! Text roles, the themes that map them to colours, and the two glyph sets.
 //!
-//! Everything on the screen is drawn in a role, never in a colour, and every state has its own glyph and word, so
-//! that nothing is said by colour alone. Called by the views; chosen once, from [`Surroundings`].
+//! Everything on the screen is drawn in a role, never in a colour, and every state has its own glyph and
+//! word, so that no information depends on colour alone. Called by the views; chosen once, from
+//! [`Surroundings`].
 
 use ratatui::style::{Color, Modifier, Style};
 
 use super::line::Ink;
 
-/// What a piece of text is.
+/// The role of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Role {
     #[default]
     Text,
     /// Secondary: hints, times, rules.
     Dim,
-    /// The person's own words.
+    /// The user's text.
     User,
     /// The mark before an answer.
     Answer,
     Thinking,
     Tool,
-    /// Something waits for the person, or standing permission is on.
+    /// A request waits for the user, or a standing permission is on.
     Waiting,
     Ok,
     Fail,
@@ -30,7 +31,7 @@ pub enum Role {
     Link,
     /// Code within prose.
     Code,
-    /// A block of code, and what highlighting finds in it.
+    /// A block of code, and the token kinds of highlighting.
     CodeText,
     CodeKeyword,
     CodeString,
@@ -42,14 +43,15 @@ pub enum Role {
     Quote,
     Added,
     Removed,
-    /// A key that can be pressed.
+    /// A key the user can press.
     Key,
 }
 
-/// The person's choice of theme.
+/// The user's choice of theme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ThemeChoice {
-    /// From the terminal: light where it says so, dark else, 16 colours where it has no more.
+    /// From the terminal: light if it reports a light background, otherwise dark; 16 colours if it has no
+    /// more.
     #[default]
     Auto,
     Dark,
@@ -57,18 +59,18 @@ pub enum ThemeChoice {
     Ansi16,
 }
 
-/// What the environment says of the terminal. Values as found; `None` where unset.
+/// Terminal information from the environment. Values as found; `None` where unset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
     pub term: Option<String>,
     pub colorterm: Option<String>,
     pub colorfgbg: Option<String>,
     pub no_color: Option<String>,
-    /// What the terminal itself answered; counts before `COLORFGBG`.
+    /// The terminal's own answer; takes precedence over `COLORFGBG`.
     pub background: Option<Background>,
 }
 
-/// What the terminal's text stands on.
+/// The terminal's background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Background {
     Dark,
@@ -76,7 +78,7 @@ pub enum Background {
 }
 
 impl Surroundings {
-    /// Asks `lookup` for `TERM`, `COLORTERM`, `COLORFGBG` and `NO_COLOR`.
+    /// Reads `TERM`, `COLORTERM`, `COLORFGBG` and `NO_COLOR` with `lookup`.
     pub fn from_lookup(lookup: impl Fn(&str) -> Option<String>) -> Self {
         Self {
             term: lookup("TERM"),
@@ -87,7 +89,7 @@ impl Surroundings {
         }
     }
 
-    /// The Linux console and unknown terminals lack the fonts for more than ASCII.
+    /// Returns the glyph set. The Linux console and dumb terminals lack the fonts for more than ASCII.
     pub fn glyphs(&self) -> &'static Glyphs {
         match self.term.as_deref() {
             Some("linux" | "dumb") => &Glyphs::ASCII,
@@ -105,7 +107,8 @@ impl Surroundings {
             || self.term.as_deref().is_some_and(|term| term.contains("256color") || term.contains("direct"))
     }
 
-    /// `COLORFGBG` is `foreground;background` in ANSI numbers; 7 and 15 are the light backgrounds.
+    /// Whether the background is light. `COLORFGBG` is `foreground;background` in ANSI numbers; 7 and 15 are
+    /// the light backgrounds.
     fn is_light(&self) -> bool {
         if let Some(background) = self.background {
             return background == Background::Light;
@@ -117,7 +120,7 @@ impl Surroundings {
     }
 }
 
-/// Which colours the roles get.
+/// The colour table for the roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Palette {
     Dark,
@@ -127,7 +130,7 @@ enum Palette {
     Plain,
 }
 
-/// Colours for roles.
+/// Maps roles to colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Theme {
     palette: Palette,
@@ -156,7 +159,7 @@ impl Theme {
             && Self::choose(choice, &on(Background::Dark)) != Self::choose(choice, &on(Background::Light))
     }
 
-    /// How `ink` is drawn.
+    /// Returns the style of `ink`.
     pub fn style(&self, ink: Ink) -> Style {
         let mut style = match self.palette {
             Palette::Dark => coloured(column(ink.role).0),
@@ -179,7 +182,7 @@ impl Theme {
         style
     }
 
-    /// What marks a role beside its colour, or in its place.
+    /// Returns the modifiers that mark a role in addition to its colour, or instead of it.
     fn weight(self, role: Role) -> Modifier {
         match role {
             Role::Dim | Role::CodeComment if self.palette == Palette::Plain => Modifier::DIM,
@@ -216,7 +219,8 @@ fn coloured(colour: Option<Color>) -> Style {
     }
 }
 
-/// Foregrounds of a role: dark, light (both of the 256 colours), 16 colours. `None` is the terminal's own.
+/// Returns the foregrounds of a role: dark, light (both of the 256 colours), 16 colours. `None` is the
+/// terminal's own colour.
 fn column(role: Role) -> (Option<Color>, Option<Color>, Option<Color>) {
     let of = |dark, light, ansi| (Some(Color::Indexed(dark)), Some(Color::Indexed(light)), Some(ansi));
     match role {
@@ -242,12 +246,12 @@ fn column(role: Role) -> (Option<Color>, Option<Color>, Option<Color>) {
         Role::Quote => of(247, 240, Color::DarkGray),
         Role::Added => of(114, 28, Color::Green),
         Role::Removed => of(203, 124, Color::Red),
-        // Of sixteen colours none can be read on every background but the terminal's own.
+        // Of the sixteen colours, only the terminal's own is readable on every background.
         Role::Key => (Some(Color::Indexed(189)), Some(Color::Indexed(17)), None),
     }
 }
 
-/// The signs of the screen, each one cell wide.
+/// The glyphs of the screen, each one cell wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Glyphs {
     pub user: &'static str,
@@ -265,7 +269,7 @@ pub struct Glyphs {
     pub thinking_side: &'static str,
     pub cross: &'static str,
     pub tee: [&'static str; 2],
-    /// Where an edge meets the rule above it, and the one below.
+    /// The junctions of a vertical edge with the rule above it, and with the one below.
     pub tee_ends: [&'static str; 2],
     /// A full and an empty part of a bar.
     pub bar: [&'static str; 2],
@@ -277,10 +281,10 @@ pub struct Glyphs {
     pub corners: [&'static str; 4],
     pub down: &'static str,
     pub left: &'static str,
-    /// Before the block that has the keys.
+    /// Before the block that has the keyboard focus.
     pub here: &'static str,
     pub dot: &'static str,
-    /// Words that are not the person's.
+    /// Text that does not come from the user.
     pub taint: &'static str,
 }
 

@@ -1,8 +1,9 @@
-//! The transcript: its cells, the part of it that is on the screen, and where it is scrolled to.
+//! The transcript: its cells, the part of it on the screen, and the scroll position.
 //!
-//! Positions are a cell and a line in it, never a sum of heights, so that only what is seen is ever laid out and
-//! nothing that is appended moves what the person reads. Called by `update`; `view` draws what [`Transcript::layout`]
-//! found visible. `turn.rs` has what the running turn changes, `place.rs` what stands where.
+//! Positions are a cell and a line in it, never a sum of heights, so that only visible cells are laid out and
+//! appended text does not move the text being read. Called by `update`; `view` draws what
+//! [`Transcript::layout`] found visible. `turn.rs` changes the cells of the running turn, `place.rs` maps
+//! between screen and text positions.
 
 mod place;
 mod turn;
@@ -12,27 +13,27 @@ use super::cells::{Cell, Look};
 use super::line::Line;
 use super::markdown::Languages;
 
-/// Cells on either side of the screen whose lines are kept.
+/// The number of cells on either side of the screen whose lines are kept.
 const KEPT_AROUND: usize = 40;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Transcript {
     cells: Vec<Cell>,
     scroll: Scroll,
-    /// Cells that came since the bottom was left.
+    /// Cells added since the end was scrolled out of sight.
     pub unseen: usize,
     /// Lines drawn after the last cell: the card.
     card: Vec<Line>,
     visible: Vec<Visible>,
-    /// Range of cells that may hold lines.
+    /// The range of cells that may hold lines.
     cached: (usize, usize),
-    /// Width of the last layout.
+    /// The width of the last layout.
     width: usize,
-    /// First cell that the running turn may change.
+    /// The first cell that the running turn may change.
     fresh: usize,
-    /// Cells before it that may change nevertheless: calls without an outcome, a command that runs.
+    /// Earlier cells that may still change: calls without an outcome, a running command.
     open: Vec<usize>,
-    /// Counts the times that cells went away, by which old places are known to be void.
+    /// Incremented when cells are removed, which makes older positions invalid.
     pub shape: u64,
 }
 
@@ -52,7 +53,7 @@ struct Place {
     line: usize,
 }
 
-/// A block on the screen: from which of its lines on, and how many.
+/// A block on the screen: its first visible line, and the number of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Visible {
     block: usize,
@@ -64,9 +65,9 @@ struct Visible {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Row<'a> {
     Blank,
-    /// A line of a cell, by their indices.
+    /// A line of a cell, with the indices of both.
     Text(usize, usize, &'a Line),
-    /// A line of the card, by its index.
+    /// A line of the card, with its index.
     Card(usize, &'a Line),
 }
 
@@ -90,13 +91,13 @@ impl Transcript {
         }
     }
 
-    /// The languages of the code on the screen.
+    /// Returns the languages of the code on the screen.
     pub fn named_languages(&self) -> Languages {
         let shown = self.visible.iter().filter_map(|visible| self.cells.get(visible.block));
         shown.fold(Languages::NONE, |all, cell| all | cell.named_languages())
     }
 
-    /// Finds what `rows` rows show, with `card` after the last cell.
+    /// Determines the content of `rows` rows, with `card` after the last cell.
     pub fn layout(&mut self, look: &Look, rows: usize, card: Vec<Line>) {
         self.card = card;
         self.keep_place(look);
@@ -107,7 +108,7 @@ impl Transcript {
         self.forget_far();
     }
 
-    /// At another width the place at the top keeps its cell, and about its part of it.
+    /// After a change of width, keeps the cell at the top and roughly the same part of it.
     fn keep_place(&mut self, look: &Look) {
         if let Scroll::At(place) = self.scroll
             && self.width != look.width
@@ -122,7 +123,7 @@ impl Transcript {
         self.width = look.width;
     }
 
-    /// The height of a block as of now.
+    /// Returns the current height of a block.
     fn height(&mut self, block: usize, look: &Look) -> usize {
         let gap = self.gap(block);
         if block < self.cells.len() {
@@ -184,14 +185,14 @@ impl Transcript {
         visible
     }
 
-    /// Goes to the end and stays there.
+    /// Scrolls to the end and stays there.
     pub fn follow(&mut self) {
         self.scroll = Scroll::Follow;
         self.unseen = 0;
     }
 
-    /// What is said while the end is out of sight: how much came since.
-    /// `bottom` is the key that goes there.
+    /// Returns the notice shown while the end is out of sight: how many cells were added since. `bottom` is
+    /// the key that scrolls to the end.
     pub fn pill(&self, down: &str, bottom: &str) -> Option<String> {
         match (self.scroll, self.unseen) {
             (Scroll::Follow, _) => None,
@@ -204,14 +205,14 @@ impl Transcript {
         self.scroll = Scroll::At(Place { block: 0, line: 0 });
     }
 
-    /// Moves `by` lines up.
+    /// Scrolls up by `by` lines.
     pub fn up(&mut self, by: usize, look: &Look) {
         if let Some(top) = self.top() {
             self.scroll = Scroll::At(self.above(top, by, look));
         }
     }
 
-    /// The place so many lines above another one, or the start.
+    /// Returns the place `by` lines above another one, or the start.
     fn above(&mut self, mut place: Place, by: usize, look: &Look) -> Place {
         let mut left = by;
         while left > place.line {
@@ -223,7 +224,7 @@ impl Transcript {
         place
     }
 
-    /// Moves `by` lines down; the layout finds out whether that is the end.
+    /// Scrolls down by `by` lines; the layout determines whether that is the end.
     pub fn down(&mut self, by: usize, look: &Look) {
         if self.follows() {
             return;
@@ -242,7 +243,7 @@ impl Transcript {
         self.scroll = Scroll::At(place);
     }
 
-    /// What is at the top, or will be in the next frame.
+    /// Returns the place at the top, or the one of the next frame.
     fn top(&self) -> Option<Place> {
         if let Scroll::At(place) = self.scroll {
             return Some(place);
@@ -262,7 +263,7 @@ impl Transcript {
         self.cached = (keep.start, keep.end);
     }
 
-    /// The rows on the screen, top to bottom.
+    /// Yields the rows on the screen, top to bottom.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.visible.iter().flat_map(move |visible| {
             let gap = self.gap(visible.block);

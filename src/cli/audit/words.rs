@@ -1,6 +1,6 @@
-//! Rows of the audit in words, short for the list and whole for one call.
+//! Formats audit rows, short for the list and in full for one call.
 //!
-//! Lines are made harmless one by one, so that a text of several lines cannot pass for rows of ours.
+//! Lines are sanitized one by one, so that a text of several lines cannot imitate rows.
 
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -9,10 +9,10 @@ use crate::approval::Decider;
 use crate::stdx::text::sanitize_line;
 use crate::store::{AuditKind, AuditRow};
 
-/// Characters of a session's id in a list; enough to name it again.
+/// Characters of a session's id in a list; enough to refer to it.
 const SHORT_ID: usize = 13;
 
-/// The cells of one row: number, time, tool, what, who, request, session.
+/// Returns the cells of one row: number, time, tool, what, who, request, session.
 pub(super) fn in_short(row: &AuditRow, zone: &TimeZone) -> [String; 7] {
     let session = row.session.as_ref().map(|id| id.0.chars().take(SHORT_ID).collect::<String>());
     [
@@ -26,7 +26,7 @@ pub(super) fn in_short(row: &AuditRow, zone: &TimeZone) -> [String; 7] {
     ]
 }
 
-/// All rows of one call, one after the other, with their details.
+/// Returns all rows of one call in order, with their details.
 pub(super) fn in_words(rows: &[AuditRow], zone: &TimeZone) -> String {
     let mut out = String::new();
     if let Some(row) = rows.first() {
@@ -50,13 +50,13 @@ pub(super) fn in_words(rows: &[AuditRow], zone: &TimeZone) -> String {
     out
 }
 
-/// The id to name a row's call by: the request's, where there is one.
+/// Returns the id for a row's call: the request's, if there is one.
 pub(super) fn id(row: &AuditRow) -> Option<String> {
     let request = row.request.as_ref().map(|request| request.0.clone());
     request.or_else(|| row.call.as_ref().map(|call| call.0.clone()))
 }
 
-/// What the first line of a row says already.
+/// Whether the first line of a row already contains this detail.
 fn is_told(name: &str) -> bool {
     ["answer", "verdict", "status"].contains(&name)
 }
@@ -65,7 +65,7 @@ fn time(row: &AuditRow, zone: &TimeZone) -> String {
     row.at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// Words as they are, lists of words with commas, the rest as JSON.
+/// Formats a value: text as it is, lists of texts separated by semicolons, the rest as JSON.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -78,7 +78,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// Who or what decided, in words for a list.
+/// Returns who or what decided, for a list.
 fn who(row: &AuditRow) -> Option<String> {
     let by = match (&row.decider, row.kind) {
         (Some(by), _) => by,
@@ -119,7 +119,7 @@ fn who(row: &AuditRow) -> Option<String> {
     })
 }
 
-/// What happened, in a few words.
+/// Returns a short description of the event.
 fn what(row: &AuditRow) -> String {
     let text = |name: &str| row.details.get(name).and_then(Value::as_str).unwrap_or_default();
     let risk = match text("risk") {

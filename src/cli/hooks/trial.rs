@@ -1,4 +1,4 @@
-//! `co hooks test`: runs hooks on a made-up moment, and shows all that they said.
+//! `co hooks test`: runs hooks on a sample event and displays their full output.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::sandbox::Exit;
 use crate::stdx::text::sanitize_line;
 
-/// The tool of a made-up call.
+/// The tool of a sample call.
 const TOOL: &str = "shell";
 
 pub(super) async fn run(desk: &Desk<'_>, wanted: HookTest, console: &mut Console) -> Result<(), CliError> {
@@ -55,7 +55,7 @@ pub(super) async fn run(desk: &Desk<'_>, wanted: HookTest, console: &mut Console
     if wanted.json { console.json(&rows) } else { Ok(()) }
 }
 
-/// The hooks of an event, else of a name at the first of their events.
+/// Returns the hooks of an event; otherwise the hooks of a name, with the first of their events.
 fn meant<'a>(
     hooks: &'a [FoundHook],
     name: &str,
@@ -69,7 +69,7 @@ fn meant<'a>(
     hooks.iter().filter_map(at).collect()
 }
 
-/// The content that is trusted: nothing else runs, here neither.
+/// Returns the hash of the trusted content: nothing else runs, not even here.
 fn may_run(desk: &Desk<'_>, def: &HookDef, state: &HookState) -> Result<String, CliError> {
     let name = &def.name;
     let failed =
@@ -104,7 +104,7 @@ fn arguments(text: Option<&str>) -> Result<Value, CliError> {
     }
 }
 
-/// A moment of this event that might have been.
+/// Returns a sample input for this event.
 fn sample(event: HookEvent, call: ToolCall, desk: &Desk<'_>) -> HookInput {
     let returned = |status, text: &str| ToolReturn::program(call.id.clone(), status, text);
     let subject = match event {
@@ -157,7 +157,7 @@ fn as_json(def: &HookDef, input: &HookInput, tried: &Tried) -> Value {
     })
 }
 
-/// The verdict's word, and what goes with it.
+/// Returns the verdict's word and its accompanying text.
 fn said(def: &HookDef, event: HookEvent, tried: &Tried) -> (&'static str, Option<String>) {
     match &tried.verdict {
         Err(trouble) => {

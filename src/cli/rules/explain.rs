@@ -1,4 +1,4 @@
-//! `co rules explain`: one call, planned for real in its folder, and every stage of its decision.
+//! `co rules explain`: plans one call in its folder and shows every stage of its decision.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::session::Session;
 use crate::stdx::text::{sanitize_line, truncate, width};
 use crate::tool::{CallPlan, Tool, ToolError};
 
-/// Cells of the arguments that are shown.
+/// The most cells of the arguments shown.
 const SHOWN: usize = 400;
 
 /// A call to be explained.
@@ -65,7 +65,7 @@ pub(super) async fn run(
 
 const HOW: &str = "co rules explain TOOL '{\"path\": \"a\"}', or co rules explain REQUEST";
 
-/// The call of a stored request, in its own folder and session.
+/// Returns the call of a stored request, with its own folder and session.
 async fn of_request(desk: &Desk<'_>, id: &str) -> Result<Call, CliError> {
     let one = desk.store.find_request(id).await.map_err(|error| CliError::from(error).hint(HOW))?;
     let Request { tool, args, taint, .. } = one.request;
@@ -88,14 +88,14 @@ async fn plan(desk: &Desk<'_>, call: &Call) -> Result<CallPlan, CliError> {
     })
 }
 
-/// What there is to say.
+/// The explanation of a call.
 struct Explained<'a> {
     call: &'a Call,
     plan: &'a CallPlan,
     place: Place,
     isolation: Isolation,
     steps: Vec<Step>,
-    /// What each mode makes of it.
+    /// The decision in each mode.
     modes: Vec<(&'static str, Decision)>,
 }
 

@@ -1,4 +1,4 @@
-//! The model's answer: Markdown, live while it streams.
+//! The model's answer: Markdown, rendered live while it streams.
 
 use std::borrow::Cow;
 
@@ -48,7 +48,7 @@ impl Answer {
         }
     }
 
-    /// The part is whole; `text` is all of it.
+    /// Commits the part; `text` is all of it.
     pub fn commit(&mut self, text: String) {
         let live = std::mem::replace(&mut self.text, Text::Committed { source: String::new() });
         self.text = match live {
@@ -63,7 +63,7 @@ impl Answer {
         };
     }
 
-    /// The part ended without a commit: what came is all there is.
+    /// Ends the part without a commit; the received text is all of it.
     pub fn end(&mut self) {
         if self.is_live() {
             let text = self.source().into_owned();
@@ -96,7 +96,7 @@ impl Answer {
         }
     }
 
-    /// Lays out what has come since the last frame; `None` where the answer is not live.
+    /// Lays out the text received since the last frame; `None` if the answer is not live.
     pub fn refresh_live(&mut self, look: &Look) -> Option<usize> {
         let Text::Live { stream, unread } = &mut self.text else { return None };
         let page = look.page(look.glyphs.answer, Role::Answer);
@@ -113,7 +113,7 @@ impl Answer {
         Some(stream.height())
     }
 
-    /// All lines of an answer that is not live.
+    /// Returns all lines of an answer that is not live.
     pub fn lines(&mut self, look: &Look) -> Vec<Line> {
         let wanted = look.page(look.glyphs.answer, Role::Answer);
         match &mut self.text {

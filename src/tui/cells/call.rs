@@ -1,6 +1,7 @@
-//! One row per tool call, in aligned columns: state, tool, the argument that matters, result, time.
+//! A row for a tool call: mark, tool, most informative argument, result, time.
 //!
-//! While it runs, the last lines of its output stand below; when it failed, the first ones of what it said.
+//! While the call runs, the last lines of its output are shown below; after a failure, the first ones of its
+//! return.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::tui::copied::{Exact, exactly};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact};
 use crate::tui::theme::Role;
 
-/// Lines of output below a row while it runs or when it failed.
+/// Lines of output shown below a row while the call runs or after it failed.
 const TAIL: usize = 3;
 
 /// Lines and bytes of a return that are kept to be shown whole.
@@ -25,7 +26,7 @@ const MOST_BYTES: usize = 64 * 1024;
 /// Bytes of live output that are kept.
 const LIVE_BYTES: usize = 8 * 1024;
 
-/// Arguments that say most about a call, the best first.
+/// The most informative arguments of calls, best first.
 const TELLING: [&str; 8] = ["path", "command", "pattern", "query", "url", "file", "name", "text"];
 
 /// Cells before the name of a row.
@@ -71,11 +72,11 @@ impl CallDraft {
 pub struct CallRow {
     pub id: CallId,
     pub name: String,
-    /// What calls that run after it know it by.
+    /// The label by which later calls refer to it.
     pub label: Option<String>,
     pub subject: String,
     pub state: CallState,
-    /// What the person decided, in words.
+    /// A description of the user's decision.
     pub decision: Option<String>,
     started_ms: Option<u64>,
     took: Option<Duration>,
@@ -123,7 +124,7 @@ impl CallRow {
         }
     }
 
-    /// It has its return; without a clock (a replay) it has no time.
+    /// Records the return; without a clock (a replay) no duration is recorded.
     pub fn finish(&mut self, returned: &ToolReturn, now_ms: Option<u64>) {
         self.state = CallState::Done(returned.status);
         self.returned = returned.text();
@@ -137,13 +138,13 @@ impl CallRow {
         self.state == CallState::Running
     }
 
-    /// For how long it has been running; `None` when it does not.
+    /// Returns how long it has been running; `None` if it is not running.
     pub fn running_for(&self, now_ms: u64) -> Option<Duration> {
         let started = self.started_ms.filter(|_| self.state == CallState::Running)?;
         Some(Duration::from_millis(now_ms.saturating_sub(started)))
     }
 
-    /// Whether something may still come of it, in this turn or a later one.
+    /// Whether its outcome is open and may still change, in this turn or a later one.
     pub fn is_open(&self) -> bool {
         match self.state {
             CallState::Planned | CallState::Waiting | CallState::Running => true,
@@ -154,12 +155,12 @@ impl CallRow {
         }
     }
 
-    /// What it said, all that is kept of it.
+    /// Returns the kept output.
     pub fn output(&self) -> &str {
         if self.returned.is_empty() { &self.live } else { &self.returned }
     }
 
-    /// As much of that as is ever shown.
+    /// Returns the part of the output that can be shown.
     pub fn shown_output(&self) -> &str {
         let text = self.output();
         text.split_at(text.floor_char_boundary(MOST_BYTES)).0
@@ -215,12 +216,12 @@ impl CallRow {
         line
     }
 
-    /// What was decided, where it fits into the row.
+    /// Returns the decision if it fits into the row.
     fn decided(&self, look: &Look) -> Option<&str> {
         self.decision.as_deref().filter(|words| crate::stdx::text::width(words) <= look.width / 2 - 10)
     }
 
-    /// Whether the row itself says what was decided.
+    /// Whether the row itself states the decision.
     fn says_decision(&self, look: &Look) -> bool {
         match self.state {
             CallState::Planned | CallState::Done(ReturnStatus::Ok | ReturnStatus::Denied) => {
@@ -237,7 +238,7 @@ impl CallRow {
         }
     }
 
-    /// What stands under the row.
+    /// Adds the lines under the row.
     fn below(&self, look: &Look, lines: &mut Vec<Line>) {
         let margin = Margin::even(look.barred(look.glyphs.side, Role::Dim).rest.with("  ", Role::Text));
         let mut put = |text: &str, role: Role| {
@@ -275,7 +276,7 @@ impl CallRow {
     }
 }
 
-/// A plain yes: the row's own mark says it.
+/// A plain approval: the row's own mark shows it.
 pub const APPROVED: &str = "approved";
 
 fn whole(text: &str, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
@@ -296,7 +297,7 @@ fn whole(text: &str, look: &Look, margin: &Margin, lines: &mut Vec<Line>) {
     }
 }
 
-/// One line for a request that has no row here: a card that was settled.
+/// Returns one line for a request that has no row here: a settled card.
 pub(super) fn settled(tool: &str, subject: &str, outcome: &str, tone: Tone, look: &Look) -> Line {
     let (mark, role) = match tone {
         Tone::Plain => (look.glyphs.ok, Role::Ok),
@@ -339,7 +340,7 @@ fn columns(
     Line::spread(left, right, look.width)
 }
 
-/// The argument that says most about a call, on one line.
+/// Returns the most informative argument of a call, on one line.
 pub fn subject(args: &Value) -> String {
     let Some(object) = args.as_object() else { return String::new() };
     let told = TELLING.iter().find_map(|key| object.get(*key)?.as_str());
@@ -354,7 +355,7 @@ pub fn subject(args: &Value) -> String {
     text
 }
 
-/// How much text there is: lines where there are several, else bytes.
+/// Describes the amount of text: lines if there are several, else bytes.
 fn extent(text: &str) -> String {
     match text.lines().count() {
         0 => String::new(),
@@ -363,7 +364,7 @@ fn extent(text: &str) -> String {
     }
 }
 
-/// Bytes for people.
+/// Formats a size in bytes.
 pub fn size(bytes: usize) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
@@ -372,7 +373,7 @@ pub fn size(bytes: usize) -> String {
     }
 }
 
-/// A duration for people: `0.8s`, `44s`, `2m05s`.
+/// Formats a duration: `0.8s`, `44s`, `2m05s`.
 pub fn seconds(took: Duration) -> String {
     let ms = took.as_millis();
     match ms {

@@ -1,6 +1,6 @@
-//! The question at a cap: what is used, what is allowed, what the next request would add, and the keys that answer.
+//! The question at a cap: the amount used, the limit, the estimate for the next request, and the keys.
 //!
-//! It looks like a card and is none: it approves no call. Called by the layout.
+//! It looks like a card but is not one: it approves no call. Called by the layout.
 
 use super::card::{Drawn, Frame, Holds, LOW, Sheet, WIDEST, decide, fitting, keys_line};
 use crate::agent::caps::CapAnswer;
@@ -9,7 +9,7 @@ use crate::tui::keys::{Action, CapKey, Context};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
 
-/// Cells of the names of the figures.
+/// The width of the labels of the figures, in cells.
 const NAMES: usize = 6;
 
 pub fn draw(cap: &CapCard, frame: &Frame<'_>) -> Drawn {
@@ -43,7 +43,7 @@ pub fn draw(cap: &CapCard, frame: &Frame<'_>) -> Drawn {
     sheet.drawn
 }
 
-/// What there is to know, by name.
+/// Returns the figures, each with its label.
 fn figures(cap: &CapCard) -> Vec<(&'static str, String)> {
     let question = &cap.question;
     let mut rows = vec![("used", question.share_words())];
@@ -59,7 +59,7 @@ fn figures(cap: &CapCard) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// The same where there is little room: the cap's name above says of what.
+/// Returns the figures for a small screen; the cap's name is in the title.
 fn short_figures(cap: &CapCard) -> Vec<(&'static str, String)> {
     let question = &cap.question;
     let at_least = if question.unpriced > 0 { "at least " } else { "" };

@@ -1,7 +1,7 @@
-//! A change to a file as lines: numbers, signs, colours; long lines wrap, none is clipped.
+//! A file change as lines with numbers, signs and colours; long lines wrap, none is clipped.
 //!
-//! Old and new stand below one another here, side by side in `split`. Where hunks can be skipped, each head says what
-//! is chosen. Called by the card and by the form.
+//! Here old and new lines are below one another; `split` places them side by side. If hunks can be skipped,
+//! each head shows the choice. Called by the card and by the form.
 
 use similar::{ChangeTag, TextDiff};
 
@@ -12,15 +12,15 @@ use crate::tui::hunks::{Hunks, Sides};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_pieces};
 use crate::tui::theme::{Glyphs, Role};
 
-/// From this width on old and new stand side by side by themselves, and below the other one never.
+/// Old and new are side by side by default from `WIDE` columns on, and never below `LEAST_SPLIT`.
 const WIDE: usize = 120;
 pub const LEAST_SPLIT: usize = 80;
 
-/// Changed lines in one place whose words are compared, and the longest such line in bytes.
+/// Limits for comparing words: the changed lines in one place, and the bytes of such a line.
 const MOST_COMPARED: usize = 40;
 const LONGEST_COMPARED: usize = 1_000;
 
-/// Cells of what a head says of its hunk.
+/// Cells for the choice in a hunk's head.
 const CHOICE: usize = 12;
 
 /// Lines added and removed.
@@ -35,7 +35,7 @@ pub fn counts(lines: &[DiffLine]) -> Counts {
     Counts { added, removed }
 }
 
-/// Whether old and new stand side by side in a card that may be so wide.
+/// Whether old and new are side by side at this many columns.
 pub fn is_split(sides: Sides, columns: usize) -> bool {
     match sides {
         Sides::Fitting => columns >= WIDE,
@@ -44,11 +44,11 @@ pub fn is_split(sides: Sides, columns: usize) -> bool {
     }
 }
 
-/// A diff as it stands on the screen.
+/// A laid-out diff.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Page {
     pub lines: Vec<Line>,
-    /// The lines that are heads of hunks.
+    /// The indices of the lines that are heads of hunks.
     pub hunks: Vec<usize>,
 }
 
@@ -87,12 +87,12 @@ pub fn unified(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
     page
 }
 
-/// The diff in the way that was chosen for it.
+/// Lays out the diff in the chosen way.
 pub fn page(diff: &[DiffLine], layout: &Layout<'_>, columns: usize) -> Page {
     if is_split(layout.hunks.sides, columns) { split::page(diff, layout) } else { unified(diff, layout) }
 }
 
-/// A diff in pieces that are drawn as one.
+/// A part of a diff that is drawn as a unit.
 pub(super) enum Piece<'a> {
     Head { hunk: usize, line: &'a DiffLine },
     Same { line: &'a DiffLine, old_number: usize },
@@ -123,18 +123,18 @@ pub(super) fn pieces(diff: &[DiffLine]) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The roles of removed and of added lines; a skipped hunk changes nothing.
+/// Returns the roles of removed and of added lines; a skipped hunk changes nothing and is dimmed.
 pub(super) fn roles(hunks: &Hunks, hunk: usize) -> [Role; 2] {
     if hunks.is_skipped(hunk) == Some(true) { [Role::Dim; 2] } else { [Role::Removed, Role::Added] }
 }
 
-/// Cells of the line numbers.
+/// Returns the width of the line numbers, in cells.
 pub(super) fn digits(diff: &[DiffLine]) -> usize {
     diff.iter().map(|line| line.number).max().unwrap_or(0).to_string().len().max(3)
 }
 
 impl Page {
-    /// The head of a hunk, with what is chosen for it at the right.
+    /// Adds the head of a hunk, with its choice at the right.
     pub(super) fn head(&mut self, hunk: usize, line: &DiffLine, layout: &Layout<'_>) {
         self.hunks.push(self.lines.len());
         let span = Span::new(format!("@@ {}", line.text), Role::Dim);
@@ -165,7 +165,7 @@ pub(super) struct Row {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Word {
     text: String,
-    /// Whether it is what differs in a line that is alike else.
+    /// Whether it differs from the other line.
     differs: bool,
 }
 
@@ -191,7 +191,7 @@ pub(super) fn whole(line: &DiffLine) -> Vec<Word> {
     vec![Word { text: shown(line), differs: false }]
 }
 
-/// The words of both sides; where as many lines were removed as added, those that differ are told.
+/// Returns the words of both sides; if as many lines were removed as added, differing words are marked.
 pub(super) fn compared(old: &[&DiffLine], new: &[&DiffLine]) -> (Vec<Vec<Word>>, Vec<Vec<Word>>) {
     let plain = |lines: &[&DiffLine]| lines.iter().map(|line| whole(line)).collect::<Vec<_>>();
     if old.len() != new.len() || old.len() > MOST_COMPARED {
@@ -206,7 +206,7 @@ fn words(old: &DiffLine, new: &DiffLine) -> (Vec<Word>, Vec<Word>) {
         return (whole(old), whole(new));
     }
     let diff = TextDiff::from_unicode_words(before.as_str(), after.as_str());
-    // Of lines that have little in common, the common words say nothing.
+    // If lines have little in common, marking words is not useful.
     if diff.ratio() < 0.5 {
         return (whole(old), whole(new));
     }

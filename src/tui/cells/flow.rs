@@ -1,21 +1,22 @@
 //! Plain text that grows: whole lines are wrapped once, only the last one again and again.
 //!
-//! Bounded: beyond its limit the oldest text is dropped, and counted. Used for thinking and for command output.
+//! Bounded: beyond its limit the oldest text is dropped, and its lines are counted. Used for thinking and for
+//! command output.
 
 use crate::stdx::text::expand_tabs;
 use crate::tui::copied::exactly;
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact, wrap_spans};
 use crate::tui::theme::Role;
 
-/// Bytes that are kept.
+/// The most bytes kept.
 const LIMIT: usize = 256 * 1024;
 
 /// How lines too long for the width are broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Breaks {
-    /// Between words: prose.
+    /// Between words, for prose.
     Words,
-    /// Anywhere: output whose spaces mean something.
+    /// Anywhere, for output in which spaces matter.
     Anywhere,
 }
 
@@ -24,7 +25,7 @@ pub struct Flow {
     breaks: Breaks,
     role: Role,
     source: String,
-    /// Lines dropped at the start.
+    /// The number of lines dropped at the start.
     pub dropped: usize,
     width: usize,
     done: Vec<Line>,
@@ -58,7 +59,7 @@ impl Flow {
         }
     }
 
-    /// Drops half, so that it does not happen again at once.
+    /// Drops the oldest text down to half the limit, so that this happens rarely.
     fn drop_oldest(&mut self) {
         let half = self.source.ceil_char_boundary(self.source.len() - LIMIT / 2);
         let (before, after) = self.source.split_at(half);
@@ -68,7 +69,7 @@ impl Flow {
         self.width = 0;
     }
 
-    /// All lines at a width, without a margin.
+    /// Lays out all lines at a width, without a margin.
     pub fn refresh(&mut self, width: usize) {
         if width != self.width {
             self.width = width;
@@ -101,7 +102,7 @@ impl Flow {
         self.done.len() + self.open.len()
     }
 
-    /// The last `count` lines.
+    /// Returns the last `count` lines.
     pub fn tail(&self, count: usize) -> impl Iterator<Item = &Line> {
         self.done.iter().chain(&self.open).skip(self.height().saturating_sub(count))
     }

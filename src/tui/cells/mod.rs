@@ -1,7 +1,7 @@
-//! The cells of the transcript: one thing said or done each, rendered to lines at a width.
+//! The cells of the transcript: one entry each, rendered to lines at a width.
 //!
-//! A cell holds source, never screen cells, so that a resize lays it out anew; its lines are cached until the look
-//! changes or the cell does. Called by the transcript.
+//! A cell holds source, never screen cells, so a resize lays it out anew; its lines are cached until the look
+//! or the cell changes. Called by the transcript.
 
 mod answer;
 pub mod batch;
@@ -30,30 +30,30 @@ use super::markdown::{Languages, Page};
 use super::theme::{Glyphs, Role};
 use crate::frontend::link::Tone;
 
-/// How cells are drawn just now.
+/// The current display settings of cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
-    /// Cells of a line.
+    /// The width of a line, in cells.
     pub width: usize,
     pub glyphs: &'static Glyphs,
-    /// Output of tools and commands.
+    /// Whether the output of tools and commands is folded.
     pub details: Fold,
     pub thinking: Fold,
     pub now_ms: u64,
     pub motion: Motion,
-    /// The languages whose code is drawn in colours.
+    /// The languages whose code is highlighted.
     pub languages: Languages,
     pub keys: LookKeys,
 }
 
-/// The keys that cells name, as this person has them.
+/// The keys that cells mention, as the user has bound them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LookKeys {
     pub details: Option<Key>,
     pub stop: Option<Key>,
 }
 
-/// Whether secondary text is shown whole.
+/// Whether secondary text is folded or shown whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
     Folded,
@@ -70,17 +70,17 @@ impl Fold {
     }
 }
 
-/// Whether the screen may move by itself.
+/// Whether the screen may be animated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Motion {
     #[default]
     Full,
-    /// A still mark instead of a spinner; times move once a second.
+    /// A still mark instead of a spinner; times change once a second.
     Reduced,
 }
 
 impl Look {
-    /// The sign of work in progress.
+    /// Returns the sign of work in progress.
     pub fn spinner(&self) -> &'static str {
         match self.motion {
             Motion::Full => self.glyphs.spinner[(self.now_ms / 125 % 4) as usize],
@@ -88,7 +88,7 @@ impl Look {
         }
     }
 
-    /// A page whose first line carries `mark` in the gutter.
+    /// Returns a page whose first line has `mark` in the gutter.
     pub fn page(&self, mark: &str, role: Role) -> Page {
         let first = Line::of(" ", Role::Text).with(mark, role).with(" ", Role::Text);
         let rest = Line::of("   ", Role::Text);
@@ -100,7 +100,7 @@ impl Look {
         }
     }
 
-    /// A margin that carries `mark` before every line.
+    /// Returns a margin with `mark` before every line.
     pub fn barred(&self, mark: &str, role: Role) -> Margin {
         Margin::even(Line::of(" ", Role::Text).with(mark, role).with(" ", Role::Text))
     }
@@ -110,12 +110,12 @@ impl Look {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     pub kind: CellKind,
-    /// Whether it is part of a reply that may yet be void.
+    /// Whether it belongs to a reply that may still be discarded.
     pub standing: Standing,
-    /// What the person wants of this one cell, whatever holds for all.
+    /// The user's folding of this cell, which overrides the general one.
     fold: Option<Fold>,
     cache: Option<Cached>,
-    /// Counts the times that it was handed out to be changed.
+    /// Incremented each time the cell is handed out for changes.
     revision: u64,
 }
 
@@ -131,7 +131,7 @@ struct Cached {
     lines: Vec<Line>,
 }
 
-/// What a cell shows.
+/// The content of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CellKind {
     User {
@@ -139,10 +139,10 @@ pub enum CellKind {
     },
     Answer(Box<Answer>),
     Thinking(Thinking),
-    /// A call whose arguments still stream in.
+    /// A tool call whose arguments still stream in.
     CallDraft(CallDraft),
     Call(Box<CallRow>),
-    /// A request that was settled and has no row of its own.
+    /// A settled request without a row of its own.
     Settled {
         tool: String,
         subject: String,
@@ -155,16 +155,16 @@ pub enum CellKind {
         tone: Tone,
     },
     Shell(ShellCell),
-    /// A turn or request that failed, and what to do about it.
+    /// A failed turn or request, and what to do about it.
     Failure {
         message: String,
         advice: String,
     },
-    /// The same as a note, as long as it holds: that a turn waits for the person.
+    /// A temporary note: a turn waits for the user.
     Waits {
         text: String,
     },
-    /// One quiet line or a few: what the program says of itself.
+    /// One or a few dim lines by the program itself.
     Note {
         text: String,
     },
@@ -179,17 +179,17 @@ impl Cell {
         Self { standing: Standing::Provisional, ..Self::new(kind) }
     }
 
-    /// The cell changed: its lines are made anew when they are needed.
+    /// Invalidates the cached lines after a change.
     pub fn touch(&mut self) {
         self.cache = None;
     }
 
-    /// Something else stands in its place from now on.
+    /// Replaces the content.
     pub fn replace(&mut self, kind: CellKind) {
         *self = Self { revision: self.revision + 1, ..Self::new(kind) };
     }
 
-    /// It may be changed now.
+    /// Hands the cell out for changes.
     pub fn revise(&mut self) -> &mut Self {
         self.revision += 1;
         self
@@ -199,7 +199,7 @@ impl Cell {
         self.revision
     }
 
-    /// Rows of calls stand close together; everything else has a blank line before it.
+    /// Returns the blank lines before this cell: none between rows of calls, otherwise one.
     pub fn gap_after(&self, before: &Cell) -> usize {
         usize::from(!(self.is_call() && before.is_call()))
     }
@@ -218,7 +218,7 @@ impl Cell {
         }
     }
 
-    /// Brings the lines up to date; gives their number.
+    /// Brings the lines up to date; returns their number.
     pub fn refresh(&mut self, look: &Look) -> usize {
         let look = &self.own(look);
         if let CellKind::Answer(answer) = &mut self.kind
@@ -235,7 +235,7 @@ impl Cell {
         self.cache.as_ref().map_or(0, |cached| cached.lines.len())
     }
 
-    /// The lines from `from` on, as of the last refresh.
+    /// Returns the lines from `from` on, as of the last refresh.
     pub fn lines_from(&self, from: usize) -> Box<dyn Iterator<Item = &Line> + '_> {
         if let CellKind::Answer(answer) = &self.kind
             && let Some(stream) = answer.stream()
@@ -248,7 +248,7 @@ impl Cell {
         }
     }
 
-    /// The languages that its code is in.
+    /// Returns the languages of its code.
     pub fn named_languages(&self) -> Languages {
         if let CellKind::Answer(answer) = &self.kind { answer.named_languages() } else { Languages::NONE }
     }
@@ -258,7 +258,7 @@ impl Cell {
         self.cache = None;
     }
 
-    /// Whether it looks different at another moment.
+    /// Whether its look changes with time.
     pub fn moves(&self) -> bool {
         match &self.kind {
             CellKind::Thinking(thinking) => thinking.is_live(),

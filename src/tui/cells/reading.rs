@@ -1,12 +1,12 @@
-//! A cell as something to read: folded by itself, copied whole, searched.
+//! A cell as text to read: folded separately, copied whole, searched.
 //!
-//! What is copied and searched is the source; no lines are laid out for it. Called by `update` and the search.
+//! Copying and searching use the source; no lines are laid out for them. Called by `update` and the search.
 
 use std::borrow::Cow;
 
 use super::{Cell, CellKind, Fold, Look, text};
 
-/// What a cell says, for the search: what is always shown, and what folding hides.
+/// The searchable text of a cell: the part always shown, and the part hidden by folding.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Words<'a> {
     pub shown: Cow<'a, str>,
@@ -14,7 +14,7 @@ pub struct Words<'a> {
 }
 
 impl Cell {
-    /// `look` as it is for this cell, which may be folded by itself.
+    /// Returns `look` with this cell's own folding applied.
     pub(super) fn own(&self, look: &Look) -> Look {
         match self.fold {
             Some(fold) => Look { details: fold, thinking: fold, ..*look },
@@ -39,7 +39,7 @@ impl Cell {
         }
     }
 
-    /// Whether some of it is out of sight.
+    /// Whether part of it is hidden.
     pub fn is_folded(&self, look: &Look) -> bool {
         let own = self.own(look);
         let fold = match &self.kind {
@@ -59,18 +59,18 @@ impl Cell {
         self.can_fold() && fold == Fold::Folded
     }
 
-    /// Folds or shows this one.
+    /// Folds or unfolds this cell.
     pub fn turn(&mut self, look: &Look) {
         let now = if self.is_folded(look) { Fold::Folded } else { Fold::Open };
         self.fold = Some(now.turned());
     }
 
-    /// Shows all of this one.
+    /// Unfolds this cell.
     pub fn unfold(&mut self) {
         self.fold = Some(Fold::Open);
     }
 
-    /// Folds with the others again.
+    /// Returns to the general folding.
     pub fn fold_with_all(&mut self) {
         self.fold = None;
     }
@@ -79,7 +79,7 @@ impl Cell {
         matches!(self.kind, CellKind::Thinking(_))
     }
 
-    /// What copying the whole of it gives.
+    /// Returns the text for copying the whole cell.
     pub fn source(&self) -> Cow<'_, str> {
         match &self.kind {
             CellKind::User { text } | CellKind::Waits { text } | CellKind::Note { text } => {
@@ -103,7 +103,7 @@ impl Cell {
         }
     }
 
-    /// What is searched.
+    /// Returns the text for the search.
     pub fn words(&self) -> Words<'_> {
         let shown = |text| Words { shown: text, folded: Cow::Borrowed("") };
         match &self.kind {

@@ -1,4 +1,4 @@
-//! A `!cmd` the person ran: the command, its output as it comes, how it ended.
+//! A `!cmd` the user ran: the command, its output as it arrives, its outcome.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::{Fold, Look, call};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
 
-/// Lines of output shown while folded: the person asked for this output, so more than a tool's.
+/// Lines of output shown while folded; more than for a tool, because the user requested this output.
 const TAIL: usize = 20;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ impl ShellCell {
         self.output.source()
     }
 
-    /// Whether there is more than a folded cell shows.
+    /// Whether the output is longer than a folded cell shows.
     pub fn is_long(&self) -> bool {
         self.output.source().lines().nth(TAIL).is_some()
     }

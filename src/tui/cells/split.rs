@@ -1,19 +1,19 @@
-//! A change with the old text at the left and the new one at the right, line by line, both wrapped.
+//! A diff with the old text on the left and the new text on the right, line by line, both wrapped.
 //!
-//! Called by `diff` for cards that are wide enough, and by the form for what an edit changes.
+//! Called by `diff` for cards that are wide enough, and by the form to show what an edit changes.
 
 use super::diff::{Layout, Page, Piece, Row, compared, digits, pieces, roles, whole};
 use crate::tool::DiffLine;
 use crate::tui::line::Line;
 use crate::tui::theme::Role;
 
-/// A space, the rule and a space between the sides.
+/// The width of the separator: a space, the rule and a space.
 const BETWEEN: usize = 3;
 
-/// Whether lines carry their numbers.
+/// Whether lines have numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Numbers {
-    /// So many cells of them.
+    /// Numbers with this many digits.
     Shown(usize),
     Hidden,
 }
@@ -22,7 +22,7 @@ pub fn page(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
     both(diff, layout, Numbers::Shown(digits(diff)))
 }
 
-/// The same without line numbers and heads.
+/// Lays out the diff without line numbers and hunk heads.
 pub fn bare(diff: &[DiffLine], layout: &Layout<'_>) -> Vec<Line> {
     both(diff, layout, Numbers::Hidden).lines
 }

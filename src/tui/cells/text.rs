@@ -1,4 +1,4 @@
-//! Cells that are words and nothing else: the person's, the program's own, failures.
+//! Cells that are only text: the user's prompts, the program's own messages, failures.
 
 use super::{Fold, Look};
 use crate::frontend::link::Tone;
@@ -8,14 +8,14 @@ use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::markdown::render;
 use crate::tui::theme::Role;
 
-/// Lines of a prompt that are shown: while folded, and at most.
+/// The number of lines shown of a prompt: while folded, and at most.
 const FOLDED_LINES: usize = 40;
 const MOST_LINES: usize = 2_000;
 
-/// Bytes of one line of a prompt that are shown.
+/// The longest shown part of one line of a prompt, in bytes.
 const LONGEST_LINE: usize = 16 * 1024;
 
-/// Whether there is more of a prompt than a folded cell shows.
+/// Whether a prompt is longer than a folded cell shows.
 pub fn is_long(text: &str) -> bool {
     text.trim_end_matches('\n').split('\n').nth(FOLDED_LINES).is_some()
 }

@@ -5,7 +5,7 @@ use super::{Fold, Look};
 use crate::tui::line::Line;
 use crate::tui::theme::Role;
 
-/// Lines of live thinking that are shown while it is folded.
+/// The number of lines shown of folded live thinking.
 const TAIL: usize = 6;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ impl Thinking {
         Self { text: Flow::new(Breaks::Words, Role::Thinking), state: State::Live { since_ms: now_ms } }
     }
 
-    /// Thinking of an earlier time, whose duration nobody knows.
+    /// Creates earlier thinking, whose duration is unknown.
     pub fn committed(source: &str) -> Self {
         let mut text = Flow::new(Breaks::Words, Role::Thinking);
         text.push(source);
@@ -36,7 +36,7 @@ impl Thinking {
         self.text.push(piece);
     }
 
-    /// It is whole. `text` is all of it; without one, what came is.
+    /// Commits the thinking. `text` is all of it; if `None`, the received text is.
     pub fn commit(&mut self, text: Option<&str>, now_ms: u64) {
         if let Some(text) = text.filter(|text| *text != self.text.source()) {
             self.text = Flow::new(Breaks::Words, Role::Thinking);

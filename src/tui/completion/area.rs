@@ -1,35 +1,36 @@
-//! Where the completion popup stands: over the last rows of the pane, from its left edge on.
+//! The area of the completion popup: over the last rows of the pane, starting at its left edge.
 //!
-//! Called by `view::popup`, which draws it there, and by `update::mouse`, which must not reach what lies below it.
+//! Called by `view::popup`, which draws it there, and by `update::mouse`, which must not reach the text below
+//! it.
 
 use std::ops::Range;
 
 use super::{Popup, Wait};
 use crate::tui::model::{Focus, Model, Overlay};
 
-/// Rows of a popup where there is room for them.
+/// Rows of a popup if there is room for them.
 const MOST: usize = 8;
 
-/// From this width on a command's usage stands in a column of its own.
+/// From this width on a command's usage has its own column.
 pub const ROOMY: usize = 100;
 
-/// The widest popup on screens that are not so wide.
+/// The greatest width of the popup on narrower screens.
 const NARROW: usize = 66;
 
-/// The place of the popup's box, in cells of the pane.
+/// The popup's box, in cells of the pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Area {
-    /// Row of the pane at which its upper edge stands.
+    /// The pane row of its upper edge.
     pub top: usize,
-    /// Rows, with its two edges.
+    /// Its height in rows, including both edges.
     pub height: usize,
     pub width: usize,
-    /// Which rows of the popup are shown.
+    /// The rows of the popup that are shown.
     pub shown: Range<usize>,
 }
 
 impl Area {
-    /// The popup and its place in a pane of `rows` rows; `None` while it is not to be seen.
+    /// Returns the popup and its area in a pane of `rows` rows; `None` while it is hidden.
     pub fn of(model: &Model, rows: usize) -> Option<(&Popup, Self)> {
         let covered = model.overlay != Overlay::None || model.focus != Focus::Composer;
         let popup = model.completion.popup.as_ref().filter(|_| !covered && rows >= 4)?;
@@ -41,19 +42,19 @@ impl Area {
         Some((popup, Self { top: rows.saturating_sub(height), height, width, shown }))
     }
 
-    /// Whether a cell of the pane is in it.
+    /// Whether it contains a cell of the pane.
     pub fn holds(&self, row: usize, column: usize) -> bool {
         (self.top..self.top + self.height).contains(&row) && column < self.width
     }
 
-    /// The row of the popup that stands at a row of the pane.
+    /// Returns the popup row at a row of the pane.
     pub fn row_at(&self, row: usize) -> Option<usize> {
         let at = self.shown.start + row.checked_sub(self.top + 1)?;
         self.shown.contains(&at).then_some(at)
     }
 }
 
-/// Which of `count` rows are shown in `room` rows so that `chosen` is among them.
+/// Returns which of `count` rows are shown in `room` rows so that `chosen` is among them.
 pub fn window(count: usize, chosen: usize, room: usize) -> Range<usize> {
     let from = (chosen + 1).saturating_sub(room).min(count.saturating_sub(room));
     from..count.min(from + room)

@@ -1,4 +1,4 @@
-//! The word before the cursor, and what kind of thing it names.
+//! Finds the word before the cursor and what kind of thing it names.
 
 use crate::tui::composer::Editor;
 use crate::tui::composer::Item;
@@ -7,14 +7,14 @@ use crate::tui::composer::Item;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
     pub place: Place,
-    /// Items of the editor that completing replaces: `from..to`, marks such as `/` and `@` included.
+    /// The items of the editor that completing replaces: `from..to`, including marks such as `/` and `@`.
     pub from: usize,
     pub to: usize,
-    /// What is written of it before the cursor, without marks and quotes.
+    /// The part before the cursor, without marks and quotes.
     pub text: String,
 }
 
-/// Where a word stands.
+/// The kind of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// `/word` at the start of the text.
@@ -23,11 +23,11 @@ pub enum Place {
     Argument { command: String },
     /// `@word`, or `@"word` with spaces.
     Mention,
-    /// A word of a `!` line, behind the first.
+    /// A word of a `!` line, except the first.
     ShellWord,
 }
 
-/// The word at the cursor, if it is one that can be completed.
+/// Returns the word at the cursor, if it can be completed.
 pub fn word(editor: &Editor) -> Option<Word> {
     let items = editor.items();
     let cursor = editor.cursor();
@@ -46,7 +46,7 @@ pub fn word(editor: &Editor) -> Option<Word> {
     match items.first().map(Item::text) {
         Some("/") if from == 0 && cursor > 0 => {
             let text = before.strip_prefix('/')?.to_owned();
-            // A path is no command.
+            // A path is not a command.
             (!text.contains('/')).then_some(Word { place: Place::Command, from, to, text })
         }
         Some("/") if from > 0 => {
@@ -59,7 +59,7 @@ pub fn word(editor: &Editor) -> Option<Word> {
     }
 }
 
-/// A word of a `!` line behind its first; a backslash keeps a space in it.
+/// Returns a word of a `!` line behind its first; a backslash keeps a space in it.
 fn shell_word(items: &[Item], cursor: usize) -> Option<Word> {
     let is_command = items.first().is_some_and(|item| item.text() == "!");
     let ends = |at: usize| {
@@ -77,7 +77,7 @@ fn shell_word(items: &[Item], cursor: usize) -> Option<Word> {
     Some(Word { place: Place::ShellWord, from, to, text: plain })
 }
 
-/// A mention with spaces whose quote is still open at the cursor.
+/// Returns a mention with spaces whose quote is still open at the cursor.
 fn quoted(items: &[Item], cursor: usize) -> Option<Word> {
     let line = items[..cursor].iter().rposition(Item::is_break).map_or(0, |at| at + 1);
     let quote = items[line..cursor].iter().rposition(|item| item.text() == "\"").map(|at| line + at)?;
@@ -94,7 +94,7 @@ fn quoted(items: &[Item], cursor: usize) -> Option<Word> {
     Some(Word { place: Place::Mention, from, to, text: text(&items[quote + 1..cursor]) })
 }
 
-/// What no word goes across.
+/// Whether an item separates words.
 fn is_edge(item: &Item) -> bool {
     match item {
         Item::Grapheme(text) => text.chars().all(char::is_whitespace),
@@ -113,7 +113,7 @@ mod tests {
     /// Place, from, to, text.
     type Expected = (Place, usize, usize, &'static str);
 
-    /// The word at `|`.
+    /// Returns the word at `|`.
     fn at(written: &str) -> Option<Word> {
         let (before, behind) = written.split_once('|').expect("the cursor is marked");
         let mut editor = Editor::plain(behind);

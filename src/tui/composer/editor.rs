@@ -1,7 +1,7 @@
 //! A multi-line text with a cursor: graphemes, and pasted blocks that act as one character.
 //!
-//! It keeps what was typed byte for byte (NULs excepted) and shows it harmless. It never holds a large paste as
-//! single characters, so no key gets slow. Called by the composer and by the card's argument editor.
+//! Keeps the input byte for byte (except NULs); display sanitizes it. Never holds a large paste as single
+//! characters, so no key gets slow. Called by the composer and by the card's argument editor.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use super::undo::Undo;
 use crate::frontend::images::Seen;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// Killed texts that can be yanked.
+/// The number of killed texts that can be yanked.
 const LONGEST_RING: usize = 16;
 
-/// What the last change was, so that a run of typing is undone as one.
+/// The kind of the last change, so that a run of typing is undone as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Change {
     #[default]
@@ -24,16 +24,16 @@ enum Change {
     Yanked,
 }
 
-/// What became of a wish to see a pasted block.
+/// The outcome of expanding a pasted block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expanded {
     Yes,
-    /// There is none right before the cursor.
+    /// No block is directly before the cursor.
     NoChip,
     TooLarge,
 }
 
-/// Which way a kill goes; successive kills of one kind join.
+/// The direction of a kill; successive kills are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Before,
@@ -43,19 +43,19 @@ enum Side {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Editor {
     items: Vec<Item>,
-    /// Before which item the cursor stands.
+    /// The index of the item after the cursor.
     cursor: usize,
     /// The column that vertical moves try to keep, in cells.
     pub(super) goal: Option<usize>,
     undo: Undo,
     ring: Vec<Vec<Item>>,
-    /// Which killed text a yank just put in, and how long it is.
+    /// The ring index of the text that a yank just inserted, and its length.
     yanked: Option<(usize, usize)>,
     last: Change,
 }
 
 impl Editor {
-    /// An editor of `text`, without chips, the cursor at the start.
+    /// Creates an editor of `text`, without chips, with the cursor at the start.
     pub fn plain(text: &str) -> Self {
         Self { items: graphemes(text), ..Self::default() }
     }
@@ -72,31 +72,31 @@ impl Editor {
         self.items.is_empty()
     }
 
-    /// The whole text, pastes included.
+    /// Returns the whole text, including pastes.
     pub fn text(&self) -> String {
         self.items.iter().map(Item::text).collect()
     }
 
-    /// The text without its pasted blocks, where it has any: what the person wrote and saw.
+    /// Returns the text without its pasted blocks if it has any: the text that the user wrote and saw.
     pub fn own_words(&self) -> Option<String> {
         let word = |item: &Item| if item.is_pasted() { "\n".to_owned() } else { item.text().to_owned() };
         self.items.iter().any(Item::is_pasted).then(|| self.items.iter().map(word).collect())
     }
 
-    /// Takes the text out; the editor is empty then, its killed texts stay.
+    /// Takes the text out and leaves the editor empty; killed texts are kept.
     pub fn take(&mut self) -> String {
         let text = self.text();
         self.take_items();
         text
     }
 
-    /// The same, with its blocks as they are.
+    /// Takes the text out as items.
     pub fn take_items(&mut self) -> Vec<Item> {
         let ring = std::mem::take(&mut self.ring);
         std::mem::replace(self, Self { ring, ..Self::default() }).items
     }
 
-    /// Another text in place of this one, the cursor at its end; can be undone.
+    /// Replaces the text and puts the cursor at its end; can be undone.
     pub fn replace(&mut self, text: &str) {
         self.replace_items(written(&clean(text)));
     }
@@ -107,7 +107,7 @@ impl Editor {
         self.cursor = self.items.len();
     }
 
-    /// `text` in place of the items `from..to`, the cursor behind it; can be undone.
+    /// Replaces the items `from..to` by `text` and puts the cursor behind it; can be undone.
     pub fn put(&mut self, from: usize, to: usize, text: &str) {
         self.save(Change::None);
         let to = to.min(self.items.len());
@@ -116,7 +116,7 @@ impl Editor {
         self.splice(graphemes(text));
     }
 
-    /// The pasted block right before the cursor.
+    /// Returns the pasted block directly before the cursor.
     pub fn chip_before(&self) -> Option<&Chip> {
         match self.items.get(self.cursor.checked_sub(1)?)? {
             Item::Chip(chip) => Some(chip),
@@ -124,12 +124,12 @@ impl Editor {
         }
     }
 
-    /// Whether a pasted block has more bytes than that.
+    /// Whether a pasted block has more than `bytes` bytes.
     pub fn has_block_of(&self, bytes: usize) -> bool {
         self.items.iter().any(|item| matches!(item, Item::Chip(chip) if chip.text().len() > bytes))
     }
 
-    /// Puts the text of the block right before the cursor in its place.
+    /// Replaces the block directly before the cursor by its text.
     pub fn expand(&mut self) -> Expanded {
         let Some(chip) = self.chip_before() else { return Expanded::NoChip };
         if chip.text().len() > LONGEST_SHOWN {
@@ -143,7 +143,7 @@ impl Editor {
         Expanded::Yes
     }
 
-    /// Typed text.
+    /// Inserts typed text.
     pub fn insert(&mut self, text: &str) {
         let continues = self.last == Change::Typed && !text.chars().all(char::is_whitespace);
         if continues {
@@ -154,24 +154,25 @@ impl Editor {
         self.splice(graphemes(text));
     }
 
-    /// Pasted text: line ends unified, NULs dropped; a large one becomes a chip.
+    /// Inserts pasted text: line ends unified, NULs dropped; a large one becomes a chip.
     pub fn paste(&mut self, text: &str) {
         self.save(Change::None);
         self.splice(pasted(&clean(text)));
     }
 
-    /// Pasted text that stays editable whatever its size.
+    /// Inserts pasted text that stays editable at any size.
     pub fn paste_plain(&mut self, text: &str) {
         self.save(Change::None);
         self.splice(graphemes(&clean(text)));
     }
 
-    /// Images at the cursor, in place of nothing.
+    /// Inserts images at the cursor.
     pub fn insert_images(&mut self, images: &[Seen]) {
         self.put_images(self.cursor..self.cursor, images);
     }
 
-    /// Images in place of the text that was pasted as their paths, where it still stands; the latest counts.
+    /// Replaces the text that was pasted as image paths by the images, if it is still there; the last
+    /// occurrence counts.
     pub fn show_images(&mut self, pasted_text: &str, images: &[Seen]) {
         let wanted = pasted(&clean(pasted_text));
         if let Some(from) = self.items.windows(wanted.len().max(1)).rposition(|items| items == wanted) {
@@ -179,7 +180,8 @@ impl Editor {
         }
     }
 
-    /// Each image stands apart from what is beside it; the cursor stays where it is in the rest of the text.
+    /// Inserts images separated by spaces from the text beside them; the cursor keeps its place in the rest
+    /// of the text.
     fn put_images(&mut self, range: Range<usize>, images: &[Seen]) {
         let mut new: Vec<Item> = Vec::new();
         let mut apart = range.start.checked_sub(1).is_none_or(|at| self.items[at].is_space());
@@ -207,7 +209,7 @@ impl Editor {
         self.cursor = cursor;
     }
 
-    /// If a backslash stands before the cursor, turns it into a line break.
+    /// Replaces a backslash before the cursor by a line break; returns whether there was one.
     pub fn break_at_backslash(&mut self) -> bool {
         let before = self.cursor.checked_sub(1).and_then(|at| self.items.get(at));
         if before.is_none_or(|item| item.text() != "\\") {
@@ -302,14 +304,14 @@ impl Editor {
         self.kill(self.cursor, self.word_end(), Side::After);
     }
 
-    /// Puts the last killed text in.
+    /// Inserts the last killed text.
     pub fn yank(&mut self) {
         let Some(newest) = self.ring.len().checked_sub(1) else { return };
         self.save(Change::Yanked);
         self.put_from_ring(newest);
     }
 
-    /// Right after a yank: the killed text before it in its place.
+    /// Directly after a yank: replaces the yanked text by the killed text before it.
     pub fn yank_older(&mut self) {
         let Some((at, length)) = self.yanked.filter(|_| self.last == Change::Yanked) else { return };
         let start = self.cursor.saturating_sub(length);
@@ -344,7 +346,7 @@ impl Editor {
         self.cursor = cursor.unwrap_or(self.cursor);
     }
 
-    /// The one way in which the text changes.
+    /// Changes the text; every change goes through this.
     fn change(&mut self, range: Range<usize>, new: Vec<Item>) -> Vec<Item> {
         let concerns_images = self.items[range.clone()].iter().chain(&new).any(Item::is_image);
         let removed = self.undo.change(&mut self.items, range, new);
@@ -393,7 +395,7 @@ impl Editor {
         }
     }
 
-    /// Puts items in at the cursor; a combining character joins the grapheme before it.
+    /// Inserts items at the cursor; a combining character joins the grapheme before it.
     fn splice(&mut self, mut new: Vec<Item>) {
         let joined = match (self.cursor.checked_sub(1).and_then(|at| self.items.get(at)), new.first()) {
             (Some(Item::Grapheme(before)), Some(Item::Grapheme(first))) => {

@@ -1,7 +1,8 @@
-//! What a text in an editor is made of: graphemes, and pasted blocks that count as one place.
+//! The items of a text in an editor: graphemes, and pasted blocks that act as one item.
 //!
-//! A block keeps its label, so that neither a key nor a frame looks at the block itself. An image is a block too: its
-//! text is its mention, so that it goes wherever a text goes. Called by the editor and by who draws it.
+//! A block keeps its label, so that neither a key nor a frame reads the block itself. An image is a block
+//! too; its text is its mention, so it can go wherever text goes. Called by the editor and by the code that
+//! draws it.
 
 use std::sync::Arc;
 
@@ -14,10 +15,10 @@ use crate::stdx::image::Size;
 const CHIP_LINES: usize = 8;
 const CHIP_BYTES: usize = 1_000;
 
-/// The longest text that is held as single graphemes, in bytes: every frame walks over them.
+/// The longest text that is held as single graphemes, in bytes: every frame iterates over them.
 pub const LONGEST_SHOWN: usize = 64 * 1024;
 
-/// One place of the text.
+/// One item of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// One grapheme; a line break is `"\n"`.
@@ -37,7 +38,7 @@ pub struct Chip {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Pasted,
-    /// An image, the how many-th of its text.
+    /// An image with its number in the text.
     Image {
         number: usize,
         size: Size,
@@ -80,7 +81,7 @@ impl Item {
         }
     }
 
-    /// An image as one place; `None` for a path that no text can name.
+    /// Creates an image item; `None` if no mention can express the path.
     pub(super) fn image(path: &str, size: Size) -> Option<Self> {
         let mention = images::mention(path)?;
         Some(Self::Chip(Arc::new(Chip::image(&mention, 1, size))))
@@ -127,23 +128,23 @@ pub(super) fn graphemes(text: &str) -> Vec<Item> {
     text.graphemes(true).map(|grapheme| Item::Grapheme(grapheme.into())).collect()
 }
 
-/// A text that was pasted: in one piece where it is large.
+/// Converts pasted text to items: one chip if it is large.
 pub(super) fn pasted(text: &str) -> Vec<Item> {
     let large = text.len() > CHIP_BYTES || text.lines().nth(CHIP_LINES).is_some();
     if large { vec![Item::Chip(Arc::new(Chip::new(text)))] } else { graphemes(text) }
 }
 
-/// A text that was written by hand: in one piece only where it is too large to be walked over.
+/// Converts typed text to items: one chip only if it is too large to iterate over.
 pub(super) fn written(text: &str) -> Vec<Item> {
     if text.len() > LONGEST_SHOWN { pasted(text) } else { graphemes(text) }
 }
 
-/// Line ends unified, NULs dropped.
+/// Unifies line ends and drops NULs.
 pub(super) fn clean(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "")
 }
 
-/// Bytes as people read them: `812 B`, `1.2 kB`, `48 kB`, `10 MB`.
+/// Formats a size in bytes: `812 B`, `1.2 kB`, `48 kB`, `10 MB`.
 pub fn size(bytes: usize) -> String {
     let scaled = |unit: usize, name: &str| match bytes / unit {
         whole @ 0..10 => format!("{whole}.{} {name}", bytes % unit * 10 / unit),
@@ -156,7 +157,7 @@ pub fn size(bytes: usize) -> String {
     }
 }
 
-/// `1204` as `1,204`.
+/// Formats `1204` as `1,204`.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The composer: an editor, the lines sent before, and what is worth keeping.
+//! The composer: an editor, the history of sent lines, and the draft to be saved.
 //!
 //! Plain data; it sends nothing itself. Called by `update`, drawn by `view::composer`.
 
@@ -13,43 +13,43 @@ pub use self::editor::{Editor, Expanded};
 pub use self::item::{Item, size};
 pub use self::rows::{Moved, Position, Rows};
 
-/// The text being written is handed over to be kept this long after a change: so much a kill may lose.
+/// The draft is handed over for saving this long after a change; a kill loses at most this much.
 const DRAFT_MS: u64 = 1_000;
 
-/// The same for a text with a block this large in it, in bytes: each time all of it is written to the store.
+/// The same for a text with a block of more than this many bytes: each save writes all of it to the store.
 const LARGE: usize = 256 * 1024;
 const LARGE_DRAFT_MS: u64 = 10_000;
 
-/// Lines kept to go back to.
+/// The length of the history.
 const LONGEST_HISTORY: usize = 500;
 
-/// Where the person writes.
+/// The input area.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Composer {
     pub editor: Editor,
-    /// A text that was put aside, until it is brought back.
+    /// A text that was put aside until it is restored.
     stash: Option<Vec<Item>>,
     /// Oldest first.
     history: Vec<String>,
     browsing: Option<Browsing>,
-    /// Changes of the text by hand.
+    /// The number of manual changes of the text.
     revision: u64,
-    /// When the first change was made that has not been handed over to be kept.
+    /// When the first change was made that has not been handed over for saving.
     pub unsaved_since: Option<u64>,
 }
 
-/// What became of a wish to put the text aside or to bring one back.
+/// The outcome of stashing or restoring a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stashed {
     Aside,
     Back,
-    /// The text and the one put aside changed places.
+    /// The text and the stashed one were swapped.
     Swapped,
     /// There was neither.
     Nothing,
 }
 
-/// Going through the history: where, and what was being written.
+/// The position in the history, and the text that was being written.
 #[derive(Debug, Clone, PartialEq)]
 struct Browsing {
     at: usize,
@@ -69,7 +69,8 @@ impl Composer {
         text
     }
 
-    /// Another session follows, and the draft is kept with the one before: all texts join the history, none stays.
+    /// Prepares for another session; the draft is saved with the former one. All texts join the history and
+    /// the composer is emptied.
     pub fn leave(&mut self) {
         let aside: String = self.stash.take().iter().flatten().map(Item::text).collect();
         self.remember(&aside);
@@ -81,7 +82,7 @@ impl Composer {
         self.stash.is_some()
     }
 
-    /// Puts the text aside, brings back what was, or both.
+    /// Stashes the text, restores the stashed one, or swaps them.
     pub fn stash(&mut self) -> Stashed {
         self.browsing = None;
         let text = Some(self.editor.take_items()).filter(|items| !items.is_empty());
@@ -98,15 +99,15 @@ impl Composer {
         did
     }
 
-    /// What is to outlive the program: a text put aside stands before the one being written, for there is one place
-    /// to keep a draft; after a restart they are one text.
+    /// Returns the text to be saved: a stashed text comes before the current one, because only one draft can
+    /// be stored; after a restart they are one text.
     pub fn draft(&self) -> String {
         let aside: String = self.stash.iter().flatten().map(Item::text).collect();
         let text = self.editor.text();
         if aside.is_empty() || text.is_empty() { aside + &text } else { format!("{aside}\n\n{text}") }
     }
 
-    /// Puts lines of earlier sessions, the oldest first, before what was entered in this one.
+    /// Puts lines of earlier sessions, oldest first, before those entered in this one.
     pub fn recall(&mut self, earlier: &[String]) {
         let entered = std::mem::take(&mut self.history);
         for text in earlier.iter().chain(&entered) {
@@ -117,7 +118,7 @@ impl Composer {
         }
     }
 
-    /// Puts `text` into the history, unless it is empty or the newest entry.
+    /// Appends `text` to the history, unless it is empty or equals the newest entry.
     pub fn remember(&mut self, text: &str) {
         if text.trim().is_empty() || self.history.last().is_some_and(|last| last == text) {
             return;
@@ -128,7 +129,7 @@ impl Composer {
         }
     }
 
-    /// The entry before, in place of the text.
+    /// Shows the previous entry of the history in place of the text.
     pub fn older(&mut self) {
         let at = match &self.browsing {
             Some(browsing) => browsing.at,
@@ -142,7 +143,7 @@ impl Composer {
         self.show(at);
     }
 
-    /// The entry after; past the newest, what was being written.
+    /// Shows the next entry; after the newest one, the text that was being written.
     pub fn newer(&mut self) {
         let Some(browsing) = &mut self.browsing else { return };
         browsing.at += 1;
@@ -159,28 +160,28 @@ impl Composer {
         self.editor.replace(&text);
     }
 
-    /// What was entered, the newest first.
+    /// Returns the history, newest first.
     pub fn entered(&self) -> impl Iterator<Item = &str> {
         self.history.iter().rev().map(String::as_str)
     }
 
-    /// Whether an entry of the history stands in place of what was written.
+    /// Whether an entry of the history is shown in place of the written text.
     pub fn is_browsing(&self) -> bool {
         self.browsing.is_some()
     }
 
-    /// Grows with every change by hand.
+    /// Grows with every manual change.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// When the text is to be handed over to be kept.
+    /// Returns when the text is due to be handed over for saving.
     pub fn draft_due(&self) -> Option<u64> {
         let since = self.unsaved_since?;
         Some(since + if self.editor.has_block_of(LARGE) { LARGE_DRAFT_MS } else { DRAFT_MS })
     }
 
-    /// The text was changed by hand: the history is left.
+    /// Records a manual change of the text and leaves the history.
     pub fn touched(&mut self, now_ms: u64) {
         self.revision += 1;
         self.browsing = None;

@@ -1,6 +1,6 @@
-//! How an editor's text stands on the screen: rows of cells, the cursor's place, moves up and down.
+//! The layout of an editor's text on the screen: rows of cells, the cursor position, moves up and down.
 //!
-//! Text is shown harmless here and only here. Called by `update` (moves) and `view` (drawing).
+//! Text is sanitized for display here and only here. Called by `update` (moves) and `view` (drawing).
 
 use super::editor::Editor;
 use super::item::Item;
@@ -8,10 +8,10 @@ use crate::stdx::text::{sanitize_line, truncate};
 use crate::tui::line::{Line, Span, cells};
 use crate::tui::theme::Role;
 
-/// A run of invisible characters is one grapheme and long when made visible; it must not outgrow a row.
+/// A run of invisible characters is one grapheme and long when made visible; it is cut to this many cells.
 const WIDEST: usize = 8;
 
-/// A place on the screen, in rows and cells from the editor's own corner.
+/// A position on the screen, in rows and cells from the editor's top left corner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     pub row: usize,
@@ -22,7 +22,7 @@ pub struct Position {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moved {
     Yes,
-    /// The cursor is in the outermost row already.
+    /// The cursor is already in the outermost row.
     AtEdge,
 }
 
@@ -53,7 +53,7 @@ impl Rows {
         self.rows.len()
     }
 
-    /// The row as drawn.
+    /// Returns the row as drawn.
     pub fn line(&self, editor: &Editor, row: usize) -> Line {
         let mut line = Line::new();
         let Some(row) = self.rows.get(row) else { return line };
@@ -82,7 +82,7 @@ impl Editor {
         }
     }
 
-    /// Moves the cursor to the item at a place on the screen, or the nearest one.
+    /// Moves the cursor to the item at a screen position, or the nearest one.
     pub fn go_to(&mut self, width: usize, place: Position) {
         let rows = Rows::of(self, width);
         self.goal = Some(place.column);

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// An editor that holds `text`, the cursor at `|`.
+/// An editor that holds `text`, with the cursor at `|`.
 fn at_cursor(text: &str) -> Editor {
     let (before, behind) = text.split_once('|').expect("the cursor is marked");
     let mut editor = Editor::plain(behind);

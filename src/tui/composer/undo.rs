@@ -1,15 +1,16 @@
-//! What was changed in an editor's text, so that it can be taken back: the changes themselves, never whole copies.
+//! The undo history of an editor's text. It stores the changes, never whole copies.
 //!
-//! A group of changes is undone in one. Called by the editor, which makes every change through [`Undo::change`].
+//! A group of changes is undone as one. Called by the editor, which makes every change through
+//! [`Undo::change`].
 
 use std::ops::Range;
 
 use super::item::Item;
 
-/// Groups one can go back.
+/// The greatest number of groups that can be undone.
 const DEEPEST: usize = 100;
 
-/// One change: `added` items stand at `at` in place of the `removed` ones.
+/// One change: `added` items at `at` replaced the `removed` ones.
 #[derive(Debug, Clone, PartialEq)]
 struct Step {
     at: usize,
@@ -20,7 +21,7 @@ struct Step {
 #[derive(Debug, Clone, PartialEq)]
 struct Group {
     steps: Vec<Step>,
-    /// Where the cursor stood before.
+    /// The cursor before the group.
     cursor: usize,
 }
 
@@ -31,7 +32,7 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// What is changed from here on is undone in one.
+    /// Begins a group: changes from here on are undone as one.
     pub fn begin(&mut self, cursor: usize) {
         self.undone.clear();
         self.done.push(Group { steps: Vec::new(), cursor });
@@ -40,7 +41,7 @@ impl Undo {
         }
     }
 
-    /// Puts `new` in place of a range of `items`; gives what stood there.
+    /// Replaces a range of `items` by `new`; returns the removed items.
     pub fn change(&mut self, items: &mut Vec<Item>, range: Range<usize>, new: Vec<Item>) -> Vec<Item> {
         let (at, added) = (range.start, new.len());
         let removed: Vec<Item> = items.splice(range, new).collect();
@@ -54,7 +55,7 @@ impl Undo {
         removed
     }
 
-    /// Takes the newest group back; gives the cursor's place.
+    /// Undoes the newest group; returns the cursor position.
     pub fn undo(&mut self, items: &mut Vec<Item>, cursor: usize) -> Option<usize> {
         let group = last_with_changes(&mut self.done)?;
         let (reverse, cursor) = revert(items, group, cursor);
@@ -62,7 +63,7 @@ impl Undo {
         Some(cursor)
     }
 
-    /// Does again what was taken back last.
+    /// Redoes the last undone group; returns the cursor position.
     pub fn redo(&mut self, items: &mut Vec<Item>, cursor: usize) -> Option<usize> {
         let group = last_with_changes(&mut self.undone)?;
         let (reverse, cursor) = revert(items, group, cursor);
@@ -80,7 +81,7 @@ fn last_with_changes(groups: &mut Vec<Group>) -> Option<Group> {
     }
 }
 
-/// Reverts a group; gives what reverts that again, and the cursor from before the group.
+/// Reverts a group; returns the group that reverts this, and the cursor from before the group.
 fn revert(items: &mut Vec<Item>, group: Group, cursor: usize) -> (Group, usize) {
     let back = |step: Step| {
         let added = step.removed.len();

@@ -1,7 +1,7 @@
-//! Breaking styled text into lines of a width, each behind its margin.
+//! Wraps styled text into lines of a width, each behind its margin.
 //!
-//! It never splits a grapheme, never makes a line wider than told, and notes how each line hangs on the one before, so
-//! that what was wrapped is copied as it was written.
+//! Never splits a grapheme and never exceeds the given width. Records how each line continues the one before,
+//! so that wrapped text is copied as it was written.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
@@ -9,7 +9,7 @@ use super::{Line, Span, cells};
 use crate::stdx::text::{Token, tokens};
 use crate::tui::copied::Join;
 
-/// What stands before the first and before every other line of a block.
+/// The prefixes of the first line and of every other line of a block.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Margin {
     pub first: Line,
@@ -23,16 +23,16 @@ impl Margin {
         Self { first, rest }
     }
 
-    /// The same before every line.
+    /// Creates a margin with the same prefix for every line.
     pub fn even(line: Line) -> Self {
         Self::new(line.clone(), line)
     }
 }
 
-/// Breaks spans into lines of at most `width` cells, the margin included.
+/// Wraps spans into lines of at most `width` cells, including the margin.
 ///
-/// Lines break at white space, which is dropped there, around wide graphemes, and at [`Span::line_break`]; a word
-/// longer than a line is cut. A grapheme wider than a whole line becomes `…`. No spans make one line.
+/// Lines break at white space, which is dropped there, around wide graphemes, and at [`Span::line_break`]; a
+/// word longer than a line is cut. A grapheme wider than a whole line becomes `…`. No spans make one line.
 pub fn wrap_spans(spans: &[Span], width: usize, margin: &Margin) -> Vec<Line> {
     let mut wrapper = Wrapper::new(width, margin);
     for span in spans {
@@ -50,12 +50,12 @@ pub fn wrap_spans(spans: &[Span], width: usize, margin: &Margin) -> Vec<Line> {
     wrapper.lines
 }
 
-/// Breaks one line of text that keeps its spaces, such as code, cutting it where it is too long.
+/// Wraps one line of text that keeps its spaces, such as code, cutting it where it is too long.
 pub fn wrap_exact(span: &Span, width: usize, margin: &Margin) -> Vec<Line> {
     wrap_pieces(vec![span.clone()], width, margin)
 }
 
-/// As [`wrap_exact`], for a line in several pieces; it breaks where the same text in one piece would.
+/// Like [`wrap_exact`], for a line in several pieces; it breaks where the same text in one piece would.
 pub fn wrap_pieces(pieces: Vec<Span>, width: usize, margin: &Margin) -> Vec<Line> {
     let mut wrapper = Wrapper::new(width, margin);
     wrapper.word = pieces;
@@ -131,7 +131,7 @@ impl<'a> Wrapper<'a> {
         self.push_cut(word);
     }
 
-    /// A word at the start of a line, cut where it is longer than that.
+    /// Adds a word at the start of a line, cut if it is longer than the line.
     fn push_cut(&mut self, word: Vec<Span>) {
         for span in word {
             let needed = span.width();
@@ -154,7 +154,7 @@ impl<'a> Wrapper<'a> {
         }
     }
 
-    /// `join` is how the next line hangs on this one.
+    /// Ends the line; `join` is how the next line continues it.
     fn end_line(&mut self, join: Join) {
         self.gap.clear();
         let mut next = self.margin.rest.clone();

@@ -1,8 +1,8 @@
-//! The marks around a block of code at the top level, recognised line by line without the parser.
+//! Recognises the fences around a top-level code block line by line, without the parser.
 //!
-//! Called by the streaming renderer, for which each line of an open fence is final as it comes.
+//! Called by the streaming renderer, which treats each line of an open fence as final when it arrives.
 
-/// What opened a block of code.
+/// The opening fence of a code block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fence {
     mark: char,
@@ -10,7 +10,8 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// The fence that this line opens. Indented fences are left to the parser, which unindents their lines.
+    /// Returns the fence that this line opens. Indented fences are left to the parser, which unindents their
+    /// lines.
     pub fn opened_by(line: &str) -> Option<Self> {
         let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
         let length = line.chars().take_while(|c| *c == mark).count();
@@ -27,7 +28,7 @@ impl Fence {
             && bare.trim_start_matches(self.mark).trim_matches([' ', '\t', '\n']).is_empty()
     }
 
-    /// Whether a line that is not whole yet may still become the closing one.
+    /// Whether an incomplete line may still become the closing fence.
     pub fn may_close(&self, start: &str) -> bool {
         let bare = start.trim_start_matches(' ');
         start.len() - bare.len() <= 3 && !bare.is_empty() && bare.trim_start_matches(self.mark).is_empty()

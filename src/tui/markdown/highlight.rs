@@ -1,7 +1,8 @@
-//! Code in colours: what the definitions call a piece of code, as one of our roles.
+//! Highlights code: maps the scopes of the syntax definitions to theme roles.
 //!
-//! Line by line, with what is open kept between lines, so that a line costs the same wherever it stands. Lines that
-//! are too long and what comes after too many lines stay plain. It changes no character. Called by the layout.
+//! Works line by line and keeps the parser state between lines, so a line costs the same at any position.
+//! Overlong lines and lines after too many others stay plain. Never changes a character. Called by the
+//! layout.
 
 use std::sync::LazyLock;
 
@@ -10,13 +11,13 @@ use syntect::parsing::{ParseState, Scope, ScopeStack};
 use super::languages::{Language, Languages, definitions};
 use crate::tui::theme::Role;
 
-/// Bytes of a line that is looked at.
+/// The longest line that is highlighted, in bytes.
 const LONGEST_LINE: usize = 1_000;
 
-/// Lines of a block that are looked at.
+/// The number of lines of a block that are highlighted.
 const MOST_LINES: usize = 5_000;
 
-/// Draws the lines of one block, in order.
+/// Highlights the lines of one block, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Highlighter(Option<State>);
 
@@ -28,7 +29,8 @@ struct State {
 }
 
 impl Highlighter {
-    /// For a block in `language`; plain where there is none, or where it is not `ready`.
+    /// Creates a highlighter for a block in `language`; it is plain if there is no language or it is not in
+    /// `ready`.
     pub fn new(language: Option<Language>, ready: Languages) -> Self {
         let start = language.filter(|language| ready.has(*language)).and_then(Language::start);
         Self(start.map(|(parse, scopes)| State { parse, scopes, lines: 0 }))
@@ -38,7 +40,8 @@ impl Highlighter {
         Self(None)
     }
 
-    /// The roles of a line without its end: up to which byte each goes. What comes after the last is plain code.
+    /// Returns the roles of a line without its line end, each with the byte offset at which it ends. Text
+    /// after the last one is plain code.
     pub fn line(&mut self, line: &str) -> Vec<(usize, Role)> {
         let Some(state) = &mut self.0 else { return Vec::new() };
         state.lines += 1;
@@ -60,7 +63,7 @@ impl Highlighter {
 }
 
 impl State {
-    /// `None` where the definitions contradict themselves.
+    /// Returns `None` if the syntax definitions contradict themselves.
     fn line(&mut self, line: &str) -> Option<Vec<(usize, Role)>> {
         let ops = self.parse.parse_line(&format!("{line}\n"), definitions()).ok()?;
         let mut roles: Vec<(usize, Role)> = Vec::new();
@@ -87,18 +90,18 @@ fn append(roles: &mut Vec<(usize, Role)>, end: usize, role: Role) {
     }
 }
 
-/// The innermost scope that means something decides.
+/// Returns the role of the innermost known scope.
 fn role_of(scopes: &[Scope]) -> Role {
     let known = |scope: &Scope| SCOPES.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope));
     let role = scopes.iter().rev().find_map(known).map_or(Role::CodeText, |(_, role)| *role);
     let is_key = |scope: &Scope| KEY.is_prefix_of(*scope);
-    // The names of fields are strings to the definitions.
+    // The syntax definitions class field names as strings.
     if role == Role::CodeString && scopes.iter().any(is_key) { Role::CodeType } else { role }
 }
 
 static KEY: LazyLock<Scope> = LazyLock::new(|| scope("meta.mapping.key"));
 
-/// Prefixes of scopes, the narrower ones first.
+/// Scope prefixes, narrower ones first.
 static SCOPES: LazyLock<Vec<(Scope, Role)>> =
     LazyLock::new(|| ROLES.iter().map(|(prefix, role)| (scope(prefix), *role)).collect());
 

@@ -1,8 +1,9 @@
-//! The languages whose code is drawn in colours: their names in fences, and which of them can be drawn just now.
+//! The languages that can be highlighted: their names in fences, and the set that is loaded.
 //!
-//! Which ones there are is known without loading anything. The definitions and their expressions cost megabytes and
-//! many milliseconds, so they are loaded by [`Languages::load`] on a thread of the shell's, one language at a time,
-//! when an answer on the screen shows code in it. Called by the Markdown renderer and, for loading, by the shell.
+//! The set of supported languages is known without loading anything. The definitions and their expressions
+//! take megabytes and many milliseconds, so [`Languages::load`] loads them on a thread of the shell, one
+//! language at a time, when an answer on the screen contains code in it. Called by the Markdown renderer and,
+//! for loading, by the shell.
 
 use std::ops::BitOr;
 use std::sync::LazyLock;
@@ -11,17 +12,18 @@ use syntect::parsing::{ParseState, ScopeStack, SyntaxSet};
 
 use super::highlight::Highlighter;
 
-/// All definitions, unpacked at the first use, which is the loader's.
+/// All definitions, unpacked at first use by the loader.
 static DEFINITIONS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
 
-/// Characters of a language's name in a fence; what is longer is none.
+/// The longest name of a language in a fence, in characters; a longer one is ignored.
 const LONGEST_NAME: usize = 24;
 
-/// A bit of most things that most languages have: what it needs is compiled while it is loaded, not while drawing.
+/// Covers common constructs of most languages, so that their expressions are compiled while loading, not
+/// while drawing.
 const SAMPLE: &str = "/* c */ // c\n# c\n-- c\nfn f(a: u8) -> T { return \"s\\n\" + 'c' + 12.5; }\n\
     class A(B): pass\nimport b\nlet x = [1, true];\n$y = a.b(c) && d\n<a b=\"c\">t</a>\n{\"k\": null}\nk: v\n[t]\nk = 1\n";
 
-/// A language in the table, by its row.
+/// A language, given by its row in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Language(u8);
 
@@ -30,14 +32,14 @@ pub struct Language(u8);
 pub struct Languages(u128);
 
 impl Language {
-    /// The language of this name in a fence.
+    /// Returns the language with this name in a fence.
     pub fn named(name: &str) -> Option<Self> {
         let name = name.to_lowercase();
         let row = TABLE.iter().position(|(_, names)| names.split(' ').any(|known| known == name))?;
         u8::try_from(row).ok().map(Self)
     }
 
-    /// Where a text in this language begins.
+    /// Returns the parser state at the beginning of a text in this language.
     pub(super) fn start(self) -> Option<(ParseState, ScopeStack)> {
         let (name, _) = TABLE.get(usize::from(self.0))?;
         let syntax = DEFINITIONS.find_syntax_by_name(name)?;
@@ -65,13 +67,13 @@ impl Languages {
         Self(self.0 & !other.0)
     }
 
-    /// The languages that the fences of a text name.
+    /// Returns the languages that the fences of a text name.
     pub fn named_in(source: &str) -> Self {
         source.lines().filter_map(named_by_line).fold(Self::NONE, |all, one| all | Self::of(one))
     }
 
-    /// Makes these ready to be drawn, and gives each when it is. Slow: milliseconds to a second for each, never to be
-    /// walked where a screen is drawn.
+    /// Loads these languages and yields each when it is ready. Slow: milliseconds to a second each; never
+    /// iterate this while drawing a screen.
     pub fn load(self) -> impl Iterator<Item = Self> {
         let rows = (0..TABLE.len()).filter_map(|row| u8::try_from(row).ok().map(Language));
         rows.filter(move |language| self.has(*language)).map(|language| {
@@ -95,7 +97,8 @@ pub(super) fn definitions() -> &'static SyntaxSet {
     &DEFINITIONS
 }
 
-/// The word in a fence's info that says what is inside: `rust` in `rust,ignore`, `python` in `{.python .numbered}`.
+/// Returns the word of a fence's info string that names the content: `rust` in `rust,ignore`, `python` in
+/// `{.python .numbered}`.
 pub(super) fn word(info: &str) -> &str {
     let ends = |c: char| c.is_whitespace() || matches!(c, ',' | ':' | ';' | '{' | '}' | '(' | '=');
     let info = info.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '{' | '.'));
@@ -104,7 +107,7 @@ pub(super) fn word(info: &str) -> &str {
     if word.chars().count() > LONGEST_NAME { "" } else { word }
 }
 
-/// The language that a line names, if it opens a fence in whatever list or quote.
+/// Returns the language that a line names if it opens a fence, in any list or quote.
 pub(super) fn named_by_line(line: &str) -> Option<Language> {
     if !line.contains("```") && !line.contains("~~~") {
         return None;
@@ -118,7 +121,7 @@ pub(super) fn named_by_line(line: &str) -> Option<Language> {
     Language::named(word(info))
 }
 
-/// The definition's name, and what the language is called in fences.
+/// The name of each definition, and the names of its language in fences.
 const TABLE: &[(&str, &str)] = &[
     ("AWK", "awk"),
     ("Apache Conf", "apache apacheconf htaccess"),

@@ -1,8 +1,8 @@
-//! From blocks to lines at a width.
+//! Lays out blocks as lines of a given width.
 //!
-//! One blank line between blocks, none before the first. Where nesting leaves too little room, the indent stays as
-//! it is and the text goes on. Called by the whole and the streaming renderer, which rely on a block's lines being
-//! the same wherever it stands.
+//! One blank line separates blocks; none comes before the first. Where nesting leaves too little room, the
+//! indent stops growing. Called by the full and the streaming renderer, which rely on a block having the
+//! same lines at any position.
 
 use super::highlight::Highlighter;
 use super::languages::Language;
@@ -13,20 +13,20 @@ use crate::tui::copied::{Exact, exactly};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_pieces, wrap_spans};
 use crate::tui::theme::Role;
 
-/// Cells that must remain for text beside an indent.
+/// The least number of cells for text beside an indent.
 const LEAST_ROOM: usize = 6;
 
-/// Cells that code stands further in.
+/// The indent of code.
 const CODE_INDENT: &str = "  ";
 
-/// Blocks one after another, as the page says.
+/// Lays out consecutive blocks on the page.
 pub fn lines(blocks: &[Child], page: &Page) -> Vec<Line> {
     let mut out = Layout { page, lines: Vec::new() };
     out.blocks(blocks, page.margin.clone(), 0);
     out.lines
 }
 
-/// The line over a block of code that says what is inside, if its fence does.
+/// Returns the line above a code block that names its content, if its fence does.
 pub fn code_head(word: &str, page: &Page) -> Vec<Line> {
     let mut out = Layout { page, lines: Vec::new() };
     let margin = out.code_margin(&page.margin);
@@ -34,7 +34,7 @@ pub fn code_head(word: &str, page: &Page) -> Vec<Line> {
     out.lines
 }
 
-/// The lines of a piece of a code block: whole lines, and maybe the beginning of one.
+/// Returns the lines of a piece of a code block: whole lines, and possibly the beginning of one.
 pub fn code_lines(text: &str, code: &mut Highlighter, page: &Page) -> Vec<Line> {
     let mut out = Layout { page, lines: Vec::new() };
     let margin = out.code_margin(&page.margin);
@@ -91,7 +91,8 @@ impl Layout<'_> {
         }
     }
 
-    /// What stands in a container, `depth` lists deep; its mark is drawn even before nothing.
+    /// Lays out the content of a container that is `depth` lists deep; an empty container still draws its
+    /// mark.
     fn nested(&mut self, blocks: &[Child], margin: Margin, depth: usize) {
         if blocks.is_empty() {
             self.lines.push(margin.first);
@@ -134,7 +135,7 @@ impl Layout<'_> {
         }
     }
 
-    /// As it came, two cells in.
+    /// Draws raw HTML unformatted, indented by two cells.
     fn html(&mut self, text: &str, margin: &Margin) {
         let mut margin = self.code_margin(margin);
         for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
@@ -187,14 +188,14 @@ impl Layout<'_> {
     }
 }
 
-/// What stands below a mark, on the screen and in the source.
+/// Returns the hanging indent below a mark, for the screen and for the source.
 fn hang_of(mark: &Line) -> Line {
     let mut hang = Line::of(" ".repeat(mark.width()), Role::Text);
     hang.copied.lead = " ".repeat(mark.copied.lead.len());
     hang
 }
 
-/// What stood in the source where the marker of an item stands on the screen.
+/// Returns the source text of an item's marker.
 fn source_of(item: &Item, list: &List, marker: String) -> String {
     let marker = if list.first.is_some() { marker } else { "- ".to_owned() };
     match item.task {
@@ -204,7 +205,7 @@ fn source_of(item: &Item, list: &List, marker: String) -> String {
     }
 }
 
-/// Whether a block of code says what it is.
+/// Whether a header line was drawn for a code block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Head {
     Drawn,

@@ -1,9 +1,9 @@
-//! Markdown to styled lines, whole or while it streams in.
+//! Renders Markdown to styled lines, either a complete text or one that streams in.
 //!
-//! Width-aware, with hanging indents; links show their address; code is drawn in colours once its language was
-//! loaded; nothing is clipped. All text is made harmless after
-//! parsing (an entity such as `&#27;` is a control character only then). It fetches nothing and runs nothing.
-//! Called by the cells that show answers and local output.
+//! Lines wrap to the width with hanging indents and are never clipped. Links show their address. Code is
+//! highlighted once its language is loaded. All text is sanitized after parsing, because an entity such as
+//! `&#27;` becomes a control character only then. Nothing is fetched and nothing is run. Called by the cells
+//! that show answers and local output.
 
 mod fence;
 mod highlight;
@@ -21,24 +21,24 @@ pub use self::stream::StreamMarkdown;
 use super::line::{Line, Margin};
 use super::theme::Glyphs;
 
-/// Where Markdown is drawn.
+/// The layout settings for rendered Markdown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Cells of a line, the margin included; from 12.
+    /// The width of a line in cells, including the margin; at least 12.
     pub width: usize,
-    /// Before the first and all other lines.
+    /// The prefixes of the first line and of all other lines.
     pub margin: Margin,
     pub glyphs: &'static Glyphs,
-    /// The languages whose code is drawn in colours.
+    /// The languages whose code is highlighted.
     pub languages: Languages,
 }
 
-/// Renders a whole text. An empty text has no lines.
+/// Renders a complete text. An empty text yields no lines.
 pub fn render(source: &str, page: &Page) -> Vec<Line> {
     layout::lines(&parse::blocks(&stream::normal(source)).blocks, page)
 }
 
-/// How much was done, for the tests: work is counted, never timed.
+/// Counts work for the tests, which never measure time.
 #[cfg(test)]
 mod count {
     use std::cell::Cell;
@@ -56,7 +56,7 @@ mod count {
         HIGHLIGHTED.set(HIGHLIGHTED.get() + bytes);
     }
 
-    /// Bytes that were parsed and highlighted on this thread since the last call.
+    /// Returns the bytes parsed and highlighted on this thread since the last call.
     pub fn take() -> (usize, usize) {
         (PARSED.replace(0), HIGHLIGHTED.replace(0))
     }

@@ -1,7 +1,8 @@
-//! From Markdown to a tree of blocks with styled spans, bounded in depth.
+//! Parses Markdown into a tree of blocks with styled spans, bounded in depth.
 //!
-//! The tree knows no width. Containers nested deeper than [`DEEPEST`] are flattened, so that no input makes the
-//! layout recurse without bound. Called by the whole renderer and, a few blocks at a time, by the streaming one.
+//! The tree is independent of the width. Containers nested deeper than [`DEEPEST`] are flattened, so no input
+//! makes the layout recurse without bound. Called by the full renderer and, a few blocks at a time, by the
+//! streaming one.
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 
@@ -11,10 +12,10 @@ use crate::tui::line::{Ink, Span};
 use crate::tui::link::{Link, bare_addresses};
 use crate::tui::theme::Role;
 
-/// How many quotes, lists and footnotes may stand in each other.
+/// The greatest nesting depth of quotes, lists and footnotes.
 const DEEPEST: usize = 12;
 
-/// Cells of an address that are shown beside its link; the rest says nothing to a reader.
+/// The longest address shown beside its link, in cells; the rest is cut off.
 const LONGEST_ADDRESS: usize = 200;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +30,7 @@ pub enum Block {
     },
     Quote(Vec<Child>),
     List(List),
-    /// What a footnote's mark stands for.
+    /// A footnote definition.
     Footnote {
         label: String,
         blocks: Vec<Child>,
@@ -45,9 +46,9 @@ pub struct Child {
     pub block: Block,
 }
 
-/// What stands before a block that is not the first of its container.
+/// The gap before a block that is not the first of its container.
 ///
-/// In lists it is what the source has there, and no later item changes it: what was drawn never moves.
+/// In lists it follows the source, and no later item changes it, so drawn lines never move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gap {
     None,
@@ -56,7 +57,7 @@ pub enum Gap {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Code {
-    /// What the fence says is inside; may be empty.
+    /// The language word of the fence; may be empty.
     pub word: String,
     /// Whole lines, each with its line end.
     pub text: String,
@@ -89,11 +90,12 @@ pub struct Table {
     pub rows: Vec<Vec<Vec<Span>>>,
 }
 
-/// What a piece of source holds.
+/// The result of parsing a piece of source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
     pub blocks: Vec<Child>,
-    /// Definitions of links or footnotes: a text rendered piece by piece must be rendered once more as a whole.
+    /// Whether links or footnotes are defined; a text rendered in pieces must then be rendered once more as a
+    /// whole.
     pub defines_references: bool,
 }
 
@@ -118,12 +120,12 @@ pub fn blocks(source: &str) -> Parsed {
     Parsed { blocks: builder.root, defines_references: defines_links || builder.defines_footnotes }
 }
 
-/// Where the top-level blocks of a piece of source begin.
+/// The offsets at which the top-level blocks of a piece of source begin.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outline {
-    /// Byte offsets, which may leave out an indent.
+    /// Byte offsets, which may exclude an indent.
     pub blocks: Vec<usize>,
-    /// Of the last block, if it is a list: the number of its first item, and where its items begin.
+    /// If the last block is a list: the number of its first item, and the offsets of its items.
     pub last_list: Option<(Option<u64>, Vec<usize>)>,
 }
 
@@ -154,7 +156,7 @@ pub fn outline(source: &str) -> Outline {
     found
 }
 
-/// The info of the fence that this line opens.
+/// Returns the language word of the fence that this line opens.
 pub fn fence_word(line: &str) -> String {
     match Parser::new_ext(line, options()).next() {
         Some(Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info)))) => word(&info).to_owned(),
@@ -162,7 +164,7 @@ pub fn fence_word(line: &str) -> String {
     }
 }
 
-/// What the source has before the line that `at` lies in.
+/// Returns the gap before the line that contains `at`.
 pub fn gap_before(source: &str, at: usize) -> Gap {
     let before = source.split_at(at).0;
     let Some((lines, _)) = before.rsplit_once('\n') else { return Gap::None };
@@ -170,7 +172,7 @@ pub fn gap_before(source: &str, at: usize) -> Gap {
     if last.trim_matches([' ', '\t', '>']).is_empty() { Gap::BlankLine } else { Gap::None }
 }
 
-/// A container that is open.
+/// An open container.
 #[derive(Debug)]
 enum Open {
     Quote(Vec<Child>),
@@ -179,7 +181,7 @@ enum Open {
     Footnote { label: String, blocks: Vec<Child> },
 }
 
-/// The block that takes text at the moment.
+/// The block that currently receives text.
 #[derive(Debug, Default, PartialEq)]
 enum Leaf {
     #[default]
@@ -188,27 +190,27 @@ enum Leaf {
     Html(String),
 }
 
-/// A link that is open.
+/// An open link.
 struct OpenLink {
     address: String,
     link: Option<Link>,
-    /// The first of its spans.
+    /// The index of its first span.
     first: usize,
 }
 
 #[derive(Default)]
 struct Builder<'a> {
     source: &'a str,
-    /// Where the present event begins.
+    /// The offset of the current event.
     at: usize,
     root: Vec<Child>,
     stack: Vec<Open>,
-    /// Containers that are open but flattened.
+    /// The number of containers that are open but flattened.
     flattened: usize,
     /// The gaps before the open containers.
     opened: Vec<Gap>,
     leaf: Leaf,
-    /// What stands before the block that was begun last.
+    /// The gap before the block that began last.
     gap: Option<Gap>,
     spans: Vec<Span>,
     inks: Vec<Ink>,
@@ -288,7 +290,7 @@ impl Builder<'_> {
             Tag::Strikethrough => self.inks.push(Ink { strike: true, ..self.ink() }),
             Tag::Link { link_type: LinkType::Email, dest_url, .. } => self.link(format!("mailto:{dest_url}")),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => self.link(dest_url.into_string()),
-            // Not enabled, or marks that carry no text of their own.
+            // Not enabled, or marks without text of their own.
             Tag::TableHead
             | Tag::TableCell
             | Tag::DefinitionList
@@ -344,9 +346,11 @@ impl Builder<'_> {
         self.inks.last().copied().unwrap_or_default()
     }
 
-    /// Appends to the inline text; what is drawn alike becomes one span, but never across the start of a link.
+    /// Appends to the inline text; adjacent spans with the same style merge, but never across the start of a
+    /// link.
     fn add(&mut self, span: Span) {
-        // The text of a tight item has no event of its own; looked up once a block, never once a table cell.
+        // The text of a tight item has no event of its own. The gap is looked up once a block, never once a
+        // table cell.
         if self.spans.is_empty() && self.gap.is_none() && self.table.is_none() {
             self.gap = Some(gap_before(self.source, self.at));
         }
@@ -367,7 +371,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A block begins at this offset of the source.
+    /// Begins a block at this offset of the source.
     fn begin(&mut self, at: usize) {
         self.flush();
         self.gap = Some(gap_before(self.source, at));
@@ -381,7 +385,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The inline text, with what is an address without marks made a link.
+    /// Takes the inline text and turns bare addresses in it into links.
     fn take_spans(&mut self) -> Vec<Span> {
         std::mem::take(&mut self.spans).into_iter().flat_map(with_bare_links).collect()
     }
@@ -461,7 +465,8 @@ impl Builder<'_> {
         self.inks.push(Ink { role: Role::Link, ..self.ink() });
     }
 
-    /// The address stands beside the text, unless it is the text: nobody opens what was not shown.
+    /// Shows the address beside the text unless the text is the address, so that a user sees what a link
+    /// opens.
     fn end_link(&mut self) {
         let Some(OpenLink { address, link, first }) = self.links.pop() else { return };
         let ink = Ink { role: Role::Dim, ..self.ink() };
@@ -476,7 +481,7 @@ impl Builder<'_> {
     }
 }
 
-/// Cuts a span where addresses stand in it, which become links.
+/// Splits a span at the addresses it contains and makes them links.
 fn with_bare_links(span: Span) -> Vec<Span> {
     let plain = span.link().is_none() && span.ink.role != Role::Code && span.ink.role != Role::Dim;
     if !plain || !span.text().contains("://") {

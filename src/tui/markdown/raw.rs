@@ -1,23 +1,23 @@
-//! The newest text of a block too large to be laid out with every frame, shown as it came.
+//! Shows the newest text of a block that is too large to be laid out with every frame, unformatted.
 //!
-//! Each byte is wrapped once or, near the end, with every frame until a piece is whole. Called by the streaming
-//! renderer, which lays the block out in full before long.
+//! Each byte is wrapped once; bytes near the end are wrapped with every frame until their piece is complete.
+//! Called by the streaming renderer, which later lays the block out in full.
 
 use super::highlight::Highlighter;
 use super::{Page, layout};
 use crate::tui::line::Line;
 
-/// Bytes of a line that are wrapped again while it grows; then the piece is kept as it is.
+/// A growing line is wrapped again until it has this many bytes; then that piece is kept as it is.
 const PIECE: usize = 1024;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RawTail {
-    /// Where in the source it begins.
+    /// The offset in the source at which the raw text begins.
     from: usize,
-    /// Bytes of the source that `whole` shows.
+    /// The offset in the source up to which `whole` shows the text.
     to: usize,
     whole: Vec<Line>,
-    /// The last line, as far as it came.
+    /// The last, incomplete line.
     open: Vec<Line>,
 }
 

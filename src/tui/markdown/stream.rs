@@ -1,10 +1,11 @@
-//! Markdown that streams in: finished blocks are rendered once, only the open block is parsed again.
+//! Renders Markdown that streams in: finished blocks are rendered once, only the open block is parsed again.
 //!
-//! Linear in the text: CommonMark closes blocks line by line and never reopens one, so everything before the last
-//! top-level block is final, and so are all items but the last of an open list; the rest is looked at again only when
-//! it has grown by a quarter. In an open fence every line is final at once. The result equals the whole rendering (a
-//! property test); where link or footnote definitions make that impossible, the whole is rendered once at the end.
-//! Called by the live answer cell, which pushes at will and calls [`StreamMarkdown::advance`] once a frame.
+//! The work is linear in the text: CommonMark closes blocks line by line and never reopens one, so everything
+//! before the last top-level block is final, and so are all items but the last of an open list. The rest is
+//! parsed again only when it has grown by a quarter. In an open fence every line is final at once. The result
+//! equals the full rendering (a property test); where link or footnote definitions make that impossible, the
+//! full text is rendered once at the end. Called by the live answer cell, which pushes at any time and calls
+//! [`StreamMarkdown::advance`] once a frame.
 
 use std::borrow::Cow;
 
@@ -16,39 +17,40 @@ use super::raw::RawTail;
 use super::{Page, layout, render};
 use crate::tui::line::{Line, Margin};
 
-/// An open block longer than this many bytes is drawn in full only when it has grown by an eighth; in between, its
-/// newest text is shown as it came.
+/// An open block longer than this many bytes is drawn in full only when it has grown by an eighth; in
+/// between, its newest text is shown unformatted.
 const BIG_BLOCK: usize = 16 * 1024;
 
-/// An open block longer than this many bytes has plain code, unless it is the code itself, until it is final.
+/// In an open block longer than this many bytes code is not highlighted until the block is final, unless the
+/// block is itself code.
 const COLOURED: usize = 4 * 1024;
 
-/// An unfinished line of code longer than this many bytes is shown as it came.
+/// An unfinished line of code longer than this many bytes is shown unformatted.
 const LONG_LINE: usize = 1024;
 
 /// A growing Markdown text and its lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamMarkdown {
-    /// With line ends as `\n`.
+    /// The text, with line ends as `\n`.
     source: String,
-    /// A `\r` at the end of the last piece: the next may begin with its `\n`.
+    /// Whether the last piece ended with a `\r`; the next may begin with its `\n`.
     carriage: Carriage,
     page: Page,
     frozen: Vec<Line>,
     /// Bytes of `source` that `frozen` shows; always at the start of a line.
     frozen_to: usize,
-    /// One past the last line end.
+    /// The offset after the last line end.
     whole_lines: usize,
-    /// No look for finished blocks before there are this many whole-line bytes.
+    /// Finished blocks are not looked for until `whole_lines` reaches this offset.
     next_look: usize,
     tail: Tail,
     references: References,
     /// The languages that fences have named.
     named: Languages,
     live: Vec<Line>,
-    /// Bytes of `source` the live lines were made from.
+    /// The byte range of `source` that the live lines show.
     live_span: (usize, usize),
-    /// What came after those.
+    /// The text after that range.
     raw: RawTail,
 }
 
@@ -64,14 +66,14 @@ enum References {
     Defined,
 }
 
-/// What the text after the frozen part begins with.
+/// How the text after the frozen part begins.
 #[derive(Debug, Clone, PartialEq)]
 enum Tail {
-    /// A block.
+    /// With a block.
     Block,
-    /// The next item of a list whose other items are frozen: its number, and what stands before it.
+    /// With the next item of a list whose other items are frozen: its number, and the gap before it.
     Item { number: Option<u64>, gap: Gap },
-    /// A line of an open top-level fence.
+    /// With a line of an open top-level fence.
     Fence(OpenFence),
 }
 
@@ -110,7 +112,7 @@ impl StreamMarkdown {
         &self.page
     }
 
-    /// The languages that its fences have named so far.
+    /// Returns the languages that the fences have named so far.
     pub fn named_languages(&self) -> Languages {
         self.named
     }
@@ -146,7 +148,7 @@ impl StreamMarkdown {
         self.draw_live();
     }
 
-    /// The page changed: everything is laid out again, once.
+    /// Changes the page and lays everything out again, once.
     pub fn turn_page(&mut self, page: Page) {
         if page == self.page {
             return;
@@ -163,17 +165,17 @@ impl StreamMarkdown {
         self.frozen.len() + self.live.len() + self.raw.height()
     }
 
-    /// The lines from `from` on.
+    /// Returns the lines from `from` on.
     pub fn lines_from(&self, from: usize) -> impl Iterator<Item = &Line> {
         let in_frozen = from.min(self.frozen.len());
         let skipped = from - in_frozen;
         self.frozen[in_frozen..].iter().chain(self.live.iter().chain(self.raw.lines()).skip(skipped))
     }
 
-    /// The text is whole: its final lines, equal to those of [`render`].
+    /// Ends the text and returns it with its final lines, which equal those of [`render`].
     pub fn finish(mut self) -> (String, Vec<Line>) {
         if self.carriage == Carriage::Held {
-            // No `\n` followed: the `\r` was a line end of its own.
+            // No `\n` followed, so the `\r` was a line end of its own.
             self.carriage = Carriage::None;
             self.append("\n");
         }
@@ -210,14 +212,14 @@ impl StreamMarkdown {
         Progress::None
     }
 
-    /// The whole lines that are not frozen.
+    /// Returns the whole lines that are not frozen.
     fn whole_tail(&self) -> &str {
         let (whole, _) = self.source.split_at(self.whole_lines);
         whole.split_at(self.frozen_to).1
     }
 
-    /// Looks at the whole lines of the tail and makes final what comes before its last block, and of a list what
-    /// comes before its last item.
+    /// Looks at the whole lines of the tail and freezes everything before its last block, and in a list
+    /// everything before its last item.
     fn freeze_blocks(&mut self) -> Progress {
         let tail = self.whole_tail().to_owned();
         let outline = parse::outline(&tail);
@@ -246,7 +248,7 @@ impl StreamMarkdown {
         Progress::None
     }
 
-    /// The next look is due when the tail has grown by a quarter.
+    /// Schedules the next look for when the tail has grown by a quarter.
     fn look_again(&mut self) {
         self.next_look = self.whole_lines + ((self.whole_lines - self.frozen_to) / 4).max(1);
     }
@@ -260,7 +262,7 @@ impl StreamMarkdown {
         self.tail = Tail::Fence(OpenFence { fence, code, lines: 0 });
     }
 
-    /// Makes items final that others follow; `first` is the number of the first, where they have numbers.
+    /// Freezes items that others follow; `first` is the number of the first, if they are numbered.
     fn freeze_items(&mut self, items: &str, first: Option<u64>, count: u64) {
         let first = match self.tail {
             Tail::Item { number, .. } => number,
@@ -272,7 +274,7 @@ impl StreamMarkdown {
         self.tail = Tail::Item { number, gap: gap_before(&self.source, self.frozen_to) };
     }
 
-    /// Whole lines of an open fence are final as they come.
+    /// Freezes the whole lines of an open fence as they arrive.
     fn freeze_fence(&mut self, mut open: OpenFence) -> Progress {
         let tail = self.whole_tail().to_owned();
         for line in tail.split_inclusive('\n') {
@@ -308,7 +310,7 @@ impl StreamMarkdown {
         open.lines += 1;
     }
 
-    /// The lines of what follows the frozen part, with what stands between.
+    /// Returns the lines of the text after the frozen part, with the gap before it.
     fn laid_out(&self, piece: &str, page: &Page) -> (Vec<Line>, References) {
         let mut parsed = parse::blocks(piece);
         let references = if parsed.defines_references { References::Defined } else { References::None };
@@ -326,14 +328,14 @@ impl StreamMarkdown {
         (lines, references)
     }
 
-    /// The blank line before a block that is not the first.
+    /// Adds the blank line before a block that is not the first.
     fn separate(&mut self) {
         if !self.frozen.is_empty() {
             self.frozen.push(self.page.margin.rest.clone());
         }
     }
 
-    /// The page as it is after the lines frozen so far.
+    /// Returns the page as it is after the lines frozen so far.
     fn continued(&self) -> Page {
         if self.frozen.is_empty() {
             return self.page.clone();
@@ -376,12 +378,12 @@ enum Progress {
     None,
 }
 
-/// The start of the line that `at` lies in.
+/// Returns the start of the line that contains `at`.
 fn line_start(text: &str, at: usize) -> usize {
     text.split_at(at).0.rfind('\n').map_or(0, |end| end + 1)
 }
 
-/// Line ends as `\n`, and no NUL, which Markdown itself replaces.
+/// Normalises line ends to `\n` and replaces NUL, as Markdown itself does.
 pub(super) fn normal(text: &str) -> Cow<'_, str> {
     if !text.contains(['\r', '\0']) {
         return Cow::Borrowed(text);

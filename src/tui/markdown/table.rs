@@ -1,7 +1,7 @@
-//! Tables: columns that fit the width, cells that wrap.
+//! Lays out tables: columns fit the width and cells wrap.
 //!
-//! Where even narrow columns do not fit, each row becomes a short list of `head: cell` lines; nothing is clipped.
-//! Called by the Markdown layout.
+//! Where even narrow columns do not fit, each row becomes a short list of `head: cell` lines; nothing is
+//! clipped. Called by the Markdown layout.
 
 use pulldown_cmark::Alignment;
 
@@ -10,10 +10,10 @@ use crate::tui::copied::{Exact, Join};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
 
-/// No column is squeezed below this many cells.
+/// The least width of a squeezed column, in cells.
 const LEAST_COLUMN: usize = 5;
 
-/// Cells that a column costs beside its text: a bar, and a space on either side.
+/// Cells that a column takes beside its text: a bar, and a space on either side.
 const FRAME: usize = 3;
 
 pub fn lines(table: &Table, width: usize, margin: &Margin, glyphs: &'static Glyphs) -> Vec<Line> {
@@ -39,7 +39,7 @@ pub fn lines(table: &Table, width: usize, margin: &Margin, glyphs: &'static Glyp
     out
 }
 
-/// The width of each column's text, or `None` where they cannot fit.
+/// Returns the width of each column's text, or `None` if the columns cannot fit.
 fn columns(table: &Table, room: usize) -> Option<Vec<usize>> {
     let count = table.head.len();
     let room = room.checked_sub(count * FRAME + 1)?;
@@ -58,7 +58,7 @@ fn columns(table: &Table, room: usize) -> Option<Vec<usize>> {
     Some(share(&natural, room))
 }
 
-/// Narrow columns get what they need; the wide ones share the rest evenly.
+/// Gives narrow columns the width they need; wide ones share the rest evenly.
 fn share(natural: &[usize], room: usize) -> Vec<usize> {
     let mut widths = vec![0; natural.len()];
     let mut open: Vec<usize> = (0..natural.len()).collect();
@@ -84,7 +84,7 @@ fn share(natural: &[usize], room: usize) -> Vec<usize> {
     widths
 }
 
-/// Cells of the longest line of a cell.
+/// Returns the width in cells of the longest line of a table cell.
 fn longest(cell: &[Span]) -> usize {
     let mut longest = 0;
     let mut current = 0;
@@ -126,7 +126,7 @@ impl Sheet<'_> {
         (0..height).map(|at| self.copyable(self.line(&cells, at), row, at)).collect()
     }
 
-    /// Copied, a row is one of Markdown, however many lines it takes here.
+    /// Makes a row copy as one Markdown row, however many lines it takes on the screen.
     fn copyable(&self, mut line: Line, row: &[Vec<Span>], at: usize) -> Line {
         let text =
             |cell: &Vec<Span>| cell.iter().map(|span| span.text().replace('\n', " ")).collect::<String>();

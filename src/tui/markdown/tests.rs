@@ -60,7 +60,7 @@ fn blocks_are_laid_out() {
         ),
         ("---\n## Section\n\n**text**\n\n---", 12, "────────────\n\nSection\n\ntext\n\n────────────"),
         ("- a\n\n  second\n\n  ```\n  code\n  ```", 20, "• a\n\n  second\n\n    code"),
-        // What later items have before them does not move the earlier ones.
+        // Gaps before later items do not move earlier ones.
         ("- a\n- b\n\n- c\n  - d\n\n  - e", 20, "• a\n• b\n\n• c\n  ◦ d\n\n  ◦ e"),
         (
             "1. one\n   ```sh\n   ls\n   ```\n   after\n2. two",

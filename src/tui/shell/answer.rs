@@ -1,58 +1,59 @@
-//! The terminal's answer to "which background?", picked out of what is typed.
+//! Finds the terminal's answer to the background colour request in the typed input.
 //!
-//! The terminal library knows no such answer and gives it as keys: Alt+], `1`, `1`, `;`, `rgb:…`, Alt+\. A terminal may
-//! answer at once, late or never, so the keys of an answer are looked for as long as one is due. Nothing of it may
-//! land in a text, and no key that was typed may get lost or out of order. Called by `ears`.
+//! The terminal library does not know this answer and reports it as keys: Alt+], `1`, `1`, `;`, `rgb:…`,
+//! Alt+\. A terminal may answer at once, late or never, so the keys of an answer are looked for as long as
+//! one is due. No part of it may get into a text, and no typed key may be lost or reordered. Called by
+//! `ears`.
 //!
-//! The width of an ambiguous sign cannot be asked for in the same way: the library keeps the cursor's position to
-//! itself and hands it out through a call that blocks all keys, for two seconds where there is no answer; other forms
-//! of the question leave its parser waiting in the midst of a sequence. For such terminals there is the setting
-//! `ascii`.
+//! The width of an ambiguous character cannot be asked for in the same way: the library keeps the cursor
+//! position to itself and returns it only through a call that blocks all keys, for two seconds if there is no
+//! answer; other forms of the request leave its parser waiting in the middle of a sequence. The setting
+//! `ascii` is for such terminals.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::tui::theme::Background;
 
-/// How an answer begins; three further marks, and it can be nothing else.
+/// The beginning of an answer; after these three characters it can be nothing else.
 const HEAD: &str = "11;";
 
-/// Four hexadecimal digits a colour, `rgba:` and four slashes are the longest body.
+/// The longest body: four hexadecimal digits a colour, `rgba:` and four slashes.
 const LONGEST_BODY: usize = 32;
 
-/// Where in an answer the events are.
+/// The current position in an answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 enum Place {
-    /// No answer is due, or it came.
+    /// No answer is due, or it was received.
     #[default]
     Nowhere,
     Due,
-    /// An Esc went by: where an answer comes in pieces, its first byte looks like that key.
+    /// After an Esc: if an answer arrives in pieces, its first byte looks like that key.
     AfterEsc,
-    /// As much of the head as came, and the events it came in.
+    /// The received part of the head, and its events.
     Head(String, Vec<Event>),
     Body(String),
-    /// The first half of the end came.
+    /// The first half of the terminator was received.
     End(String),
 }
 
-/// What became of an event.
+/// How an event was classified.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sorted {
     /// These were typed.
     Typed(Vec<Event>),
-    /// It may be part of an answer, or is.
+    /// The event may be part of an answer, or is.
     Kept,
     Answered(Background),
 }
 
-/// An answer that is due, or is not.
+/// Whether an answer is due, and how much of it was received.
 #[derive(Debug, Default)]
 pub struct Answer {
     place: Place,
 }
 
 impl Answer {
-    /// The question was sent.
+    /// Notes that the request was sent.
     pub fn expect(&mut self) {
         self.place = Place::Due;
     }
@@ -61,12 +62,13 @@ impl Answer {
         self.place != Place::Nowhere
     }
 
-    /// Whether events are held back that may have been typed; they are to be asked for with [`Answer::give_up`] soon.
+    /// Whether events are held back that may have been typed; the caller soon takes them with
+    /// [`Answer::give_up`].
     pub fn holds(&self) -> bool {
         matches!(self.place, Place::Head(..))
     }
 
-    /// No more came: what is held was typed.
+    /// Returns the held events as typed input, because no more followed.
     pub fn give_up(&mut self) -> Vec<Event> {
         match std::mem::replace(&mut self.place, Place::Due) {
             Place::Head(_, held) => held,
@@ -110,7 +112,7 @@ impl Answer {
             Some((c, KeyModifiers::NONE)) if Some(c) == next => head.push(c),
             _ => {
                 self.place = Place::Due;
-                // The event may begin the answer itself.
+                // The event may itself begin the answer.
                 if let Sorted::Typed(events) = self.sort(event) {
                     held.extend(events);
                 }
@@ -142,7 +144,7 @@ impl Answer {
         background(body).map_or(Sorted::Kept, Sorted::Answered)
     }
 
-    /// The answer broke off; what came of it is no text.
+    /// Ends a broken answer; the received part is discarded.
     fn broken(&mut self, event: Event) -> Sorted {
         self.place = Place::Nowhere;
         Sorted::Typed(vec![event])
@@ -162,7 +164,7 @@ fn is_esc(event: &Event) -> bool {
     matches!(event, Event::Key(KeyEvent { code: KeyCode::Esc, modifiers: KeyModifiers::NONE, .. }))
 }
 
-/// Light or dark, from `rgb:1e1e/1e1e/2e2e` with one to four digits a colour.
+/// Returns light or dark, from `rgb:1e1e/1e1e/2e2e` with one to four digits a colour.
 fn background(body: &str) -> Option<Background> {
     let (_, colours) = body.split_once(':')?;
     let mut parts = colours.split('/').map(share);
@@ -171,7 +173,7 @@ fn background(body: &str) -> Option<Background> {
     Some(if brightness > 0.5 { Background::Light } else { Background::Dark })
 }
 
-/// A colour's share of the most its digits can say.
+/// Returns a colour component as a fraction of the greatest value of its digits.
 fn share(digits: &str) -> Option<f64> {
     let most =
         16_u32.checked_pow(u32::try_from(digits.len()).ok().filter(|digits| (1..=4).contains(digits))?)? - 1;
@@ -186,8 +188,8 @@ mod tests {
         Event::Key(KeyEvent::new(KeyCode::Char(c), modifiers))
     }
 
-    /// Events as the library makes them of these bytes: `^` is an escape that joins the next character, `~` one that
-    /// came alone, `!` is the bell.
+    /// Events as the library reports these bytes: `^` is an escape that joins the next character, `~` a
+    /// separate one, `!` is the bell.
     fn events(text: &str) -> Vec<Event> {
         let mut events = Vec::new();
         let mut chars = text.chars();
@@ -226,10 +228,10 @@ mod tests {
             ("he^]11;rgb:f/f/f!llo", "hello", light),
             // In pieces, each of which begins with an escape.
             ("x~]11;rgb:00/00/00~\\y", "x~y", dark),
-            // Nonsense is no text either.
+            // Malformed answers are not text either.
             ("a^]11;rgb:zz", "azz", None),
             ("a^]11;rgb:^\\b", "ab", None),
-            // What a person may type.
+            // Possible typed input.
             ("^]", "^]", None),
             ("^]11", "^]11", None),
             ("^]12;", "^]12;", None),

@@ -1,6 +1,6 @@
-//! While the terminal is somebody else's: suspended, or given to the person's own editor; and coming back.
+//! Handles the time while the terminal is in other hands (suspension, the user's editor) and the return.
 //!
-//! The session goes on meanwhile: what it says is taken, nothing is drawn. Called by the shell's loop.
+//! The session continues meanwhile: its updates are processed, nothing is drawn. Called by the shell's loop.
 
 use std::io;
 use std::process::ExitStatus;
@@ -13,7 +13,7 @@ use super::{Continues, Dirty, Flow, Shell, Sight, screen};
 use crate::tui::msg::{Edited, Input, Target};
 
 impl Shell {
-    /// Gives the terminal to the person's own editor.
+    /// Gives the terminal to the user's editor.
     pub(super) fn edit(&mut self, text: &str, target: Target) -> Flow {
         if self.sight != Sight::Seeing {
             return Flow::On;
@@ -22,7 +22,7 @@ impl Shell {
             let reason = "no editor is named: set $VISUAL or $EDITOR, e.g. EDITOR=nano".to_owned();
             return self.take(Input::Edited(Edited { target, text: Err(reason) }), Dirty::Now);
         };
-        // From here on the keys are the editor's.
+        // From here on the keys belong to the editor.
         self.ears.close();
         self.screen.leave();
         self.sight = Sight::Away;
@@ -55,12 +55,12 @@ impl Shell {
         }
     }
 
-    /// Gives the terminal back and stops, as Ctrl+Z does; goes on here when continued.
+    /// Gives the terminal back and stops, as Ctrl+Z does; continues here after SIGCONT.
     pub(super) fn suspend(&mut self) -> Flow {
         self.screen.leave();
         self.continues = Continues::Own;
-        // An editor that stopped itself stopped us with it; it goes on where we do.
-        // The whole group, as the terminal would: a parent that waits for us must stop too.
+        // An editor that stopped itself stopped this process too; both continue together. The whole group is
+        // stopped, as the terminal would do: a parent that waits for us must stop too.
         match rustix::process::kill_current_process_group(Signal::STOP) {
             Ok(()) if self.sight == Sight::Away => Flow::On,
             Ok(()) => self.come_back(),
@@ -68,7 +68,7 @@ impl Shell {
         }
     }
 
-    /// Somebody else stopped and continued us.
+    /// Handles a SIGCONT after another process stopped us.
     pub(super) fn resumed(&mut self) -> Flow {
         let own = std::mem::replace(&mut self.continues, Continues::Unasked) == Continues::Own;
         if own || self.sight == Sight::Away {
@@ -88,7 +88,7 @@ impl Shell {
     }
 }
 
-/// Waits for the editor's end; without one for ever. Cancel-safe.
+/// Waits for the editor's end; without an editor, forever. Cancel-safe.
 pub(super) async fn ended(outside: &mut Option<Outside>) -> io::Result<ExitStatus> {
     match outside {
         Some(outside) => outside.ended().await,

@@ -1,8 +1,8 @@
-//! The screen as the terminal shows it, and the least that turns it into the next frame.
+//! Keeps the screen as the terminal shows it and sends the smallest change that produces the next frame.
 //!
-//! Two buffers are compared cell by cell; where most of the pane only moved up or down, the terminal is told to move
-//! it, and only what is new is sent. That is a tenth of the bytes while an answer runs down the screen, which matters
-//! on a slow line. Called by the shell, once a frame.
+//! Two buffers are compared cell by cell. Where most of the pane only moved up or down, the terminal is told
+//! to scroll it, and only new cells are sent. That takes a tenth of the bytes while an answer scrolls, which
+//! matters on a slow line. Called by the shell, once a frame.
 
 use std::ops::Range;
 
@@ -10,20 +10,21 @@ use ratatui::backend::Backend;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect};
 
-/// Moving is worth its bytes from so many rows on that hold something and need not be sent again.
+/// Scrolling is worth its bytes if it saves sending at least this many non-blank rows.
 const LEAST_MOVED: usize = 5;
 
-/// Rows that the pane may have moved by at once to be recognised.
+/// The greatest distance, in rows, at which a move of the pane is recognised.
 const FARTHEST: u16 = 24;
 
-/// Where things may have moved: rows of the pane, and its cells. What is beside it moves along and is set right.
+/// The scrolling area: its rows, and the columns that are compared. Cells beside it scroll along and are
+/// redrawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pane {
     pub rows: Range<u16>,
     pub columns: u16,
 }
 
-/// A terminal of a fixed size. Its size is never asked for: at a terminal that is gone that would start a program.
+/// A terminal of a fixed size. Its size is never asked for: on a lost terminal that would start a program.
 pub struct Canvas<B> {
     backend: B,
     shown: Buffer,
@@ -31,7 +32,7 @@ pub struct Canvas<B> {
     cursor: Cursor,
 }
 
-/// The cursor as the terminal has it.
+/// The state of the terminal's cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cursor {
     Unknown,
@@ -39,7 +40,7 @@ enum Cursor {
     At(Position),
 }
 
-/// How rows moved since the frame before.
+/// The direction in which rows moved since the last frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Up,
@@ -47,7 +48,7 @@ enum Way {
 }
 
 impl<B: Backend> Canvas<B> {
-    /// For a terminal whose screen is blank.
+    /// Creates a canvas for a terminal whose screen is blank.
     pub fn new(backend: B, columns: u16, rows: u16) -> Self {
         let blank = Buffer::empty(Rect::new(0, 0, columns, rows));
         Self { backend, shown: blank.clone(), next: blank, cursor: Cursor::Unknown }
@@ -57,7 +58,8 @@ impl<B: Backend> Canvas<B> {
         &mut self.backend
     }
 
-    /// Draws one frame: `paint` fills a blank buffer and says where the cursor stands, if it is to be seen.
+    /// Draws one frame: `paint` fills a blank buffer and returns the cursor position, if the cursor is
+    /// visible.
     pub fn draw(
         &mut self,
         pane: &Pane,
@@ -71,7 +73,7 @@ impl<B: Backend> Canvas<B> {
         let changed = self.shown.diff(&self.next);
         if !changed.is_empty() {
             self.backend.draw(changed.into_iter())?;
-            // Drawing leaves it somewhere.
+            // Drawing moves the cursor.
             if let Cursor::At(_) = self.cursor {
                 self.cursor = Cursor::Unknown;
             }
@@ -99,7 +101,7 @@ impl<B: Backend> Canvas<B> {
         Ok(())
     }
 
-    /// Moves rows on the terminal, and what is known of it in the same way.
+    /// Scrolls rows on the terminal and in the buffer of shown cells.
     fn move_rows(&mut self, rows: &Range<u16>, way: Way, by: u16) -> Result<(), B::Error> {
         let width = usize::from(self.shown.area.width);
         let cells = usize::from(rows.start) * width..usize::from(rows.end) * width;
@@ -125,10 +127,10 @@ impl<B: Backend> Canvas<B> {
     }
 }
 
-/// Whether most of the pane only moved, and how far.
+/// Returns the direction and distance by which most of the pane moved, if it did.
 fn moved(shown: &Buffer, next: &Buffer, pane: &Pane) -> Option<(Way, u16)> {
     let height = pane.rows.end.checked_sub(pane.rows.start).filter(|height| *height > 2)?;
-    // While nothing moves, these rows look as before.
+    // While nothing moves, these rows are unchanged.
     if [0, height / 2].iter().all(|at| cells(shown, pane, *at) == cells(next, pane, *at)) {
         return None;
     }
@@ -142,12 +144,12 @@ fn moved(shown: &Buffer, next: &Buffer, pane: &Pane) -> Option<(Way, u16)> {
         (1..=farthest).map(|by| (Way::Up, by, (0..height - by).map(|at| same(at, at + by)).sum::<usize>()));
     let down = (1..=farthest).map(|by| (Way::Down, by, (by..height).map(|at| same(at, at - by)).sum()));
     let enough = |count: usize| count >= LEAST_MOVED + stays;
-    // The nearest one that moves most of what there is, without looking at all of them.
+    // The shortest move that keeps more than half of the filled rows, found without trying all of them.
     let filled = (0..height).filter(|at| cells(next, pane, *at).iter().any(is_filled)).count();
     up.chain(down).find(|(_, _, count)| enough(*count) && count * 2 > filled).map(|(way, by, _)| (way, by))
 }
 
-/// The pane's cells in one of its rows; none outside of the buffer.
+/// Returns the pane's cells in one of its rows; none outside the buffer.
 fn cells<'a>(buffer: &'a Buffer, pane: &Pane, row: u16) -> &'a [Cell] {
     let from = usize::from(pane.rows.start + row) * usize::from(buffer.area.width);
     let columns = usize::from(pane.columns.min(buffer.area.width));
@@ -223,7 +225,7 @@ mod tests {
         assert!(moved < whole / 2, "{moved} of {whole}");
     }
 
-    /// A terminal, and what draws on it.
+    /// A terminal and the canvas that draws on it.
     struct Stage {
         out: Out,
         canvas: Canvas<CrosstermBackend<Out>>,
@@ -247,7 +249,7 @@ mod tests {
             self.terminal.process(&self.out.take());
         }
 
-        /// What stands on the screen, and the cursor if it is to be seen.
+        /// The text on the screen, and the cursor if it is visible.
         fn shown(&self) -> (Vec<String>, Option<(u16, u16)>) {
             let screen = self.terminal.screen();
             let cursor = (!screen.hide_cursor()).then(|| screen.cursor_position());

@@ -1,6 +1,6 @@
-//! Does what `update` wants done.
+//! Carries out the commands that `update` returns.
 //!
-//! Called by the shell after every message; what fails because the terminal is gone ends in a hangup.
+//! Called by the shell after every message; a failure because the terminal is gone leads to a hangup.
 
 use std::io;
 
@@ -54,7 +54,7 @@ impl Shell {
         self.or_lost(&forgot)
     }
 
-    /// Says something to the terminal beside drawing, where it is ours and knows more than drawing.
+    /// Sends a sequence other than drawing to the terminal, if the terminal is in use and supports it.
     fn tell(&mut self, bytes: &[u8]) -> Flow {
         if self.sight != Sight::Seeing || !self.options.surroundings.is_modern() {
             return Flow::On;
@@ -84,7 +84,7 @@ impl Shell {
         if bytes.is_empty() || self.sight != Sight::Seeing {
             return Flow::On;
         }
-        // Even the oldest terminals have the bell.
+        // Even the oldest terminals support the bell.
         let sent = out::write(&bytes);
         self.or_lost(&sent)
     }

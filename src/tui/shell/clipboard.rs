@@ -1,7 +1,7 @@
-//! The clipboard, read by the program that this desktop has for it: an image before a text.
+//! Reads the clipboard with the desktop's program for it; an image takes precedence over text.
 //!
-//! A child process that is killed when its time is over, and of which no more is read than can be used. It never reads
-//! unless the person pressed the key for it. Called by the errands.
+//! The program is a child process that is killed after a timeout, and its output is limited to the usable
+//! size. The clipboard is read only after the user pressed the key for it. Called by the errands.
 
 use std::io;
 use std::process::Stdio;
@@ -12,27 +12,27 @@ use tokio::process::Command;
 
 use crate::frontend::images::LARGEST;
 
-/// How long all programs together may take.
+/// The timeout for all programs together.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Bytes of a text.
+/// The longest text, in bytes.
 const LONGEST_TEXT: usize = 1_000_000;
-/// Kinds of images that models take, the best first.
+/// Image types that models accept, best first.
 const KINDS: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
-/// Names for text that clipboards use.
+/// Names that clipboards use for text.
 const TEXTS: [&str; 4] = ["text/plain", "UTF8_STRING", "STRING", "TEXT"];
 
-/// What was found; an image as its bytes.
+/// The clipboard's content; an image as its bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
     Image(Vec<u8>),
     Text(String),
 }
 
-/// A program that lists what the clipboard holds and gives it out by kind.
+/// A program that lists the clipboard's types and returns the content of one.
 struct Reader {
     program: &'static str,
     list: &'static [&'static str],
-    /// The kind follows.
+    /// The arguments before the type.
     image: &'static [&'static str],
     text: &'static [&'static str],
 }
@@ -55,7 +55,7 @@ const READERS: &[Reader] = &[
 /// Prints the clipboard's PNG as `«data PNGf89504E…»`.
 const APPLE_SCRIPT: &str = "get the clipboard as «class PNGf»";
 
-/// Reads it; errs with words for the person.
+/// Reads the clipboard; an error is a message for the user.
 pub async fn read() -> Result<Found, String> {
     match tokio::time::timeout(PATIENCE, look()).await {
         Ok(found) => found,
@@ -63,10 +63,10 @@ pub async fn read() -> Result<Found, String> {
     }
 }
 
-/// What became of a program.
+/// The outcome of a program.
 enum Said {
     Bytes(Vec<u8>),
-    /// It has nothing to give: no such kind, no display.
+    /// It returned nothing: no content of that type, or no display.
     Nothing,
     TooMuch,
     NotThere,
@@ -136,7 +136,7 @@ fn text(bytes: Vec<u8>) -> Result<Found, String> {
     Ok(Found::Text(text))
 }
 
-/// The bytes behind `«data PNGf`, or what was given where it does not begin so.
+/// Decodes the bytes in `«data PNGf…»`; returns the input if it has another form.
 fn unhexed(bytes: Vec<u8>) -> Vec<u8> {
     let text = String::from_utf8_lossy(&bytes);
     let Some(digits) = text.trim().strip_prefix("«data PNGf").and_then(|rest| rest.strip_suffix('»'))
@@ -148,7 +148,7 @@ fn unhexed(bytes: Vec<u8>) -> Vec<u8> {
     decoded.unwrap_or_default()
 }
 
-/// What a program prints, at most `limit` bytes of it.
+/// Returns the output of a program, at most `limit` bytes of it.
 async fn run(program: &str, args: &[&str], limit: usize) -> Said {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);

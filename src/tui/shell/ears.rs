@@ -1,6 +1,6 @@
-//! What comes from the terminal: keys and the like, the answer to our one question, the wheel.
+//! Reads the terminal's input: keys and similar events, the answer to the background request, the wheel.
 //!
-//! Nothing else reads from the terminal while these are open. Called by the shell's loop.
+//! Nothing else reads from the terminal while this is open. Called by the shell's loop.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -21,21 +21,21 @@ use super::{osc, out, screen};
 use crate::tui::msg::{Input, Mouse, MouseMode, MouseWhat};
 use crate::tui::theme::Background;
 
-/// How long a key is held that may begin an answer. Only Alt+] is, and only as long as an answer is due.
+/// How long a key that may begin an answer is held. Only Alt+] is, and only as long as an answer is due.
 const HOLD: Duration = Duration::from_millis(100);
 
-/// An answer that comes later than this after the question is not waited for when the program ends.
+/// At exit, an answer is awaited only within this time after the request.
 const PROMPT: Duration = Duration::from_millis(500);
 
-/// How long the end waits for an answer that the person's shell would be given else.
+/// How long the exit waits for an answer that would otherwise reach the user's shell.
 const LAST_WAIT: Duration = Duration::from_millis(60);
 
-/// Where the terminal has the mouse it sends arrows for the wheel, several at once for each notch. So many the same
-/// that are there at the same moment are the wheel, not a key: nobody types that fast, and a held key repeats slowly.
-/// Where a line holds keys up so that they come together all the same, the transcript scrolls: no text is lost by it.
+/// A terminal that handles the mouse itself sends several arrow keys at once for each notch of the wheel.
+/// This many equal arrows available at the same moment are taken as the wheel: typing and key repeat are
+/// slower. If a connection delays keys so that they arrive together, the transcript scrolls; no text is lost.
 const NOTCH: usize = 3;
 
-/// Where a wheel that arrived as arrows counts as turned: over the transcript.
+/// The position reported for a wheel that arrived as arrow keys: over the transcript.
 const OVER_TRANSCRIPT: (u16, u16) = (0, 2);
 
 #[derive(Debug, PartialEq)]
@@ -52,7 +52,7 @@ pub struct Ears {
     events: Option<EventSource>,
     answer: Answer,
     asked: Option<Instant>,
-    /// When what is held back goes on as keys.
+    /// When held events are released as keys.
     held_until: Option<Instant>,
     ready: VecDeque<Event>,
     found: Option<Background>,
@@ -63,10 +63,11 @@ impl Ears {
         self.events = Some(EventSource::new());
     }
 
-    /// Reads nothing from here on.
+    /// Stops reading.
     ///
-    /// A stream that is dropped wakes the library's reader. Where that is not polled just then, the wake-up would stay
-    /// for the next stream, and hide a key that comes with it until another one is pressed: it is used up here.
+    /// A dropped stream wakes the library's reader. If the reader is not polled at that moment, the wake-up
+    /// would remain for the next stream and hide a key that arrives with it until another one is pressed, so
+    /// it is consumed here.
     pub fn close(&mut self) {
         self.events = None;
         if let Err(error) = crossterm::event::poll(Duration::ZERO) {
@@ -81,7 +82,7 @@ impl Ears {
         Ok(())
     }
 
-    /// What comes next. Cancel-safe: what was read and not given stays here.
+    /// Returns the next event. Cancel-safe: events that were read but not returned are kept.
     pub async fn next(&mut self, mouse: MouseMode) -> Said {
         loop {
             let event = match self.read().await {
@@ -98,11 +99,11 @@ impl Ears {
         }
     }
 
-    /// Waits a moment for an answer that would else be typed into the person's shell after us.
+    /// Waits briefly for an answer that would otherwise be typed into the user's shell after exit.
     pub async fn settle(&mut self) {
         let asked = self.asked.filter(|asked| self.answer.is_due() && asked.elapsed() < PROMPT);
         if asked.is_some() && self.events.is_some() {
-            // An answer that comes later than this cannot be helped.
+            // A later answer cannot be caught.
             let _ = timeout(LAST_WAIT, async {
                 while self.answer.is_due() && self.next(MouseMode::Ours).await != Said::Gone {}
             })
@@ -145,7 +146,8 @@ impl Ears {
         self.held_until = self.answer.holds().then(|| Instant::now() + HOLD);
     }
 
-    /// The wheel, if `event` is the first of several arrows that came at once; the others are taken with it.
+    /// Returns a wheel event if `event` is the first of several arrows that arrived at once; the others are
+    /// consumed.
     async fn wheel(&mut self, event: &Event, mouse: MouseMode) -> Option<Mouse> {
         let what = match arrow(event).filter(|_| mouse == MouseMode::Terminals)? {
             KeyCode::Up => MouseWhat::WheelUp,
@@ -161,7 +163,7 @@ impl Ears {
         Some(Mouse { what, column, row })
     }
 
-    /// Takes what is there already, until so many wait.
+    /// Reads available events without waiting, until `wanted` are ready.
     async fn fetch(&mut self, wanted: usize) {
         while self.ready.len() < wanted {
             let Some(events) = &mut self.events else { return };
@@ -175,14 +177,14 @@ impl Ears {
     }
 }
 
-/// The library's stream of events, asked only once it has said that there is something: each question takes a lock that
-/// its reader holds all the while, and waits for it a moment.
+/// The library's stream of events, polled only after it signalled an event: each poll takes a lock that its
+/// reader holds almost all the time, and waits for it briefly.
 struct EventSource {
     stream: EventStream,
     signal: Arc<EventSignal>,
 }
 
-/// Heard from the stream's reader.
+/// Notified by the stream's reader.
 struct EventSignal {
     came: AtomicBool,
     task: AtomicWaker,
@@ -202,7 +204,7 @@ impl EventSource {
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Event>>> {
-        // Registered before the look: a call in between is not missed.
+        // Registered before the check, so a wake-up in between is not missed.
         self.signal.task.register(context.waker());
         if !self.signal.came.swap(false, Ordering::AcqRel) {
             return Poll::Pending;

@@ -1,6 +1,7 @@
-//! What is looked up beside the screen for the composer: whether a pasted text names images, what the clipboard holds.
+//! Runs lookups for the composer in the background: whether a pasted text names images, and what the
+//! clipboard holds.
 //!
-//! Nothing waits for an errand, and an answer that nobody wants any more is dropped. Called by the shell.
+//! Nothing waits for an errand, and an answer that is no longer wanted is dropped. Called by the shell.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -14,15 +15,15 @@ use crate::frontend::images::{Places, Seen, check, seen};
 use crate::stdx::fs::{create_private_dir, fingerprint, open_private};
 use crate::tui::msg::{Clip, Input};
 
-/// Answers that wait to be taken.
+/// The capacity of the answer channel.
 const WAITING: usize = 8;
 
-/// How long a pasted image is kept as a file: a draft or a line entered before may name it.
+/// How long a pasted image is kept as a file: a draft or an earlier line may name it.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Runs errands, and hears of their ends.
+/// Runs errands and receives their answers.
 pub struct Errands {
-    /// Where images from the clipboard are put.
+    /// The folder for images from the clipboard.
     folder: PathBuf,
     home: Option<PathBuf>,
     done: mpsc::Sender<Input>,
@@ -35,7 +36,7 @@ impl Errands {
         Self { folder, home, done, answers }
     }
 
-    /// Looks whether a text is nothing but the paths of images; answers only if so.
+    /// Checks whether a text consists only of paths of images; answers only if so.
     pub fn name(&self, text: String, folder: PathBuf) {
         let done = self.done.clone();
         let places = Places { folder, home: self.home.clone() };
@@ -61,7 +62,7 @@ impl Errands {
         });
     }
 
-    /// The next answer. Cancel-safe.
+    /// Returns the next answer. Cancel-safe.
     pub async fn done(&mut self) -> Input {
         match self.answers.recv().await {
             Some(answer) => answer,
@@ -75,7 +76,7 @@ async fn kept(bytes: Vec<u8>, folder: PathBuf) -> Result<Seen, String> {
     keeping.await.unwrap_or_else(|error| Err(error.to_string()))
 }
 
-/// Puts an image into a file of the owner only, so that the composer can name it.
+/// Writes an image to a file that only its owner can access, so that the composer can name it.
 fn keep(bytes: &[u8], folder: &Path) -> Result<Seen, String> {
     let image = check(bytes, bytes.len(), "the clipboard's image").map_err(|error| error.to_string())?;
     let name = fingerprint(bytes);
@@ -94,7 +95,7 @@ fn write(path: &Path, folder: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// What cannot be removed stays until the next time.
+/// Removes expired files; those that cannot be removed stay until the next time.
 fn forget_old(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

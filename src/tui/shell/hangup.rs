@@ -1,8 +1,9 @@
-//! Hears that the terminal is gone where no signal says so: its line is hung up.
+//! Detects a lost terminal where no signal reports it: its line is hung up.
 //!
-//! The terminal library reads the end of such an input again and again, never tells, and never comes back: neither its
-//! own thread nor whoever polls it. So nothing here is done by the shell's loop, which may be the one that is caught:
-//! a task of its own puts a silent input in the line's place, which ends the reading wherever it goes on.
+//! The terminal library reads the end of such an input again and again, never reports it, and never returns,
+//! neither in its own thread nor in the caller's poll. So nothing here runs in the shell's loop, which may
+//! itself be blocked: a separate task replaces standard input with a silent one, which ends the reading
+//! wherever it goes on.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -16,10 +17,10 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// The terminal's line, watched until this is dropped; nothing is read from it.
+/// Watches the terminal's line until dropped; reads nothing from it.
 pub struct Line {
     gone: Arc<Notify>,
-    /// `None` where the line cannot be watched; it is never heard of then.
+    /// `None` if the line cannot be watched; a hangup is then not detected.
     watch: Option<JoinHandle<()>>,
 }
 
@@ -41,7 +42,7 @@ impl Line {
         Self { gone, watch }
     }
 
-    /// Resolves once when the line is hung up; from then on nothing comes from standard input. Cancel-safe.
+    /// Resolves once when the line is hung up; from then on standard input yields nothing. Cancel-safe.
     pub async fn lost(&self) {
         self.gone.notified().await;
     }
@@ -55,7 +56,7 @@ impl Drop for Line {
     }
 }
 
-/// Wakes with every input, and with nothing else.
+/// Waits for the hangup; wakes with every input, and with nothing else.
 async fn hung_up(line: &AsyncFd<OwnedFd>) {
     loop {
         let Ok(mut ready) = line.readable().await else { return std::future::pending().await };
@@ -66,7 +67,7 @@ async fn hung_up(line: &AsyncFd<OwnedFd>) {
     }
 }
 
-/// Standard input becomes one that never has anything and never ends: a socket that nobody knows.
+/// Replaces standard input by one that never has data and never ends: an unconnected socket.
 fn silence() -> io::Result<()> {
     let nobody = UnixDatagram::unbound()?;
     nobody.set_nonblocking(true)?;

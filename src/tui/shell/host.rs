@@ -1,10 +1,10 @@
-//! Which terminal this is, as far as its environment tells: what it understands beyond drawing.
+//! Detects from the environment which terminal this is and what it supports beyond drawing.
 //!
-//! Called by whoever starts the screen; pure.
+//! Called by the code that starts the screen; pure.
 
 use super::osc::Call;
 
-/// What stands between the program and the terminal.
+/// The multiplexer between the program and the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Between {
     #[default]
@@ -22,7 +22,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// Asks `lookup` for what terminals put into the environment. Unknown ones are called by the bell, which all have.
+    /// Detects the terminal from environment variables read with `lookup`. Unknown ones get the bell, which
+    /// all support.
     pub fn from_lookup(lookup: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
         let term = lookup("TERM").unwrap_or_default();

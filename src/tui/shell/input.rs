@@ -1,4 +1,4 @@
-//! What the terminal sent, in our words. Pure; called by the shell for every event.
+//! Converts terminal events to the model's input. Pure; called by the shell for every event.
 
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
@@ -7,12 +7,12 @@ use crossterm::event::{
 use crate::tui::key::{Code, Key, Mods};
 use crate::tui::msg::{Input, Mouse, MouseWhat, Window};
 
-/// `None` for what means nothing here: it wakes nothing further.
+/// Returns `None` for events without a meaning here, so that they wake nothing.
 pub fn input(event: Event) -> Option<Input> {
     match event {
         Event::Key(event) => key(event).map(Input::Key),
         Event::Paste(text) => Some(Input::Paste(text)),
-        // The signal says so too, and whoever asks then learns the newest size: see `Shell::resized`.
+        // The signal reports this too, and its handler asks for the newest size: see `Shell::resized`.
         Event::Resize(..) => None,
         Event::FocusGained => Some(Input::Window(Window::Focused)),
         Event::FocusLost => Some(Input::Window(Window::Unfocused)),
@@ -20,7 +20,8 @@ pub fn input(event: Event) -> Option<Input> {
     }
 }
 
-/// The left button and the wheel; other buttons, and moves without a button, are the terminal's business.
+/// Converts events of the left button and the wheel; other buttons, and moves without a button, are left to
+/// the terminal.
 fn mouse(event: MouseEvent) -> Option<Mouse> {
     let what = match event.kind {
         MouseEventKind::ScrollUp => MouseWhat::WheelUp,
@@ -56,7 +57,7 @@ fn key(event: KeyEvent) -> Option<Key> {
     }
     let code = match event.code {
         KeyCode::Char(c) => {
-            // The character says it all; a held Ctrl takes the small letter.
+            // The character includes Shift; with Ctrl the lower-case letter is used.
             mods = mods.without(Mods::SHIFT);
             let c = if mods.has(Mods::CTRL) { c.to_ascii_lowercase() } else { c };
             Code::Char(c)

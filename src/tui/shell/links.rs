@@ -1,8 +1,9 @@
-//! Links on the terminal (OSC 8): cells that carry one, and the drawing library's back end that says so.
+//! Terminal links (OSC 8): marks cells that carry a link and wraps the drawing library's back end to emit
+//! them.
 //!
-//! A cell carries the number of its link in the colour of an underline, which nothing else here uses: the library
-//! redraws a cell whose link changed, because its look did, and the terminal never sees the number. A number means
-//! one address for as long as the screen stands. Called by the shell, around every frame.
+//! A cell stores the number of its link in the underline colour, which nothing else here uses. So the library
+//! redraws a cell whose link changed, and the terminal never sees the number. A number means one address
+//! until the screen is cleared. Called by the shell, around every frame.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -17,14 +18,14 @@ use ratatui::style::Color;
 use super::out::Out;
 use crate::tui::link::{Link, LinkedCells};
 
-/// Addresses that are kept; when there are more, all are forgotten and the screen is drawn anew.
+/// The most addresses kept; when there are more, all are dropped and the screen is redrawn.
 const MOST: usize = 4_096;
 
-/// Whether the terminal is told of links.
+/// Whether links are sent to the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Links {
     Told,
-    /// It would show the sequence, or nobody knows what it would do.
+    /// It would print the sequence, or its behaviour is unknown.
     #[default]
     Untold,
 }
@@ -47,7 +48,7 @@ impl LinkTable {
         Self { links, ..Self::default() }
     }
 
-    /// Puts the numbers of links into the cells that carry them.
+    /// Stores the numbers of links in the cells that carry them.
     pub fn mark(&self, buffer: &mut Buffer, linked: &[LinkedCells]) {
         if self.links == Links::Untold {
             return;
@@ -62,7 +63,7 @@ impl LinkTable {
         }
     }
 
-    /// Whether numbers may soon run out: then the screen is to be forgotten, and the table with it.
+    /// Whether numbers may soon run out; the screen and the table must then be cleared.
     pub fn is_full(&self) -> bool {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).links.len() > MOST
     }
@@ -88,7 +89,7 @@ impl LinkTable {
     }
 }
 
-/// A number of at most 24 bits as a colour.
+/// Encodes a number of at most 24 bits as a colour.
 fn carried(number: u32) -> Color {
     let [_, red, green, blue] = number.to_be_bytes();
     Color::Rgb(red, green, blue)
@@ -101,7 +102,7 @@ fn number_of(cell: &Cell) -> Option<u32> {
     }
 }
 
-/// The back end that tells the terminal of links; all else is done by the library's own.
+/// A back end that sends links to the terminal; everything else is done by the library's back end.
 #[derive(Debug)]
 pub struct LinkingBackend {
     inner: CrosstermBackend<Out>,
@@ -218,7 +219,7 @@ mod tests {
             Self { out, table, terminal }
         }
 
-        /// What goes to the terminal for a frame with `text` in its first row, some of it linked.
+        /// The bytes sent to the terminal for a frame with `text` in its first row, some of it linked.
         fn frame(&mut self, text: &str, linked: &[(std::ops::Range<u16>, &str)]) -> String {
             let linked: Vec<LinkedCells> = linked
                 .iter()

@@ -1,15 +1,15 @@
-//! Loads languages on a thread of its own, so that neither the first frame nor any other waits for it.
+//! Loads languages on a separate thread, so that no frame waits for it.
 //!
-//! Nobody waits for the thread either: the program may end before it does. Called by the shell.
+//! The program does not wait for the thread and may end before it does. Called by the shell.
 
 use tokio::sync::mpsc;
 
 use crate::tui::markdown::Languages;
 
-/// Answers that wait to be taken; a thread waits when there are more.
+/// The capacity of the answer channel; a thread blocks when it is full.
 const WAITING: usize = 8;
 
-/// Starts the loading, and hears of its end.
+/// Starts loading and receives the results.
 pub struct Loader {
     done: mpsc::Sender<Languages>,
     loaded: mpsc::Receiver<Languages>,
@@ -21,7 +21,7 @@ impl Loader {
         Self { done, loaded }
     }
 
-    /// Without a thread to spare the code stays plain.
+    /// Starts loading on a new thread; if none can be started, the code stays plain.
     pub fn start(&self, languages: Languages) {
         let done = self.done.clone();
         let load = move || {
@@ -37,7 +37,7 @@ impl Loader {
         }
     }
 
-    /// The next languages that are loaded. Cancel-safe.
+    /// Returns the next languages that are loaded. Cancel-safe.
     pub async fn loaded(&mut self) -> Languages {
         match self.loaded.recv().await {
             Some(languages) => languages,

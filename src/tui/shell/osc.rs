@@ -1,6 +1,6 @@
-//! What is said to the terminal beside drawing: its clipboard, its title, its call, its background.
+//! Builds the escape sequences other than drawing: clipboard, title, notification, background colour.
 //!
-//! Pure: words in, bytes out. Whatever text goes into a sequence is made harmless here. Called by the shell.
+//! Pure: text in, bytes out. All text in a sequence is sanitized here. Called by the shell.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,39 +8,40 @@ use base64::engine::general_purpose::STANDARD;
 use super::host::{Between, Host};
 use crate::stdx::text::{sanitize_line, truncate};
 
-/// The longest clipboard text in base64, in bytes: the least that terminals with a clipboard are known to take.
+/// The longest clipboard text in base64, in bytes: the smallest limit known of terminals with a clipboard.
 const LONGEST_BASE64: usize = 74_994;
 
-/// The same in bytes of text.
+/// The same limit in bytes of text.
 pub const LONGEST_COPY: usize = LONGEST_BASE64 / 4 * 3;
 
-/// GNU screen passes strings of at most 768 bytes on, its own marks included.
+/// GNU screen passes on strings of at most 768 bytes, including its own delimiters.
 const SCREEN_CHUNK: usize = 700;
 
-/// Cells of a notification.
+/// The longest notification, in cells.
 const LONGEST_CALL: usize = 80;
 
 /// Asks for the background colour.
 pub const ASK_BACKGROUND: &[u8] = b"\x1b]11;?\x1b\\";
 
-/// How the person is called.
+/// How the user is notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Call {
-    /// iTerm2's, which several others took over.
+    /// The sequence of iTerm2, which several others adopted.
     Osc9,
-    /// urxvt's.
+    /// The sequence of urxvt.
     Osc777,
     #[default]
     Bell,
     Never,
 }
 
-/// Puts `text` into the terminal's clipboard (OSC 52). `None` where it is too long for terminals to take.
+/// Puts `text` into the terminal's clipboard (OSC 52). Returns `None` if it is too long for terminals to
+/// take.
 ///
-/// In tmux two ways are tried, because each needs another option of it: the plain sequence is taken by tmux itself
-/// with `set-clipboard on`, which then hands it on; the wrapped one goes past tmux to the terminal with
-/// `allow-passthrough on`. Where an option is off tmux drops that sequence; neither is ever printed. GNU screen knows
-/// only the wrapped one, in pieces.
+/// In tmux two sequences are sent, because each needs a different option: tmux itself takes the plain one
+/// with `set-clipboard on` and hands it on; the wrapped one passes through tmux to the terminal with
+/// `allow-passthrough on`. If an option is off, tmux drops that sequence; neither is ever printed. GNU screen
+/// supports only the wrapped one, in pieces.
 pub fn copy(text: &str, between: Between) -> Option<Vec<u8>> {
     if text.len() > LONGEST_COPY {
         return None;
@@ -70,7 +71,7 @@ fn through_screen(sequence: &[u8]) -> Vec<u8> {
     sequence.chunks(SCREEN_CHUNK).flat_map(wrap).collect()
 }
 
-/// What was done with a copied text of that many bytes, in words that promise nothing.
+/// Describes the copy of a text of this many bytes, without claiming that it arrived.
 pub fn copied(bytes: usize, host: Host) -> String {
     let size = size(bytes);
     match host.between {
@@ -80,8 +81,8 @@ pub fn copied(bytes: usize, host: Host) -> String {
     }
 }
 
-/// Why a text of that many bytes was not copied, and what to do; `mouse` is the key that gives the mouse away, empty
-/// where there is none.
+/// Explains why a text of this many bytes was not copied and what to do; `mouse` is the key that hands the
+/// mouse to the terminal, empty if there is none.
 pub fn too_long(bytes: usize, mouse: &str) -> String {
     let (size, most) = (size(bytes), size(LONGEST_COPY));
     let instead = if mouse.is_empty() {
@@ -92,14 +93,14 @@ pub fn too_long(bytes: usize, mouse: &str) -> String {
     format!("not copied: {size}, terminals take {most}{instead}")
 }
 
-/// Bytes as people read them: `812 B`, `1.2 kB`, `48 kB`, `10 MB`.
+/// Formats a size in bytes: `812 B`, `1.2 kB`, `48 kB`, `10 MB`.
 fn size(bytes: usize) -> String {
     crate::tui::composer::size(bytes)
 }
 
-/// Calls the person. Empty where nobody is to be called.
+/// Notifies the user. Empty if notifications are off.
 pub fn call(words: &str, call: Call) -> Vec<u8> {
-    // A semicolon parts the fields of the longer form.
+    // A semicolon separates the fields of the longer form.
     let words = truncate(&sanitize_line(words), LONGEST_CALL).replace(';', ",");
     match call {
         Call::Osc9 => format!("\x1b]9;{words}\x07").into_bytes(),
@@ -109,7 +110,7 @@ pub fn call(words: &str, call: Call) -> Vec<u8> {
     }
 }
 
-/// Names the window.
+/// Sets the window title.
 pub fn title(words: &str) -> Vec<u8> {
     format!("\x1b]2;{}\x07", sanitize_line(words)).into_bytes()
 }

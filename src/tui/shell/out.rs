@@ -1,13 +1,14 @@
-//! The way to the terminal: frames, each in one write, and single sequences between them.
+//! Writes to the terminal: frames, each in one write, and single sequences between them.
 //!
-//! Nothing else writes to it while the screen is ours, but the one who takes it over and gives it back.
+//! While the screen is in use, only this and the code that enters and leaves the screen write to the
+//! terminal.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Collects a frame and sends it in one write, between the marks of a synchronized update.
+/// Collects a frame and sends it in one write, as a synchronized update.
 ///
-/// Copies share the frame: one is the drawing library's, the other sends.
+/// Copies share the frame: the drawing library writes to one, and another sends it.
 #[derive(Debug, Clone, Default)]
 pub struct Out {
     frame: Arc<Mutex<Vec<u8>>>,
@@ -23,20 +24,20 @@ impl Write for Out {
         Ok(bytes.len())
     }
 
-    /// Nothing leaves before the frame is whole.
+    /// Does nothing: a frame is sent only when it is complete.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
 impl Out {
-    /// What was drawn since the last time, which then is not sent.
+    /// Takes the bytes drawn since the last time, so that they are not sent.
     #[cfg(test)]
     pub fn take(&self) -> Vec<u8> {
         std::mem::take(&mut self.frame.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sends what was drawn since the last time, if anything was.
+    /// Sends the bytes drawn since the last time, if any.
     pub fn send(&self) -> io::Result<()> {
         let mut frame = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
         if frame.is_empty() {

@@ -1,7 +1,7 @@
-//! The person's own editor: a file of the owner only, a program that has the terminal, and the text back.
+//! Runs the user's editor on a private file and reads the text back.
 //!
-//! It takes nothing from the screen: whoever calls it has left the screen before and reads no keys meanwhile. No
-//! outcome loses a text: what was given stays with the model until something else comes back.
+//! It does not manage the screen: the caller has left the screen before and reads no keys meanwhile. No
+//! outcome loses a text: the model keeps the original until an edited one is returned.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -17,10 +17,10 @@ use tokio::time::timeout;
 use crate::sandbox::shield::give_environment;
 use crate::tui::msg::{Edited, Target};
 
-/// How long an editor has for ending when the program is told to end.
+/// How long an editor has to end when the program is told to end.
 const LAST_WAIT: Duration = Duration::from_millis(300);
 
-/// An editor that runs. Told to end when dropped, as editors that keep a copy want it.
+/// A running editor. It receives SIGTERM when dropped, so that editors can keep a copy.
 pub struct Outside {
     child: Child,
     file: TempPath,
@@ -28,15 +28,17 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// Writes the file and starts `editor` on it: a shell's words, so that `code -w` and quotes work.
+    /// Writes the file and starts `editor` on it. `editor` is parsed as shell words, so `code -w` and quotes
+    /// work.
     pub fn start(editor: &str, text: &str, target: Target) -> io::Result<Self> {
-        // Files of this kind can be read and written by their owner only.
+        // Such files are readable and writable by their owner only.
         let mut file = Builder::new().prefix("co-").suffix(&format!(".{}", target.extension())).tempfile()?;
         file.write_all(text.as_bytes())?;
-        // As editors expect and leave it; it is taken away again.
+        // Editors expect and keep a final newline; it is removed again.
         file.write_all(b"\n")?;
         let file = file.into_temp_path();
-        // No shell stays in between, whom a signal for the editor would end; `env` takes `NAME=value vim` too.
+        // `exec` leaves no shell in between that a signal for the editor would end; `env` accepts `NAME=value
+        // vim` too.
         let script = format!("exec env {editor} \"$@\"");
         let mut command = Command::new("/bin/sh");
         command.args(["-c", &script, editor]).arg(&file);
@@ -50,7 +52,7 @@ impl Outside {
         self.child.wait().await
     }
 
-    /// The text as it was saved, or why there is none.
+    /// Returns the saved text, or why there is none.
     pub fn edited(self, ended: io::Result<ExitStatus>) -> Edited {
         let text = match ended {
             Ok(status) if status.success() => read(&self.file),
@@ -60,17 +62,17 @@ impl Outside {
         Edited { target: self.target.clone(), text }
     }
 
-    /// Tells the editor to end, and gives it a moment to keep what it has and to restore the terminal.
+    /// Sends SIGTERM to the editor and waits briefly, so that it can save a copy and restore the terminal.
     pub async fn end(mut self) {
         self.tell_to_end();
-        // One that does not end then is left alone.
+        // An editor that does not end in time is left running.
         let _ = timeout(LAST_WAIT, self.child.wait()).await;
     }
 
     fn tell_to_end(&self) {
         let running = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         if let Some(pid) = running {
-            // One that ended this very moment does not mind.
+            // A failure means that the editor has just ended.
             let _ = kill_process(pid, Signal::TERM);
         }
     }
@@ -91,11 +93,11 @@ fn read(file: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// 126 and 127 are the shell's own words: found but no program, not found.
+/// 126 and 127 are the shell's own codes: found but not executable, and not found.
 fn refusal(status: ExitStatus) -> String {
     match status.code() {
         Some(126 | 127) => "the editor could not be started: see $VISUAL and $EDITOR".to_owned(),
-        // A shell in between says so of the program behind it.
+        // A shell in between reports a signal of its child in this way.
         Some(129..) | None => "the editor was killed".to_owned(),
         Some(code) => format!("the editor ended with {code}"),
     }

@@ -1,7 +1,7 @@
-//! The terminal's state: taken over on entry, given back exactly once however the program leaves.
+//! Manages the terminal's state: taken over on entry, restored exactly once on exit.
 //!
-//! A return, an error, a panic, a signal that can be heard: all of them give it back. SIGKILL, SIGSEGV and an abort
-//! cannot be caught by safe code; after those `reset` is the person's to type.
+//! A return, an error, a panic and a catchable signal all restore it. SIGKILL, SIGSEGV and an abort cannot be
+//! caught by safe code; after those the user must run `reset`.
 
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
@@ -18,16 +18,17 @@ use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_ra
 use super::out::write;
 use crate::tui::msg::MouseMode;
 
-/// The window's title is put on the terminal's stack, and taken from it.
+/// Push the window title on the terminal's stack, and pop it.
 const PUSH_TITLE: &[u8] = b"\x1b[22;2t";
 const POP_TITLE: &[u8] = b"\x1b[23;2t";
 
-/// Presses, releases and moves with a button held, in numbers of any size. Moves without a button are not asked
-/// for: they would wake the program for nothing.
+/// Reports presses, releases and moves with a button held, with coordinates of any size. Moves without a
+/// button are not requested: they would wake the program for nothing.
 ///
-/// Alternate scroll (1007), by which a terminal that keeps its mouse sends arrows for the wheel, is left as it is:
-/// nearly all that know it have it on, and a change could not be undone, for the answer to "was it on?" would reach
-/// the terminal library, which takes it for the start of a key. What then arrives is told apart in `ears`.
+/// Alternate scroll (1007), by which a terminal that handles the mouse itself sends arrows for the wheel, is
+/// not changed: nearly all terminals that support it have it on, and a change could not be undone, because
+/// the answer to a query of its state would reach the terminal library, which takes it for the start of a
+/// key. `ears` recognises the arrows.
 const MOUSE_ON: &[u8] = b"\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l";
 
@@ -35,16 +36,17 @@ pub fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// Columns and rows, as the terminal says; 80x24 where it does not know.
+/// Returns the columns and rows of the terminal; 80x24 if it does not know them.
 pub fn size() -> io::Result<(u16, u16)> {
     let size = rustix::termios::tcgetwinsize(io::stdout())?;
     Ok(if size.ws_col == 0 || size.ws_row == 0 { (80, 24) } else { (size.ws_col, size.ws_row) })
 }
 
-/// Makes the terminal library look for keys again, after it told of another size.
+/// Makes the terminal library look for keys again after it reported a change of the size.
 ///
-/// Keys that come together with a change of the size it leaves unread until more come: it waits for the moment at
-/// which there is something to read, and that one is over. Setting the terminal's state to what it is makes another.
+/// The library leaves keys that arrive together with a change of the size unread until more arrive, because
+/// it waits for an edge-triggered readiness event that has passed. Setting the terminal's state to its
+/// current value causes another.
 pub fn offer_keys_again() {
     use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
     let terminal = io::stdin();
@@ -54,19 +56,20 @@ pub fn offer_keys_again() {
     }
 }
 
-/// The screen while it is ours.
+/// The screen while this program uses it.
 #[derive(Debug, Clone)]
 pub struct Screen {
     modern: bool,
-    /// Whether there is something to give back; shared with the panic hook.
+    /// Whether the terminal must be restored; shared with the panic hook.
     taken: Arc<AtomicBool>,
-    /// Whether mouse reports are wanted while the screen is ours.
+    /// Whether mouse reports are wanted while the screen is in use.
     mouse: Arc<AtomicBool>,
 }
 
 impl Screen {
-    /// Takes the terminal over. `modern` terminals are asked for paste marks, focus reports, unambiguous keys and the
-    /// mouse; one that does not know a request ignores it, so nothing waits for an answer.
+    /// Takes the terminal over. `modern` terminals are asked for bracketed paste, focus reports, unambiguous
+    /// keys and the mouse; a terminal that does not know a request ignores it, so nothing waits for an
+    /// answer.
     pub fn enter(modern: bool, mouse: MouseMode) -> io::Result<Self> {
         let mouse = Arc::new(AtomicBool::new(mouse == MouseMode::Ours));
         let screen = Self { modern, taken: Arc::new(AtomicBool::new(false)), mouse };
@@ -92,7 +95,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Who hears of the mouse from now on, and whenever the screen is entered again.
+    /// Sets whether this program or the terminal handles the mouse, from now on and on every later entry.
     pub fn set_mouse(&self, mode: MouseMode) -> io::Result<()> {
         let wanted = mode == MouseMode::Ours;
         let was = self.mouse.swap(wanted, Ordering::SeqCst);
@@ -102,7 +105,7 @@ impl Screen {
         write(if wanted { MOUSE_ON } else { MOUSE_OFF })
     }
 
-    /// Gives the terminal back, if it was not yet. A terminal that is gone cannot be restored, and need not.
+    /// Restores the terminal, unless already done. A lost terminal cannot be restored and need not be.
     pub fn leave(&self) {
         if !self.taken.swap(false, Ordering::SeqCst) {
             return;

@@ -1,7 +1,7 @@
-//! The signals that mean something to the screen.
+//! Handles the signals that matter to the screen.
 //!
-//! Listened to from before the terminal is taken over, so that none of them ends the program with the terminal
-//! taken. Called by the shell's loop.
+//! The handlers are installed before the terminal is taken over, so that no such signal ends the program
+//! without restoring it. Called by the shell's loop.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 pub struct Heard {
     pub terms: [(Signal, Signals); 2],
-    /// What keys of the terminal send where it is not ours: to whoever is in front.
+    /// Signals that keys send while another program has the terminal: to the foreground process group.
     pub keys: [(Signal, Signals); 2],
     pub stop: Signals,
     pub cont: Signals,
@@ -30,7 +30,7 @@ impl Heard {
         })
     }
 
-    /// One of two came; which. Cancel-safe.
+    /// Waits for either signal and returns which one arrived. Cancel-safe.
     pub async fn either(two: &mut [(Signal, Signals); 2]) -> Signal {
         let [(one, first), (other, second)] = two;
         tokio::select! {

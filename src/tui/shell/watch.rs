@@ -1,5 +1,5 @@
-//! Panics while the screen is up: our own restore the terminal and are then printed; those of other threads are
-//! shown as a fault in the transcript, because the program goes on.
+//! Handles panics while the screen is in use: a panic of the screen's own thread restores the terminal and is
+//! then printed; one of another thread is shown as a fault in the transcript, because the program continues.
 
 use std::panic::PanicHookInfo;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use super::screen::Screen;
 
 type Hook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
 
-/// Installed while the screen is up; puts the former hook back when dropped.
+/// Installed while the screen is in use; restores the former hook when dropped.
 pub struct PanicWatch {
     shared: Arc<Shared>,
     former: Arc<Hook>,
@@ -19,7 +19,7 @@ pub struct PanicWatch {
 
 #[derive(Default)]
 struct Shared {
-    /// The thread that updates or draws just now.
+    /// The thread that is updating or drawing at the moment.
     ours: Mutex<Option<ThreadId>>,
     others: Mutex<Vec<String>>,
     happened: Notify,
@@ -30,7 +30,7 @@ impl PanicWatch {
         let former: Arc<Hook> = Arc::from(std::panic::take_hook());
         let shared = Arc::new(Shared::default());
         let (hook, seen, screen) = (Arc::clone(&former), Arc::clone(&shared), screen.clone());
-        // The copy in the hook must not give the terminal back when the hook is replaced.
+        // The copy in the hook must not restore the terminal when the hook is replaced.
         let screen = std::mem::ManuallyDrop::new(screen);
         std::panic::set_hook(Box::new(move |info| {
             if seen.is_ours() {
@@ -51,7 +51,7 @@ impl PanicWatch {
         done
     }
 
-    /// The next panic of another thread, in words. Cancel-safe.
+    /// Returns the message of the next panic of another thread. Cancel-safe.
     pub async fn trouble(&self) -> String {
         loop {
             let heard = self.shared.happened.notified();
@@ -84,7 +84,7 @@ impl Shared {
 
 impl Drop for PanicWatch {
     fn drop(&mut self) {
-        // The hook cannot be changed by a thread that panics; the process ends then anyway.
+        // A panicking thread cannot change the hook; the process is ending then anyway.
         if std::thread::panicking() {
             return;
         }
@@ -102,10 +102,10 @@ mod tests {
     use super::*;
     use crate::tui::msg::MouseMode;
 
-    /// Set for the child that panics on a terminal of its own.
+    /// Set for the child process that panics on its own terminal.
     const CHILD: &str = "CO_TEST_PANICS";
 
-    /// Does nothing but in the child of the test below.
+    /// Does nothing except in the child process of the test below.
     #[test]
     fn panics_on_its_terminal() {
         if std::env::var_os(CHILD).is_none() {
@@ -127,7 +127,7 @@ mod tests {
         let mut running = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let mut bytes = Vec::new();
-        // A terminal whose last program is gone answers with an error instead of the end.
+        // A terminal whose last program is gone returns an error instead of end of file.
         let _ = pair.master.try_clone_reader().unwrap().read_to_end(&mut bytes);
         running.wait().unwrap();
         let said = String::from_utf8_lossy(&bytes);

@@ -1,9 +1,9 @@
-//! What the shell says outside of the screen: the window's title, and what a call says. Pure.
+//! Texts shown outside the screen: the window title and notifications. Pure.
 
 use crate::tui::model::Model;
 use crate::tui::msg::Alert;
 
-/// `co`, and how many requests wait. It never moves.
+/// Returns `co` and the number of pending requests. The title is never animated.
 pub fn title(model: &Model) -> String {
     match model.waiting() {
         0 => "co".to_owned(),
@@ -11,7 +11,7 @@ pub fn title(model: &Model) -> String {
     }
 }
 
-/// Why the person is called, and by which session.
+/// Returns why the user is notified, and by which session.
 pub fn call(model: &Model, alert: Alert) -> String {
     let why = match (alert, model.cards.count()) {
         (Alert::NeedsYou, 0 | 1) => "co needs you: a request waits".to_owned(),

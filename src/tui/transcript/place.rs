@@ -1,6 +1,6 @@
-//! What stands where: from rows of the pane to places in the text, and back.
+//! Maps rows of the pane to places in the text, and back.
 //!
-//! A place is a cell, a line of it and a cell of that line, so that it means the same after anything was appended.
+//! A place is a cell, a line of it and a column of that line, so it stays valid after text is appended.
 //! Called by `update` for the mouse, for marking and for the search.
 
 use std::ops::Range;
@@ -18,14 +18,14 @@ pub struct Spot {
     pub column: usize,
 }
 
-/// Where the screen stood.
+/// A saved scroll position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bookmark {
     scroll: Scroll,
     top: Option<Place>,
 }
 
-/// What a row of the pane shows.
+/// The content of a row of the pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hit {
     /// A line of a cell.
@@ -34,12 +34,12 @@ pub enum Hit {
     Gap(usize),
     /// A line of the card, by its index.
     Card(usize),
-    /// What is below the last block.
+    /// The area below the last block.
     Nothing,
 }
 
 impl Transcript {
-    /// What stands at a row and a column of the pane.
+    /// Returns the content at a row and a column of the pane.
     pub fn hit(&self, row: usize, column: usize) -> Hit {
         let mut before = 0;
         for visible in &self.visible {
@@ -56,7 +56,8 @@ impl Transcript {
         Hit::Nothing
     }
 
-    /// The text nearest to a row of the pane: itself, else the end of what is above it.
+    /// Returns the text place nearest to a row of the pane: the row itself, else the end of the text above
+    /// it.
     pub fn nearest(&self, row: usize, column: usize) -> Option<Spot> {
         match self.hit(row, column) {
             Hit::Text(spot) => Some(spot),
@@ -70,13 +71,13 @@ impl Transcript {
         Some(Spot { cell, line, column: usize::MAX - 1 })
     }
 
-    /// The cells on the screen.
+    /// Returns the cells on the screen.
     pub fn seen(&self) -> Range<usize> {
         let blocks = self.visible.first().zip(self.visible.last());
         blocks.map_or(0..0, |(first, last)| first.block..(last.block + 1).min(self.cells.len()))
     }
 
-    /// The lines of a cell that are on the screen.
+    /// Returns the lines of a cell that are on the screen.
     pub fn seen_lines(&self, cell: usize) -> Range<usize> {
         let gap = self.gap(cell);
         let visible = self.visible.iter().find(|visible| visible.block == cell);
@@ -87,34 +88,35 @@ impl Transcript {
         self.cells.get_mut(at)
     }
 
-    /// Lines of a cell, laid out if it is not.
+    /// Returns the number of lines of a cell, laying it out if needed.
     pub fn lines_of(&mut self, cell: usize, look: &Look) -> usize {
         self.height(cell, look).saturating_sub(self.gap(cell))
     }
 
-    /// Holds what is at the top where it is, though the end may move out of sight.
+    /// Keeps the place at the top, even if the end moves out of sight.
     pub fn hold(&mut self) {
         if let Some(top) = self.top() {
             self.scroll = Scroll::At(top);
         }
     }
 
-    /// Where the screen stands, to come back to.
+    /// Returns the scroll position, to be restored later.
     pub fn bookmark(&self) -> Bookmark {
         Bookmark { scroll: self.scroll, top: self.top() }
     }
 
-    /// Goes back to where the screen stood.
+    /// Restores a scroll position.
     pub fn go_back(&mut self, to: Bookmark) {
         self.scroll = to.scroll;
     }
 
-    /// The same, for a look from there at something that may be on that screen.
+    /// Restores a scroll position without following the end, to look at something that may be on that screen.
     pub fn look_from(&mut self, from: Bookmark) {
         self.scroll = from.top.map_or(from.scroll, Scroll::At);
     }
 
-    /// Brings a line on the screen; where it is on it, nothing moves. The last row may be under the pill.
+    /// Scrolls a line into view; if it is visible, nothing moves. The last row may be under the notice of new
+    /// cells.
     pub fn reveal(&mut self, cell: usize, line: usize, look: &Look, rows: usize) {
         if cell >= self.cells.len() {
             return;
@@ -144,7 +146,7 @@ impl Transcript {
         distance + to.line < rows + from.line
     }
 
-    /// What is marked from one place to another, both included.
+    /// Returns the text marked from one place to another, both included.
     pub fn marked_text(&mut self, (from, to): (Spot, Spot), look: &Look) -> String {
         let mut out = String::new();
         for cell in from.cell..=to.cell.min(self.cells.len().saturating_sub(1)) {
@@ -159,7 +161,7 @@ impl Transcript {
                 })
                 .collect();
             let piece = text(&marked, lines.get(last + 1).copied());
-            // Nothing of a folded cell may be there to be read.
+            // A folded cell may have no text to copy.
             if piece.is_empty() {
                 continue;
             }
@@ -171,7 +173,7 @@ impl Transcript {
         out.trim_matches('\n').to_owned()
     }
 
-    /// The word at a place, from its first to its last cell.
+    /// Returns the word at a place, from its first to its last column.
     pub fn word_at(&self, spot: Spot) -> Option<(Spot, Spot)> {
         let line = self.cells.get(spot.cell)?.lines_from(spot.line).next()?;
         let mut word: Option<(usize, usize)> = None;
@@ -194,7 +196,7 @@ impl Transcript {
         Some((Spot { column: from, ..spot }, Spot { column: to - 1, ..spot }))
     }
 
-    /// The line of the source at a place, however often it was wrapped.
+    /// Returns the source line at a place, however often it was wrapped.
     pub fn paragraph_at(&self, spot: Spot) -> Option<(Spot, Spot)> {
         let lines: Vec<&Line> = self.cells.get(spot.cell)?.lines_from(0).collect();
         let goes_on = |at: usize| lines.get(at).is_some_and(|line| matches!(line.copied.join, Join::Gap(_)));
@@ -205,7 +207,7 @@ impl Transcript {
     }
 }
 
-/// The cells of a line between two places.
+/// Returns the columns of a line between two places.
 pub fn columns((from, to): (Spot, Spot), cell: usize, line: usize) -> Range<usize> {
     let at = (cell, line);
     if at < (from.cell, from.line) || at > (to.cell, to.line) {
@@ -216,7 +218,7 @@ pub fn columns((from, to): (Spot, Spot), cell: usize, line: usize) -> Range<usiz
     start..end
 }
 
-/// Paths, addresses and names are one word.
+/// Whether a grapheme belongs to a word; paths, addresses and names are one word.
 fn is_of_word(grapheme: &str) -> bool {
     grapheme.chars().all(|c| c.is_alphanumeric() || "_-./~:@%+#?&=".contains(c))
 }

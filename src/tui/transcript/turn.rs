@@ -1,6 +1,7 @@
-//! What the running turn changes of the transcript.
+//! Changes to the transcript by the running turn.
 //!
-//! None of it walks the cells of earlier turns: those stand, but for the few that still wait for an outcome.
+//! Nothing here iterates over the cells of earlier turns: those are final, except the few that still wait for
+//! an outcome.
 
 use super::{Scroll, Transcript};
 use crate::message::CallId;
@@ -11,17 +12,17 @@ impl Transcript {
         self.cells.last_mut().map(Cell::revise)
     }
 
-    /// The cells that the running turn may change, to be changed.
+    /// Returns the cells that the running turn may change, mutably.
     pub fn fresh_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Cell> {
         self.cells[self.fresh..].iter_mut().map(Cell::revise)
     }
 
-    /// The same, to be read.
+    /// Returns the cells that the running turn may change.
     pub fn fresh(&self) -> &[Cell] {
         &self.cells[self.fresh..]
     }
 
-    /// The newest of the cells that can still change of which `is` holds, to be changed.
+    /// Returns the newest cell that can still change and for which `is` holds, mutably.
     pub fn newest_mut(&mut self, is: impl Fn(&CellKind) -> bool) -> Option<&mut Cell> {
         let is = |at: &usize| is(&self.cells[*at].kind);
         let found = (self.fresh..self.cells.len()).rev().find(is);
@@ -31,7 +32,7 @@ impl Transcript {
         Some(cell.revise())
     }
 
-    /// The row of a call of this turn, or of one before that something may still come of.
+    /// Returns the row of a call of this turn, or of an earlier one whose outcome is open.
     pub fn call(&self, id: &CallId) -> Option<&CallRow> {
         let fresh = (self.fresh..self.cells.len()).rev();
         let mut cells = fresh.chain(self.open.iter().rev().copied()).filter_map(|at| self.cells.get(at));
@@ -40,13 +41,13 @@ impl Transcript {
         })
     }
 
-    /// The same, to be changed.
+    /// Like [`Self::call`], mutably.
     pub fn call_mut(&mut self, id: &CallId) -> Option<&mut CallRow> {
         let cell = self.newest_mut(|kind| matches!(kind, CellKind::Call(row) if row.id == *id))?;
         if let CellKind::Call(row) = &mut cell.kind { Some(row) } else { None }
     }
 
-    /// The turn is over: what it left stands.
+    /// Ends the turn: its cells become final, except those with an open outcome.
     pub fn settle(&mut self) {
         let older = std::mem::take(&mut self.open);
         let candidates = older.into_iter().chain(self.fresh..self.cells.len());
@@ -54,13 +55,14 @@ impl Transcript {
         self.fresh = self.cells.len();
     }
 
-    /// Other cells in place of all.
+    /// Replaces all cells.
     pub fn replace(&mut self, cells: Vec<Cell>) {
         *self = Self { cells, shape: self.shape + 1, ..Self::default() };
         self.settle();
     }
 
-    /// Drops those of the running turn's cells for which `keep` says so; the place on the screen stays where it can.
+    /// Keeps only those of the running turn's cells for which `keep` holds; the scroll position stays if
+    /// possible.
     pub fn retain(&mut self, keep: impl Fn(&Cell) -> bool) {
         let fresh = self.cells.split_off(self.fresh);
         let before = fresh.len();
@@ -75,7 +77,7 @@ impl Transcript {
         }
     }
 
-    /// All cells fold alike again.
+    /// Drops the separate folding of all cells for which `which` holds.
     pub fn fold_alike(&mut self, which: impl Fn(&Cell) -> bool) {
         self.cells.iter_mut().filter(|cell| which(cell)).for_each(Cell::fold_with_all);
     }

@@ -1,8 +1,8 @@
 use super::page;
 use crate::tui::markdown::*;
 
-/// The work of streaming `source` in pieces of `piece` bytes, drawn after each: bytes parsed per byte of source
-/// beyond what each frame may parse, and the most that one frame parsed.
+/// Streams `source` in pieces of `piece` bytes, drawn after each. Returns the bytes parsed, the bytes
+/// highlighted and the most bytes that one frame parsed.
 fn cost(source: &str, piece: usize, page: &Page) -> (usize, usize, usize) {
     count::take();
     let mut stream = StreamMarkdown::new(page.clone());
@@ -29,8 +29,8 @@ fn cost(source: &str, piece: usize, page: &Page) -> (usize, usize, usize) {
 fn streaming_costs_a_constant_times_the_text() {
     let long = 30_000;
     let repeat = |text: &str| text.repeat(long / text.len());
-    // What an open block may cost: it is parsed with every frame up to 16 KiB, and from then on each time it has
-    // grown by an eighth. Blocks that end cost next to nothing.
+    // The allowed cost of an open block: it is parsed with every frame up to 16 KiB, and from then on each
+    // time it has grown by an eighth. Blocks that end cost next to nothing.
     let cases: &[(&str, String, usize)] = &[
         ("small blocks", repeat("Some **words** of a paragraph\nand a line.\n\n## Head\n\n"), 8),
         ("a list", repeat("- an item with `code`\n"), 8),
@@ -59,7 +59,7 @@ fn a_line_of_half_a_megabyte_costs_no_more() {
 
 #[test]
 fn a_long_reply_in_small_pieces_is_cheap() {
-    // 20,000 tokens as they come: prose, lists, code and a table, in pieces of 20 bytes, drawn after each.
+    // 20,000 tokens as they arrive: prose, lists, code and a table, in pieces of 20 bytes, drawn after each.
     let part = "A paragraph of **some** length that goes on for a while, with `code` and a [link](https://x.example).\n\n\
         - an item of a list\n- another one\n  with two lines\n\n```json\n{\"a\": 1}\n{\"b\": 2}\n```\n\n\
         | a | b |\n|---|---|\n| 1 | 2 |\n\n";

@@ -77,7 +77,7 @@ fn markdown_line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// `source` in pieces of these sizes, over and over, drawn after each; `turn` changes the page on the way.
+/// Streams `source` in pieces of these sizes, repeated, drawn after each; the pages change on the way.
 fn streamed(source: &str, cuts: &[usize], pages: &[Page]) -> (Vec<Line>, Vec<String>) {
     let mut stream = StreamMarkdown::new(pages[0].clone());
     let mut wrong = Vec::new();
@@ -103,7 +103,7 @@ fn streamed(source: &str, cuts: &[usize], pages: &[Page]) -> (Vec<Line>, Vec<Str
     (stream.finish().1, wrong)
 }
 
-/// What is wrong with a line, if anything is.
+/// Returns what is wrong with a line, if anything.
 fn fault(line: &Line, width: usize) -> Option<String> {
     let text = line.text();
     let too_wide = line.width() > width;
@@ -174,7 +174,7 @@ proptest! {
 }
 
 proptest! {
-    // Definitions are slow where nothing is optimised.
+    // Loading definitions is slow in an unoptimised build.
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
