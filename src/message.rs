@@ -213,18 +213,16 @@ pub enum PartKind {
         text: String,
     },
     ToolCall(ToolCall),
-    /// An item that only the provider understands (a server tool, redacted thinking): all its data is in
-    /// `opaque`.
+    /// An item that only the provider understands (server tool, redacted thinking); its data is in `opaque`.
     Native,
 }
 
-/// Data that only the codec `wire` may read, and that may only be sent to the model and the provider that
-/// produced it.
+/// Data that only the codec `wire` may read, and only the model and provider that produced it may receive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opaque {
     /// The provider's name, e.g. `openai`: the same model at another provider belongs to another account.
-    /// Codecs leave it empty; the provider fills it in. Empty in older records, whose data is then sent to no
-    /// named provider.
+    /// Codecs leave it empty; the provider fills it in. Empty in older records: no named provider gets their
+    /// data.
     #[serde(default)]
     pub provider: String,
     /// The codec's name, e.g. `anthropic`.
@@ -377,8 +375,7 @@ impl Usd {
 }
 
 impl fmt::Display for Usd {
-    /// Formats as `$1.25` or `$0.0042`: rounded to cents from ten cents up, and to two significant digits
-    /// below.
+    /// Formats as `$1.25` or `$0.0042`: rounded to cents from ten cents up, else to two significant digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cents = (self.0 + 5_000_000) / 10_000_000;
         if self.0 == 0 || cents >= 10 {

@@ -2,8 +2,7 @@
 //!
 //! A program's flags are an allow-list: `-a` and `--all` take no value, `-n:` and `--lines:` take one, `-f@`
 //! and `--file@` take one that names a file, `--color?` takes an optional one after `=`, `-#` is a number.
-//! Short flags may be combined, and values may be attached to them. Abbreviated long flags are not
-//! recognized.
+//! Short flags may be combined, and values attached. Abbreviated long flags are not recognized.
 
 use super::lexer::{Open, Word};
 

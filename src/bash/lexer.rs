@@ -67,8 +67,7 @@ impl Simple {
     }
 }
 
-/// Returns the simple commands of a script, including inner ones; `None` if it uses anything outside this
-/// reader's subset.
+/// Returns the simple commands of a script, including inner ones; `None` if it is outside the subset.
 pub fn commands(script: &str) -> Option<Vec<Simple>> {
     let mut lexer =
         Lexer { script, at: 0, found: Vec::new(), groups: vec![false], depth: 0, backtick: false };
@@ -247,8 +246,7 @@ impl<'a> Lexer<'a> {
         (self.groups.len() >= list.outside).then_some(())
     }
 
-    /// Reads a word and interprets it by its position: as a keyword, an assignment, an argument or a
-    /// descriptor.
+    /// Reads a word and interprets it by position: keyword, assignment, argument or descriptor.
     fn token(&mut self, list: &mut List) -> Option<()> {
         let start = self.at;
         let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();

@@ -1,5 +1,4 @@
-//! Decides whether a script is read-only: every command must be in the table, with words that the table
-//! allows.
+//! Decides whether a script is read-only: every command must be in the table, with allowed words.
 
 use super::flags::{Arg, Order, Parsed, parse};
 use super::lexer::{Open, Redirect, Simple, Word};
@@ -283,8 +282,7 @@ fn finds_no_secrets<'a>(words: impl Iterator<Item = &'a str>) -> bool {
     const ACTS: [&str; 5] = ["-exec", "-print", "-print0", "-printf", "-ls"];
     let words: Vec<&str> = words.collect();
     let acts = |word: &&str| ACTS.contains(word);
-    // Words after an action do not select its files; of two actions, only the tests before the first would be
-    // checked.
+    // Words after an action do not select its files. Only the tests before the first action are checked.
     let tests = words.split(acts).next().unwrap_or_default();
     let one_act = words.iter().filter(|word| acts(word)).count() == 1;
     let chosen = |pair: &[&str]| ["-name", "-iname"].contains(&pair[0]) && !may_match_secrets(pair[1]);
@@ -315,8 +313,7 @@ pub fn subcommand(words: &[Option<String>]) -> Option<usize> {
     named(3).or_else(|| named(2)).or_else(|| named(1))
 }
 
-/// Whether every word after a program's name is a flag known to its row, or a file of the workspace that is
-/// no secret.
+/// Whether every word after a program's name is a flag known to its row, or a non-secret workspace file.
 pub fn has_known_words(words: &[Option<String>]) -> bool {
     let Some(named) = subcommand(words) else { return false };
     let (name, rest) = words.split_at(named);

@@ -1,8 +1,7 @@
 //! Parses a shell command line with a full grammar and decides whether it is read-only. Pure.
 //!
 //! Anything not known to be harmless counts as unsafe: node kinds, programs and their flags are allow-lists.
-//! It runs nothing and accesses no file. Used by the `shell` tool to plan calls, and by rules about command
-//! words.
+//! It runs nothing and accesses no file. Used by the `shell` tool and by rules about command words.
 //!
 //! A line is read twice: by the grammar (`tree.rs`), which covers the whole language and is lenient, and by a
 //! strict reader of the subset that all shells interpret alike (`lexer.rs`). A line is understood only if
@@ -64,8 +63,7 @@ pub enum Class {
 }
 
 /// Returns every program that a command line would start: wrappers (`env`, `sudo`, `xargs`, `sh -c`), the
-/// programs they wrap, and inner commands. `None` if the line is not fully understood, since some could be
-/// missing.
+/// programs they wrap, and inner commands. `None` if the line is not fully understood: some could be missing.
 pub fn invocations(script: &str) -> Option<Vec<Invocation>> {
     let mut found = Vec::new();
     collect(script, 0, &mut found)?;

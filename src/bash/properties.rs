@@ -1,5 +1,4 @@
-//! Properties that hold for any script: no disguise makes an unsafe command safe, no text does harm, nothing
-//! hides.
+//! Properties that hold for any script: no disguise makes a command safe, no text does harm, nothing hides.
 
 use std::time::{Duration, Instant};
 

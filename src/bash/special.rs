@@ -4,8 +4,7 @@ use super::flags::{Arg, Parsed};
 use super::notes;
 use crate::stdx::secret_files::{may_hold_secrets, may_match_secrets};
 
-/// A placeholder for a name that another program finds: it lies in the folder, and nothing else is known
-/// about it.
+/// A placeholder for a name that another program finds: it lies in the folder, and is otherwise unknown.
 pub const FOUND: &str = "./…";
 
 /// Checks, by its text alone, that an argument names files of the workspace that are not secrets.
@@ -20,8 +19,7 @@ pub fn is_inside(arg: &Arg) -> Result<(), String> {
     names_inside(text)
 }
 
-/// Checks that an argument is no pattern, or a pattern whose matches can be neither flags nor names outside
-/// the workspace.
+/// Checks that an argument is no pattern, or one whose matches are neither flags nor outside the workspace.
 pub fn is_no_flag(arg: &Arg) -> Result<(), String> {
     if arg.pattern { is_inside(arg) } else { Ok(()) }
 }
@@ -59,8 +57,7 @@ pub fn anything(args: &[Arg]) -> Result<(), String> {
     args.iter().filter(|arg| arg.pattern).try_for_each(|arg| names_inside(&arg.text))
 }
 
-/// Accepts `cd` to a folder below the current one: after `cd` back or home, later names would refer to other
-/// folders.
+/// Accepts `cd` to a folder below the current one: after `cd` back or home, later names would lie elsewhere.
 pub fn cd(args: &[Arg]) -> Result<(), String> {
     match args {
         [one]
@@ -200,8 +197,7 @@ pub fn cargo(parsed: &Parsed<'_>) -> Result<(), String> {
     }
 }
 
-/// Accepts `git log` and similar commands, unless a format has `%G?` or the like: those run the program that
-/// checks signatures.
+/// Accepts `git log` and the like without formats such as `%G?`, which run the signature checker.
 pub fn log(parsed: &Parsed<'_>) -> Result<(), String> {
     if parsed.flags.iter().any(|flag| flag.value.is_some_and(shows_signatures)) {
         return Err("`%G` runs the program that checks signatures".to_owned());

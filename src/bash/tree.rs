@@ -1,8 +1,6 @@
-//! The grammar's reading of a script: its simple commands as word positions, and any construct beyond plain
-//! commands.
+//! The grammar's reading of a script: its simple commands as word positions, and constructs beyond them.
 //!
-//! Node kinds are an allow-list: a script with any other kind, or with any error in the tree, is not
-//! understood.
+//! Node kinds are an allow-list: a script with any other kind, or with a syntax error, is not understood.
 
 use std::ops::{ControlFlow, Range};
 
@@ -21,8 +19,7 @@ pub struct Places {
     pub words: Vec<Range<usize>>,
     /// Targets of redirections.
     pub targets: Vec<Range<usize>>,
-    /// Whether it is `[ … ]`: the grammar reads an expression where a shell reads words, so only its ends are
-    /// compared.
+    /// Whether it is `[ … ]`, which the grammar reads as an expression: only its ends are compared.
     pub test: bool,
 }
 
@@ -159,8 +156,7 @@ impl Reader<'_> {
         node.children(&mut cursor).try_for_each(|child| self.walk(child, depth + 1))
     }
 
-    /// Errs for a kind or a token that is not understood; records the first one that goes beyond plain
-    /// commands.
+    /// Errs for a kind or a token that is not understood; records the first one beyond plain commands.
     fn admit(&mut self, node: Node<'_>) -> Result<(), &'static str> {
         if node.is_missing() || node.is_error() {
             return Err("it is no command line that the grammar knows");
@@ -274,8 +270,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads a redirection. The grammar treats every word after `>` as a target; to a shell only the first
-    /// is.
+    /// Reads a redirection. The grammar takes every word after `>` as a target; to a shell only the first is.
     fn redirect(&mut self, node: Node<'_>, places: &mut Places, depth: usize) -> Result<(), &'static str> {
         self.inside(node, depth + 1)?;
         let mut cursor = node.walk();

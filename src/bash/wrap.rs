@@ -41,8 +41,7 @@ const fn row(name: &'static str, flags: &'static str, own: usize, manner: Manner
     Wrapper { name, flags, own, manner }
 }
 
-/// Wrappers whose inner program can be located with certainty; with a flag that is not listed, nothing is
-/// known.
+/// Wrappers whose inner program can be located with certainty; with an unlisted flag nothing is known.
 const WRAPPERS: &[Wrapper] = &[
     row("env", "-i --ignore-environment -u: --unset:", 0, Manner::Sets),
     row(
@@ -128,8 +127,7 @@ pub fn is_interpreter(name: &str) -> bool {
 
 const SHELL_FLAGS: &str = "-c -e -u -x -l -i -f -n -v -s -o: -O: --login --norc --noprofile --posix";
 
-/// Programs that run their arguments in ways that are not modelled, so that nothing is known of what they
-/// run.
+/// Programs that run others in ways that are not modelled, so that nothing is known of what they run.
 const OPAQUE: &[&str] =
     &["parallel", "watch", "script", "su", "ssh", "alias", "expect", "flock", "entr", "setarch"];
 
@@ -143,8 +141,7 @@ pub fn base(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Returns what the program of these words runs: nothing for most. `None` if it runs something that cannot be
-/// determined.
+/// Returns what the program of these words runs: nothing for most. `None` if it runs something undetermined.
 pub fn inner(words: &[Option<String>]) -> Option<Vec<Inner>> {
     let Some(Some(name)) = words.first() else { return Some(Vec::new()) };
     let name = base(name);
@@ -207,8 +204,7 @@ fn joined(words: &[Option<String>]) -> Option<Vec<Inner>> {
     Some(vec![Inner::Script(words.join(" "))])
 }
 
-/// Returns what `git` runs by its words: an alias or a program named in a setting, and the commands passed to
-/// some subcommands.
+/// Returns what `git` runs by its words: aliases or programs in settings, and commands given to subcommands.
 fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
     /// Suffixes of keys whose values are commands.
     const COMMANDS: &[&str] = &[

@@ -1,5 +1,4 @@
-//! Classifies an entered line: quit, nothing, a shell command, a slash command, or a prompt. The first match
-//! wins.
+//! Classifies an entered line: quit, nothing, shell command, slash command, or prompt. The first match wins.
 //!
 //! Pure, and total: every line is one of these. Headless prompts (`co -p`) do not pass through here.
 

@@ -99,8 +99,7 @@ pub enum CommandEffect {
     ShowKeys(String),
     /// Switch to this model at once.
     SwitchModel(String),
-    /// Let the user pick one of the available models; the text has the same list for front ends without
-    /// lists.
+    /// Let the user pick one of the available models; the text is for front ends without lists.
     PickModel(String),
     /// Let the user set up a service.
     PickService,

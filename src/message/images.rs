@@ -126,8 +126,7 @@ pub fn pictured(parts: &[UserPart]) -> Vec<Pictured> {
     parts.iter().filter_map(picture).collect()
 }
 
-/// Returns the user's text with each image's mention replaced by a label; labels of unmentioned images are
-/// appended.
+/// Returns the user's text with a label in place of each image's mention; other labels are appended.
 pub fn labelled(parts: &[UserPart]) -> String {
     let pictures = pictured(parts);
     let label = |at: usize| {
@@ -155,8 +154,7 @@ pub fn count(parts: &[UserPart]) -> usize {
     parts.iter().filter(|part| matches!(part, UserPart::Image { .. })).count()
 }
 
-/// Returns the message with each image replaced by a text that says it is missing; `None` if it has no
-/// images.
+/// Returns the message with each image replaced by a note that it is missing; `None` without images.
 pub fn left_out(message: &Message) -> Option<Message> {
     const WORDS: &str = "[an image was left out here: this model sees none]";
     let has_images = match message {

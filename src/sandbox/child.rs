@@ -4,9 +4,8 @@
 //! properties. The kernel sends the parent-death signal when the *thread* that forked ends, not the process:
 //! this thread never ends before its child. A process id stays reserved until the process is reaped: this
 //! happens only after the last signal to the group was sent, so no signal can reach another process that got
-//! the same id.
-//! This file and `shield.rs` contain the program's only `unsafe` code. Called by the subprocess sandbox, and
-//! for hooks.
+//! the same id. This file and `shield.rs` contain the program's only `unsafe` code. Called by the subprocess
+//! sandbox and for hooks.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::unix::process::CommandExt as _;
@@ -175,8 +174,7 @@ fn is_there(folder: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::NotFound, message))
 }
 
-/// Makes the child start its own session: no controlling terminal, its own process group, and death with its
-/// parent.
+/// Makes the child start a session: no controlling terminal, its own process group, death with its parent.
 #[expect(unsafe_code, reason = "a new session can only be begun in the child, between fork and exec")]
 fn detach(command: &mut std::process::Command) {
     let parent = rustix::process::getpid();
@@ -192,8 +190,7 @@ fn detach(command: &mut std::process::Command) {
     }
 }
 
-/// Drops the capability to read the memory of other processes, including `co`, for this process and its
-/// descendants.
+/// Drops the capability to read other processes' memory, including `co`'s, for this process and its children.
 #[cfg(target_os = "linux")]
 fn drop_ptrace_capability() {
     // This fails for unprivileged processes, which do not have the capability.

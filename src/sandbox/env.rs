@@ -29,8 +29,7 @@ const SECRET_PARTS: [&str; 9] = [
     "CONNECTION_STRING",
 ];
 
-/// Pairs of substrings: a name that contains both, in this order, is secret. Addresses of databases contain
-/// passwords.
+/// Pairs of substrings: a name with both, in this order, is secret. Database addresses contain passwords.
 const SECRET_PAIRS: [(&str, &str); 3] = [("DB", "URL"), ("DATABASE", "URL"), ("DSN", "")];
 
 /// Suffixes of names that hold secrets.
@@ -54,8 +53,7 @@ pub fn child_env(parent: &BTreeMap<String, String>, extra: &[String]) -> Vec<(St
     env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Whether a variable of this name is assumed to hold a key, a token or a password, and is therefore never
-/// passed on.
+/// Whether a variable of this name is assumed to hold a key, a token or a password, so is never passed on.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();

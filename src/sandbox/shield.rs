@@ -1,5 +1,4 @@
-//! Protects the secrets of this process from its children: keys are kept only in memory that no other process
-//! can read.
+//! Protects this process's secrets from its children: keys stay in memory that no other process can read.
 //!
 //! A child of the same user could read its parent's environment block, memory and open files under `/proc`.
 //! Therefore the values of secrets are wiped from the block once they are read, the process is made

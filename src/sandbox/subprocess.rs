@@ -125,8 +125,7 @@ fn open(started: Started<std::io::PipeReader>, events: &Events) -> io::Result<Op
     Ok((started.group, started.exit, Pump { output, events: events.clone() }))
 }
 
-/// Handles the shell's exit: reads its last output, ends the rest of its group, reports processes that left
-/// the group.
+/// Handles the shell's exit: reads its last output, ends the rest of its group, reports those that left it.
 async fn finish(status: Exit, group: Group, pump: &mut Pump, marker: Option<String>, events: &Events) {
     let _ = timeout(DRAIN, pump.until_end()).await;
     group.terminate();
@@ -193,8 +192,7 @@ fn outside(group: Pid, mut found: Vec<Survivor>) -> Vec<Survivor> {
     found
 }
 
-/// Forwards output from the pipe to the reader. Its futures may be dropped at any await without losing a
-/// byte.
+/// Forwards output from the pipe to the reader. Its futures may be dropped at any await without loss.
 struct Pump {
     output: pipe::Receiver,
     events: Events,

@@ -32,8 +32,7 @@ fn look(folder: &Path) -> BTreeMap<SessionId, Owner> {
     entries.filter_map(|entry| held(&entry.ok()?.path())).collect()
 }
 
-/// Whether a process with this id exists. One of another user cannot be signalled, which shows that it
-/// exists.
+/// Whether a process with this id exists. It also exists if this user may not signal it.
 fn lives(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
     !matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH))

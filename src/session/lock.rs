@@ -1,7 +1,6 @@
 //! Ownership of a session: an OS lock on a dedicated file, released when its process dies.
 //!
-//! The file's content names the owner and is only for display; the lock alone counts. Called by
-//! [`super::Session`].
+//! The file's content names the owner for display; only the lock counts. Called by [`super::Session`].
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -56,8 +55,7 @@ impl SessionLock {
                 Err(TryLockError::WouldBlock) => return Err(LockError::Held(read_owner(&mut file))),
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
-            // The last owner may have removed the file between the open and the lock: then this lock is on no
-            // existing file.
+            // The last owner may have removed the file between the open and the lock; then the lock is void.
             if is_still(&path, &file).map_err(failed)? {
                 write_owner(&mut file, now).map_err(failed)?;
                 return Ok(Self { _file: file, path });
@@ -68,8 +66,7 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // Removed while still locked, so that no other process loses its lock by the removal. A leftover file
-        // is harmless.
+        // Removed while still locked, so that no other process loses its lock. A leftover file is harmless.
         let _ = fs::remove_file(&self.path);
     }
 }

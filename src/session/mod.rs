@@ -42,8 +42,7 @@ pub struct Session {
     store: Store,
     id: SessionId,
     history: History,
-    /// Already applied, and stored with the first commit: a session without commits leaves nothing in the
-    /// store.
+    /// Already applied, and stored with the first commit: a session without commits is never stored.
     unsaved: Option<Record>,
     health: Health,
     _lock: SessionLock,
@@ -51,8 +50,7 @@ pub struct Session {
 
 enum Health {
     Sound,
-    /// A write is in progress; if this value remains afterwards, the write was cut off and its outcome is
-    /// unknown.
+    /// A write is in progress; if this remains afterwards, the write was cut off and its outcome is unknown.
     Writing,
     Poisoned(String),
 }
@@ -103,10 +101,9 @@ impl Session {
         &self.store
     }
 
-    /// Stores the records, then applies them; atomic for the slice. Effects that depend on the records may
-    /// happen only after this succeeds. After an error, or if its future is dropped before completion, the
-    /// session is poisoned: every later commit errs with [`StoreError::Poisoned`] and the session must be
-    /// opened again.
+    /// Stores the records, then applies them; atomic for the slice. Effects that depend on them may happen
+    /// only after this succeeds. After an error, or if its future is dropped early, the session is poisoned:
+    /// every later commit errs with [`StoreError::Poisoned`] and the session must be opened again.
     ///
     /// Decisions are not committed this way: deciders write to the request ([`Store::decide`]), and
     /// [`Session::consume_decisions`] takes them.

@@ -1,5 +1,4 @@
-//! File access below a folder through descriptors: replacing folders by links during an access cannot lead
-//! outside.
+//! File access below a folder by descriptors: a folder replaced by a link meanwhile cannot lead outside.
 //!
 //! Every step opens one name below the previously opened folder and follows no link, so a path that was
 //! inside when it was checked is inside when it is used. (`openat2` would do the same in one call, but exists

@@ -11,8 +11,7 @@ use jiff::tz::TimeZone;
 
 /// A source of the time of day.
 pub trait Clock: Send + Sync {
-    /// Returns the present moment. Two calls may return the same value, and a system clock may step
-    /// backwards.
+    /// Returns the present moment. Two calls may return the same value; a system clock may step backwards.
     fn now(&self) -> Timestamp;
 }
 

@@ -56,8 +56,7 @@ pub enum Fault {
     Broken,
 }
 
-/// Reads the header. The bytes may be only the beginning of an image; [`Fault::Broken`] may then mean too few
-/// bytes.
+/// Reads the header. The bytes may be only a part of the image; [`Fault::Broken`] may then mean too few.
 pub fn look(bytes: &[u8]) -> Result<Image, Fault> {
     let format = format(bytes).ok_or(Fault::Other)?;
     let size = match format {

@@ -1,5 +1,4 @@
-//! Splitter for a sequence of JSON values: takes bytes split at any position, returns whole values, does no
-//! I/O.
+//! Splitter for a sequence of JSON values: takes bytes split at any position, returns values, does no I/O.
 //!
 //! It treats lines of JSON (NDJSON) and the items of one long array alike: it returns each complete object
 //! and skips the separators (white space, commas, the array's brackets). The codecs interpret the items. It
@@ -7,8 +6,7 @@
 
 use memchr::memchr2;
 
-/// Splits a body into its items: call [`feed`](Self::feed) with received bytes, then take items until none is
-/// left.
+/// Splits a body into its items: call [`feed`](Self::feed) with received bytes, then take all items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonItems {
     bytes: Vec<u8>,

@@ -1,5 +1,4 @@
-//! Reader of the string values of a JSON object while its text is still being streamed, for previews of tool
-//! arguments.
+//! Reader of the string values of a JSON object that is still being streamed, for previews of tool arguments.
 //!
 //! It serves previews only and must never decide anything: arguments count once the provider has closed the
 //! call and the whole text has parsed. It never fails and reads each character once. Called by the front ends
@@ -90,8 +89,7 @@ impl StringReader {
         }
     }
 
-    /// Returns the value of `key` as far as it is decoded: `None` before its opening quote and for keys not
-    /// requested.
+    /// Returns the decoded part of the value of `key`: `None` before its opening quote and for other keys.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         self.wanted.iter().find(|wanted| wanted.key == key)?.value.as_deref()
@@ -207,8 +205,7 @@ impl StringReader {
         self.code_unit(text, unit, high);
     }
 
-    /// Processes one UTF-16 code unit from an escape, together with the high surrogate read before it, if
-    /// any.
+    /// Processes one UTF-16 code unit from an escape, with the high surrogate read before it, if any.
     fn code_unit(&mut self, text: Text, unit: u16, high: Option<u16>) {
         if let Some(high) = high {
             if let Some(Ok(c)) = char::decode_utf16([high, unit]).next() {

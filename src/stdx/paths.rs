@@ -54,8 +54,7 @@ pub fn normalize(path: &Path) -> PathBuf {
     if out.as_os_str().is_empty() { PathBuf::from(".") } else { out }
 }
 
-/// Returns the absolute path that `given` (relative to `root`, or absolute) resolves to, if it lies inside
-/// `root`.
+/// Returns the absolute path that `given` (relative to `root`, or absolute) resolves to, if inside `root`.
 ///
 /// Links are resolved in every part that exists, including the last one, and `..` is resolved after them, as
 /// the kernel does; parts that do not exist yet are resolved by text. The result begins with the resolved

@@ -18,8 +18,7 @@ pub enum SseItem {
     Event { event: Option<String>, data: String },
     /// A comment line: it has no content, but shows that the connection is alive.
     Comment,
-    /// A field line `error: …` outside any event's data, which some servers send before they close the
-    /// connection.
+    /// A field line `error: …` outside any event's data, which some servers send before they close.
     ErrorField(String),
 }
 
@@ -30,8 +29,7 @@ pub enum SseError {
     TooLong { limit: usize },
 }
 
-/// The parser of one stream: call [`feed`](Self::feed) with received bytes, then take items until none is
-/// left.
+/// The parser of one stream: call [`feed`](Self::feed) with received bytes, then take all items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseReader {
     /// The start of a line whose end has not been received.
@@ -69,8 +67,7 @@ impl SseReader {
         }
     }
 
-    /// Takes the next bytes of the stream. They may end anywhere, even inside a character or between CR and
-    /// LF.
+    /// Takes the next bytes of the stream. They may end anywhere, inside a character or between CR and LF.
     pub fn feed(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while !self.failed && !rest.is_empty() {
@@ -120,8 +117,7 @@ impl SseReader {
         self.partial.extend_from_slice(bytes);
     }
 
-    /// Processes a line that these bytes complete. A line is copied only if it was received in several
-    /// pieces.
+    /// Processes a line that these bytes complete. It is copied only if it was received in several pieces.
     fn end_line(&mut self, rest: &[u8]) {
         if !self.partial.is_empty() {
             self.keep(rest);

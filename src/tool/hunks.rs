@@ -1,5 +1,4 @@
-//! Derives the arguments of a file change without some of its hunks, from the arguments of a call and its
-//! preview.
+//! Derives the arguments of a file change without some of its hunks, from a call's arguments and preview.
 //!
 //! It never guesses. [`Parts::of`] returns a result only if it is certain which lines the new arguments leave
 //! unchanged: for `write_file`, the old text reconstructed from the preview must have the fingerprint that

@@ -89,8 +89,7 @@ impl Risk {
     }
 }
 
-/// The side effect of a tool. Only a tool without one can be cached or started early, which the type
-/// expresses.
+/// The side effect of a tool. Only a tool without one can be cached or started early; the type says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SideEffect {
     None {
@@ -151,8 +150,7 @@ pub enum Preview {
 }
 
 impl Preview {
-    /// Returns the lines a diff adds or removes, without context: two plans with equal lines make the same
-    /// change.
+    /// Returns the lines a diff adds or removes, without context: equal lines mean the same change.
     pub fn changed_lines(&self) -> Vec<&DiffLine> {
         match self {
             Self::Diff { lines, .. } => lines
@@ -251,8 +249,7 @@ pub struct PlanContext {
     pub workspace: PathBuf,
     /// The folder of spilled outputs; readable like the workspace.
     pub spill: PathBuf,
-    /// Folders of `co` itself: settings, rules, hooks, keys, data. Absolute, with links resolved for existing
-    /// folders.
+    /// Folders of `co` itself: settings, rules, hooks, keys, data. Absolute, links resolved where they exist.
     pub own: Arc<[PathBuf]>,
     pub seen: Arc<Seen>,
 }
@@ -268,8 +265,7 @@ pub struct ToolContext {
     pub seen: Arc<Seen>,
     /// Fires on interrupt; the tool returns soon after.
     pub cancel: CancellationToken,
-    /// Live output for the screen; the channel is bounded, and output is dropped when it is full
-    /// (`try_send`).
+    /// Live output for the screen; bounded, and dropped when the channel is full (`try_send`).
     pub progress: mpsc::Sender<Progress>,
 }
 

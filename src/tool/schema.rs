@@ -14,8 +14,7 @@ const DEEPEST: usize = 32;
 /// The maximum number of faults reported.
 const MOST: usize = 20;
 
-/// The maximum number of comparisons of a schema with a value in one check; beyond that it gives up and
-/// reports so.
+/// The maximum number of schema-value comparisons per check; beyond that it gives up and reports so.
 const STEPS: usize = 100_000;
 
 /// What is wrong at one place.

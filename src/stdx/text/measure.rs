@@ -15,8 +15,7 @@ const ELLIPSIS: &str = "…";
 /// Columns between two tab stops.
 const TAB_STOP: usize = 4;
 
-/// Returns the number of terminal cells that `text` takes on one line. A tab counts as one: see
-/// [`expand_tabs`].
+/// Returns the number of terminal cells of `text` on one line. A tab counts as one: see [`expand_tabs`].
 #[must_use]
 pub fn width(text: &str) -> usize {
     if is_plain(text) {
@@ -70,8 +69,7 @@ pub fn expand_tabs(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Shortens `text` to at most `width` cells, replacing its end by `…` if it does not fit. Width 0 gives an
-/// empty text.
+/// Shortens `text` to at most `width` cells, ending in `…` if it was cut. Width 0 gives an empty text.
 #[must_use]
 pub fn truncate(text: &str, width: usize) -> String {
     if self::width(text) <= width {
@@ -96,9 +94,8 @@ fn take_cells(text: &str, room: usize) -> String {
 /// Breaks `text` into lines of at most `width` cells (a width of 0 counts as 1).
 ///
 /// `\n` always breaks. A line breaks at white space, which is dropped there, and between wide characters; a
-/// word longer than a line is cut between graphemes. Indentation of a line stays, tabs are expanded, a
-/// no-break space does not break. A grapheme wider than the whole line becomes `…`. Empty text is one empty
-/// line.
+/// longer word is cut between graphemes. Indentation of a line stays, tabs are expanded, a no-break space
+/// does not break. A grapheme wider than the whole line becomes `…`. Empty text gives one empty line.
 #[must_use]
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();

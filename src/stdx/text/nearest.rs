@@ -4,8 +4,7 @@
 const ALIKE: f64 = 0.6;
 
 /// Returns the candidate most similar to `name`, or `None` if none is similar enough. Letter case is ignored,
-/// and a candidate that starts with a `name` of at least three letters always qualifies. On a tie the first
-/// candidate wins.
+/// and a candidate that starts with a `name` of three or more letters qualifies. On a tie the first wins.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();

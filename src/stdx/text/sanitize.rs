@@ -1,14 +1,12 @@
 //! Makes characters visible that would move the cursor, hide text or reorder it.
 //!
-//! Called on every text from a model, a tool, a file name or a server before it reaches a terminal, a log
-//! line or an approval card. It never drops a character: suspicious ones are shown, so that the user approves
-//! nothing invisible.
+//! Called on text from a model, a tool, a file name or a server before it reaches a terminal, a log line or
+//! an approval card. It drops no character: suspicious ones are shown, so that nothing invisible is approved.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Sanitizes text that may have several lines: `\n` and `\t` stay, every other invisible character is made
-/// visible.
+/// Sanitizes text that may have several lines: `\n` and `\t` stay, every other invisible character is shown.
 ///
 /// C0 controls and DEL become their control pictures (`␛`); C1 controls, bidi controls, zero-width characters, line
 /// separators, tag characters and other invisible ones become `<U+202E>`. A zero-width joiner stays inside an emoji
@@ -18,8 +16,7 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     rewrite(text, Form::Block)
 }
 
-/// Sanitizes text for one line: like [`sanitize`], but `\n` and `\r` become control pictures, and `\t` a
-/// space.
+/// Sanitizes text for one line: like [`sanitize`], but `\n` and `\r` become control pictures, `\t` a space.
 #[must_use]
 pub fn sanitize_line(text: &str) -> Cow<'_, str> {
     rewrite(text, Form::Line)

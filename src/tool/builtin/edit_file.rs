@@ -92,8 +92,7 @@ impl Tool for EditFile {
         })
     }
 
-    /// Never abandoned halfway: a cancel before the write starts prevents it; after a later cancel the write
-    /// completes.
+    /// Never abandoned halfway: a cancel before the write prevents it, and a later one lets it complete.
     fn run<'a>(
         &'a self,
         args: &'a Value,

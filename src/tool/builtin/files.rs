@@ -61,8 +61,7 @@ pub fn present(place: &Place, path: &Path) -> Result<Present, ToolError> {
     Ok(Present::File { version: version(&bytes), bytes })
 }
 
-/// Checks that `metadata` is that of a regular file, not of a folder or of something that could block a
-/// reader forever.
+/// Checks that `metadata` is that of a regular file: not a folder, and nothing that could block a reader.
 pub fn check_regular(metadata: &Metadata, shown: &str) -> Result<(), ToolError> {
     if metadata.is_dir() {
         return Err(misuse(format!("{shown} is a folder; list_dir shows what is in it")));

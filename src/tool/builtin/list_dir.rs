@@ -1,5 +1,4 @@
-//! `list_dir`: lists one folder, subfolders first; entries hidden by `.gitignore` are only counted and partly
-//! named.
+//! `list_dir`: lists one folder, subfolders first; entries hidden by `.gitignore` are counted, a few named.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

@@ -1,8 +1,7 @@
 //! The built-in tools, one file each, and their shared code.
 //!
-//! A tool here accesses only the workspace, the spill folder (to read it back) and, in `shell`, the given
-//! sandbox. It never asks the user, never prints and has no access to the session. Built once by the
-//! composition root.
+//! A tool accesses only the workspace, the spill folder (to read it back) and, in `shell`, the given sandbox.
+//! It never asks the user, never prints and cannot access the session. Built by the composition root.
 
 mod edit_file;
 

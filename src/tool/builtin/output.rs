@@ -93,8 +93,7 @@ fn joined(head: &str, lines: usize, bytes: usize, whereabouts: &Whereabouts, tai
     format!("{head}{newline}[{lines} lines ({bytes} bytes) left out here; {rest}]\n{tail}")
 }
 
-/// Collects output as it arrives: its beginning, its end, and all of it on disk once it exceeds the limit for
-/// the model.
+/// Collects output as it arrives: its beginning, its end, and all of it on disk once it exceeds the limit.
 pub struct Capture {
     limit: usize,
     /// The first `limit` bytes.

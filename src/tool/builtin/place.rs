@@ -1,8 +1,7 @@
 //! Which paths a tool may access, and how they are displayed to model and user.
 //!
 //! Reads may access the workspace and the spill folder, writes the workspace only; links and `..` are
-//! resolved before the check. Blocking: it reads links. Called by every file tool, when planning and again
-//! when running.
+//! resolved before the check. Blocking: it reads links. Called by every file tool, to plan and to run.
 
 use std::fs::File;
 use std::io;

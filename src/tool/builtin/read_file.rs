@@ -1,8 +1,7 @@
 //! `read_file`: returns numbered lines of one file, within the limit for one call.
 //!
-//! It never holds more than one chunk and the result in memory, never outputs binary data, and never opens
-//! anything that could block it. After reading a file the model may change it: the version it saw is part of
-//! the result.
+//! It never holds more than one chunk and the result in memory, never outputs binary data, and opens nothing
+//! that could block it. After reading a file the model may change it: the result has the version.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -37,8 +36,7 @@ use lines::{Lines, Wanted};
 /// The number of lines to read if the model gives none.
 const DEFAULT_LINES: u64 = 2000;
 
-/// Larger files, in bytes, are read only as far as requested: their version and number of lines remain
-/// unknown.
+/// Larger files, in bytes, are read only as far as requested: their version and length in lines stay unknown.
 const MAX_WHOLE: u64 = 64 * 1024 * 1024;
 
 /// Maximum bytes per read.

@@ -1,7 +1,6 @@
 //! `search_text`: finds lines that match a regular expression, in path order, with their numbers.
 //!
-//! The search stops at a maximum number of matches, skips binary files, and stops in the middle of a file on
-//! cancel.
+//! The search stops at a maximum number of matches, skips binary files, and stops within a file on cancel.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -232,8 +231,7 @@ fn report(mut lines: Vec<String>, unreadable: usize, skipped: usize) -> String {
     lines.join("\n")
 }
 
-/// Returns the path to match a glob against: the path below `root`, or the file name if `root` itself is the
-/// file.
+/// Returns the path to match a glob against: the path below `root`, or the file name if `root` is the file.
 fn name_within<'a>(root: &Path, path: &'a Path) -> &'a Path {
     match path.strip_prefix(root) {
         Ok(inner) if !inner.as_os_str().is_empty() => inner,

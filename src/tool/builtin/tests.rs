@@ -123,8 +123,7 @@ impl Bench {
         text.replace(&self.base.display().to_string(), "BASE")
     }
 
-    /// Runs the calls in order; each result must contain the expected text, or equal it if that begins with
-    /// `=`.
+    /// Runs the calls in order; each result must contain the expected text, or equal it after a leading `=`.
     async fn check(&mut self, cases: &[(&str, Value, &str)]) {
         for (name, args, expected) in cases {
             let got = self.call(name, args.clone()).await;

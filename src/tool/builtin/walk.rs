@@ -1,8 +1,7 @@
 //! Walks folders in a fixed order, without the entries hidden by `.gitignore` and `.ignore`.
 //!
-//! The user's global ignore file is not used, so that a folder gives the same result on every machine. Links
-//! are not followed: their targets are found at their own location, or lie outside. Called by the listing and
-//! search tools.
+//! The user's global ignore file is not used, so that results are the same on every machine. Links are not
+//! followed: their targets are found in place, or lie outside. Called by the listing and search tools.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -15,8 +14,7 @@ use super::work::misuse;
 use crate::stdx::paths::shallow;
 use crate::tool::ToolError;
 
-/// Returns a walker of `root`: sorted by name within each folder, dot files included, `.git` and `co`'s own
-/// folders excluded.
+/// Returns a walker of `root`: sorted by name per folder, with dot files, without `.git` and `co`'s folders.
 pub fn walker(place: &Place, root: &Path) -> WalkBuilder {
     let place = place.clone();
     let mut builder = WalkBuilder::new(root);

@@ -79,8 +79,7 @@ impl Tool for WriteFile {
         })
     }
 
-    /// Never abandoned halfway: a cancel before the write starts prevents it; after a later cancel the write
-    /// completes.
+    /// Never abandoned halfway: a cancel before the write prevents it, and a later one lets it complete.
     fn run<'a>(
         &'a self,
         args: &'a Value,

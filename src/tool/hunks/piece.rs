@@ -97,8 +97,7 @@ fn fits(pieces: &Pieces<'_>, blocks: &[Block<'_>], shown: &Shown<'_>, at: usize)
         && unchanged_is_same(pieces, blocks, at)
 }
 
-/// Whether every shown line equals the piece's line at that position; the piece's first and last lines may be
-/// partial.
+/// Whether every shown line equals the piece's line there; the piece's first and last lines may be partial.
 fn agrees(piece: &[&str], shown: &BTreeMap<usize, &str>, at: usize) -> bool {
     shown.range(at..at + piece.len()).all(|(number, text)| {
         let index = number - at;

@@ -31,8 +31,7 @@ pub enum Fault {
 /// The maximum number of line numbers to list.
 const NAMED: usize = 10;
 
-/// Returns `text` with `old` replaced by `new`. If all lines of the text end in CR LF, line ends of both are
-/// converted.
+/// Returns `text` with `old` replaced by `new`. If all its lines end in CR LF, both pieces are converted.
 pub fn replace(text: &str, old: &str, new: &str, meant: Occurrences) -> Result<String, Fault> {
     if old.is_empty() {
         return Err(Fault::Empty);

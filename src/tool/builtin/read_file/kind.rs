@@ -24,8 +24,7 @@ const PROBE: usize = 8192;
 /// Returns the kind of a file that begins with these bytes, or `None` if it is text.
 pub fn binary(start: &[u8]) -> Option<&'static str> {
     let known = SIGNATURES.iter().find(|(signature, _)| start.starts_with(signature));
-    // A text may begin with the letters of a signature; only a byte that no text contains proves that it is
-    // binary.
+    // A text may begin with the letters of a signature; only a byte that no text contains proves binary data.
     let probe = start.get(..PROBE).unwrap_or(start);
     let is_binary = probe.contains(&0) || std::str::from_utf8(probe).is_err_and(|e| e.error_len().is_some());
     match known {

@@ -1,5 +1,4 @@
-//! Selects a range of numbered lines from a stream of bytes; memory is bounded by the size of the result.
-//! Pure.
+//! Selects a range of numbered lines from a stream of bytes; memory is bounded by the result's size. Pure.
 
 use std::fmt::Write as _;
 

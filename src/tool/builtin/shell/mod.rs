@@ -245,8 +245,7 @@ impl Live {
         let ready = std::mem::replace(&mut self.torn, rest);
         if !ready.is_empty() {
             let text = String::from_utf8_lossy(&ready).into_owned();
-            // If the channel is full, the screen is behind. It shows the end of the output when the call
-            // returns.
+            // If the channel is full, the screen is behind; it shows the end of the output on return.
             let _ = cx.progress.try_send(Progress { call: cx.call.clone(), text });
         }
     }

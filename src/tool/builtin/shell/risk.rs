@@ -1,9 +1,8 @@
 //! Detects what makes a command line HIGH risk: words that destroy, reach out, or step outside the workspace.
 //!
 //! A table over the commands that the shell's grammar finds, designed to err only on the safe side: it raises
-//! the risk, and nothing unknown to it lowers the risk. What the grammar does not understand is examined word
-//! by word. A command can evade it; therefore every command asks unless it is isolated. Pure; it accesses no
-//! file.
+//! the risk, and nothing unknown lowers it. What the grammar does not understand is examined word by word. A
+//! command can evade it; therefore every command asks unless it is isolated. Pure; it accesses no file.
 
 use std::path::Path;
 
@@ -30,8 +29,7 @@ enum When {
     Words(&'static [&'static [&'static str]]),
     /// If one of these words is present, with one of these short or long flags.
     Sub(&'static [&'static str], &'static str, &'static [&'static str]),
-    /// If the first argument, with or without a dash, contains one of these letters, or one of these words is
-    /// present.
+    /// If the first argument, with or without a dash, has one of these letters, or a listed word is present.
     Letters(&'static str, &'static [&'static str]),
 }
 
@@ -144,8 +142,7 @@ impl Assessment {
     }
 }
 
-/// Assesses a command line that would run in `workspace`. Medium if nothing is found: any command can do
-/// harm.
+/// Assesses a command line to run in `workspace`. Medium if nothing is found: any command can do harm.
 pub fn assess(script: &str, workspace: &Path) -> Assessment {
     let mut reasons = Vec::new();
     match bash::invocations(script) {
@@ -197,8 +194,7 @@ fn arguments(one: &Invocation) -> Vec<&str> {
     words.map(|(word, written)| word.as_deref().unwrap_or(written)).collect()
 }
 
-/// Returns the reason, if any, for writing to a file. A target that is only known at run time could be any
-/// file.
+/// Returns the reason, if any, for writing to a file. A target only known at run time could be any file.
 fn writing(target: Option<&str>, workspace: &Path) -> Option<&'static str> {
     match target {
         Some(device) if device.starts_with("/dev/") => {
