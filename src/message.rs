@@ -1,8 +1,8 @@
-//! What a conversation is made of: messages, their parts, calls and returns.
+//! The data types of a conversation: messages, their parts, tool calls and tool returns.
 //!
-//! These types are stored for good: a variant or a field may be added (with a serde default), never
-//! renamed or removed. They know no provider's wire format; what only one provider understands
-//! travels as [`Opaque`], bound to its part. Used by every layer above.
+//! These types are stored permanently: a variant or a field may be added (with a serde default), never
+//! renamed or removed. They contain no provider's wire format; data that only one provider understands is
+//! kept as [`Opaque`], bound to its part. Used by every layer above.
 
 pub mod images;
 
@@ -11,7 +11,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Our own id of a tool call, unique in the store: `<session>/<turn>.<attempt>.<index>`.
+/// This program's id of a tool call, unique in the store: `<session>/<turn>.<attempt>.<index>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(pub String);
@@ -22,7 +22,7 @@ impl fmt::Display for CallId {
     }
 }
 
-/// A tool's name as the model sees it: verb_noun, at most 64 characters of `[a-zA-Z0-9_-]`.
+/// A tool's name as sent to the model: verb_noun, at most 64 characters of `[a-zA-Z0-9_-]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ToolName(pub String);
@@ -51,31 +51,31 @@ pub enum Message {
         parts: Vec<UserPart>,
     },
     Assistant(AssistantMessage),
-    /// Answers to the calls of the assistant message just before, all of them, in call order.
+    /// The returns of all calls of the preceding assistant message, in call order.
     ToolReturns {
         returns: Vec<ToolReturn>,
     },
 }
 
 impl Message {
-    /// A user message of one text part.
+    /// Creates a user message of one text part.
     pub fn user(text: impl Into<String>) -> Self {
         Self::User { parts: vec![UserPart::Text { text: text.into() }] }
     }
 
-    /// What came of a reply that broke off.
+    /// Creates an assistant message from the partial text of an interrupted reply.
     pub fn partial(text: String) -> Self {
         let parts = vec![AssistantPart::new(PartKind::Text { text })];
         let stop = StopReason::new(StopKind::Interrupted);
         Self::Assistant(AssistantMessage { parts, model: String::new(), stop })
     }
 
-    /// A user message of one note: said by the program, never by the person.
+    /// Creates a user message of one note: text by the program, never by the user.
     pub fn note(kind: NoteKind, text: impl Into<String>) -> Self {
         Self::User { parts: vec![UserPart::Note { kind, text: text.into() }] }
     }
 
-    /// The sum of what its pieces weigh.
+    /// Returns the sum of the weights of its pieces, as computed by `of`.
     pub fn weight(&self, of: impl Fn(Piece<'_>) -> usize) -> usize {
         match self {
             Self::User { parts } => parts
@@ -107,68 +107,68 @@ impl Message {
     }
 }
 
-/// What takes room in a conversation.
+/// A piece of a conversation that counts toward its size.
 #[derive(Debug, Clone, Copy)]
 pub enum Piece<'a> {
-    /// By anybody: a person, the model, the program, a tool.
+    /// Text of any origin: the user, the model, the program, or a tool.
     Said(&'a str),
     Thought(&'a str),
     Call(&'a ToolCall),
     Image,
 }
 
-/// A part of what reaches the model in the user's place.
+/// A part of a message with the user role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "snake_case")]
 pub enum UserPart {
     Text {
         text: String,
     },
-    /// `data` is base64 of the image's bytes, `media_type` e.g. `image/png`.
+    /// `data` is the image's bytes in base64, `media_type` is e.g. `image/png`.
     Image {
         media_type: String,
         data: String,
     },
-    /// Said by the program; shown and sent as such, never as the user's own speech.
+    /// Text by the program; displayed and sent as such, never as the user's own text.
     Note {
         kind: NoteKind,
         text: String,
     },
 }
 
-/// Why the program speaks in the user's place.
+/// Why the program adds a note in the user role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoteKind {
-    /// The provider refused the last request as malformed; the model may correct itself.
+    /// The provider rejected the last request as malformed; the model may correct itself.
     Reflection,
-    /// Output of a `!cmd` the person ran.
+    /// Output of a `!cmd` that the user ran.
     CommandOutput,
-    /// The turn before was interrupted; work may be half-done.
+    /// The previous turn was interrupted; work may be incomplete.
     Abort,
-    /// A detached call was decided after its turn went on; this is what came of it.
+    /// A detached call was decided after its turn had continued; the text is its outcome.
     LateOutcome { call: CallId },
     /// The budget of this turn is nearly used up.
     Budget,
-    /// What a hook had to say.
+    /// Text from a hook.
     Hook,
     /// The model repeats itself.
     Circling,
-    /// Stands for older messages that were left out.
+    /// A summary that replaces older messages, which were omitted.
     Summary,
 }
 
-/// One reply of the model, committed as a whole.
+/// One complete reply of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AssistantMessage {
     pub parts: Vec<AssistantPart>,
-    /// The model that answered, as the provider named it.
+    /// The model that answered, as named by the provider.
     pub model: String,
     pub stop: StopReason,
 }
 
 impl AssistantMessage {
-    /// The calls of this reply, in order.
+    /// Returns the calls of this reply, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match &part.kind {
             PartKind::ToolCall(call) => Some(call),
@@ -176,7 +176,7 @@ impl AssistantMessage {
         })
     }
 
-    /// The visible text of this reply: its text parts, joined.
+    /// Returns the visible text of this reply: its text parts, concatenated.
     pub fn text(&self) -> String {
         self.parts
             .iter()
@@ -188,11 +188,11 @@ impl AssistantMessage {
     }
 }
 
-/// One part of a reply with what only its provider understands.
+/// One part of a reply, with the data that only its provider understands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AssistantPart {
     pub kind: PartKind,
-    /// Signature, encrypted reasoning, unknown fields: sent back unchanged with this very part.
+    /// Signature, encrypted reasoning, unknown fields: sent back unchanged with this same part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Opaque>,
 }
@@ -213,43 +213,45 @@ pub enum PartKind {
         text: String,
     },
     ToolCall(ToolCall),
-    /// An item only the provider understands (a server tool, redacted thinking): all of it is in `opaque`.
+    /// An item that only the provider understands (server tool, redacted thinking); its data is in `opaque`.
     Native,
 }
 
-/// Data that only the codec `wire` may read, and only for the model that made it, at the service that runs it.
+/// Data that only the codec `wire` may read, and only the model and provider that produced it may receive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opaque {
-    /// The provider's name, e.g. `openai`: the same model elsewhere belongs to another account. Codecs leave it empty;
-    /// the provider fills it in. Empty in records of before, and then it goes to nobody that has a name.
+    /// The provider's name, e.g. `openai`: the same model at another provider belongs to another account.
+    /// Codecs leave it empty; the provider fills it in. Empty in older records: no named provider gets their
+    /// data.
     #[serde(default)]
     pub provider: String,
     /// The codec's name, e.g. `anthropic`.
     pub wire: String,
-    /// The model that made it, as requested; another model must not get it.
+    /// The model that produced the data, as requested; no other model may receive it.
     pub model: String,
     pub data: Value,
 }
 
 impl Opaque {
-    /// Data as a codec gives it, not yet bound to a provider.
+    /// Creates data as a codec returns it, not yet bound to a provider.
     pub fn new(wire: impl Into<String>, model: impl Into<String>, data: Value) -> Self {
         Self { provider: String::new(), wire: wire.into(), model: model.into(), data }
     }
 }
 
-/// A call the model proposes.
+/// A tool call proposed by the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     pub id: CallId,
-    /// The provider's own id, sent back with the return; made up by us where the provider gave none.
+    /// The provider's own id, sent back with the return; generated if the provider gave none.
     pub wire_id: String,
     pub name: ToolName,
-    /// As the model wrote them. [`Value::String`] where they were no JSON object: such a call fails to plan.
+    /// The arguments as written by the model. [`Value::String`] if they were not a JSON object: planning such
+    /// a call fails.
     pub args: Value,
 }
 
-/// The answer to one call: what the model reads.
+/// The answer to one call, as sent to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolReturn {
     pub call: CallId,
@@ -260,7 +262,7 @@ pub struct ToolReturn {
 }
 
 impl ToolReturn {
-    /// A return written by the program itself.
+    /// Creates a return written by the program itself.
     pub fn program(call: CallId, status: ReturnStatus, text: impl Into<String>) -> Self {
         Self {
             call,
@@ -271,7 +273,7 @@ impl ToolReturn {
         }
     }
 
-    /// The text parts, joined by newlines.
+    /// Returns the text parts, joined by newlines.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self
             .content
@@ -290,15 +292,15 @@ impl ToolReturn {
 #[serde(rename_all = "snake_case")]
 pub enum ReturnStatus {
     Ok,
-    /// It ran or was checked and failed; the content says how.
+    /// It ran or was checked, and failed; the content says how.
     Failed,
-    /// A person or a rule said no; it did not run.
+    /// A user or a rule denied it; it did not run.
     Denied,
-    /// Still waiting for the person when the conversation went on.
+    /// It was still waiting for a decision when the conversation continued.
     Undecided,
-    /// Cut off or never started because of an interrupt.
+    /// It was stopped, or never started, because of an interrupt.
     Interrupted,
-    /// It started, and nobody knows how it ended.
+    /// It started, and its outcome is unknown.
     Unknown,
 }
 
@@ -309,21 +311,21 @@ pub enum ReturnPart {
     Image { media_type: String, data: String },
 }
 
-/// Where the words of a return come from.
+/// The origin of a return's text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "from", rename_all = "snake_case")]
 pub enum Source {
-    /// `co` itself (a denial, an interrupt).
+    /// The program itself (a denial, an interrupt).
     Program,
     /// A file of the workspace.
     File { path: String },
     /// Output of a command.
     Command { command: String },
-    /// A tool that answers from its own knowledge (a listing, a report).
+    /// A tool that produces the text itself (a listing, a report).
     Tool { name: ToolName },
 }
 
-/// Whether words may be taken as the user's own; untrusted words never satisfy an allow rule.
+/// Whether text may be treated as the user's own; untrusted text never satisfies an allow rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
@@ -331,8 +333,8 @@ pub enum Trust {
     Untrusted,
 }
 
-/// Tokens of one request, normalised after `wire.md`: input includes cache reads and writes, output
-/// includes reasoning. `None` = the provider did not say.
+/// Token counts of one request, normalised according to `wire.md`: input includes cache reads and writes,
+/// output includes reasoning. `None` means that the provider did not report the count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     pub input: Option<u64>,
@@ -340,26 +342,26 @@ pub struct Usage {
     pub cached_input: Option<u64>,
     pub cache_write: Option<u64>,
     pub reasoning: Option<u64>,
-    /// What the provider says the request cost; most say nothing, and then a price list may know.
+    /// The cost of the request as reported by the provider. Most report none; then a price list may have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Usd>,
 }
 
-/// An amount of money: billionths of a US dollar, because a cached token costs less than a millionth.
+/// An amount of money in billionths of a US dollar, since a cached token costs less than a millionth.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Usd(pub u64);
 
 impl Usd {
-    /// Dollars as somebody wrote them; `None` for what is no amount (negative, not finite, too large).
+    /// Converts from dollars; `None` if the value is not a valid amount (negative, not finite, too large).
     pub fn from_dollars(dollars: f64) -> Option<Self> {
         let nano = dollars * 1e9;
-        // Both bounds are far inside what the conversion can hold.
+        // Both bounds are well within the range of the conversion.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 ≤ nano < 2^63")]
         (0.0..9.0e18).contains(&nano).then(|| Self(nano.round() as u64))
     }
 
-    /// Dollars as programs read them.
+    /// Converts to dollars, for use by programs.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "exact up to nine million dollars")]
     pub fn dollars(self) -> f64 {
@@ -373,7 +375,7 @@ impl Usd {
 }
 
 impl fmt::Display for Usd {
-    /// `$1.25`, `$0.0042`: cents from a dollar up, below it two digits that say something.
+    /// Formats as `$1.25` or `$0.0042`: rounded to cents from ten cents up, else to two significant digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cents = (self.0 + 5_000_000) / 10_000_000;
         if self.0 == 0 || cents >= 10 {
@@ -389,14 +391,14 @@ impl fmt::Display for Usd {
     }
 }
 
-/// Why the model stopped, normalised, beside the provider's own word for it.
+/// Why the model stopped: normalised, and in the provider's own word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopReason {
     pub kind: StopKind,
-    /// The provider's word, e.g. `max_tokens`; absent where it gave none.
+    /// The provider's word, e.g. `max_tokens`; absent if it gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
-    /// More in words: the refusal's text, the stop sequence that matched.
+    /// Further detail as text: the refusal's text, the matched stop sequence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
@@ -415,10 +417,10 @@ pub enum StopKind {
     MaxTokens,
     StopSequence,
     Refusal,
-    /// A server-side tool loop paused: the same request continues it.
+    /// A server-side tool loop paused: repeating the request continues it.
     PauseTurn,
-    /// We cut the reply off ourselves; the text is partial.
+    /// This program interrupted the reply; the text is partial.
     Interrupted,
-    /// A word we do not know; `raw` holds it.
+    /// An unknown word; `raw` has it.
     Other,
 }

@@ -1,21 +1,21 @@
-//! The words behind a program, told apart into flags, their values and operands.
+//! Splits the words after a program into flags, their values and operands.
 //!
-//! A program's flags are a list of what is allowed: `-a` and `--all` take no value, `-n:` and `--lines:`
-//! take one, `-f@` and `--file@` take one that names a file, `--color?` takes one behind `=` or none, `-#` is a number.
-//! Short flags may stand together, values may follow at once. Abbreviated long flags are not known.
+//! A program's flags are an allow-list: `-a` and `--all` take no value, `-n:` and `--lines:` take one, `-f@`
+//! and `--file@` take one that names a file, `--color?` takes an optional one after `=`, `-#` is a number.
+//! Short flags may be combined, and values attached. Abbreviated long flags are not recognized.
 
 use super::lexer::{Open, Word};
 
-/// One word behind a program.
+/// One word after a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arg {
     pub text: String,
-    /// It stands for names of files, as many as match.
+    /// Whether it is a glob pattern: it expands to any number of matching file names.
     pub pattern: bool,
 }
 
 impl Arg {
-    /// The argument that a word is; `None` for one that is only known when it runs.
+    /// Returns the argument for a word; `None` for a word that is only known at run time.
     pub fn of(word: &Word) -> Option<Self> {
         let pattern = match word.open {
             None => false,
@@ -26,12 +26,12 @@ impl Arg {
     }
 }
 
-/// Arguments of which every flag is allowed.
+/// Arguments whose flags are all allowed.
 #[derive(Debug, Default)]
 pub struct Parsed<'a> {
     pub flags: Vec<Flag<'a>>,
     pub operands: Vec<&'a Arg>,
-    /// Where the operands begin.
+    /// The index of the first operand.
     pub first_operand: Option<usize>,
 }
 
@@ -39,9 +39,9 @@ pub struct Parsed<'a> {
 pub struct Flag<'a> {
     pub name: &'a str,
     pub value: Option<&'a str>,
-    /// The value names a file.
+    /// Whether the value names a file.
     pub names_file: bool,
-    /// The value is a word of its own.
+    /// Whether the value is a separate word.
     pub apart: bool,
 }
 
@@ -51,16 +51,16 @@ impl Parsed<'_> {
     }
 }
 
-/// A flag that is not allowed, as it is called.
+/// A flag that is not allowed, by name.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refused(pub String);
 
 /// Where flags end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// They may stand behind operands.
+    /// Flags may follow operands.
     Mixed,
-    /// The first operand ends them: what follows belongs to another program.
+    /// The first operand ends the flags: later words belong to another program.
     First,
 }
 
@@ -72,7 +72,7 @@ enum Takes {
     MaybeText,
 }
 
-/// Tells arguments apart.
+/// Splits arguments into flags and operands. Errs with the first flag that is not allowed.
 pub fn parse<'a>(allowed: &[&'static str], args: &'a [Arg], order: Order) -> Result<Parsed<'a>, Refused> {
     let mut parsed = Parsed::default();
     let mut at = 0;
@@ -106,7 +106,7 @@ pub fn parse<'a>(allowed: &[&'static str], args: &'a [Arg], order: Order) -> Res
     Ok(parsed)
 }
 
-/// What a flag takes; `None` where it is not allowed.
+/// Returns the kind of value that a flag takes; `None` if it is not allowed.
 fn find(allowed: &[&'static str], name: &str) -> Option<(&'static str, Takes)> {
     allowed.iter().find_map(|one| {
         let (known, takes) = match one.chars().next_back()? {
@@ -119,7 +119,7 @@ fn find(allowed: &[&'static str], name: &str) -> Option<(&'static str, Takes)> {
     })
 }
 
-/// Reads `--flag`; how many of the next words belong to it.
+/// Reads `--flag`; returns how many of the next words belong to it.
 fn long<'a>(
     allowed: &[&'static str],
     text: &'a str,
@@ -139,7 +139,7 @@ fn long<'a>(
     Ok(taken)
 }
 
-/// Reads `-abc`; how many of the next words belong to it.
+/// Reads `-abc`; returns how many of the next words belong to it.
 fn short<'a>(
     allowed: &[&'static str],
     text: &'a str,

@@ -1,19 +1,20 @@
-//! The strict second reader: the part of the shell's language that every shell reads alike.
+//! The strict second reader, for the subset of the shell language that all shells interpret alike.
 //!
-//! It knows words, quotes, substitutions, redirections, pipes, lists, groups, `if`, `while` and `for`, and gives up on
-//! everything else: here-documents, functions, `case`, arithmetic, `$'…'`. It checks no syntax; the grammar does.
+//! It reads words, quotes, substitutions, redirections, pipes, lists, groups, `if`, `while` and `for`, and
+//! gives up on everything else: here-documents, functions, `case`, arithmetic, `$'…'`. It does not check
+//! syntax; the grammar does.
 
 use std::ops::Range;
 
 mod word;
 
-/// How deep substitutions and groups are followed.
+/// The maximum nesting of substitutions and groups.
 const MAX_DEPTH: usize = 24;
 
-/// Why a word is not fixed.
+/// Why the value of a word is not known before the script runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Open {
-    /// `*`, `?`, `[`: names of files, as many as match.
+    /// `*`, `?`, `[`: any number of matching file names.
     Pattern,
     Variable,
     Substitution,
@@ -24,20 +25,20 @@ pub enum Open {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
     pub span: Range<usize>,
-    /// Without quotes; of a word that is not fixed, the parts that are.
+    /// The text without quotes; for a word that is not fixed, only its fixed parts.
     pub text: String,
     pub open: Option<Open>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirect {
-    /// With its descriptor: `2>`.
+    /// The operator with its descriptor: `2>`.
     pub operator: String,
     pub target: Word,
 }
 
 impl Redirect {
-    /// Whether it opens its target for writing: `2>&1` only doubles a descriptor.
+    /// Whether it opens its target for writing: `2>&1` only duplicates a descriptor.
     pub fn writes(&self) -> bool {
         let doubles =
             self.operator.ends_with('&') && self.target.text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
@@ -45,20 +46,20 @@ impl Redirect {
     }
 }
 
-/// One simple command; without words where assignments or redirections stand alone.
+/// One simple command. It has no words if it consists of assignments or redirections only.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Simple {
     pub assigns: Vec<Word>,
     pub words: Vec<Word>,
     pub redirects: Vec<Redirect>,
-    /// Whether it reads what another command prints.
+    /// Whether it reads the output of another command.
     pub piped: bool,
-    /// Where the simple command begins that feeds it, if it is one.
+    /// The start of the simple command whose output is piped into this one, if that is a simple command.
     pub fed_by: Option<usize>,
 }
 
 impl Simple {
-    /// Where its first word, assignment or redirection's target begins.
+    /// Returns the start of its first word, assignment or redirection target.
     pub fn start(&self) -> Option<usize> {
         let words =
             self.assigns.iter().chain(&self.words).chain(self.redirects.iter().map(|one| &one.target));
@@ -66,7 +67,7 @@ impl Simple {
     }
 }
 
-/// The simple commands of a script, inner ones included; `None` beyond what this reader knows.
+/// Returns the simple commands of a script, including inner ones; `None` if it is outside the subset.
 pub fn commands(script: &str) -> Option<Vec<Simple>> {
     let mut lexer =
         Lexer { script, at: 0, found: Vec::new(), groups: vec![false], depth: 0, backtick: false };
@@ -87,7 +88,7 @@ enum End {
 enum Position {
     Command,
     Argument,
-    /// Behind `)`, `}`, `fi` or `done`.
+    /// After `)`, `}`, `fi` or `done`.
     Closed,
 }
 
@@ -95,21 +96,21 @@ struct Lexer<'a> {
     script: &'a str,
     at: usize,
     found: Vec<Simple>,
-    /// Of each open group, whether it reads what another command prints.
+    /// For each open group, whether it reads the output of another command.
     groups: Vec<bool>,
     depth: usize,
-    /// Whether a backtick would end what is being read.
+    /// Whether a backtick would end the current list.
     backtick: bool,
 }
 
-/// A list of commands while it is read.
+/// A list of commands that is being read.
 struct List {
     simple: Simple,
     position: Position,
     parentheses: usize,
-    /// How many groups were open before it.
+    /// The number of groups that were open before it.
     outside: usize,
-    /// What a pipe just before feeds in.
+    /// Set directly after a pipe: the start of the simple command that feeds it, if it is one.
     pipe: Option<Option<usize>>,
 }
 
@@ -130,7 +131,7 @@ impl<'a> Lexer<'a> {
         found
     }
 
-    /// Reads to the end of the list and over what ends it.
+    /// Reads to the end of the list and past its end marker.
     fn list(&mut self, end: End) -> Option<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -172,7 +173,7 @@ impl<'a> Lexer<'a> {
         Some(())
     }
 
-    /// Skips blanks, comments and continued lines.
+    /// Skips blanks, comments and line continuations.
     fn blanks(&mut self) -> Option<()> {
         loop {
             let before = self.script.get(..self.at).and_then(|text| text.chars().next_back());
@@ -181,7 +182,7 @@ impl<'a> Lexer<'a> {
                 Some('#') if before.is_none_or(|c| " \t\n;|&(".contains(c)) => {
                     self.at += self.rest().find('\n').unwrap_or(self.rest().len());
                 }
-                // Elsewhere it would join what stands on both sides.
+                // Anywhere else a line continuation would join the text on both sides.
                 Some('\\') if self.rest().starts_with("\\\n") => match before {
                     Some(' ' | '\t') => self.at += 2,
                     Some(_) | None => return None,
@@ -207,7 +208,7 @@ impl<'a> Lexer<'a> {
             }
         }
         if self.eat("(") {
-            // Behind a word it would make a function.
+            // After a word, a parenthesis would define a function.
             return (list.position == Position::Command && list.simple == Simple::default())
                 .then(|| {
                     list.parentheses += 1;
@@ -245,7 +246,7 @@ impl<'a> Lexer<'a> {
         (self.groups.len() >= list.outside).then_some(())
     }
 
-    /// A word with what it means where it stands: a keyword, an assignment, an argument, a descriptor.
+    /// Reads a word and interprets it by position: keyword, assignment, argument or descriptor.
     fn token(&mut self, list: &mut List) -> Option<()> {
         let start = self.at;
         let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
@@ -262,7 +263,7 @@ impl<'a> Lexer<'a> {
         let written = self.script.get(word.span.clone())?;
         if list.position == Position::Command {
             let first = list.simple.start().is_none();
-            // Behind an assignment or a redirection it would be a program of that name.
+            // After an assignment or a redirection, a keyword would be a program's name.
             if self.keyword(written, list)? {
                 return first.then_some(());
             }
@@ -283,7 +284,7 @@ impl<'a> Lexer<'a> {
         list.simple.fed_by = list.pipe.flatten();
     }
 
-    /// Whether a word is a keyword; `None` for one that this reader does not know.
+    /// Whether a word is a keyword; `None` for a keyword outside this reader's subset.
     fn keyword(&mut self, word: &str, list: &mut List) -> Option<bool> {
         match word {
             "!" | "then" | "else" | "elif" | "do" => list.simple = Simple::default(),
@@ -308,7 +309,7 @@ impl<'a> Lexer<'a> {
         Some(true)
     }
 
-    /// `in` and the words of a `for`, if they are there.
+    /// Reads `in` and the words of a `for`, if present.
     fn for_words(&mut self) -> Option<()> {
         loop {
             self.blanks()?;
@@ -340,7 +341,7 @@ impl<'a> Lexer<'a> {
 }
 
 impl Word {
-    /// Remembers why it is not fixed. A pattern says least: its text is known.
+    /// Records why the word is not fixed. Any other reason replaces a pattern, whose text is known.
     fn open(&mut self, why: Open) {
         if self.open.is_none_or(|open| open == Open::Pattern) {
             self.open = Some(why);
@@ -353,7 +354,7 @@ fn is_name(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Whether a word that begins a command assigns.
+/// Whether a word at the start of a command is an assignment.
 pub fn is_assignment(written: &str) -> bool {
     written.split_once('=').is_some_and(|(name, _)| is_name(name))
 }

@@ -1,4 +1,4 @@
-//! Whether a script only looks: every command of it is in the table, with words that the table allows.
+//! Decides whether a script is read-only: every command must be in the table, with allowed words.
 
 use super::flags::{Arg, Order, Parsed, parse};
 use super::lexer::{Open, Redirect, Simple, Word};
@@ -9,7 +9,7 @@ use super::wrap::{Manner, wrapper};
 use super::{MAX_NESTING, notes};
 use crate::stdx::secret_files::may_match_secrets;
 
-/// Variables that change how something is said, and nothing else.
+/// Variables that change only the form of the output.
 const HARMLESS: &[&str] = &[
     "LANG",
     "LANGUAGE",
@@ -26,26 +26,26 @@ const HARMLESS: &[&str] = &[
     "LINES",
 ];
 
-/// Flags between `git` and its subcommand that change nothing.
+/// Harmless flags between `git` and its subcommand.
 const BEFORE: &[&str] =
     &["--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"];
 
-/// Shells that read a script as it is read here.
+/// Shells that interpret a script as this module does.
 const POSIX_SHELLS: &[&str] = &["sh", "bash", "dash", "ash"];
 
-/// The most commands that are judged: more than a person would look through.
+/// The maximum number of commands to judge: more than a user would review.
 const MAX_COMMANDS: usize = 100;
 
-/// What is allowed around a command.
+/// The folder in which a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Where the session works.
+    /// The session's folder.
     Here,
-    /// In a folder that the script goes to, whose settings nobody looked at.
+    /// A folder that the script changes to, whose settings were not examined.
     Elsewhere,
 }
 
-/// Errs with the reason why a script is not known to only look.
+/// Checks that a script is known to be read-only; errs with the reason if not.
 pub fn script(script: &str) -> Result<(), String> {
     script_in(script, Place::Here, 0)
 }
@@ -65,7 +65,7 @@ fn script_in(script: &str, mut place: Place, depth: usize) -> Result<(), String>
         return Err("it holds too many commands to be sure".to_owned());
     }
     for simple in &reading.commands {
-        // Where its input is taken from a file, the pipe feeds nothing.
+        // If its input is redirected from a file, the pipe feeds nothing into it.
         let fed = simple.fed_by.filter(|_| simple.redirects.iter().all(|one| !one.operator.contains('<')));
         let feeder = reading.commands.iter().find(|other| fed.is_some() && other.start() == fed);
         judge(simple, feeder, place, depth)?;
@@ -164,7 +164,7 @@ impl Judge<'_> {
         let words: Vec<Option<String>> = args.iter().map(|arg| Some(arg.text.clone())).collect();
         let start = wrapper.program(&words).ok_or_else(unknown)?;
         let (own, inner) = args.split_at(start);
-        // Where a shell goes by another name would not be noticed.
+        // `script_in` would not notice a `cd` behind a wrapper.
         let goes = inner.first().is_none_or(|arg| arg.text == "cd");
         if goes || own.iter().any(|arg| arg.pattern) {
             return Err(unknown());
@@ -178,7 +178,8 @@ impl Judge<'_> {
         }
     }
 
-    /// `xargs`: words come from what it reads. Names that `find` prints lie in its folders, if a NUL ends each.
+    /// Judges `xargs`, whose input supplies words. Names printed by `find` lie in its folders, if each ends
+    /// with a NUL.
     fn fed(&self, own: &[Arg], inner: &[Arg]) -> Result<(), String> {
         const UNSURE: &str = "what `xargs` gives to a program is only known when it runs";
         let is = |word: &Word, text: &str| word.text == text && word.open.is_none();
@@ -207,7 +208,7 @@ impl Judge<'_> {
             return Err(UNSURE.to_owned());
         }
         let mut filled = inner.to_vec();
-        // More than one, because a program may write to its second.
+        // More than one, because a program may write to its second operand.
         filled.extend([FOUND; 3].map(|text| Arg { text: text.to_owned(), pattern: false }));
         self.command(&filled)?;
         let sure = self
@@ -221,7 +222,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// `find`, and what its `-exec` runs on the names that it finds.
+    /// Judges `find`, and the commands that its `-exec` runs on the names found.
     fn find(&self, args: &[Arg]) -> Result<(), String> {
         let mut own = Vec::new();
         let mut at = 0;
@@ -281,17 +282,17 @@ fn finds_no_secrets<'a>(words: impl Iterator<Item = &'a str>) -> bool {
     const ACTS: [&str; 5] = ["-exec", "-print", "-print0", "-printf", "-ls"];
     let words: Vec<&str> = words.collect();
     let acts = |word: &&str| ACTS.contains(word);
-    // What stands behind an action does not choose what it gets; of two actions only one would be looked at.
+    // Words after an action do not select its files. Only the tests before the first action are checked.
     let tests = words.split(acts).next().unwrap_or_default();
     let one_act = words.iter().filter(|word| acts(word)).count() == 1;
     let chosen = |pair: &[&str]| ["-name", "-iname"].contains(&pair[0]) && !may_match_secrets(pair[1]);
-    // A link may lead to a file that has another name.
+    // A link may point to a file with another name.
     let regular = |pair: &[&str]| pair == ["-type", "f"];
     let other = |word: &&str| ["-o", "-or", ",", "!", "-not"].contains(word);
     one_act && tests.windows(2).any(chosen) && tests.windows(2).any(regular) && !words.iter().any(other)
 }
 
-/// Whether a program only reads, by its row.
+/// Checks against its row that a program is read-only; errs with the reason if not.
 fn listed(name: &str, args: &[Arg]) -> Result<(), String> {
     match program(name) {
         Some(Program { does: Does::RunsSettings, .. }) => {
@@ -303,7 +304,7 @@ fn listed(name: &str, args: &[Arg]) -> Result<(), String> {
     }
 }
 
-/// How many of the first words name a program or a subcommand that has a row; `None` where none does.
+/// Returns how many of the first words name a program or a subcommand that has a row; `None` if none does.
 pub fn subcommand(words: &[Option<String>]) -> Option<usize> {
     let named = |count: usize| {
         let words: Option<Vec<&str>> = words.get(..count)?.iter().map(Option::as_deref).collect();
@@ -312,7 +313,7 @@ pub fn subcommand(words: &[Option<String>]) -> Option<usize> {
     named(3).or_else(|| named(2)).or_else(|| named(1))
 }
 
-/// Whether everything behind a program's name is a flag that its row knows, or a file of the workspace that is no secret.
+/// Whether every word after a program's name is a flag known to its row, or a non-secret workspace file.
 pub fn has_known_words(words: &[Option<String>]) -> bool {
     let Some(named) = subcommand(words) else { return false };
     let (name, rest) = words.split_at(named);
@@ -322,7 +323,7 @@ pub fn has_known_words(words: &[Option<String>]) -> bool {
     args.is_some_and(|args| known_words(&name.join(" "), &args).is_ok())
 }
 
-/// Whether a program's words are those that its row allows.
+/// Checks that a program's words are allowed by its row.
 fn known_words(name: &str, args: &[Arg]) -> Result<(), String> {
     let Some(Program { flags, operands, .. }) = program(name) else { return Err(notes::unknown(name)) };
     if let Operands::Own(check) = operands {
@@ -330,7 +331,7 @@ fn known_words(name: &str, args: &[Arg]) -> Result<(), String> {
     }
     let parsed = parse(&flags, args, Order::Mixed).map_err(|refused| notes::refused(name, &refused.0))?;
     for flag in &parsed.flags {
-        // Where another version of the program takes no value here, the next word is an operand.
+        // If another version of the program takes no value here, the next word is an operand.
         if let Some(value) = flag.value.filter(|_| flag.names_file || flag.apart) {
             names_inside(value)?;
             let number = value.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
@@ -343,19 +344,19 @@ fn known_words(name: &str, args: &[Arg]) -> Result<(), String> {
     allowed(name, &operands, &parsed)
 }
 
-/// Programs that say of a file no more than its name, size and kind.
+/// Programs that report only the name, size and kind of a file.
 const OF_NAMES: &[&str] = &[
     "echo", "basename", "dirname", "ls", "stat", "file", "wc", "du", "realpath", "readlink", "test", "[",
     "printf", "true",
 ];
 
-/// File types of `rg` that hold source code.
+/// File types of `rg` that contain source code.
 const OF_SOURCES: &[&str] = &[
     "rust", "py", "python", "js", "ts", "go", "c", "cpp", "java", "md", "markdown", "html", "css", "ruby",
     "php", "swift", "kotlin", "scala", "haskell", "lua", "perl", "sql", "zig",
 ];
 
-/// Whether a program that reads whole folders is told kinds of files which no secret is.
+/// Checks that a program which reads whole folders is limited to kinds of files that no secret has.
 fn reads_no_secrets(name: &str, parsed: &Parsed<'_>) -> Result<(), String> {
     let has = |names: &[&str]| names.iter().any(|flag| parsed.has(flag));
     let chosen = |names: &[&str]| {
@@ -381,7 +382,7 @@ fn reads_no_secrets(name: &str, parsed: &Parsed<'_>) -> Result<(), String> {
                 .filter_map(|flag| flag.value)
                 .collect();
             let typed = !of_type.is_empty() && of_type.iter().all(|kind| OF_SOURCES.contains(kind));
-            // A glob that chooses files counts more than a type.
+            // A glob that selects files takes precedence over a type.
             !(names_only || typed && !all_but || all_but && chosen(&globs))
         }
         "diff" => has(&["-r", "--recursive", "-N", "--new-file"]) && !has(&["-q", "--brief"]),
@@ -423,7 +424,7 @@ fn allowed(name: &str, operands: &Operands, parsed: &Parsed<'_>) -> Result<(), S
         Operands::TextsWith(flags) if has(flags) => given.iter().try_for_each(|arg| is_no_flag(arg)),
         Operands::TextsWith(_) => too_many(0),
         Operands::Check(check) => check(parsed),
-        // Its words are no flags and operands; who calls this has asked it.
+        // Its words are not flags and operands; the caller has already run this check.
         Operands::Own(_) => Err(notes::unknown(name)),
     }
 }

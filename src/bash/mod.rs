@@ -1,11 +1,11 @@
-//! What a command line of the shell says, read by a real grammar, and whether it only looks. Pure.
+//! Parses a shell command line with a full grammar and decides whether it is read-only. Pure.
 //!
-//! Everything not known to be harmless is not: node kinds, programs and their flags are lists of what is allowed. It
-//! runs nothing and looks at no file. Used by the `shell` tool, which plans with it, and by rules about command words.
+//! Anything not known to be harmless counts as unsafe: node kinds, programs and their flags are allow-lists.
+//! It runs nothing and accesses no file. Used by the `shell` tool and by rules about command words.
 //!
-//! A line is read twice: by the grammar (`tree.rs`), which knows the whole language and is lenient, and by a strict
-//! reader of what every shell reads alike (`lexer.rs`). Only where both find the same words is it understood: what
-//! either of them gets wrong cannot hide a command.
+//! A line is read twice: by the grammar (`tree.rs`), which covers the whole language and is lenient, and by a
+//! strict reader of the subset that all shells interpret alike (`lexer.rs`). A line is understood only if
+//! both find the same words, so an error in one of them cannot hide a command.
 
 use std::ops::Range;
 
@@ -29,48 +29,48 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-/// How deep commands in the words of commands (`sh -c '…'`) are read.
+/// The maximum nesting of commands inside command words (`sh -c '…'`).
 const MAX_NESTING: usize = 4;
 
-/// Cells of a reason: it may hold a word of the script.
+/// The maximum width of a reason, in terminal cells: it may quote a word of the script.
 const REASON_WIDTH: usize = 120;
 
 /// One program with its arguments, as far as they are fixed words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
-    /// The words without their quotes; `None` for one that is only known when it runs (`$x`, `$(…)`, a glob). Empty
-    /// where a redirection or an assignment stands for itself, or for a group of commands.
+    /// The words without their quotes; `None` for a word that is only known at run time (`$x`, `$(…)`, a
+    /// glob). Empty if a redirection or an assignment has no command, or applies to a group of commands.
     pub words: Vec<Option<String>>,
-    /// The same words as they are written.
+    /// The same words as written in the script.
     pub written: Vec<String>,
-    /// Names that are assigned for it (`LC_ALL=C sort`), or for all that follows where there is no word.
+    /// Names of variables assigned for it (`LC_ALL=C sort`), or for all later commands if there are no words.
     pub assigns: Vec<String>,
-    /// Files that its output goes to, as `words`.
+    /// Files to which its output is redirected, in the form of `words`.
     pub writes: Vec<Option<String>>,
-    /// Files that it reads by a redirection, as `words`.
+    /// Files from which its input is redirected, in the form of `words`.
     pub reads: Vec<Option<String>>,
-    /// Whether it reads what another command prints.
+    /// Whether it reads the output of another command.
     pub piped: bool,
 }
 
-/// What is known of a command line.
+/// The classification of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Class {
     /// It reads and prints, and does nothing else.
     LooksOnly,
-    /// It may do anything; why it is not known to only look, for the person.
+    /// It may do anything. `because` tells the user why it is not known to be read-only.
     Unknown { because: String },
 }
 
-/// Every program that a command line would start: wrappers (`env`, `sudo`, `xargs`, `sh -c`) and what they wrap, inner
-/// commands included. `None` where not all of it is understood, so that some could be missing.
+/// Returns every program that a command line would start: wrappers (`env`, `sudo`, `xargs`, `sh -c`), the
+/// programs they wrap, and inner commands. `None` if the line is not fully understood: some could be missing.
 pub fn invocations(script: &str) -> Option<Vec<Invocation>> {
     let mut found = Vec::new();
     collect(script, 0, &mut found)?;
     Some(found)
 }
 
-/// Whether a command line is known to only look.
+/// Classifies a command line as read-only or unknown.
 pub fn classify(script: &str) -> Class {
     match look::script(script) {
         Ok(()) => Class::LooksOnly,
@@ -81,7 +81,7 @@ pub fn classify(script: &str) -> Class {
 pub use self::look::{has_known_words, subcommand};
 pub use self::wrap::{is_interpreter, is_shell};
 
-/// Whether a program runs text that its words do not hold: what it reads, or what a script says.
+/// Whether a program runs text that is not in its words: its input, or the content of a script.
 pub fn runs_other_text(invocation: &Invocation) -> bool {
     let Some(Some(program)) = invocation.words.first() else { return false };
     let rest = invocation.words.get(1..).unwrap_or_default();
@@ -109,7 +109,7 @@ fn wrapped(invocation: &Invocation, depth: usize, found: &mut Vec<Invocation>) -
     if depth > MAX_NESTING {
         return None;
     }
-    // Behind `time` the shell still looks for keywords and assignments.
+    // After `time` the shell still recognizes keywords and assignments.
     let is_keyword = |word: &str| ["!", "{", "}", "if", "while", "until", "for"].contains(&word);
     let unsure = |word: &str| is_keyword(word) || lexer::is_assignment(word);
     if depth > 0 && matches!(invocation.words.first(), Some(Some(word)) if unsure(word)) {
@@ -143,7 +143,7 @@ impl Invocation {
         }
     }
 
-    /// The program that some of its words are, with the words that it gets when it runs.
+    /// Returns the program given by a range of its words, with the words that it receives when it runs.
     fn part(&self, range: Range<usize>) -> Option<Self> {
         let mut words = self.words.get(range.clone())?.to_vec();
         let mut written = self.written.get(range)?.to_vec();

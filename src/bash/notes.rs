@@ -1,6 +1,6 @@
-//! Why a program or a flag is not known to only look, in words for the person, where more can be said.
+//! Reasons, written for the user, why a program or a flag is not known to be read-only.
 
-/// A program, or a program and a flag, and what it does.
+/// A program, or a program and a flag, and its effect.
 const NOTES: &[(&str, &str)] = &[
     ("rm", "deletes files"),
     ("rmdir", "deletes folders"),
@@ -132,18 +132,18 @@ const NOTES: &[(&str, &str)] = &[
     ("cd", "goes elsewhere"),
 ];
 
-/// Why a program, or a subcommand, is not known to only look.
+/// Says why a program, or a subcommand, is not known to be read-only.
 pub fn unknown(name: &str) -> String {
     say(name, name)
 }
 
-/// Why a program is not known to only look with this flag.
+/// Says why a program is not known to be read-only with this flag.
 pub fn refused(name: &str, flag: &str) -> String {
     let both = format!("{name} {flag}");
     say(&both, if NOTES.iter().any(|(noted, _)| *noted == both) { &both } else { name })
 }
 
-/// Why a program is not known to only look with these operands.
+/// Says why a program is not known to be read-only with this operand.
 pub fn operands(name: &str, operand: &str) -> String {
     say(&format!("{name} {operand}"), name)
 }

@@ -1,11 +1,11 @@
-//! The table of programs that are known to only look: `programs.txt`, and how it is read.
+//! The table of programs that are known to be read-only, `programs.txt`, and its parser.
 
 use super::flags::{Arg, Parsed};
 use super::special;
 
 const TABLE: &str = include_str!("programs.txt");
 
-/// How deep one row's flags may stand for another's.
+/// The maximum depth of references from one row's flags to another's.
 const MAX_SETS: usize = 3;
 
 /// One program, or one subcommand.
@@ -15,19 +15,19 @@ pub struct Program {
     pub operands: Operands,
 }
 
-/// What a program does with the words that its row allows.
+/// What a program does if given only words that its row allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Does {
     /// It reads and prints.
     Reads,
-    /// It runs programs that the settings of the repository name.
+    /// It runs programs that the repository's settings name.
     RunsSettings,
-    /// More; its row only says which words change nothing about that.
+    /// It does more than that; its row only lists words that do not change what it does.
     Acts,
 }
 
 impl Does {
-    /// What stands before a row's operands.
+    /// The prefixes of a row's operands.
     const WORDS: [(&'static str, Self); 2] = [("by settings, ", Self::RunsSettings), ("acts, ", Self::Acts)];
 
     fn told(operands: &'static str) -> (Self, &'static str) {
@@ -36,28 +36,28 @@ impl Does {
     }
 }
 
-/// What the words that are no flags may be.
+/// The operands that are allowed: words that are not flags.
 pub enum Operands {
     None,
-    /// None, and one of these flags must be given: without them it runs what it reads.
+    /// No operands, and one of these flags is required: without them the program runs its input.
     NoneWith(Vec<&'static str>),
-    /// Words that name nothing.
+    /// Texts that do not name files.
     Texts,
-    /// Files and folders of the workspace, as many as there are.
+    /// Any number of files and folders of the workspace.
     Paths,
-    /// So many files: one more would be written to.
+    /// At most this many files: the program would write to a further one.
     AtMost(usize),
-    /// A text, then files; only files where one of these flags is given.
+    /// A text, then files; only files if one of these flags is given.
     TextThenPaths(Vec<&'static str>),
-    /// Texts where one of these flags is given; else none, because they would name what to make.
+    /// Texts if one of these flags is given; otherwise none, because they would name objects to create.
     TextsWith(Vec<&'static str>),
-    /// A check of its own, of flags and operands.
+    /// A dedicated check of the parsed flags and operands.
     Check(fn(&Parsed<'_>) -> Result<(), String>),
-    /// Its words are read in a way of its own.
+    /// A dedicated check of the unparsed words.
     Own(fn(&[Arg]) -> Result<(), String>),
 }
 
-/// The row of a program or subcommand.
+/// Returns the row of a program or subcommand.
 pub fn program(name: &str) -> Option<Program> {
     let (operands, flags) = find(name)?;
     let mut all = Vec::new();
@@ -66,13 +66,13 @@ pub fn program(name: &str) -> Option<Program> {
     Some(Program { does, flags: all, operands: Operands::named(operands)? })
 }
 
-/// What stands behind a row's names, and its flags.
+/// Returns the text after a row's names, and its flags.
 fn find(name: &str) -> Option<(&'static str, &'static str)> {
     let mut rest = TABLE;
     loop {
         let (line, after) = rest.split_once('\n')?;
         rest = after;
-        // `:` is a program too.
+        // `:` is also a program.
         let heads = !line.starts_with([' ', '#']) && !line.is_empty();
         let Some((names, operands)) = line.rsplit_once(": ").filter(|_| heads) else { continue };
         if names.contains(name) && names.split(", ").any(|one| one == name) {
@@ -82,7 +82,7 @@ fn find(name: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// All flags of a row, with those of the rows that it names.
+/// Collects all flags of a row, including those of the rows that it refers to.
 fn spread(flags: &'static str, depth: usize, all: &mut Vec<&'static str>) {
     for flag in flags.split_ascii_whitespace() {
         let set = if flag.starts_with('<') && depth < MAX_SETS { find(flag) } else { None };
@@ -94,7 +94,7 @@ fn spread(flags: &'static str, depth: usize, all: &mut Vec<&'static str>) {
 }
 
 impl Operands {
-    /// Operands as the table says them; `None` for words that it does not know.
+    /// Parses the operands of a row; `None` for unknown words.
     fn named(text: &'static str) -> Option<Self> {
         let list = |text: &'static str| text.split_ascii_whitespace().collect();
         let operands = match text {

@@ -1,4 +1,4 @@
-//! What holds for any script: no disguise makes an unsafe command safe, no text does harm, nothing hides.
+//! Properties that hold for any script: no disguise makes a command safe, no text does harm, nothing hides.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use proptest::sample::{Index, select};
 use super::tests::rows;
 use super::*;
 
-/// Commands that a shell would run and that do more than look, on one line each, without comments.
+/// Returns commands that a shell would run and that are not read-only, on one line each, without comments.
 fn unsafe_commands() -> Vec<String> {
     let whole = |script: &str| {
         let closed =
@@ -29,8 +29,8 @@ fn is_safe(script: &str) -> bool {
     classify(script) == Class::LooksOnly
 }
 
-/// Ways to dress a command: `{}` is the command, `{q}` the command quoted for a shell once more, `{qq}`
-/// as a shell's own command, twice.
+/// Ways to disguise a command: `{}` is the command, `{q}` the command quoted for a shell once more, `{qq}`
+/// the command as a shell's own command, quoted twice.
 const DISGUISES: &[&str] = &[
     "  {}  ",
     "\t{}",
@@ -160,7 +160,7 @@ fn quotes_and_blanks_make_no_program_safe() {
     }
 }
 
-/// Scripts that are long or deep in one way each.
+/// Returns scripts that are each long or deeply nested in one way.
 fn long_and_deep() -> Vec<String> {
     let deep = |open: &str, inside: &str, close: &str, times| {
         format!("{}{inside}{}", open.repeat(times), close.repeat(times))
@@ -210,7 +210,7 @@ fn long_and_deep_scripts_end_soon() {
     }
 }
 
-/// Pieces of the language, to make scripts of that a random text would not.
+/// Pieces of the language, for scripts that random text would not produce.
 const PIECES: &[&str] = &[
     "ls",
     "rm",
@@ -311,7 +311,7 @@ proptest! {
     fn any_pieces_have_one_verdict(pieces in proptest::collection::vec(select(PIECES), 0..24)) {
         let script = pieces.concat();
         prop_assert_eq!(classify(&script), classify(&script));
-        // What only looks is understood, and names no program that does more.
+        // A read-only script is understood, and names no program that does more.
         if is_safe(&script) {
             let found = invocations(&script).expect("what is judged is understood");
             let removes = |one: &Invocation| one.words.first() == Some(&Some("rm".to_owned()));
@@ -343,7 +343,7 @@ proptest! {
         let places: Vec<usize> = safe.char_indices().map(|(place, _)| place).chain([safe.len()]).collect();
         let (head, tail) = safe.split_at(*at.get(&places));
         let script = format!("{head}{piece}{tail}");
-        // In quotes or behind a backslash it stays text, and the verdict may stay.
+        // In quotes or after a backslash it remains text, and the verdict may stay the same.
         let is_text = invocations(&script).is_some_and(|found| {
             found.iter().all(|one| one.words.first() != Some(&Some("rm".to_owned())) && one.writes.iter().all(harmless))
         });

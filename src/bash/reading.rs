@@ -1,22 +1,22 @@
-//! Both readings of a script, compared: it is understood where they find the same words in the same commands.
+//! Compares both readings of a script: it is understood if they find the same words in the same commands.
 
 use super::lexer::{self, Simple, Word};
 use super::tree::{self, Grammar, Places};
 use crate::stdx::text::sanitize;
 
-/// The longest script that is read, in bytes: what a person would still look through.
+/// The maximum length of a script to read, in bytes: a length that a user can still review.
 pub const MAX_BYTES: usize = 4 * 1024;
 
 /// A script that is understood.
 #[derive(Debug)]
 pub struct Reading {
-    /// In the order in which they are written.
+    /// The commands in the order in which they are written.
     pub commands: Vec<Simple>,
-    /// The first thing in it that does more than plain commands do, in words.
+    /// The first construct in it that goes beyond plain commands, described in words.
     pub beyond: Option<&'static str>,
 }
 
-/// Reads a script; the reason where it is not understood.
+/// Reads a script; errs with the reason if it is not understood.
 pub fn read(script: &str) -> Result<Reading, &'static str> {
     if script.len() > MAX_BYTES {
         return Err("it is too long to be sure");
@@ -49,7 +49,7 @@ fn start(places: &Places) -> Option<usize> {
 
 fn agree(simple: &Simple, places: &mut Places) -> bool {
     let words = || simple.words.iter().map(|word| word.span.clone());
-    // The grammar lists words behind redirections last.
+    // The grammar lists words after redirections last.
     places.words.sort_by_key(|range| range.start);
     let same_words = if places.test {
         let ends = |word: Option<&Word>, bracket: &str| word.is_some_and(|word| word.text == bracket);

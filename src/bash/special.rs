@@ -1,13 +1,13 @@
-//! Programs whose words have a meaning of their own, and what words may name.
+//! Checks for programs whose words have a special meaning, and for what words may name.
 
 use super::flags::{Arg, Parsed};
 use super::notes;
 use crate::stdx::secret_files::{may_hold_secrets, may_match_secrets};
 
-/// Stands for a name that another program finds: it lies in the folder, and nothing else is known of it.
+/// A placeholder for a name that another program finds: it lies in the folder, and is otherwise unknown.
 pub const FOUND: &str = "./…";
 
-/// Whether an argument names files of the workspace that are no secrets, by its text alone.
+/// Checks, by its text alone, that an argument names files of the workspace that are not secrets.
 pub fn is_inside(arg: &Arg) -> Result<(), String> {
     let text = arg.text.as_str();
     if arg.pattern {
@@ -19,12 +19,12 @@ pub fn is_inside(arg: &Arg) -> Result<(), String> {
     names_inside(text)
 }
 
-/// Whether a text is no pattern, or one whose matches cannot be flags or names elsewhere.
+/// Checks that an argument is no pattern, or one whose matches are neither flags nor outside the workspace.
 pub fn is_no_flag(arg: &Arg) -> Result<(), String> {
     if arg.pattern { is_inside(arg) } else { Ok(()) }
 }
 
-/// The same of a text.
+/// Checks that a text names neither a path outside the workspace nor a file that may hold secrets.
 pub fn names_inside(text: &str) -> Result<(), String> {
     if text == "/dev/null" {
         return Ok(());
@@ -39,7 +39,7 @@ pub fn names_inside(text: &str) -> Result<(), String> {
     if may_hold_secrets(text) { Err(format!("`{text}` may hold secrets")) } else { Ok(()) }
 }
 
-/// A pattern whose matches cannot be flags, other folders or hidden files.
+/// Checks that the matches of a pattern can be neither flags, nor in other folders, nor hidden files.
 fn is_safe_pattern(text: &str) -> Result<(), String> {
     let opens = |part: &str| part.contains(['*', '?', '[']);
     let first = text.split('/').next().unwrap_or_default();
@@ -52,12 +52,12 @@ fn is_safe_pattern(text: &str) -> Result<(), String> {
     }
 }
 
-/// Prints or ignores all its words; names that a pattern stands for are those of the workspace.
+/// For programs that print or ignore all their words: checks that patterns name files of the workspace.
 pub fn anything(args: &[Arg]) -> Result<(), String> {
     args.iter().filter(|arg| arg.pattern).try_for_each(|arg| names_inside(&arg.text))
 }
 
-/// Goes to a folder below; back or home, what is named afterwards lies elsewhere.
+/// Accepts `cd` to a folder below the current one: after `cd` back or home, later names would lie elsewhere.
 pub fn cd(args: &[Arg]) -> Result<(), String> {
     match args {
         [one]
@@ -76,7 +76,7 @@ pub fn exit(args: &[Arg]) -> Result<(), String> {
     if args.len() <= 1 && args.iter().all(number) { Ok(()) } else { Err("`exit` takes a number".to_owned()) }
 }
 
-/// A format of plain conversions: `%n` and flags such as `-v` set variables.
+/// Accepts a `printf` format of plain conversions: `%n` and flags such as `-v` set variables.
 pub fn printf(args: &[Arg]) -> Result<(), String> {
     let format = match args {
         [dashes, format, ..] if dashes.text == "--" => format,
@@ -95,7 +95,7 @@ pub fn printf(args: &[Arg]) -> Result<(), String> {
     anything(args)
 }
 
-/// `[` with its `]`.
+/// Accepts `[` with its closing `]`.
 pub fn bracket(args: &[Arg]) -> Result<(), String> {
     match args.split_last() {
         Some((last, args)) if last.text == "]" => test(args),
@@ -103,7 +103,7 @@ pub fn bracket(args: &[Arg]) -> Result<(), String> {
     }
 }
 
-/// Comparisons; `-v` and subscripts can run commands in some shells.
+/// Accepts comparisons; `-v` and subscripts can run commands in some shells.
 pub fn test(args: &[Arg]) -> Result<(), String> {
     const OPERATORS: &[&str] = &[
         "-e", "-f", "-d", "-r", "-w", "-x", "-s", "-L", "-h", "-n", "-z", "-a", "-o", "-b", "-c", "-p", "-S",
@@ -122,7 +122,7 @@ pub fn test(args: &[Arg]) -> Result<(), String> {
     Ok(())
 }
 
-/// Shows a time: an operand that is no format would set it.
+/// Accepts `date` that shows a time: an operand that is not a format would set the clock.
 pub fn date(parsed: &Parsed<'_>) -> Result<(), String> {
     match parsed.operands.as_slice() {
         [] => Ok(()),
@@ -131,7 +131,7 @@ pub fn date(parsed: &Parsed<'_>) -> Result<(), String> {
     }
 }
 
-/// Prints or leaves out lines by their numbers.
+/// Accepts `sed` scripts that print or omit lines by number.
 pub fn sed(parsed: &Parsed<'_>) -> Result<(), String> {
     let given = parsed.flags.iter().filter(|flag| ["-e", "--expression"].contains(&flag.name));
     let mut scripts: Vec<&str> = given.filter_map(|flag| flag.value).collect();
@@ -151,7 +151,7 @@ pub fn sed(parsed: &Parsed<'_>) -> Result<(), String> {
     files.iter().try_for_each(|arg| is_inside(arg))
 }
 
-/// `5p`, `1,$p`, `10q`, `3,+4p`, `$=`.
+/// Whether a `sed` command has an accepted form: `5p`, `1,$p`, `10q`, `3,+4p`, `$=`.
 fn prints_lines(command: &str) -> bool {
     let command = command.trim();
     let Some(addresses) = command.strip_suffix(['p', 'd', 'q', '=']) else { return false };
@@ -163,7 +163,7 @@ fn prints_lines(command: &str) -> bool {
     }
 }
 
-/// A filter that reads neither the environment nor modules.
+/// Accepts a `jq` filter that reads neither the environment nor modules.
 pub fn jq(parsed: &Parsed<'_>) -> Result<(), String> {
     let Some((filter, files)) = parsed.operands.split_first() else { return Ok(()) };
     let reads = |word: &str| filter.text.to_lowercase().contains(word);
@@ -174,8 +174,8 @@ pub fn jq(parsed: &Parsed<'_>) -> Result<(), String> {
     files.iter().try_for_each(|arg| is_inside(arg))
 }
 
-/// `git rev-parse` with plain names of references. Others look into the index or at objects, for which git may start
-/// programs that settings name.
+/// Accepts `git rev-parse` with plain names of references. Other arguments refer to the index or to objects,
+/// for which git may start programs named in settings.
 pub fn refs(parsed: &Parsed<'_>) -> Result<(), String> {
     let plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '-' | '_' | '.'));
     match parsed.operands.iter().find(|arg| arg.pattern || !plain(&arg.text)) {
@@ -186,7 +186,8 @@ pub fn refs(parsed: &Parsed<'_>) -> Result<(), String> {
     }
 }
 
-/// `cargo`: what stands behind `--` goes to a program with flags of its own, some of which name files to write.
+/// Accepts known words of `cargo`: words after `--` go to a program with its own flags, some of which name
+/// files to write.
 pub fn cargo(parsed: &Parsed<'_>) -> Result<(), String> {
     const KNOWN: [&str; 4] = ["--nocapture", "--exact", "--ignored", "--include-ignored"];
     let known = |text: &str| !text.starts_with('-') || KNOWN.contains(&text);
@@ -196,7 +197,7 @@ pub fn cargo(parsed: &Parsed<'_>) -> Result<(), String> {
     }
 }
 
-/// `git log` and its kin: `%G?` and its kin run the program that checks signatures.
+/// Accepts `git log` and the like without formats such as `%G?`, which run the signature checker.
 pub fn log(parsed: &Parsed<'_>) -> Result<(), String> {
     if parsed.flags.iter().any(|flag| flag.value.is_some_and(shows_signatures)) {
         return Err("`%G` runs the program that checks signatures".to_owned());
@@ -204,7 +205,7 @@ pub fn log(parsed: &Parsed<'_>) -> Result<(), String> {
     parsed.operands.iter().try_for_each(|arg| is_inside(arg))
 }
 
-/// A conversion may have a modifier: `%+GK`, `% G?`.
+/// Whether a format shows signatures. A conversion may have a modifier: `%+GK`, `% G?`.
 fn shows_signatures(format: &str) -> bool {
     let plain = format.replace("%%", "");
     let mut conversions = plain.split('%').skip(1);
@@ -212,7 +213,7 @@ fn shows_signatures(format: &str) -> bool {
         || format.contains("signature")
 }
 
-/// `git reflog` only shows.
+/// Accepts `git reflog` if it only shows the log.
 pub fn reflog(parsed: &Parsed<'_>) -> Result<(), String> {
     match parsed.operands.first() {
         Some(first) if first.text != "show" => Err(format!("`git reflog {}` changes history", first.text)),
@@ -220,7 +221,7 @@ pub fn reflog(parsed: &Parsed<'_>) -> Result<(), String> {
     }
 }
 
-/// Tests and actions of `find` that stand alone.
+/// Tests and actions of `find` without an argument.
 const ALONE: &[&str] = &[
     "-print",
     "-print0",
@@ -252,7 +253,7 @@ const ALONE: &[&str] = &[
     "-noleaf",
 ];
 
-/// Those with a text behind them.
+/// Tests and actions of `find` with a text argument.
 const WITH_TEXT: &[&str] = &[
     "-name",
     "-iname",
@@ -287,10 +288,10 @@ const WITH_TEXT: &[&str] = &[
     "-used",
 ];
 
-/// Those with the name of a file behind them.
+/// Tests of `find` with a file name as argument.
 const WITH_FILE: &[&str] = &["-newer", "-anewer", "-cnewer", "-samefile"];
 
-/// `find` without actions but printing; what `-exec` runs is judged by who calls this.
+/// Accepts `find` whose only actions print; the caller judges what `-exec` runs.
 pub fn find(args: &[Arg]) -> Result<(), String> {
     let begins = |arg: &Arg| arg.text.starts_with('-') || ["(", "!", ")", ","].contains(&arg.text.as_str());
     let starts = args.iter().take_while(|arg| !begins(arg));
@@ -309,7 +310,7 @@ pub fn find(args: &[Arg]) -> Result<(), String> {
         } else if begins(arg) {
             return Err(super::notes::refused("find", name));
         } else {
-            // A folder behind an option: `find -P src`.
+            // A folder after an option: `find -P src`.
             is_inside(arg)?;
         }
     }

@@ -1,4 +1,4 @@
-//! Every row of `commands.txt` has its verdict, and what `invocations` finds.
+//! Checks the verdict of every row of `commands.txt`, and the results of `invocations`.
 
 use super::*;
 
@@ -7,11 +7,11 @@ const COMMANDS: &str = include_str!("commands.txt");
 /// A row of the table.
 pub struct Row {
     pub script: String,
-    /// A part of the reason; `None` where it only looks.
+    /// A part of the reason; `None` if the script is read-only.
     pub because: Option<&'static str>,
 }
 
-/// The table.
+/// Returns the rows of the table.
 pub fn rows() -> Vec<Row> {
     let lines = COMMANDS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(row).collect()
@@ -28,7 +28,7 @@ fn row(line: &'static str) -> Row {
     Row { script: spelled(script), because: Some(because) }
 }
 
-/// A script with its characters that cannot be written in a table.
+/// Decodes the characters of a script that cannot be written in a table.
 fn spelled(text: &str) -> String {
     let text = text.replace('⏎', "\n").replace('⇥', "\t");
     let mut parts = text.split("<U+");

@@ -1,41 +1,41 @@
-//! The grammar's reading of a script: its simple commands as places of words, and what in it does more than look.
+//! The grammar's reading of a script: its simple commands as word positions, and constructs beyond them.
 //!
-//! Kinds of nodes are a list of what is understood; any other kind, and any error in the tree, and the script is not.
+//! Node kinds are an allow-list: a script with any other kind, or with a syntax error, is not understood.
 
 use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-/// How deep a tree is followed.
+/// The maximum depth of a tree.
 const MAX_DEPTH: usize = 96;
 
-/// How often the parser may report progress; a script of the longest length needs a tenth of it.
+/// The maximum number of progress reports by the parser; a script of the maximum length needs a tenth of it.
 const MAX_STEPS: usize = 2_000;
 
-/// Where the words of one simple command are.
+/// The positions of the words of one simple command.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Places {
     pub assigns: Vec<Range<usize>>,
     pub words: Vec<Range<usize>>,
     /// Targets of redirections.
     pub targets: Vec<Range<usize>>,
-    /// It is `[ … ]`: the grammar reads an expression where a shell reads words, so only its ends count.
+    /// Whether it is `[ … ]`, which the grammar reads as an expression: only its ends are compared.
     pub test: bool,
 }
 
-/// What the grammar found.
+/// The grammar's result.
 #[derive(Debug, Default)]
 pub struct Grammar {
     pub commands: Vec<Places>,
-    /// The first thing that is understood and does more than plain commands do, in words.
+    /// The first construct that is understood and goes beyond plain commands, described in words.
     pub beyond: Option<&'static str>,
 }
 
-/// What a kind of node is.
+/// The meaning of a node kind.
 enum Kind {
-    /// Plain commands consist of it.
+    /// It is part of plain commands.
     Plain,
-    /// It is understood, and does this.
+    /// It is understood, and has this effect.
     More(&'static str),
 }
 
@@ -82,7 +82,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("do_group", Kind::More(GROUP)),
 ];
 
-/// Tokens that are understood wherever they stand.
+/// Tokens that are understood in any position.
 const TOKENS: &[&str] = &[
     "&&", "||", "|", ";", "(", ")", "!", "\"", "[", "]", "<", ">", ">>", ">|", ">&", "<&", "=", "$", "$(",
     "<(", ">(", "`", "${", "{", "}", "if", "then", "else", "elif", "fi", "while", "until", "for", "in", "do",
@@ -105,7 +105,7 @@ const TEST: &[&str] = &[
     ">",
 ];
 
-/// Reads a script; the reason where it is not understood.
+/// Reads a script; errs with the reason if it is not understood.
 pub fn read(script: &str) -> Result<Grammar, &'static str> {
     const BROKEN: &str = "it is no command line that the grammar knows";
     let tree = parse(script).ok_or("it takes too long to read")?;
@@ -156,7 +156,7 @@ impl Reader<'_> {
         node.children(&mut cursor).try_for_each(|child| self.walk(child, depth + 1))
     }
 
-    /// Errs for a kind or a token that is not understood; notes one that does more than plain commands do.
+    /// Errs for a kind or a token that is not understood; records the first one beyond plain commands.
     fn admit(&mut self, node: Node<'_>) -> Result<(), &'static str> {
         if node.is_missing() || node.is_error() {
             return Err("it is no command line that the grammar knows");
@@ -180,7 +180,7 @@ impl Reader<'_> {
 
     fn place(&self, node: Node<'_>) -> Range<usize> {
         let range = node.byte_range();
-        // Some tokens take in the blanks before them.
+        // Some tokens include the blanks before them.
         let text = self.script.get(range.clone()).unwrap_or_default();
         range.end - text.trim_start().len()..range.end
     }
@@ -197,7 +197,7 @@ impl Reader<'_> {
                     self.inside(child, depth + 1)?;
                     places.assigns.push(self.place(child));
                 }
-                // A program with a subshell behind it is a function's beginning.
+                // A program followed by a subshell is the start of a function definition.
                 "subshell" => return Err("it holds more of the shell's language than plain commands"),
                 _ => {
                     self.inside(child, depth + 1)?;
@@ -209,7 +209,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Assignments without a command: they count for all that follows.
+    /// Reads assignments without a command, which affect all later commands.
     fn assignments(&mut self, node: Node<'_>, depth: usize) -> Result<(), &'static str> {
         self.found.beyond.get_or_insert(SETS);
         let mut places = Places::default();
@@ -270,7 +270,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The grammar takes every word behind `>` for a target; to a shell only the first is.
+    /// Reads a redirection. The grammar takes every word after `>` as a target; to a shell only the first is.
     fn redirect(&mut self, node: Node<'_>, places: &mut Places, depth: usize) -> Result<(), &'static str> {
         self.inside(node, depth + 1)?;
         let mut cursor = node.walk();
@@ -283,7 +283,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a redirection behind this statement is one of a simple command.
+/// Whether a redirection after this statement belongs to a simple command.
 fn ends_with_command(node: Node<'_>) -> bool {
     match node.kind() {
         "command" | "declaration_command" | "unset_command" | "test_command" | "variable_assignment" => true,

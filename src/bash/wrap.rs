@@ -1,4 +1,4 @@
-//! Programs that run other programs: where in their words the other one is.
+//! Programs that run other programs: locates the inner program in their words.
 
 use std::ops::Range;
 
@@ -7,18 +7,18 @@ use super::flags::{Arg, Order, parse};
 /// What a program runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inner {
-    /// The program and arguments at these words.
+    /// The program and arguments at these word positions.
     Words(Range<usize>),
     /// A script.
     Script(String),
 }
 
-/// How a wrapper's own words go.
+/// A wrapper and the structure of its own words.
 pub struct Wrapper {
     pub name: &'static str,
-    /// Its flags, as `flags.rs` reads them.
+    /// Its flags, in the notation of `flags.rs`.
     pub flags: &'static str,
-    /// How many words of its own come before the program.
+    /// The number of its own operands before the inner program.
     own: usize,
     /// What it does besides running the program.
     pub manner: Manner,
@@ -27,13 +27,13 @@ pub struct Wrapper {
 /// What a wrapper does besides running a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
-    /// Nothing that counts.
+    /// Nothing relevant.
     Transparent,
     /// It sets variables.
     Sets,
-    /// It gives the program words that are only known when it runs.
+    /// It passes words to the program that are only known at run time.
     Feeds,
-    /// It does more.
+    /// It does more than that.
     More,
 }
 
@@ -41,7 +41,7 @@ const fn row(name: &'static str, flags: &'static str, own: usize, manner: Manner
     Wrapper { name, flags, own, manner }
 }
 
-/// Only where the inner program is found for sure; any other flag and nothing is known.
+/// Wrappers whose inner program can be located with certainty; with an unlisted flag nothing is known.
 const WRAPPERS: &[Wrapper] = &[
     row("env", "-i --ignore-environment -u: --unset:", 0, Manner::Sets),
     row(
@@ -95,10 +95,10 @@ const WRAPPERS: &[Wrapper] = &[
     row("strace", "-f -e: -o: -p: -s:", 0, Manner::More),
 ];
 
-/// Shells that run the script behind `-c`.
+/// Shells that run the script after `-c`.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "csh", "tcsh", "rbash", "fish"];
 
-/// Other programs that run code that they read.
+/// Other programs that run code from their input.
 const LANGUAGES: &[&str] = &[
     "python",
     "python2",
@@ -120,28 +120,28 @@ pub fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
 }
 
-/// Whether a program runs code that it reads, by its name without a folder.
+/// Whether a program runs code from its input, by its name without a folder.
 pub fn is_interpreter(name: &str) -> bool {
     is_shell(name) || LANGUAGES.contains(&name)
 }
 
 const SHELL_FLAGS: &str = "-c -e -u -x -l -i -f -n -v -s -o: -O: --login --norc --noprofile --posix";
 
-/// Programs that run what they are given in ways of their own, so that nothing is known of it.
+/// Programs that run others in ways that are not modelled, so that nothing is known of what they run.
 const OPAQUE: &[&str] =
     &["parallel", "watch", "script", "su", "ssh", "alias", "expect", "flock", "entr", "setarch"];
 
-/// The row of a wrapper.
+/// Returns the row of a wrapper.
 pub fn wrapper(name: &str) -> Option<&'static Wrapper> {
     WRAPPERS.iter().find(|row| row.name == name)
 }
 
-/// A program's name without its folder.
+/// Returns a program's name without its folder.
 pub fn base(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// What the program of these words runs: nothing for most. `None` where it runs something and nobody can say what.
+/// Returns what the program of these words runs: nothing for most. `None` if it runs something undetermined.
 pub fn inner(words: &[Option<String>]) -> Option<Vec<Inner>> {
     let Some(Some(name)) = words.first() else { return Some(Vec::new()) };
     let name = base(name);
@@ -159,7 +159,7 @@ pub fn inner(words: &[Option<String>]) -> Option<Vec<Inner>> {
         "eval" => joined(words.get(1..)?),
         "trap" => joined(words.get(1..2).unwrap_or_default()),
         "git" => git(words),
-        // The loader runs the program behind it.
+        // The dynamic loader runs the program named after it.
         _ if name.starts_with("ld-") && name.contains(".so") => {
             let is_program = words.get(1)?.as_deref().is_some_and(|word| !word.starts_with('-'));
             is_program.then(|| vec![Inner::Words(1..words.len())])
@@ -175,7 +175,7 @@ impl Wrapper {
         Some(if start < words.len() { vec![Inner::Words(start..words.len())] } else { Vec::new() })
     }
 
-    /// Where the wrapped program's name is; behind the last word where there is none.
+    /// Returns the index of the wrapped program's name, or the number of words if there is none.
     pub fn program(&self, words: &[Option<String>]) -> Option<usize> {
         let args = fixed_head(words.get(1..)?);
         let allowed: Vec<&'static str> = self.flags.split_ascii_whitespace().collect();
@@ -187,26 +187,26 @@ impl Wrapper {
         while sets && words.get(at).is_some_and(assigns) {
             at += 1;
         }
-        // A word that is not known could be a flag and move the program.
+        // An unknown word could be a flag and shift the program's position.
         (at <= args.len() || args.len() + 1 == words.len()).then_some(at.min(words.len()))
     }
 }
 
-/// The words up to the first that is only known when it runs.
+/// Returns the words before the first one that is only known at run time.
 fn fixed_head(words: &[Option<String>]) -> Vec<Arg> {
     let fixed = words.iter().map_while(Option::as_ref);
     fixed.map(|text| Arg { text: text.clone(), pattern: false }).collect()
 }
 
-/// One script of all words, as `eval` makes it.
+/// Joins all words into one script, as `eval` does.
 fn joined(words: &[Option<String>]) -> Option<Vec<Inner>> {
     let words = words.iter().cloned().collect::<Option<Vec<String>>>()?;
     Some(vec![Inner::Script(words.join(" "))])
 }
 
-/// What `git` runs by its words: an alias or a program that a setting names, and what some subcommands are given.
+/// Returns what `git` runs by its words: aliases or programs in settings, and commands given to subcommands.
 fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
-    /// Ends of keys whose values are commands.
+    /// Suffixes of keys whose values are commands.
     const COMMANDS: &[&str] = &[
         "pager",
         "editor",
@@ -222,7 +222,7 @@ fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
         "process",
         "driver",
     ];
-    /// Beginnings of keys that change what is said, and nothing else.
+    /// Prefixes of keys that affect only the output.
     const HARMLESS: &[&str] = &[
         "color.",
         "user.",
@@ -251,12 +251,12 @@ fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
                         inner.push(Inner::Script(text.to_owned()));
                     }
                     _ if HARMLESS.iter().any(|begin| key.starts_with(begin)) => {}
-                    // Of another nobody can say.
+                    // The effect of any other setting is unknown.
                     _ => return None,
                 }
             }
             "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--attr-source" => at += 1,
-            // Settings of a variable, or another folder of programs.
+            // Settings taken from a variable, or another folder of programs.
             word if word.starts_with("--config-env") || word.starts_with("--exec-path=") => return None,
             _ => {}
         }
@@ -265,7 +265,7 @@ fn git(words: &[Option<String>]) -> Option<Vec<Inner>> {
     Some(inner)
 }
 
-/// What a subcommand of `git` that stands at `at` runs; `None` where it runs something that nobody can say.
+/// Returns what the `git` subcommand at `at` runs; `None` if it runs something that cannot be determined.
 fn subcommand_runs(words: &[Option<String>], at: usize) -> Option<Option<Inner>> {
     let word = |at: usize| words.get(at).and_then(Option::as_deref);
     match (word(at), word(at + 1)) {
@@ -289,7 +289,7 @@ fn subcommand_runs(words: &[Option<String>], at: usize) -> Option<Option<Inner>>
                     (None, Some("")) => given.next()?.clone()?,
                     (None, Some(stuck)) => stuck.to_owned(),
                     (None, None) if word == "--exec" => given.next()?.clone()?,
-                    // Abbreviations, and clusters of short flags.
+                    // Abbreviations, and combined short flags.
                     (None, None) if word.starts_with("--e") => return None,
                     (None, None)
                         if !word.starts_with("--") && word.starts_with('-') && word.contains('x') =>
@@ -308,7 +308,7 @@ fn subcommand_runs(words: &[Option<String>], at: usize) -> Option<Option<Inner>>
     }
 }
 
-/// Whether the words of a shell hold the text that it runs (`sh -c TEXT`).
+/// Whether the words of a shell contain the script that it runs (`sh -c TEXT`).
 pub(super) fn is_inline(words: &[Option<String>]) -> bool {
     matches!(shell(words).as_deref(), Some([Inner::Script(_)]))
 }
@@ -317,23 +317,23 @@ fn shell(words: &[Option<String>]) -> Option<Vec<Inner>> {
     let args = fixed_head(words.get(1..)?);
     let allowed: Vec<&'static str> = SHELL_FLAGS.split_ascii_whitespace().collect();
     let parsed = parse(&allowed, &args, Order::First).ok()?;
-    // `+x` takes a flag back, and others may follow.
+    // `+x` unsets a flag, and more flags may follow.
     if parsed.operands.first().is_some_and(|arg| arg.text.starts_with('+')) {
         return None;
     }
     if !parsed.has("-c") {
-        // It runs a file or what it reads; of a word that is not known nobody can say.
+        // It runs a file or its input; if a word is unknown, what it runs cannot be determined.
         return (args.len() + 1 == words.len() || parsed.first_operand.is_some()).then(Vec::new);
     }
-    // Behind `-c` flags may follow still.
+    // Flags may still follow `-c`.
     let script = parsed.operands.first()?;
     Some(vec![Inner::Script(script.text.clone())])
 }
 
-/// The programs that `find` runs: from `-exec` to `;` or `+`.
+/// Returns the programs that `find` runs: from `-exec` to `;` or `+`.
 fn found(words: &[Option<String>]) -> Option<Vec<Inner>> {
     const RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
-    // A word that is not known could be one of these.
+    // An unknown word could be one of these.
     let words = words.iter().map(Option::as_deref).collect::<Option<Vec<&str>>>()?;
     let mut inner = Vec::new();
     let mut at = 1;
@@ -350,10 +350,10 @@ fn found(words: &[Option<String>]) -> Option<Vec<Inner>> {
     Some(inner)
 }
 
-/// The program that `fd` runs: all behind `-x`.
+/// Returns the program that `fd` runs: all words after `-x`.
 fn fd(words: &[Option<String>]) -> Option<Vec<Inner>> {
     const RUNS: [&str; 4] = ["-x", "--exec", "-X", "--exec-batch"];
-    // A word that is not known could be one of these, and so could a part of one.
+    // An unknown word, or a part of one, could be one of these.
     let words = words.iter().map(Option::as_deref).collect::<Option<Vec<&str>>>()?;
     if let Some(at) = words.iter().position(|word| RUNS.contains(word)) {
         return Some(vec![Inner::Words(at + 1..words.len())]);

@@ -1,4 +1,4 @@
-//! `/approvals`: what waits for the person, and what was allowed for the session.
+//! `/approvals`: lists pending requests and what was allowed for the session.
 
 use super::words::count;
 use super::{Command, CommandEffect, CommandView, Commands, Say, code};

@@ -1,4 +1,4 @@
-//! `/clear`: the conversation starts afresh. Nothing that waits is lost.
+//! `/clear`: starts a new conversation. Pending requests are kept.
 
 use super::{Activity, Command, CommandEffect, CommandView, Commands, Say};
 

@@ -1,4 +1,4 @@
-//! `/cost`: what requests used and cost: the last one, the turn, the session, today.
+//! `/cost`: the tokens and cost of requests: the last one, the turn, the session, today.
 
 use super::view::{CommandView, CostPart};
 use super::words::{code, count};
@@ -19,7 +19,7 @@ fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffec
     CommandEffect::Say(Say::plain("cost", text))
 }
 
-/// The line of one part, and one for each of its models where there are several.
+/// Formats the line of one part, plus one line per model if there are several.
 fn part(part: &CostPart) -> Option<String> {
     let sum = part.models.iter().fold(Total::default(), |sum, (_, total)| sum.plus(*total));
     if sum.requests == 0 {
@@ -34,7 +34,7 @@ fn part(part: &CostPart) -> Option<String> {
     Some(text)
 }
 
-/// `cost $0.19; 2 requests, 83,200 input (60,000 cached), 512 output`.
+/// Formats a total: `cost $0.19; 2 requests, 83,200 input (60,000 cached), 512 output`.
 fn words(total: &Total) -> String {
     let input =
         within(total.input, "input", &[(total.cached_input, "cached"), (total.cache_write, "cache written")]);
@@ -43,7 +43,7 @@ fn words(total: &Total) -> String {
     format!("cost {}; {requests}, {input}, {output}", total.cost_words())
 }
 
-/// A number of tokens with what of it is worth a word.
+/// Formats a number of tokens with those of its parts that are not zero.
 fn within(tokens: u64, name: &str, parts: &[(u64, &str)]) -> String {
     let parts: Vec<String> = parts
         .iter()

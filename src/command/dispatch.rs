@@ -1,14 +1,14 @@
-//! What an entered line is: quit, nothing, a shell command, a slash command, or a prompt. First match wins.
+//! Classifies an entered line: quit, nothing, shell command, slash command, or prompt. The first match wins.
 //!
-//! Pure, and total: every line is one of these. Headless prompts (`co -p`) never come here.
+//! Pure, and total: every line is one of these. Headless prompts (`co -p`) do not pass through here.
 
-/// A line, understood.
+/// A classified line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
     Quit,
     /// Blank.
     Nothing,
-    /// `!command`; empty when nothing follows the mark.
+    /// `!command`; empty if nothing follows the mark.
     Shell {
         command: String,
         privacy: Privacy,
@@ -23,16 +23,16 @@ pub enum Entry {
     },
 }
 
-/// Whether the model hears of a shell command.
+/// Whether the model receives a shell command's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privacy {
-    /// `!`: its output goes with the next prompt.
+    /// `!`: its output is sent with the next prompt.
     Shared,
-    /// `!!`: nobody hears of it.
+    /// `!!`: the model never receives it.
     Private,
 }
 
-/// Understands a line. A space before `!` or `/` makes the line a prompt.
+/// Classifies a line. A space before `!` or `/` makes the line a prompt.
 #[must_use]
 pub fn dispatch(line: &str) -> Entry {
     let trimmed = line.trim();

@@ -1,4 +1,4 @@
-//! `/help`: the commands, and what a line may begin with.
+//! `/help`: lists the commands and the prefixes of a line.
 
 use super::{Command, CommandEffect, CommandView, Commands, Say};
 

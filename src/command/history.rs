@@ -1,4 +1,4 @@
-//! `/history`: how long the conversation is.
+//! `/history`: shows the length of the conversation.
 
 use super::words::count;
 use super::{Command, CommandEffect, CommandView, Commands, Say};

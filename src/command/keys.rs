@@ -1,4 +1,4 @@
-//! `/keys`: the keys as the face has them. Which those are only the face knows; it is told to show them.
+//! `/keys`: makes the front end list its keys, which only the front end knows.
 
 use super::{Command, CommandEffect, CommandView, Commands};
 

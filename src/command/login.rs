@@ -1,4 +1,4 @@
-//! `/login`: setting up a model service.
+//! `/login`: sets up a model service.
 
 use super::{Command, CommandEffect, CommandView, Commands};
 

@@ -1,8 +1,8 @@
-//! What a person types that is no prompt: dispatch, slash commands, and what they decide.
+//! User input that is not a prompt: dispatch of entered lines, and the slash commands.
 //!
-//! A command decides and does nothing itself: it reads a [`CommandView`] and returns a [`CommandEffect`], which `app`
-//! carries out. Nothing here awaits, prints, or reaches a model. Called by the owner of an interactive session; the
-//! list of names is also what the composer completes from.
+//! A command only decides and has no side effects: it reads a [`CommandView`] and returns a
+//! [`CommandEffect`], which `app` carries out. Nothing here awaits, prints, or calls a model. Called by the
+//! owner of an interactive session; the composer also uses the list of names for completion.
 
 mod dispatch;
 mod view;
@@ -40,32 +40,32 @@ use crate::stdx::text::{nearest, sanitize_line};
 /// One slash command.
 #[derive(Clone, Copy)]
 pub struct Command {
-    /// Without the slash, in lower case.
+    /// The name without the slash, in lower case.
     pub name: &'static str,
-    /// What may follow it, as help shows it; empty for nothing.
+    /// The arguments it accepts, as shown by help; empty if none.
     pub usage: &'static str,
-    /// One line for lists.
+    /// A one-line description for lists.
     pub about: &'static str,
-    /// The effect of the command with the words behind its name, trimmed.
+    /// Returns the effect of the command, given the text after its name, trimmed.
     pub decide: fn(&str, &Commands, &CommandView) -> CommandEffect,
 }
 
 impl Command {
-    /// The words that may follow it, where its usage names them all, as in `[on|off]`.
+    /// Returns the possible arguments if its usage lists them all, as in `[on|off]`.
     pub fn choices(&self) -> impl Iterator<Item = &'static str> {
         let inner = self.usage.strip_prefix('[').and_then(|usage| usage.strip_suffix(']'));
         inner.filter(|words| words.contains('|')).into_iter().flat_map(|words| words.split('|'))
     }
 }
 
-/// The commands of this process, a value built by `app`.
+/// The commands of this process, built by `app`.
 #[derive(Clone)]
 pub struct Commands {
     all: Vec<Command>,
 }
 
 impl Commands {
-    /// Those that come with the program, in the order in which help lists them.
+    /// Returns the built-in commands, in the order in which help lists them.
     #[must_use]
     pub fn builtin() -> Self {
         Self {
@@ -95,7 +95,7 @@ impl Commands {
         self.all.iter()
     }
 
-    /// The effect of `/name args`. A name that is not known is answered here, never by a model.
+    /// Returns the effect of `/name args`. An unknown name is answered here and never sent to a model.
     #[must_use]
     pub fn decide(&self, name: &str, args: &str, view: &CommandView) -> CommandEffect {
         let wanted = name.to_lowercase();

@@ -1,4 +1,4 @@
-//! `/mode`: what is asked for from now on.
+//! `/mode`: shows or changes which calls need approval.
 
 use super::{Command, CommandEffect, CommandView, Commands, Say};
 use crate::approval::Mode;
@@ -10,7 +10,7 @@ pub(super) const COMMAND: Command = Command {
     decide,
 };
 
-/// Those that can be typed: what is for evals only is set when the program starts.
+/// The modes that can be entered; modes for evals are set at program start only.
 const TYPED: [Mode; 4] = [Mode::Ask, Mode::Auto, Mode::Plan, Mode::DryRun];
 
 fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
@@ -42,7 +42,7 @@ fn listed(now: Mode) -> String {
     text
 }
 
-/// What a mode does, in words.
+/// Describes what a mode does.
 pub fn about(mode: Mode) -> &'static str {
     match mode {
         Mode::Ask => "what only looks runs, the rest asks",

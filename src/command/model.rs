@@ -1,4 +1,4 @@
-//! `/model`: what can answer here, and switching to it.
+//! `/model`: lists the available models and switches between them.
 
 use super::{Command, CommandEffect, CommandView, Commands, code};
 

@@ -1,4 +1,4 @@
-//! `/quit`: leave. What waits keeps waiting.
+//! `/quit`: exits. Pending requests stay pending.
 
 use super::{Command, CommandEffect, CommandView, Commands};
 

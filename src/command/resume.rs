@@ -1,4 +1,4 @@
-//! `/resume` and `/sessions`: the list of sessions to go on with.
+//! `/resume` and `/sessions`: lists the sessions that can be continued.
 
 use super::{Command, CommandEffect, CommandView, Commands};
 

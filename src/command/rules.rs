@@ -1,4 +1,4 @@
-//! `/rules`: what runs without asking, what always asks and what never runs, by rules.
+//! `/rules`: lists the rules on what runs without asking, what always asks and what never runs.
 
 use super::{Command, CommandEffect, CommandView, Commands, Say, code};
 

@@ -1,4 +1,4 @@
-//! `/status`: the facts of this program and session.
+//! `/status`: shows the state of this program and session.
 
 use super::{Command, CommandEffect, CommandView, Commands, Say, code};
 

@@ -1,4 +1,4 @@
-//! Lines and what becomes of them.
+//! Tests of entered lines and their effects.
 
 use serde_json::json;
 
@@ -96,7 +96,7 @@ fn every_line_is_one_thing() {
     }
 }
 
-/// What a command says: its title, tone and text in one, or the effect in words.
+/// Returns a message's title, tone and text joined, or the effect as text.
 fn effect(line: &str, view: &CommandView) -> String {
     let Entry::Command { name, args } = dispatch(line) else { panic!("{line:?} is no command") };
     match Commands::builtin().decide(&name, &args, view) {

@@ -1,4 +1,4 @@
-//! `/tools`: what the model may call, and what asks.
+//! `/tools`: lists the tools that the model may call, and which of them ask for approval.
 
 use super::{Command, CommandEffect, CommandView, Commands, Say, code};
 use crate::tool::{SideEffect, ToolSpec};

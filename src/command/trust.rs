@@ -1,4 +1,4 @@
-//! `/trust`: lets the settings, rules and hooks of the session's folder count.
+//! `/trust`: puts the settings, rules and hooks of the session's folder into effect.
 
 use super::{Command, CommandEffect, CommandView, Commands, Say, Trusting};
 

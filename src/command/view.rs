@@ -1,45 +1,45 @@
-//! What commands may know, and what they may want: plain values between `command` and `app`.
+//! The input and the results of commands: plain values exchanged between `command` and `app`.
 
 use crate::approval::{Mode, Request, Standing};
 use crate::message::Usage;
 use crate::store::{Total, UsedModel};
 use crate::tool::ToolSpec;
 
-/// The state of the session and of the program, as it is when a command is typed.
+/// The state of the session and of the program when a command is entered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandView {
     pub mode: Mode,
     pub standing: Standing,
-    /// Why nothing can be sent here: another process has the session. Says who.
+    /// Set if nothing can be sent because another process owns the session; names the owner.
     pub read_only: Option<String>,
     pub activity: Activity,
-    /// Rows of a name and a value: what `co status` shows, and the session's own.
+    /// Rows of a name and a value: those of `co status`, and the session's own.
     pub status: Vec<(String, String)>,
     pub tools: Vec<ToolSpec>,
     pub models: Vec<ModelLine>,
     pub totals: Totals,
-    /// The last request, the turn, the session, today.
+    /// The usage of the last request, the turn, the session, and today.
     pub cost: Vec<CostPart>,
-    /// Requests of this session that a person can decide now, oldest first.
+    /// Requests of this session that the user can decide now, oldest first.
     pub waiting: Vec<Request>,
-    /// Requests of all other sessions that a person can decide now.
+    /// The number of requests of all other sessions that the user can decide now.
     pub waiting_elsewhere: usize,
-    /// What was allowed for the session, in words.
+    /// Descriptions of what was allowed for the session.
     pub grants: Vec<String>,
-    /// Rules that count, those of files first.
+    /// Rules in force, those from files first.
     pub rules: Vec<RuleLine>,
-    /// What is wrong with the files of rules, in a sentence.
+    /// What is wrong with the rule files, as a sentence.
     pub rules_broken: Option<String>,
 }
 
-/// One rule in words.
+/// The description of one rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleLine {
     pub id: String,
     pub text: String,
 }
 
-/// What some requests used, by model.
+/// The usage of a set of requests, by model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostPart {
     pub name: &'static str,
@@ -49,20 +49,20 @@ pub struct CostPart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
     Idle,
-    /// A turn runs.
+    /// A turn is running.
     Running,
 }
 
-/// What the conversation has come to.
+/// The size of the conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Since the session began.
     pub turns: u32,
-    /// Of the conversation as the model sees it.
+    /// The message counts of the conversation as sent to the model.
     pub user: usize,
     pub assistant: usize,
     pub returns: usize,
-    /// Prompts that wait for their turn.
+    /// Prompts waiting for their turn.
     pub queued: usize,
     /// Tokens of the requests since the program started.
     pub usage: Usage,
@@ -71,48 +71,48 @@ pub struct Totals {
 /// A model that can be switched to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelLine {
-    /// What to type behind `/model`.
+    /// The text to type after `/model`.
     pub name: String,
     /// Where it comes from, or what it needs.
     pub note: String,
     pub current: bool,
 }
 
-/// A word on the trust in the session's folder.
+/// The argument of `/trust`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trusting {
     Look,
     Yes,
 }
 
-/// What a command wants done.
+/// The action that a command requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandEffect {
     Say(Say),
-    /// Start the conversation afresh; what waits stays in the inbox.
+    /// Start a new conversation; pending requests stay in the inbox.
     Clear,
-    /// Change who answers for the person, then say so.
+    /// Turn automatic approval on or off, then display the message.
     Stand(Standing, Say),
-    /// Change what is asked for, then say so.
+    /// Change the mode, then display the message.
     SetMode(Mode, Say),
-    /// Show the keys of the face, those with these words if there are any.
+    /// Show the keys of the front end; only those matching these words, if there are any.
     ShowKeys(String),
     /// Switch to this model at once.
     SwitchModel(String),
-    /// Let the person pick one of the models that are ready; the text says the same for faces without lists.
+    /// Let the user pick one of the available models; the text is for front ends without lists.
     PickModel(String),
-    /// Let the person set up a service.
+    /// Let the user set up a service.
     PickService,
-    /// Show what the session's folder would bring, or trust it with what was shown.
+    /// Show what the session's folder would enable, or trust it with what was shown.
     Trust(Trusting),
-    /// Let the person pick another session; `query` is what to look for first.
+    /// Let the user pick another session; `query` is the initial search text.
     PickSession {
         query: String,
     },
     Quit,
 }
 
-/// How words are meant.
+/// The severity of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     Plain,
@@ -120,7 +120,7 @@ pub enum Tone {
     Error,
 }
 
-/// Words for the person, as Markdown.
+/// A message for the user, as Markdown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Say {
     pub title: String,

@@ -1,8 +1,8 @@
-//! Words for Markdown: how names and commands that others wrote are set into a sentence.
+//! Markdown helpers: embed names and commands from other sources in a sentence.
 
 use crate::stdx::text::sanitize_line;
 
-/// One harmless line in a code span, whatever marks it holds itself.
+/// Formats a text as one sanitized line in a code span, even if it contains backticks.
 #[must_use]
 pub fn code(text: &str) -> String {
     let line = sanitize_line(text);
@@ -12,7 +12,7 @@ pub fn code(text: &str) -> String {
     format!("{fence}{pad}{line}{pad}{fence}")
 }
 
-/// `1 turn`, `2 turns`.
+/// Formats a count: `1 turn`, `2 turns`.
 pub(super) fn count(number: usize, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }

@@ -1,4 +1,4 @@
-//! `/yolo`: approve by itself what may be approved by itself, until one leaves the session.
+//! `/yolo`: approves eligible calls automatically until it is turned off or the user leaves the session.
 
 use super::{Command, CommandEffect, CommandView, Commands, Say};
 use crate::approval::Standing;

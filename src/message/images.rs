@@ -1,7 +1,8 @@
-//! Images in what the person says: how a text names them, and what is shown in their place.
+//! Images in prompts: how a text mentions them, and the text shown in their place.
 //!
-//! An image is a part behind the text that names it as `@path`; the text stays as it was typed, so that it can be
-//! searched, taken back and sent again. Pure; reads no file. Called by who attaches images and by every front end.
+//! An image is a separate part after the text that mentions it as `@path`; the text is kept as typed, so that
+//! it can be searched, recalled and sent again. Pure; reads no file. Called by code that attaches images and
+//! by every front end.
 
 use std::ops::Range;
 
@@ -11,44 +12,45 @@ use base64::engine::general_purpose::STANDARD;
 use super::{Message, ReturnPart, UserPart};
 use crate::stdx::image::{Fault, Size, look};
 
-/// What ends a sentence and no file's name.
+/// Characters that end a sentence rather than a file name.
 const ENDS: &[char] = &['.', ',', ';', ':', '!', '?', ')', ']', '}', '\'', '"'];
 
-/// Endings by which a name promises an image.
+/// Extensions that indicate an image.
 const ENDINGS: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
 
-/// Bytes of base64 that are decoded for a header: most headers are in the first, nearly all in the second.
+/// Numbers of base64 bytes to decode for a header: most headers fit in the first, nearly all in the second.
 const HEADS: [usize; 2] = [4 * 1024, 256 * 1024];
 
-/// A file named in a text: `@path`, or `@"path"` where spaces belong to it.
+/// A file mentioned in a text: `@path`, or `@"path"` if it contains spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    /// Bytes of the text that was looked through, the mark included.
+    /// The byte range in the searched text, including the mark.
     pub at: Range<usize>,
     pub path: String,
 }
 
 impl Mention {
-    /// Whether the path's ending promises an image; what the file is its bytes say.
+    /// Whether the path's extension indicates an image; only the file's bytes determine what it is.
     pub fn promises_image(&self) -> bool {
         let ending = self.path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
         ending.is_some_and(|ending| ENDINGS.contains(&&*ending))
     }
 
-    /// The path's last part.
+    /// Returns the last part of the path.
     pub fn name(&self) -> &str {
         let path = self.path.trim_end_matches('/');
         path.rsplit_once('/').map_or(path, |(_, name)| name)
     }
 }
 
-/// How a path is written into a text; `None` for one that cannot be.
+/// Formats a path as a mention; `None` if it cannot be written as one.
 pub fn mention(path: &str) -> Option<String> {
     let plain = !path.is_empty() && !path.contains(|c: char| c == '"' || c.is_control());
     plain.then(|| format!("@\"{path}\""))
 }
 
-/// Files named in a text, in order. An `@` within a word (an address) names nothing, unless a quote follows it.
+/// Returns the files mentioned in a text, in order. An `@` within a word (an address) is no mention, unless a
+/// quote follows it.
 pub fn mentions(text: &str) -> Vec<Mention> {
     let mut found: Vec<Mention> = Vec::new();
     for (at, _) in text.match_indices('@') {
@@ -64,7 +66,7 @@ pub fn mentions(text: &str) -> Vec<Mention> {
     found
 }
 
-/// The path of a text that begins with `@`, and how many bytes the mention takes.
+/// Returns the path of a text that begins with `@`, and the length of the mention in bytes.
 fn named(text: &str, starts_a_word: bool) -> Option<(&str, usize)> {
     let word = text.strip_prefix('@')?;
     let (path, marks) = match word.strip_prefix('"') {
@@ -82,14 +84,14 @@ fn named(text: &str, starts_a_word: bool) -> Option<(&str, usize)> {
     sound.then_some((path, path.len() + marks))
 }
 
-/// `[image 1 · 1280×800 · x.png]`, without what is not known.
+/// Formats a label, `[image 1 · 1280×800 · x.png]`, omitting what is not known.
 pub fn label(number: usize, size: Option<Size>, name: Option<&str>) -> String {
     let size = size.map(|size| format!(" · {}×{}", size.width, size.height)).unwrap_or_default();
     let name = name.map(|name| format!(" · {name}")).unwrap_or_default();
     format!("[image {number}{size}{name}]")
 }
 
-/// The size of an image by its base64.
+/// Returns the size of an image from its base64 data.
 pub fn size_of(data: &str) -> Option<Size> {
     for bytes in HEADS.into_iter().chain([data.len()]) {
         let bytes = bytes.min(data.len());
@@ -105,15 +107,15 @@ pub fn size_of(data: &str) -> Option<Size> {
     None
 }
 
-/// One image of a prompt, as far as it is known.
+/// The known properties of one image of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pictured {
     pub size: Option<Size>,
-    /// The file's name, where the text says it.
+    /// The file's name, if the text gives it.
     pub name: Option<String>,
 }
 
-/// The images of a prompt, in order.
+/// Returns the images of a prompt, in order.
 pub fn pictured(parts: &[UserPart]) -> Vec<Pictured> {
     let text = words(parts);
     let mut names = pointed_at(&text, count(parts)).into_iter().map(|one| one.name().to_owned());
@@ -124,7 +126,7 @@ pub fn pictured(parts: &[UserPart]) -> Vec<Pictured> {
     parts.iter().filter_map(picture).collect()
 }
 
-/// What the person said, with a label in place of each image's mention; images that are not mentioned stand behind.
+/// Returns the user's text with a label in place of each image's mention; other labels are appended.
 pub fn labelled(parts: &[UserPart]) -> String {
     let pictures = pictured(parts);
     let label = |at: usize| {
@@ -134,12 +136,12 @@ pub fn labelled(parts: &[UserPart]) -> String {
     replaced(&words(parts), pictures.len(), "\n", label)
 }
 
-/// The same with `[image]` for each, where there is room for a word only.
+/// Like [`labelled`], with `[image]` for each image, for use where space is short.
 pub fn in_short(parts: &[UserPart]) -> String {
     replaced(&words(parts), count(parts), " ", |_| "[image]".to_owned())
 }
 
-/// The person's own words, as they were typed.
+/// Returns the user's own text, as typed.
 pub fn words(parts: &[UserPart]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         UserPart::Text { text } => Some(text.as_str()),
@@ -152,7 +154,7 @@ pub fn count(parts: &[UserPart]) -> usize {
     parts.iter().filter(|part| matches!(part, UserPart::Image { .. })).count()
 }
 
-/// A message whose images are words that say they are missing; `None` for one without images.
+/// Returns the message with each image replaced by a note that it is missing; `None` without images.
 pub fn left_out(message: &Message) -> Option<Message> {
     const WORDS: &str = "[an image was left out here: this model sees none]";
     let has_images = match message {
@@ -184,8 +186,8 @@ pub fn left_out(message: &Message) -> Option<Message> {
     Some(message)
 }
 
-/// Which mentions stand for the images: those that promise one, else all; none where the numbers differ. Each file
-/// once, as it is attached once.
+/// Returns the mentions that correspond to the images: those with an image extension if their number matches,
+/// else all mentions if theirs does, else none. Each file counts once, as it is attached once.
 fn pointed_at(text: &str, images: usize) -> Vec<Mention> {
     let mut all: Vec<Mention> = Vec::new();
     for mention in mentions(text) {
@@ -222,7 +224,7 @@ fn replaced(text: &str, images: usize, gap: &str, label: impl Fn(usize) -> Strin
 mod tests {
     use super::*;
 
-    /// A PNG's header of so many pixels.
+    /// A PNG header with this size in pixels.
     fn png(width: u32, height: u32) -> UserPart {
         let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
         bytes.extend(width.to_be_bytes());
@@ -283,15 +285,15 @@ mod tests {
                 "[image 1 · 1280×800 · a.png] and @main.rs, [image 2 · 1×2 · b.gif]",
                 "[image] and @main.rs, [image]",
             ),
-            // The same file twice is one image.
+            // The same file mentioned twice is one image.
             (
                 said("@a.png @a.png", [one()]),
                 "[image 1 · 1280×800 · a.png] [image 1 · 1280×800 · a.png]",
                 "[image] [image]",
             ),
-            // No ending says so, but there is nothing else.
+            // The extension does not indicate an image, but there is no other candidate.
             (said("see @shot", [one()]), "see [image 1 · 1280×800 · shot]", "see [image]"),
-            // Nobody knows which is which.
+            // It is unknown which image the mention refers to.
             (
                 said("see @a.png", [one(), png(1, 2)]),
                 "see @a.png\n[image 1 · 1280×800]\n[image 2 · 1×2]",

@@ -1,10 +1,11 @@
-//! One child process: started in a session of its own, bound to the life of this process, never left a zombie.
+//! One child process: started in its own session, ended with this process, and never left as a zombie.
 //!
-//! Every child has a thread that starts it, waits for its end and reaps it. That thread is what makes two promises
-//! hold. The kernel sends the parent-death signal when the *thread* that forked ends, not the process: here it cannot
-//! end before its child. And a process id stays taken until it is reaped: here that happens only after the last
-//! signal to the group was sent, so no signal can hit a stranger that got the same number.
-//! This file and `shield.rs` hold the only `unsafe` of the program. Called by the subprocess sandbox, and for hooks.
+//! Each child has a thread that starts it, waits for its end and reaps it. This thread guarantees two
+//! properties. The kernel sends the parent-death signal when the *thread* that forked ends, not the process:
+//! this thread never ends before its child. A process id stays reserved until the process is reaped: this
+//! happens only after the last signal to the group was sent, so no signal can reach another process that got
+//! the same id. This file and `shield.rs` contain the program's only `unsafe` code. Called by the subprocess
+//! sandbox and for hooks.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::unix::process::CommandExt as _;
@@ -18,18 +19,18 @@ use tokio::sync::oneshot;
 
 use super::{Command, Exit};
 
-/// The shell that reads the command; part of every system we run on.
+/// The shell that runs the command; present on every supported system.
 const SHELL: &str = "/bin/sh";
 
-/// A started child, and our ends of its pipes.
+/// A started child, and this process's ends of its pipes.
 pub struct Started<P> {
     pub group: Group,
-    /// How the program itself ended; its group may live on.
+    /// How the program itself ended; its group may still be running.
     pub exit: oneshot::Receiver<io::Result<Exit>>,
     pub pipes: P,
 }
 
-/// A program that is spoken with.
+/// A program that communicates over its stdin, stdout and stderr.
 pub struct Program {
     /// The file, or its name in the `PATH` of `env`.
     pub file: PathBuf,
@@ -40,32 +41,33 @@ pub struct Program {
     pub env: Vec<(String, String)>,
 }
 
-/// Our ends of its three pipes.
+/// This process's ends of the three pipes.
 pub struct Talk {
     pub input: PipeWriter,
     pub output: PipeReader,
     pub errors: PipeReader,
 }
 
-/// The process group of a child. Dropping it kills what is left of the group, and lets the child be reaped.
+/// The process group of a child. Dropping it kills the remaining processes of the group and allows the child
+/// to be reaped.
 pub struct Group {
     id: Pid,
     _release: oneshot::Sender<()>,
 }
 
 impl Group {
-    /// Asks the group to end.
+    /// Sends SIGTERM to the group.
     pub fn terminate(&self) {
         self.send(Signal::TERM);
     }
 
-    /// The group's id, which is the shell's process id.
+    /// Returns the group's id, which is the process id of its first process.
     pub fn id(&self) -> Pid {
         self.id
     }
 
     fn send(&self, signal: Signal) {
-        // Fails only when the whole group is gone, which is what the signal is for.
+        // It fails only if the whole group is gone, which is the intended result.
         let _ = kill_process_group(self.id, signal);
     }
 }
@@ -76,14 +78,14 @@ impl Drop for Group {
     }
 }
 
-/// Starts `command`; the pipe has stdout and stderr, in the order they were written. Errs when its folder is gone, or
-/// the system refuses a thread, a pipe or a process. Cancel-safe: a child that is started after the caller went away is
-/// killed.
+/// Starts `command`; the pipe has stdout and stderr, in the order they were written. Errs if its folder is
+/// gone, or the system refuses a thread, a pipe or a process. Cancel-safe: a child that starts after the
+/// caller was dropped is killed.
 pub async fn start(command: Command) -> io::Result<Started<PipeReader>> {
     begin(move || shell(&command)).await
 }
 
-/// As [`start`], for a program that reads its stdin and whose stdout and stderr are told apart.
+/// Like [`start`], for a program that reads its stdin and whose stdout and stderr are separate.
 pub async fn talk(program: Program) -> io::Result<Started<Talk>> {
     begin(move || spoken_with(&program)).await
 }
@@ -98,7 +100,7 @@ async fn begin<P: Send + 'static>(
     starting.await.unwrap_or_else(|_| Err(io::Error::other("the thread that starts commands ended early")))
 }
 
-/// The life of one child, on its own thread.
+/// Runs one child from start to reaping, on its own thread.
 fn supervise<P>(fork: impl FnOnce() -> Forked<P>, started: oneshot::Sender<io::Result<Started<P>>>) {
     let (mut child, pipes) = match fork() {
         Ok(forked) => forked,
@@ -110,7 +112,7 @@ fn supervise<P>(fork: impl FnOnce() -> Forked<P>, started: oneshot::Sender<io::R
     let id = Pid::from_child(&child);
     let (ended, exit) = oneshot::channel();
     let (release, released) = oneshot::channel();
-    // Nobody there to take it: the group comes back, and its drop kills the child.
+    // If the receiver is gone, the group is returned, and dropping it kills the child.
     drop(started.send(Ok(Started { group: Group { id, _release: release }, exit, pipes })));
     let _ = ended.send(wait_without_reaping(id));
     let _ = released.blocking_recv();
@@ -144,7 +146,7 @@ fn shell(command: &Command) -> Forked<PipeReader> {
         .stdout(writer.try_clone()?)
         .stderr(writer);
     detach(&mut shell);
-    // Dropped with `shell` on return, the parent's ends of the writer close: the child's are the last.
+    // When `shell` is dropped on return, the parent's write ends close, so only the child's remain open.
     Ok((shell.spawn()?, output))
 }
 
@@ -172,12 +174,13 @@ fn is_there(folder: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::NotFound, message))
 }
 
-/// Lets the child begin a session: no controlling terminal, a process group of its own, and death with its parent.
+/// Makes the child start a session: no controlling terminal, its own process group, death with its parent.
 #[expect(unsafe_code, reason = "a new session can only be begun in the child, between fork and exec")]
 fn detach(command: &mut std::process::Command) {
     let parent = rustix::process::getpid();
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes a few system calls
-    // and compares two numbers; it takes no lock and allocates nothing (an `io::Error` of an errno is plain data).
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes a few system
+    // calls and compares two numbers; it takes no lock and allocates nothing (an `io::Error` of an errno is
+    // plain data).
     unsafe {
         command.pre_exec(move || {
             rustix::process::setsid()?;
@@ -187,10 +190,10 @@ fn detach(command: &mut std::process::Command) {
     }
 }
 
-/// Gives up the right to read the memory of other processes, `co`'s among them, for this process and all it starts.
+/// Drops the capability to read other processes' memory, including `co`'s, for this process and its children.
 #[cfg(target_os = "linux")]
 fn drop_ptrace_capability() {
-    // Only a privileged process has the right, and only it needs to give it up.
+    // This fails for unprivileged processes, which do not have the capability.
     let _ = rustix::thread::remove_capability_from_bounding_set(rustix::thread::CapabilitySet::SYS_PTRACE);
 }
 
@@ -201,11 +204,11 @@ fn drop_ptrace_capability() {}
 #[cfg(target_os = "linux")]
 fn die_with(parent: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The parent may have died before the line above; then no signal will come.
+    // If the parent died before the line above, no signal will be sent.
     if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
 
-/// Other systems have no such signal: there, what outlives a killed `co` is not ended.
+/// Other systems have no such signal: processes that outlive a killed `co` are not ended there.
 #[cfg(not(target_os = "linux"))]
 fn die_with(_parent: Pid) -> io::Result<()> {
     Ok(())

@@ -1,22 +1,22 @@
-//! What a child process may know of the person's environment: an allow-list, never a deny-list.
+//! The part of the user's environment that is passed to child processes: an allow-list, never a deny-list.
 //!
-//! A key or token must never reach a command because nobody thought of its name, so only names listed here, and those
-//! the person adds by setting, are passed on. Called by the composition root; pure.
+//! An allow-list prevents a key or token with an unforeseen name from reaching a command: only names listed
+//! here, and those that the user adds in the settings, are passed on. Called by the composition root; pure.
 
 use std::collections::BTreeMap;
 
-/// Names that pass, as they are.
+/// Names that are passed on.
 const ALLOWED: [&str; 8] = ["PATH", "HOME", "USER", "LOGNAME", "LANG", "SHELL", "TMPDIR", "TZ"];
 
-/// Names that begin so pass: the locale.
+/// The prefix of further names that are passed on: the locale.
 const ALLOWED_PREFIX: &str = "LC_";
 
-/// What every child gets, whatever the parent has: no terminal to draw on, no pager that waits for a key, and output
-/// that comes as it is printed.
+/// Variables set for every child, regardless of the parent: no terminal to draw on, no pager that waits for a
+/// key, and unbuffered output.
 const FIXED: [(&str, &str); 4] =
     [("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("PYTHONUNBUFFERED", "1")];
 
-/// Parts of names that hold secrets. Such a name does not pass even when the person lists it.
+/// Substrings of names that hold secrets. Such a name is not passed on even if the user lists it.
 const SECRET_PARTS: [&str; 9] = [
     "KEY",
     "TOKEN",
@@ -29,14 +29,14 @@ const SECRET_PARTS: [&str; 9] = [
     "CONNECTION_STRING",
 ];
 
-/// Parts that make a name one of a secret where both are in it, in this order: addresses of databases hold passwords.
+/// Pairs of substrings: a name with both, in this order, is secret. Database addresses contain passwords.
 const SECRET_PAIRS: [(&str, &str); 3] = [("DB", "URL"), ("DATABASE", "URL"), ("DSN", "")];
 
-/// Ends of names that hold secrets.
+/// Suffixes of names that hold secrets.
 const SECRET_ENDS: [&str; 3] = ["_SK", "_PAT", "_PW"];
 
-/// The environment of a child, sorted by name: what is allowed of `parent`, the names of `extra` that hold no secret,
-/// and the fixed ones, which win.
+/// Returns the environment of a child, sorted by name: the allowed variables of `parent`, the variables named
+/// in `extra` whose names are not secret, and the fixed ones, which take precedence.
 #[must_use]
 pub fn child_env(parent: &BTreeMap<String, String>, extra: &[String]) -> Vec<(String, String)> {
     let passes = |name: &str| {
@@ -53,7 +53,7 @@ pub fn child_env(parent: &BTreeMap<String, String>, extra: &[String]) -> Vec<(St
     env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Whether a variable of this name is taken to hold a key, a token or a password, and so never passed to a child.
+/// Whether a variable of this name is assumed to hold a key, a token or a password, so is never passed on.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();

@@ -1,7 +1,7 @@
-//! The sandbox seam: how a command runs, and how far it is shut in.
+//! The sandbox interface: how a command runs, and how far it is isolated.
 //!
-//! The trait and its values only; backends are the files beside this one (layer 5). Called by the
-//! `shell` tool and by `!cmd`, never by a front end.
+//! It has only the trait and its values; the backends are the other files in this folder (layer 5). Called by
+//! the `shell` tool and by `!cmd`, never by a front end.
 
 pub mod subprocess;
 
@@ -21,12 +21,12 @@ use tokio_util::sync::CancellationToken;
 
 /// Runs commands.
 pub trait Sandbox: Send + Sync {
-    /// How far a command is shut in, as measured, not as hoped.
+    /// Returns how far a command is actually isolated, as measured.
     fn isolation(&self) -> Isolation;
 
-    /// Starts a command; yields output as it comes, then `Exited` exactly once. Cancel, drop or
-    /// timeout ends the whole process group within one second. The child's environment is
-    /// `command.env` only; it has no terminal and no stdin.
+    /// Starts a command; yields output as it arrives, then `Exited` exactly once. Cancel, drop or timeout
+    /// ends the whole process group within one second. The child's environment is `command.env` only; it has
+    /// no terminal and no stdin.
     fn spawn(&self, command: Command, cancel: CancellationToken)
     -> BoxStream<'static, io::Result<ExecEvent>>;
 }
@@ -46,7 +46,7 @@ pub struct Command {
 pub enum ExecEvent {
     /// Bytes of stdout and stderr, merged in the order they were read.
     Output(Vec<u8>),
-    /// Processes of the command that had left its group; at most once, just before `Exited`.
+    /// Processes of the command that had left its group; sent at most once, just before `Exited`.
     Survivors {
         found: Vec<Survivor>,
         fate: Fate,
@@ -58,14 +58,14 @@ pub enum ExecEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survivor {
     pub pid: u32,
-    /// Its command line as it calls itself, at most 200 characters; not sanitized.
+    /// Its command line as reported by the process, at most 200 characters; not sanitized.
     pub command: String,
 }
 
-/// What became of survivors.
+/// What happened to the survivors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// The command ended by itself; they go on.
+    /// The command ended by itself; they continue to run.
     Running,
     /// The command was cut off, and they were ended with it.
     Ended,
@@ -75,22 +75,22 @@ pub enum Fate {
 pub enum Exit {
     Code(i32),
     Signal(i32),
-    /// `command.timeout` passed.
+    /// `command.timeout` elapsed.
     TimedOut,
     Cancelled,
 }
 
-/// What stands between a command and the rest of the machine.
+/// How far a command is isolated from the rest of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isolation {
-    /// A plain child process: nothing but the file permissions of the person.
+    /// A plain child process: limited only by the user's file permissions.
     None,
-    /// Files outside the workspace and the network are out of reach.
+    /// Files outside the workspace and the network are inaccessible.
     Isolated,
 }
 
 impl Isolation {
-    /// The word on the status line.
+    /// Returns the word for the status line.
     pub fn word(self) -> &'static str {
         match self {
             Self::None => "unsandboxed",

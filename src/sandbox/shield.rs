@@ -1,8 +1,9 @@
-//! Keeps what this process knows from its children: keys stay in memory that nobody else can read.
+//! Protects this process's secrets from its children: keys stay in memory that no other process can read.
 //!
-//! A child of the same user could read its parent's environment block, memory and open files under `/proc`. So values of
-//! secrets are wiped from the block once they are read, the process is made unreadable to others, and children run
-//! without the right to read it all the same (see `child.rs`). Called once, by the command line, before any thread starts.
+//! A child of the same user could read its parent's environment block, memory and open files under `/proc`.
+//! Therefore the values of secrets are wiped from the block once they are read, the process is made
+//! unreadable to others, and children run without the capability to bypass this (see `child.rs`). Called
+//! once, by the command line, before any thread starts.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
@@ -10,8 +11,9 @@ use std::sync::OnceLock;
 
 use super::env::is_secret_name;
 
-/// Takes the environment: the variables whose name and value are text. Those that hold secrets are wiped from the block
-/// that the process was started with, so they are here and nowhere else. Must be called while there is one thread.
+/// Takes the environment: the variables whose name and value are valid UTF-8. Those that hold secrets are
+/// wiped from the block that the process was started with, so that this map is their only copy. Must be
+/// called while there is one thread.
 #[must_use]
 pub fn take_environment() -> BTreeMap<String, String> {
     let env = std::env::vars_os()
@@ -21,18 +23,18 @@ pub fn take_environment() -> BTreeMap<String, String> {
     STARTED_WITH.get_or_init(|| env).clone()
 }
 
-/// What was taken: a program of the person's own is given it whole.
+/// The environment as taken; programs chosen by the user receive all of it.
 static STARTED_WITH: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 
-/// Gives a program that the person chose (an editor, a command that prints a key) the environment that `co` was started
-/// with, keys included. Never for what a model or a project names.
+/// Gives a program chosen by the user (an editor, a command that prints a key) the environment that `co` was
+/// started with, including keys. Must never be used for a program named by a model or a project.
 pub fn give_environment(command: &mut std::process::Command) {
     if let Some(env) = STARTED_WITH.get() {
         command.envs(env);
     }
 }
 
-/// Lets no other process of this user read this one's memory, and leaves no core dump.
+/// Prevents other processes of this user from reading this process's memory, and disables core dumps.
 pub fn forbid_inspection() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
@@ -48,8 +50,9 @@ unsafe extern "C" {
 
 #[expect(unsafe_code, reason = "the environment block that the kernel shows can be changed in place only")]
 fn wipe() {
-    // SAFETY: `environ` is a list of C strings that ends with a null pointer, as the system's start-up code set it; there
-    // is no other thread yet that could read or change it, and each byte written lies before its string's end.
+    // SAFETY: `environ` is a list of C strings that ends with a null pointer, as the system's start-up code
+    // set it; no other thread exists yet that could read or change it, and each byte written lies before its
+    // string's end.
     unsafe {
         let mut entry = environ;
         while !entry.is_null() && !(*entry).is_null() {

@@ -1,9 +1,10 @@
-//! The plain sandbox: a command as a child process, ended for certain, but not shut in.
+//! The plain sandbox: runs a command as a child process, ends it reliably, and does not isolate it.
 //!
-//! A command is over when its shell exits; what it left in its group ends with it, and what left the group is named.
-//! It must never wait for a background process that holds the output open, never keep more than a few chunks of
-//! output, and never outlive a cancel, a drop or the timeout by a second. Needs a tokio runtime; when that shuts
-//! down, the group is killed at once. Called through the [`Sandbox`] trait by the `shell` tool and by `!cmd`.
+//! A command is over when its shell exits; remaining processes of its group are then ended, and processes
+//! that left the group are reported. It must never wait for a background process that holds the output open,
+//! never keep more than a few chunks of output, and never run longer than one second past a cancel, a drop or
+//! the timeout. Needs a tokio runtime; when the runtime shuts down, the group is killed at once. Called
+//! through the [`Sandbox`] trait by the `shell` tool and by `!cmd`.
 
 use std::io;
 use std::time::Duration;
@@ -21,22 +22,22 @@ use super::child::{Group, Started, start};
 use super::survivors::{MARKER, end_survivors, survivors};
 use super::{Command, ExecEvent, Exit, Fate, Isolation, Sandbox, Survivor};
 
-/// Between the polite signal and the last one, for what a command that ended left behind.
+/// The time between SIGTERM and SIGKILL for processes left by a command that has ended.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// The same for a command that is ended: the person who pressed Esc waits for it.
+/// The same for a command that is being cut off: the user who pressed Esc is waiting.
 const CUT_GRACE: Duration = Duration::from_millis(40);
 
-/// How long the last output of a command that was ended is listened to.
+/// How long to read the last output of a command that was cut off.
 const CUT_DRAIN: Duration = Duration::from_millis(20);
 
-/// How long the output of background processes is still listened to after the shell exited.
+/// How long to read the output of background processes after the shell exited.
 const DRAIN: Duration = Duration::from_millis(100);
 
-/// Bytes read at once.
+/// Maximum bytes per read.
 const CHUNK: usize = 16 * 1024;
 
-/// Chunks that may wait for the reader; then the command waits for it too.
+/// The number of unread chunks to buffer; beyond that, the command is blocked until the reader catches up.
 const CHUNKS_WAITING: usize = 8;
 
 /// Runs commands as plain child processes.
@@ -63,7 +64,7 @@ impl Sandbox for Subprocess {
     }
 }
 
-/// The next event; none follows the exit, although the last of the group may be dying still.
+/// Returns the next event; none follows the exit, even if the last processes of the group are still ending.
 async fn next_event(
     receiver: Option<mpsc::Receiver<Event>>,
 ) -> Option<(Event, Option<mpsc::Receiver<Event>>)> {
@@ -77,7 +78,7 @@ async fn next_event(
 enum End {
     /// The shell exited.
     Itself(Exit),
-    /// It has to be ended.
+    /// It must be ended.
     Cut(Exit),
 }
 
@@ -105,7 +106,7 @@ async fn drive(command: Command, cancel: CancellationToken, events: Events) {
         () = events.closed() => End::Cut(Exit::Cancelled),
         status = &mut exit => match status {
             Ok(Ok(status)) => End::Itself(status),
-            // Nobody can say how it ended; whatever is left of it must not go on.
+            // The outcome is unknown; remaining processes must not continue.
             Ok(Err(_)) | Err(_) => End::Cut(Exit::Signal(rustix::process::Signal::KILL.as_raw())),
         },
         () = sleep(limit) => End::Cut(Exit::TimedOut),
@@ -124,12 +125,12 @@ fn open(started: Started<std::io::PipeReader>, events: &Events) -> io::Result<Op
     Ok((started.group, started.exit, Pump { output, events: events.clone() }))
 }
 
-/// The shell exited: its last words are read, the rest of its group is ended, what left the group is named.
+/// Handles the shell's exit: reads its last output, ends the rest of its group, reports those that left it.
 async fn finish(status: Exit, group: Group, pump: &mut Pump, marker: Option<String>, events: &Events) {
     let _ = timeout(DRAIN, pump.until_end()).await;
     group.terminate();
     let id = group.id();
-    // Side by side: a reader that takes its time must not lengthen the life of the group.
+    // Concurrently: a slow reader must not prolong the life of the group.
     let ending = async move {
         sleep(GRACE).await;
         drop(group);
@@ -141,7 +142,7 @@ async fn finish(status: Exit, group: Group, pump: &mut Pump, marker: Option<Stri
     tokio::join!(ending, telling);
 }
 
-/// Ends the command from outside, and what left its group with it.
+/// Ends the command from outside, and with it the processes that left its group.
 async fn cut(
     status: Exit,
     group: Group,
@@ -152,8 +153,9 @@ async fn cut(
 ) {
     group.terminate();
     let _ = timeout(CUT_GRACE, async { tokio::join!(exit, pump.until_end()) }).await;
-    // Named before the last signal, as then nobody could tell who had left the group. Without a mark, or when the
-    // runtime shuts down, the closure is dropped unused, and the group with it: that kills it too.
+    // Listed before SIGKILL, since afterwards it is unknown which processes had left the group. Without a
+    // mark, or when the runtime shuts down, the closure is dropped unused together with the group, which
+    // kills the group as well.
     let found = look(marker, move |marker| {
         let left = outside(group.id(), survivors(marker));
         drop(group);
@@ -172,7 +174,7 @@ async fn tell(found: Vec<Survivor>, fate: Fate, status: Exit, events: &Events) {
     let _ = events.send(Ok(ExecEvent::Exited(status))).await;
 }
 
-/// Looks through the processes off the async threads; without a mark there is nothing to find.
+/// Searches the processes on a blocking thread. Without a mark it returns none.
 async fn look(
     marker: Option<String>,
     search: impl FnOnce(&str) -> Vec<Survivor> + Send + 'static,
@@ -181,7 +183,7 @@ async fn look(
     tokio::task::spawn_blocking(move || search(&marker)).await.unwrap_or_default()
 }
 
-/// Those that are not in the group, which is ended by other means.
+/// Keeps the processes outside the group; those in the group are ended separately.
 fn outside(group: Pid, mut found: Vec<Survivor>) -> Vec<Survivor> {
     found.retain(|survivor| {
         let pid = i32::try_from(survivor.pid).ok().and_then(Pid::from_raw);
@@ -190,16 +192,16 @@ fn outside(group: Pid, mut found: Vec<Survivor>) -> Vec<Survivor> {
     found
 }
 
-/// Carries output from the pipe to the reader. Its futures may be dropped at any await without losing a byte.
+/// Forwards output from the pipe to the reader. Its futures may be dropped at any await without loss.
 struct Pump {
     output: pipe::Receiver,
     events: Events,
 }
 
 impl Pump {
-    /// Until every process that could write is gone, or nobody reads any more.
+    /// Forwards until no process can write any more, or the reader is gone.
     async fn until_end(&mut self) {
-        // Room first, then bytes: what was read is always handed over.
+        // Reserve the slot before reading, so that bytes that were read are always delivered.
         while let Ok(room) = self.events.reserve().await {
             let mut chunk = Vec::with_capacity(CHUNK);
             match self.output.read_buf(&mut chunk).await {
@@ -209,7 +211,7 @@ impl Pump {
         }
     }
 
-    /// As [`Self::until_end`], and then waits for ever: the end of the output is not the end of the command.
+    /// Like [`Self::until_end`], but then waits forever: the end of the output is not the end of the command.
     async fn forever(&mut self) -> std::convert::Infallible {
         self.until_end().await;
         std::future::pending().await

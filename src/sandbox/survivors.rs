@@ -1,29 +1,29 @@
-//! Processes that outlived their command: found by a mark in their environment, named, and ended.
+//! Processes that outlived their command: finds them by a mark in their environment, lists and ends them.
 //!
-//! A process leaves the group of its command with `setsid`, and outlives a `co` that was killed; the mark goes with
-//! it, because children inherit the environment. One that clears its environment escapes this too. It looks only at
-//! processes of the same user, and signals none without the mark. Blocking: it reads all of `/proc`. Called by the
-//! subprocess sandbox when a command ends, and when a session is opened again.
+//! A process can leave its command's group with `setsid`, and can outlive a `co` that was killed; it keeps
+//! the mark, because children inherit the environment. A process that clears its environment is not found.
+//! Only processes of the same user are examined, and none without the mark is signalled. Blocking: it reads
+//! all of `/proc`. Called by the subprocess sandbox when a command ends, and when a session is reopened.
 
 use super::Survivor;
 
 /// The variable that marks the processes of a command; its value is the id of the call.
 pub const MARKER: &str = "CO_CALL";
 
-/// How often the processes are looked through again for children that were born meanwhile.
+/// The maximum number of scans for processes that started during the previous scan.
 const SWEEPS: usize = 5;
 
-/// Longest command line that is kept, in characters.
+/// The maximum length of a command line to keep, in characters.
 const MAX_COMMAND: usize = 200;
 
-/// The living processes whose environment holds `CO_CALL=<marker>`, by rising process id. Empty where the system has
-/// no `/proc` of Linux's form. The command lines are not sanitized.
+/// Returns the living processes whose environment has `CO_CALL=<marker>`, by ascending process id. Empty if
+/// the system has no Linux-style `/proc`. The command lines are not sanitized.
 #[must_use]
 pub fn survivors(marker: &str) -> Vec<Survivor> {
     living(|mark| mark == marker.as_bytes())
 }
 
-/// As [`survivors`], for every mark that begins so.
+/// Like [`survivors`], for every mark with this prefix.
 #[must_use]
 pub fn survivors_under(prefix: &str) -> Vec<Survivor> {
     living(|mark| mark.starts_with(prefix.as_bytes()))
@@ -41,7 +41,7 @@ fn living(wanted: impl Fn(&[u8]) -> bool) -> Vec<Survivor> {
     found
 }
 
-/// Kills the living processes that carry the mark, and returns those it killed.
+/// Kills the living processes with the mark, and returns those it killed.
 pub fn end_survivors(marker: &str) -> Vec<Survivor> {
     let mut ended: Vec<Survivor> = Vec::new();
     for _ in 0..SWEEPS {
@@ -56,7 +56,7 @@ pub fn end_survivors(marker: &str) -> Vec<Survivor> {
 }
 
 fn is_marked(pid: u32, wanted: &dyn Fn(&[u8]) -> bool) -> bool {
-    // Gone, or another user's: both are none of ours.
+    // The process is gone or belongs to another user: neither is relevant here.
     let Ok(environ) = std::fs::read(format!("/proc/{pid}/environ")) else { return false };
     let mark = |entry: &[u8]| entry.strip_prefix(MARKER.as_bytes())?.strip_prefix(b"=").map(wanted);
     environ.split(|byte| *byte == 0).any(|entry| mark(entry) == Some(true))
@@ -69,12 +69,12 @@ fn command_line(pid: u32) -> String {
     line.chars().take(MAX_COMMAND).collect()
 }
 
-/// Kills a process if it still carries the mark, and says whether it did.
+/// Kills a process if it still has the mark; returns whether it did.
 #[cfg(target_os = "linux")]
 fn kill(pid: u32, marker: &str) -> bool {
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
     let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
-    // The handle comes before the second look, so that a number given to a new process meanwhile is never hit.
+    // Open the handle before checking the mark again, so that a reused process id is never signalled.
     let Ok(handle) = pidfd_open(id, PidfdFlags::empty()) else { return false };
     is_marked(pid, &|mark| mark == marker.as_bytes()) && pidfd_send_signal(handle, Signal::KILL).is_ok()
 }

@@ -1,7 +1,7 @@
-//! Who holds which session, as the words in the locks' files say. A look for lists: no lock is touched.
+//! Lists which process owns which session, according to the content of the lock files. It takes no lock.
 //!
-//! Only the lock itself counts, so what is found here is a hint: a process that died a moment ago may still be named,
-//! and one that starts is not yet. Called by the inbox and by `co approvals`.
+//! Only the lock itself counts, so the result is a hint: it may still name a process that has just died, and
+//! may not yet name one that is starting. Called by the inbox and by `co approvals`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,15 +14,15 @@ use super::lock::{Owner, read_owner};
 use crate::history::SessionId;
 use crate::store::Store;
 
-/// Every session that a living process seems to hold.
+/// Returns every session that a living process appears to own.
 pub async fn holders(store: &Store) -> BTreeMap<SessionId, Owner> {
     let folder = store.data_folder().join(LOCKS);
-    // The task can only fail by the end of the runtime.
+    // The task can only fail when the runtime shuts down.
     tokio::task::spawn_blocking(move || look(&folder)).await.unwrap_or_default()
 }
 
 fn look(folder: &Path) -> BTreeMap<SessionId, Owner> {
-    // Without the folder nobody ever held anything.
+    // Without the folder no session was ever owned.
     let Ok(entries) = fs::read_dir(folder) else { return BTreeMap::new() };
     let held = |path: &Path| {
         let id = path.file_name()?.to_str()?.strip_suffix(".lock")?;
@@ -32,7 +32,7 @@ fn look(folder: &Path) -> BTreeMap<SessionId, Owner> {
     entries.filter_map(|entry| held(&entry.ok()?.path())).collect()
 }
 
-/// Whether there is such a process. One of another person cannot be asked, which says that it is there.
+/// Whether a process with this id exists. It also exists if this user may not signal it.
 fn lives(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
     !matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH))
@@ -57,7 +57,7 @@ mod tests {
             ("gone.lock", gone.as_str()),
             ("empty.lock", ""),
             ("old.lock", "12345678901234567890 some very old words\n"),
-            // No process has so high a number.
+            // No process has such a high id.
             ("dead.lock", "2147483646 2026-11-21T12:30:00Z\n"),
             ("zero.lock", "0 2026-11-21T12:30:00Z\n"),
             ("torn.lock", "12"),

@@ -1,6 +1,6 @@
-//! Who owns a session: an OS lock on a file of its own, freed by the death of its process.
+//! Ownership of a session: an OS lock on a dedicated file, released when its process dies.
 //!
-//! The file's words say who holds it and are for people only; the lock alone counts. Called by [`super::Session`].
+//! The file's content names the owner for display; only the lock counts. Called by [`super::Session`].
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::history::SessionId;
 use crate::stdx::fs::{create_private_dir, open_private};
 
-/// The process that holds a session.
+/// The process that owns a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
     pub pid: u32,
@@ -26,7 +26,7 @@ impl std::fmt::Display for Owner {
     }
 }
 
-/// Ownership of one session; dropping it frees the session.
+/// Ownership of one session; dropping it releases the session.
 #[derive(Debug)]
 pub(super) struct SessionLock {
     /// Holds the OS lock while it is open.
@@ -37,7 +37,7 @@ pub(super) struct SessionLock {
 /// Why a session could not be locked.
 #[derive(Debug)]
 pub(super) enum LockError {
-    /// Another process holds it; who, if its words could be read.
+    /// Another process holds it; the owner, if the file's content could be read.
     Held(Option<Owner>),
     File(PathBuf, io::Error),
 }
@@ -55,7 +55,7 @@ impl SessionLock {
                 Err(TryLockError::WouldBlock) => return Err(LockError::Held(read_owner(&mut file))),
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
-            // Its last owner may have removed the file between our opening and locking it: then we hold nothing.
+            // The last owner may have removed the file between the open and the lock; then the lock is void.
             if is_still(&path, &file).map_err(failed)? {
                 write_owner(&mut file, now).map_err(failed)?;
                 return Ok(Self { _file: file, path });
@@ -66,7 +66,7 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // While it is locked still, so that nobody loses a lock to the removal. A leftover does no harm.
+        // Removed while still locked, so that no other process loses its lock. A leftover file is harmless.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -88,7 +88,7 @@ fn write_owner(file: &mut File, now: Timestamp) -> io::Result<()> {
     file.write_all(format!("{} {now}\n", std::process::id()).as_bytes())
 }
 
-/// The words of a lock's file, where they can be read.
+/// Parses the content of a lock file, if possible.
 pub(super) fn read_owner(file: &mut File) -> Option<Owner> {
     let mut words = String::new();
     file.take(100).read_to_string(&mut words).ok()?;

@@ -1,8 +1,8 @@
 //! A session and its one owner.
 //!
-//! A [`Session`] holds the session's lock and its history; what it commits is in the store before it counts in memory.
-//! Others read the same session from the store with [`Session::read`]. It runs nothing and decides nothing. Called by
-//! the driver, which owns it while a turn runs, and by the composition root.
+//! A [`Session`] holds the session's lock and its history; a commit is stored before it takes effect in
+//! memory. Other processes read the same session from the store with [`Session::read`]. It runs nothing and
+//! decides nothing. Called by the driver, which owns it while a turn runs, and by the composition root.
 
 mod holders;
 mod lock;
@@ -19,7 +19,7 @@ use crate::store::{Listed, Store, StoreError};
 pub use self::holders::holders;
 pub use self::lock::Owner;
 
-/// The folder of the locks, in the data folder.
+/// The folder of the lock files, inside the data folder.
 const LOCKS: &str = "locks";
 
 /// Why a session could not be opened.
@@ -42,7 +42,7 @@ pub struct Session {
     store: Store,
     id: SessionId,
     history: History,
-    /// Applied, and stored with the first commit: a session in which nothing happened leaves nothing behind.
+    /// Already applied, and stored with the first commit: a session without commits is never stored.
     unsaved: Option<Record>,
     health: Health,
     _lock: SessionLock,
@@ -50,13 +50,13 @@ pub struct Session {
 
 enum Health {
     Sound,
-    /// A write is under way; still so afterwards, it was cut off and nobody knows whether it happened.
+    /// A write is in progress; if this remains afterwards, the write was cut off and its outcome is unknown.
     Writing,
     Poisoned(String),
 }
 
 impl Session {
-    /// A new session of a folder (absolute). It enters the store with its first commit.
+    /// Creates a session for a folder (absolute). It enters the store with its first commit.
     pub async fn create(store: &Store, workspace: &Path) -> Result<Self, SessionError> {
         let id = new_id(store);
         let lock = lock(store, &id).await?;
@@ -66,20 +66,20 @@ impl Session {
         Ok(Self { store, id, history, unsaved: Some(opened), health: Health::Sound, _lock: lock })
     }
 
-    /// Takes ownership of a stored session. Errs with [`SessionError::Owned`] while another process has it.
+    /// Takes ownership of a stored session. Errs with [`SessionError::Owned`] while another process owns it.
     pub async fn open(store: &Store, id: &SessionId) -> Result<Self, SessionError> {
         if !id.0.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
-            // It would name a file; every id of ours passes.
+            // The id becomes part of a file name; every id created by this program passes this check.
             return Err(StoreError::NotFound { what: Listed::Session, prefix: id.0.clone() }.into());
         }
-        // Locked before it is read: nothing can be added in between.
+        // Locked before it is read, so that nothing can be added in between.
         let lock = lock(store, id).await?;
         let history = Self::read(store, id).await?;
         let (store, id) = (store.clone(), id.clone());
         Ok(Self { store, id, history, unsaved: None, health: Health::Sound, _lock: lock })
     }
 
-    /// The history of a stored session as it is now, whoever owns it.
+    /// Returns the current history of a stored session, regardless of its owner.
     pub async fn read(store: &Store, id: &SessionId) -> Result<History, StoreError> {
         Ok(History::of(&store.load(id).await?))
     }
@@ -101,11 +101,11 @@ impl Session {
         &self.store
     }
 
-    /// Stores the records, then applies them; atomic for the slice. What follows from them may happen only after
-    /// this succeeded. After an error, or when its future is dropped under way, the session is poisoned: every
-    /// later commit errs with [`StoreError::Poisoned`] and the session must be opened again.
+    /// Stores the records, then applies them; atomic for the slice. Effects that depend on them may happen
+    /// only after this succeeds. After an error, or if its future is dropped early, the session is poisoned:
+    /// every later commit errs with [`StoreError::Poisoned`] and the session must be opened again.
     ///
-    /// Decisions do not come this way: deciders write the request ([`Store::decide`]), and
+    /// Decisions are not committed this way: deciders write to the request ([`Store::decide`]), and
     /// [`Session::consume_decisions`] takes them.
     pub async fn commit(&mut self, records: &[Record], durability: Durability) -> Result<(), StoreError> {
         self.begin()?;
@@ -124,8 +124,8 @@ impl Session {
         self.end(result.map(|()| records))
     }
 
-    /// Takes every decision that was made about this session's requests since, as stored and applied records, in the
-    /// order they were made. Cheap when there is none. Poisons like [`Session::commit`].
+    /// Takes every decision made since the last call about this session's requests, as stored and applied
+    /// records, in the order they were made. Cheap if there is none. Poisons like [`Session::commit`].
     pub async fn consume_decisions(&mut self) -> Result<Vec<Record>, StoreError> {
         self.begin()?;
         if self.unsaved.is_some() {
@@ -142,8 +142,8 @@ impl Session {
         !matches!(self.health, Health::Sound)
     }
 
-    /// Takes what is stored as what counts, after a write that failed: the session can be gone on with, as if it had been
-    /// opened again. Errs where the store cannot be read; then it stays poisoned.
+    /// Reloads the stored state after a failed write: the session can then continue as if it had been
+    /// reopened. Errs if the store cannot be read; then it stays poisoned.
     pub async fn reread(&mut self) -> Result<(), StoreError> {
         let records = match self.store.load(&self.id).await {
             Err(StoreError::NotFound { .. }) => Vec::new(),
@@ -211,7 +211,7 @@ async fn lock(store: &Store, id: &SessionId) -> Result<SessionLock, SessionError
             Err(StoreError::Full { folder: store.data_folder().to_owned() }.into())
         }
         Ok(Err(LockError::File(path, error))) => Err(SessionError::Lock { path, detail: error.to_string() }),
-        // The task can only fail by the end of the runtime.
+        // The task can only fail when the runtime shuts down.
         Err(_) => Err(StoreError::Stopped.into()),
     }
 }

@@ -1,8 +1,9 @@
-//! Files below a folder, reached by descriptors: whoever exchanges folders for links meanwhile leads nobody outside.
+//! File access below a folder by descriptors: a folder replaced by a link meanwhile cannot lead outside.
 //!
-//! Every step opens one name below the folder opened before it and follows no link, so that a path which was inside when
-//! it was checked is inside when it is used. (`openat2` would say the same in one call, and only on Linux.) Blocking.
-//! Paths are absolute, normalized and without links: callers resolve those before. Called by the file tools.
+//! Every step opens one name below the previously opened folder and follows no link, so a path that was
+//! inside when it was checked is inside when it is used. (`openat2` would do the same in one call, but exists
+//! only on Linux.) Blocking. Paths are relative to that folder, normalized and without links: callers resolve
+//! links first. Called by the file tools.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -16,7 +17,7 @@ use uuid::Uuid;
 
 use super::fs::{TEMPORARY, keep_owner_and_mode};
 
-/// A folder from which paths are walked.
+/// A folder below which paths are resolved.
 #[derive(Debug)]
 pub struct BaseFolder {
     folder: OwnedFd,
@@ -31,20 +32,21 @@ impl BaseFolder {
         Ok(Self { folder: rustix::fs::open(root, flags, Mode::empty())? })
     }
 
-    /// Opens a file below for reading. It never blocks on what is no regular file.
+    /// Opens a file below the folder for reading. It never blocks on anything other than a regular file.
     pub fn file(&self, relative: &Path) -> io::Result<File> {
         let (parent, name) = self.parent(relative, MissingFolders::Fail)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         Ok(File::from(openat(&parent, name, flags, Mode::empty())?))
     }
 
-    /// Replaces a file below whole, or creates it, its folders first: as [`super::fs::write_atomic`] does by path.
+    /// Replaces a file below the folder as a whole, or creates it after its missing folders, as
+    /// [`super::fs::write_atomic`] does by path.
     pub fn write(&self, relative: &Path, bytes: &[u8]) -> io::Result<()> {
         let (parent, name) = self.parent(relative, MissingFolders::Make)?;
         let existing = match self.file(relative) {
             Ok(file) => Some(file.metadata()?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // What cannot be read may be written all the same.
+            // A file that cannot be read may still be writable.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
             Err(error) => return Err(error),
         };
@@ -58,14 +60,14 @@ impl BaseFolder {
         let written = fill(&mut file, bytes, existing.as_ref())
             .and_then(|()| Ok(renameat(&parent, &temporary, &parent, name)?));
         if let Err(error) = written {
-            // It is known by its name and removed by the next that writes here.
+            // If this fails, the next cleanup recognizes the file by its name and removes it.
             let _ = unlinkat(&parent, &temporary, AtFlags::empty());
             return Err(error);
         }
         File::from(parent).sync_all()
     }
 
-    /// The folder that a path lies in, and its name there.
+    /// Opens the parent folder of a path; returns it with the file's name in it.
     fn parent<'a>(&self, relative: &'a Path, missing: MissingFolders) -> io::Result<(OwnedFd, &'a OsStr)> {
         let outside =
             || io::Error::new(io::ErrorKind::InvalidInput, "the path names no file below the folder");
@@ -95,7 +97,7 @@ impl BaseFolder {
     }
 }
 
-/// What is done about folders that are not there.
+/// How to treat folders that do not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MissingFolders {
     Fail,
@@ -129,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// A scratch folder, and two folders in it: the one that is opened, and another.
+    /// Returns a scratch folder and two folders in it: the one that is opened, and another.
     fn folders() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let (inside, outside) = (dir.path().join("in"), dir.path().join("out"));
@@ -163,7 +165,7 @@ mod tests {
         assert!(root.write(Path::new("a"), b"x").unwrap_err().to_string().contains("not a regular file"));
     }
 
-    /// A folder and a link that leads outside change places all the while.
+    /// A folder and a link that leads outside are exchanged continuously.
     #[test]
     fn a_race_with_a_link_leads_nowhere() {
         let (_dir, inside, outside) = folders();

@@ -1,6 +1,6 @@
-//! The time of day as a value that is handed in, so that nothing above reads the machine's clock for itself.
+//! The time of day as an injected value, so that higher layers never read the system clock directly.
 //!
-//! Called by `app` (which chooses the clock) and by whatever stamps records. It never sleeps and measures no
+//! Called by `app` (which chooses the clock) and by code that stamps records. It never sleeps and measures no
 //! durations: timers belong to the async runtime.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -9,24 +9,24 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Where the time of day comes from.
+/// A source of the time of day.
 pub trait Clock: Send + Sync {
-    /// The present moment. Two calls may return the same value, and a system clock may step backwards.
+    /// Returns the present moment. Two calls may return the same value; a system clock may step backwards.
     fn now(&self) -> Timestamp;
 }
 
-/// The first moment of the day that `now` lies in, there.
+/// Returns the first moment of the day that contains `now` in `zone`.
 #[must_use]
 pub fn day_start(now: Timestamp, zone: &TimeZone) -> Timestamp {
-    // A day that has no start lies at the end of what a timestamp can express.
+    // A day without a start lies at the limit of what a timestamp can express.
     now.to_zoned(zone.clone()).start_of_day().map_or(now, |start| start.timestamp())
 }
 
-/// Where the system's own time zone is described, as a compiled file.
+/// The compiled file that describes the system's own time zone.
 const LOCAL_ZONE: &str = "/etc/localtime";
 
-/// The person's time zone: that of `TZ`, else the system's. It has no name where the system's file is read as it is:
-/// looking its name up would read the whole folder of zones.
+/// Returns the user's time zone: that of `TZ`, else the system's. If it is read from the system's file it has
+/// no name: finding the name would require reading the whole folder of zones.
 #[must_use]
 pub fn system_zone() -> TimeZone {
     static ZONE: OnceLock<TimeZone> = OnceLock::new();
@@ -37,7 +37,7 @@ pub fn system_zone() -> TimeZone {
     ZONE.get_or_init(|| local().unwrap_or_else(TimeZone::system)).clone()
 }
 
-/// The machine's own clock.
+/// The system clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
@@ -47,14 +47,14 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is told to move: the double for tests and replays.
+/// A clock that changes only when it is set or advanced: a test double for tests and replays.
 #[derive(Debug)]
 pub struct ManualClock {
     now: Mutex<Timestamp>,
 }
 
 impl ManualClock {
-    /// A clock that shows `start` until it is moved.
+    /// Returns a clock that shows `start` until it is moved.
     #[must_use]
     pub fn at(start: Timestamp) -> Self {
         Self { now: Mutex::new(start) }
@@ -66,7 +66,7 @@ impl ManualClock {
         *now = now.saturating_add(by).unwrap_or(Timestamp::MAX);
     }
 
-    /// Sets the clock to any moment, an earlier one included.
+    /// Sets the clock to any moment, including an earlier one.
     pub fn set(&self, to: Timestamp) {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = to;
     }

@@ -1,7 +1,8 @@
-//! Files written so that a crash leaves the old or the new content, and private files private from their first byte.
+//! Atomic file writes (after a crash a file has the old or the new content), and private files with
+//! owner-only access from creation on.
 //!
-//! Blocking: async callers use `spawn_blocking`. It checks no permission of ours; who may write where is decided
-//! above. Called by tools, store and configuration.
+//! Blocking: async callers use `spawn_blocking`. It checks no permissions of this program; callers decide
+//! which writes are allowed. Called by tools, store and configuration.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -11,18 +12,20 @@ use std::path::{Path, PathBuf};
 use rustix::process::Pid;
 use sha2::{Digest as _, Sha256};
 
-/// What names of temporary files begin with, before the id of the process that made them.
+/// The prefix of temporary files' names, before the id of the process that created them.
 pub(super) const TEMPORARY: &str = ".co-";
 
-/// How many symbolic links in a row are followed before they count as a loop; the kernel's own number.
+/// The maximum number of consecutive symbolic links to follow before they count as a loop; the kernel uses
+/// the same number.
 const MAX_LINKS: usize = 40;
 
 /// Replaces the content of `path`, or creates it, in one step that survives a power cut.
 ///
-/// The bytes go to a temporary file in the same folder, which is synced and then renamed over the target; on failure
-/// it is removed and the old content stands. An existing file keeps its mode, and its owner where the system permits;
-/// a new one gets what the umask leaves of 0666. A symbolic link stays, its target is replaced. Other hard links keep
-/// the old content. A file without any write permission is refused, although a rename could replace it.
+/// The bytes go to a temporary file in the same folder, which is synced and then renamed over the target; on
+/// failure it is removed and the old content remains. An existing file keeps its mode, and its owner where
+/// the system permits; a new one gets mode 0666 minus the umask. A symbolic link is kept and its target
+/// replaced. Other hard links keep the old content. A file without any write permission is refused, although
+/// a rename could replace it.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = follow_links(path)?;
     let existing = match fs::metadata(&target) {
@@ -62,19 +65,19 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub(super) fn keep_owner_and_mode(file: &File, old: &fs::Metadata) -> io::Result<()> {
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        // Only root may give files away; for others the new content matters more than the old owner.
+        // Only root may change a file's owner; without that right, writing the new content takes priority.
         let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
     }
     file.set_permissions(old.permissions())
 }
 
-/// Where `path` leads when it is a symbolic link, to a file that may not exist yet.
+/// Returns the path that `path` points to after following symbolic links. The target may not exist yet.
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_path_buf();
     for _ in 0..MAX_LINKS {
         match fs::read_link(&target) {
             Ok(link) => target = target.parent().unwrap_or(Path::new("")).join(link),
-            // Not a link, or nothing there: both are where the content belongs.
+            // Not a link, or nonexistent: in both cases the content belongs here.
             Err(_) => return Ok(target),
         }
     }
@@ -82,16 +85,16 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
-/// Makes a folder, and its missing parents, that only the owner may enter (0700).
+/// Creates a folder, and its missing parents, with owner-only access (0700).
 ///
-/// A folder that is already there keeps its mode: it may be one that the user shares on purpose. Errs when something
-/// else than a folder has the name.
+/// An existing folder keeps its mode, since the user may share it on purpose. Errs if the name belongs to
+/// something other than a folder.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Opens a file for reading and writing that only the owner may read (0600), from its creation on; an existing one is
-/// narrowed to that. Its content stays.
+/// Opens a file for reading and writing, with owner-only access (0600) from its creation on. An existing file
+/// keeps its content, and its mode is narrowed to 0600 if others had access.
 pub fn open_private(path: &Path) -> io::Result<File> {
     let file =
         OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
@@ -101,8 +104,8 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// As [`write_atomic`], but what is there afterwards is always a file that only the owner may read (0600), from its first
-/// byte on; a symbolic link is replaced.
+/// Like [`write_atomic`], but the result is always a file with owner-only access (0600), from its first byte
+/// on; a symbolic link is replaced.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -119,7 +122,7 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Removes temporary files of writes that were cut off: those of processes that are gone. What cannot be removed stays.
+/// Removes temporary files left by interrupted writes of processes that no longer exist. Errors are ignored.
 pub fn remove_temporaries(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -128,14 +131,14 @@ pub fn remove_temporaries(folder: &Path) {
         let pid = inner.and_then(|inner| inner.split('-').next()?.parse().ok()).and_then(Pid::from_raw);
         let is_gone = |pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH);
         if pid.is_some_and(is_gone) {
-            // It may be gone already.
+            // Another process may have removed it already.
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// A short name for some content: the first half of its SHA-256, as 32 hexadecimal digits. Equal names mean equal
-/// content.
+/// Returns a short content hash: the first half of the SHA-256 digest, as 32 hexadecimal digits. Equal hashes
+/// mean equal content.
 #[must_use]
 pub fn fingerprint(bytes: &[u8]) -> String {
     let mut whole = Fingerprinter::default();
@@ -143,7 +146,7 @@ pub fn fingerprint(bytes: &[u8]) -> String {
     whole.finish()
 }
 
-/// A [`fingerprint`] of content that comes in pieces.
+/// Computes a [`fingerprint`] of content that arrives in pieces.
 #[derive(Debug, Clone, Default)]
 pub struct Fingerprinter(Sha256);
 

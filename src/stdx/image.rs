@@ -1,9 +1,9 @@
-//! What kind of picture some bytes are, and how large it is: read from the header, never from a name.
+//! Detection of an image's format and size from its header, never from a file name.
 //!
-//! Pure. It knows the four formats that models take and decodes no pixel. Called by who attaches images and by who
-//! shows that one is there.
+//! Pure. It knows the four formats that models accept and decodes no pixels. Called by code that attaches
+//! images and by code that displays their presence.
 
-/// A format that models take.
+/// An image format that models accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     Png,
@@ -22,7 +22,7 @@ impl Format {
         }
     }
 
-    /// The usual ending of a file's name.
+    /// Returns the usual file name extension.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Png => "png",
@@ -33,30 +33,30 @@ impl Format {
     }
 }
 
-/// What the header of a picture says.
+/// The format and size stated by an image's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Image {
     pub format: Format,
     pub size: Size,
 }
 
-/// Width and height in pixels, none of them 0.
+/// Width and height in pixels, both above 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     pub width: u32,
     pub height: u32,
 }
 
-/// Why bytes are no picture that could be used.
+/// Why bytes are not a usable image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// They begin like none of the four formats.
+    /// They do not begin like any of the four formats.
     Other,
-    /// They begin like one, and the header ends early or makes no sense.
+    /// They begin like one of them, but the header is truncated or invalid.
     Broken,
 }
 
-/// Reads the header. The bytes may be the beginning of a picture only; [`Fault::Broken`] then may mean too few.
+/// Reads the header. The bytes may be only a part of the image; [`Fault::Broken`] may then mean too few.
 pub fn look(bytes: &[u8]) -> Result<Image, Fault> {
     let format = format(bytes).ok_or(Fault::Other)?;
     let size = match format {
@@ -83,7 +83,7 @@ fn format(bytes: &[u8]) -> Option<Format> {
     riff.then_some(Format::WebP)
 }
 
-/// The header chunk must come first.
+/// Reads the size of a PNG, whose header chunk must come first.
 fn png(bytes: &[u8]) -> Option<Size> {
     if bytes.get(12..16)? != b"IHDR" {
         return None;
@@ -95,12 +95,12 @@ fn gif(bytes: &[u8]) -> Option<Size> {
     Some(Size { width: le16(bytes, 6)?, height: le16(bytes, 8)? })
 }
 
-/// Three kinds of first chunk: lossy, lossless, extended.
+/// Reads the size of a WebP, whose first chunk is lossy, lossless or extended.
 fn webp(bytes: &[u8]) -> Option<Size> {
     match bytes.get(12..16)? {
         b"VP8 " => {
             let key_frame = bytes.get(23..26)? == b"\x9d\x01\x2a";
-            // The upper two bits are a scale for showing.
+            // The upper two bits are a display scale.
             let size = Size { width: le16(bytes, 26)? & 0x3fff, height: le16(bytes, 28)? & 0x3fff };
             key_frame.then_some(size)
         }
@@ -114,7 +114,7 @@ fn webp(bytes: &[u8]) -> Option<Size> {
     }
 }
 
-/// Goes from segment to segment until the one of the frame.
+/// Skips segments up to the frame header.
 fn jpeg(bytes: &[u8]) -> Option<Size> {
     let mut at = 2;
     loop {
@@ -123,23 +123,23 @@ fn jpeg(bytes: &[u8]) -> Option<Size> {
         }
         let marker = *bytes.get(at + 1)?;
         match marker {
-            // Filling, one byte.
+            // A fill byte.
             0xff => at += 1,
-            // Markers that stand alone.
+            // Markers without a length.
             0x01 | 0xd0..=0xd7 => at += 2,
-            // Code and coding tables, not frames.
+            // Segments that define codes and coding tables, not frames.
             0xc4 | 0xc8 | 0xcc => at += 2 + length(bytes, at)?,
             0xc0..=0xcf => {
                 return Some(Size { width: be16(bytes, at + 7)?, height: be16(bytes, at + 5)? });
             }
-            // The pixels or the end, without a frame before them.
+            // Pixel data or the end of the image before any frame.
             0xd8..=0xda => return None,
             _ => at += 2 + length(bytes, at)?,
         }
     }
 }
 
-/// The length of a segment whose marker is at `at`; it counts its own two bytes.
+/// Returns the length of the segment whose marker is at `at`, including its own two length bytes.
 fn length(bytes: &[u8], at: usize) -> Option<usize> {
     let length = usize::try_from(be16(bytes, at + 2)?).ok()?;
     (length >= 2).then_some(length)
@@ -223,7 +223,7 @@ mod tests {
             // No width.
             (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\0\0\0\x03\x20", Fault::Broken),
             (b"\x89PNG\r\n\x1a\n\0\0\0\rIDAT\0\0\x05\0\0\0\x03\x20", Fault::Broken),
-            // Segments of no length would go on for ever.
+            // Segments of zero length would loop forever.
             (b"\xff\xd8\xff\xe0\0\0\xff\xe0\0\0", Fault::Broken),
             (b"\xff\xd8\xff\xda\0\x04ab", Fault::Broken),
             (b"\xff\xd8\xff\xe0\0\x04abXX", Fault::Broken),

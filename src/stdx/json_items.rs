@@ -1,26 +1,26 @@
-//! JSON values one after another, from bytes that may be cut anywhere, without I/O.
+//! Splitter for a sequence of JSON values: takes bytes split at any position, returns values, does no I/O.
 //!
-//! Lines of JSON (NDJSON) and the items of one long array look alike to this reader: it gives each whole object and
-//! passes over what stands between them (white space, commas, the array's brackets). What an item means is the codecs'
-//! business. It never holds more than one item, and looks at each byte once.
+//! It treats lines of JSON (NDJSON) and the items of one long array alike: it returns each complete object
+//! and skips the separators (white space, commas, the array's brackets). The codecs interpret the items. It
+//! holds the bytes of at most one unfinished item and examines each byte once.
 
 use memchr::memchr2;
 
-/// Cuts a body into its items: [`feed`](Self::feed) what came, then take items until there is none.
+/// Splits a body into its items: call [`feed`](Self::feed) with received bytes, then take all items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonItems {
     bytes: Vec<u8>,
-    /// Where the next item begins: what stands before it was taken.
+    /// The index at which the next item begins; bytes before it were already taken.
     start: usize,
-    /// How far `bytes` were looked at.
+    /// The number of bytes already examined.
     seen: usize,
-    /// Objects and arrays that are open inside the item.
+    /// The number of open objects and arrays inside the item.
     depth: usize,
     text: Text,
     limit: usize,
 }
 
-/// Where the reader is with regard to strings.
+/// The state of the reader with regard to strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Text {
     Outside,
@@ -28,7 +28,7 @@ enum Text {
     Escaped,
 }
 
-/// Why a body cannot be read on.
+/// Why a body cannot be read any further.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ItemError {
     #[error("the server sent one item of more than {limit} bytes")]
@@ -44,7 +44,7 @@ impl Default for JsonItems {
 }
 
 impl JsonItems {
-    /// A reader that fails on an item of more than `limit` bytes.
+    /// Returns a reader that fails on an item of more than `limit` bytes.
     #[must_use]
     pub fn with_limit(limit: usize) -> Self {
         Self { bytes: Vec::new(), start: 0, seen: 0, depth: 0, text: Text::Outside, limit }
@@ -55,7 +55,7 @@ impl JsonItems {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// How many bytes are held.
+    /// Returns the number of bytes held.
     #[must_use]
     pub fn held(&self) -> usize {
         self.bytes.len() - self.start
@@ -67,7 +67,7 @@ impl JsonItems {
         self.depth > 0
     }
 
-    /// The next whole item, or `None` until more is fed.
+    /// Returns the next complete item, or `None` until more bytes are fed.
     pub fn next_item(&mut self) -> Result<Option<Vec<u8>>, ItemError> {
         if self.depth == 0 {
             self.skip_between()?;
@@ -79,7 +79,7 @@ impl JsonItems {
                 return Ok(Some(item));
             }
         }
-        // Only once for all items that came together: what was taken goes.
+        // Taken bytes are removed once for all items that arrived together.
         self.bytes.drain(..self.start);
         self.seen -= self.start;
         self.start = 0;
@@ -89,7 +89,7 @@ impl JsonItems {
         Ok(None)
     }
 
-    /// The next byte that says something about where the item ends.
+    /// Returns the next byte that can affect where the item ends.
     fn next_byte(&mut self) -> Option<u8> {
         if self.text == Text::Inside {
             let rest = self.bytes.get(self.seen..)?;
@@ -100,7 +100,7 @@ impl JsonItems {
         Some(byte)
     }
 
-    /// Passes over what stands before the next item.
+    /// Skips the separators before the next item.
     fn skip_between(&mut self) -> Result<(), ItemError> {
         let between = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']');
         let rest = self.bytes.get(self.start..).unwrap_or_default();
@@ -112,7 +112,7 @@ impl JsonItems {
         }
     }
 
-    /// Whether the item ends with this byte.
+    /// Processes one byte; returns whether it ends the item.
     fn look_at(&mut self, byte: u8) -> bool {
         match (self.text, byte) {
             (Text::Escaped, _) => self.text = Text::Inside,

@@ -1,13 +1,13 @@
-//! The string values of a JSON object while its text still streams in, for previews of tool arguments.
+//! Reader of the string values of a JSON object that is still being streamed, for previews of tool arguments.
 //!
-//! A preview only: it never decides anything (arguments count when the provider has closed the call and the whole text
-//! has parsed), never fails, and reads each character once. Called by the faces and the turn that show what a call is
-//! about to write.
+//! It serves previews only and must never decide anything: arguments count once the provider has closed the
+//! call and the whole text has parsed. It never fails and reads each character once. Called by the front ends
+//! and the turn, which show what a call is about to write.
 
-/// Reads the values of some top-level string keys out of one JSON object.
+/// Reads the values of the given top-level string keys of one JSON object.
 ///
-/// Strings below the top level, keys named inside string values, and a text that is no object yield nothing. Of a
-/// repeated key the last value counts, as it does for a full parse.
+/// Strings below the top level, keys named inside string values, and a text that is not an object yield
+/// nothing. If a key is repeated, the last value counts, as in a full parse.
 #[derive(Debug, Clone)]
 pub struct StringReader {
     wanted: Vec<Wanted>,
@@ -40,7 +40,7 @@ enum Place {
     Value,
 }
 
-/// Where the characters of the string that is being read go.
+/// The destination of the characters of the string being read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Text {
     Key,
@@ -65,7 +65,7 @@ enum Escape {
 }
 
 impl StringReader {
-    /// A reader of the values of `keys`.
+    /// Returns a reader of the values of `keys`.
     pub fn new<'a>(keys: impl IntoIterator<Item = &'a str>) -> Self {
         let wanted = |key: &str| Wanted { key: key.to_owned(), value: None, complete: false };
         Self {
@@ -79,7 +79,7 @@ impl StringReader {
         }
     }
 
-    /// Takes the next fragment of the object's text. It may end anywhere, inside an escape too.
+    /// Takes the next fragment of the object's text. It may end anywhere, even inside an escape.
     pub fn feed(&mut self, fragment: &str) {
         for c in fragment.chars() {
             match self.text {
@@ -89,13 +89,13 @@ impl StringReader {
         }
     }
 
-    /// The value of `key` as far as it is decoded: `None` before its opening quote, and for keys that are not read.
+    /// Returns the decoded part of the value of `key`: `None` before its opening quote and for other keys.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         self.wanted.iter().find(|wanted| wanted.key == key)?.value.as_deref()
     }
 
-    /// Whether the closing quote of the value of `key` has come.
+    /// Whether the closing quote of the value of `key` was read.
     #[must_use]
     pub fn is_complete(&self, key: &str) -> bool {
         self.wanted.iter().any(|wanted| wanted.key == key && wanted.complete)
@@ -205,7 +205,7 @@ impl StringReader {
         self.code_unit(text, unit, high);
     }
 
-    /// One UTF-16 unit from an escape, with the high surrogate that waited for it.
+    /// Processes one UTF-16 code unit from an escape, with the high surrogate read before it, if any.
     fn code_unit(&mut self, text: Text, unit: u16, high: Option<u16>) {
         if let Some(high) = high {
             if let Some(Ok(c)) = char::decode_utf16([high, unit]).next() {
@@ -220,7 +220,7 @@ impl StringReader {
         }
     }
 
-    /// Stands in for an escape that is no character.
+    /// Pushes the replacement character for an escape that does not encode a character.
     fn not_a_character(&mut self, text: Text) {
         self.escape = Escape::None;
         self.push(text, char::REPLACEMENT_CHARACTER);

@@ -1,7 +1,8 @@
-//! What the standard library lacks for this program: text in terminal cells, wire framing, careful files, the clock.
+//! General utilities missing from the standard library: text in terminal cells, stream framing, safe file
+//! writes, the clock.
 //!
-//! The lowest layer: it imports nothing of ours and knows no word of the domain (no message, no tool, no setting).
-//! Everybody above calls it.
+//! The lowest layer: it imports no other module of this crate and knows no domain concept (message, tool,
+//! setting). Every other layer may call it.
 
 pub mod text;
 

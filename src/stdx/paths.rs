@@ -1,15 +1,15 @@
-//! Paths compared by component, and paths kept inside a folder whatever links and `..` they hold.
+//! Comparison of paths by component, and confinement of paths to a folder despite links and `..`.
 //!
-//! [`confine`] is the one gate between a path that a model wrote and the file system: it looks at links and never
-//! opens, creates or changes anything. Between its answer and the use of the path the file system may change; the
-//! callers check their basis again before they act.
+//! [`confine`] is the only gate between a path written by a model and the file system: it examines links and
+//! never opens, creates or changes anything. The file system may change between its answer and the use of the
+//! path; callers check again before they act.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// How many symbolic links one path may pass through; the kernel's own number.
+/// The maximum number of symbolic links in one path; the kernel uses the same number.
 const MAX_LINKS: usize = 40;
 
 /// Why a path is refused. The text says what to do instead.
@@ -33,8 +33,8 @@ pub enum PathError {
     Root { root: PathBuf, source: io::Error },
 }
 
-/// Removes `.` and resolves `..` by text alone, without a look at the file system. A relative path that climbs above
-/// its start keeps its leading `..`; nothing is above `/`.
+/// Removes `.` and resolves `..` by text alone, without accessing the file system. A relative path that
+/// climbs above its start keeps its leading `..`; `..` at `/` is dropped.
 #[must_use]
 pub fn normalize(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
@@ -54,11 +54,11 @@ pub fn normalize(path: &Path) -> PathBuf {
     if out.as_os_str().is_empty() { PathBuf::from(".") } else { out }
 }
 
-/// The absolute path that `given` (relative to `root`, or absolute) really means, if that lies inside `root`.
+/// Returns the absolute path that `given` (relative to `root`, or absolute) resolves to, if inside `root`.
 ///
-/// Links are resolved in every part that exists, the last one included, and `..` is resolved after them, as the kernel
-/// would; parts that do not exist yet are taken by text. The answer begins with `root`'s own resolved path and passes
-/// through no link.
+/// Links are resolved in every part that exists, including the last one, and `..` is resolved after them, as
+/// the kernel does; parts that do not exist yet are resolved by text. The result begins with the resolved
+/// path of `root` and contains no link.
 pub fn confine(root: &Path, given: &str) -> Result<PathBuf, PathError> {
     let real_root =
         root.canonicalize().map_err(|source| PathError::Root { root: root.to_path_buf(), source })?;
@@ -80,7 +80,7 @@ pub fn confine(root: &Path, given: &str) -> Result<PathBuf, PathError> {
     }
 }
 
-/// Follows an absolute path part by part.
+/// Resolves an absolute path part by part.
 fn resolve(path: &Path, given: &str) -> Result<PathBuf, PathError> {
     let mut waiting: VecDeque<OsString> = parts(path).collect();
     let mut resolved = PathBuf::from("/");
@@ -122,7 +122,7 @@ fn resolve(path: &Path, given: &str) -> Result<PathBuf, PathError> {
     Ok(resolved)
 }
 
-/// The names and `..` of a path, in order.
+/// Returns the names and `..` of a path, in order.
 fn parts(path: &Path) -> impl Iterator<Item = OsString> {
     path.components().filter_map(|component| match component {
         Component::Normal(name) => Some(name.to_os_string()),
@@ -137,10 +137,10 @@ pub fn overlaps(a: &Path, b: &Path) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
 
-/// Braces within braces that a glob may have: the library that reads globs goes down one call for each.
+/// The maximum nesting of braces in a glob: the glob library recurses once per level.
 const DEEPEST: usize = 8;
 
-/// Errs where braces stand too deep in each other for the library that reads globs.
+/// Checks that braces are not nested too deeply for the glob library. Errs with a text if they are.
 pub fn shallow(text: &str) -> Result<(), String> {
     let mut depth = 0_usize;
     for c in text.chars() {
@@ -156,8 +156,8 @@ pub fn shallow(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// `path` as a person in `root` would write it: relative when it lies inside (`.` for the root), else as it is. Bytes
-/// that are no UTF-8 are replaced; the result is not sanitized.
+/// Returns `path` as a user in `root` would write it: relative if it lies inside (`.` for the root), else
+/// unchanged. Bytes that are not UTF-8 are replaced; the result is not sanitized.
 #[must_use]
 pub fn display_relative(root: &Path, path: &Path) -> String {
     match path.strip_prefix(root) {
@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    /// A workspace with links of every kind; beside it lies what must stay out of reach.
+    /// Creates a workspace with links of every kind, and files beside it that must stay out of reach.
     fn workspace() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().canonicalize().unwrap();

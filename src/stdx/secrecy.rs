@@ -1,11 +1,11 @@
-//! What may be shown of an address, and which names tell that a value is secret.
+//! Redaction of addresses for display, and detection of names whose values are secret.
 //!
-//! Pure. Called wherever addresses are told to a person and by the HTTP shell.
+//! Pure. Called wherever addresses are shown to the user, and by the HTTP shell.
 
-/// Parts of the names of headers and query fields whose values are secret.
+/// Substrings of the names of headers and query fields whose values are secret.
 const NAMES: [&str; 8] = ["auth", "key", "token", "secret", "cookie", "pass", "sig", "credential"];
 
-/// What stands in place of what is not shown.
+/// The placeholder for a redacted value.
 const HIDDEN: &str = "(hidden)";
 
 /// Whether a header or a query field of that name holds a secret.
@@ -15,8 +15,8 @@ pub fn names_a_secret(name: &str) -> bool {
     NAMES.iter().any(|part| name.contains(part))
 }
 
-/// An address without a name and a password before its host and without secret values in its query. What is no address
-/// is taken as one as far as it goes.
+/// Returns an address without the user name and password before its host and without secret values in its
+/// query. A text that is not a valid address is processed as one as far as possible.
 #[must_use]
 pub fn shown_address(address: &str) -> String {
     let (place, query) =

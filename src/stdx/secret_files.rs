@@ -1,7 +1,7 @@
-//! Names of files that hold secrets: one list for command lines and for file tools.
+//! Names of files that hold secrets: one list, used for command lines and for file tools.
 //!
-//! Pure, and by names alone. It knows the usual places of keys, passwords and tokens; what a file really holds it cannot
-//! know.
+//! Pure, and based on names alone. It knows the usual locations of keys, passwords and tokens; it cannot know
+//! a file's actual content.
 
 /// Names of files and folders that hold secrets, in lower case.
 const NAMES: &[&str] = &[
@@ -50,35 +50,35 @@ const NAMES: &[&str] = &[
     "login data",
 ];
 
-/// Beginnings and ends of names that hold secrets.
+/// Prefixes and suffixes of names that hold secrets.
 const STARTS: &[&str] = &[".env", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "secrets.", "credentials."];
 const ENDS: &[&str] =
     &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".env", ".ppk", ".tfstate", ".tfvars"];
 
-/// Names that look like secrets and are templates for them.
+/// Names that match the patterns for secrets but are templates without values.
 const TEMPLATES: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist"];
 
-/// Extensions that no secret is expected to have.
+/// Extensions that no secret file is expected to have.
 const PLAIN: &[&str] = &[
     "rs", "py", "js", "mjs", "ts", "tsx", "jsx", "go", "c", "h", "cc", "cpp", "hpp", "java", "kt", "swift",
     "rb", "php", "lua", "pl", "sh", "bash", "zig", "hs", "scala", "md", "rst", "tex", "html", "css", "scss",
     "svg", "png", "jpg", "log", "lock",
 ];
 
-/// What `.git` holds beside the history, for its modules and worktrees too: addresses with tokens in them.
+/// Files in `.git`, and in its modules and worktrees, that may hold addresses with tokens.
 const GIT: (&str, [&str; 2]) = (".git", ["config", "config.worktree"]);
 
-/// Names of secrets that are words of the language too, in lower case.
+/// Names of secret files that are also ordinary English words, in lower case.
 const WORDS: &[&str] = &["credentials", "secrets", "shadow", "keyring"];
 
-/// Whether a text is such a name and no more: a word of a message, perhaps, and no file.
+/// Whether a text is exactly such a name: it may be a word of a message rather than a file.
 #[must_use]
 pub fn is_common_word(text: &str) -> bool {
     WORDS.contains(&text.to_lowercase().as_str())
 }
 
-/// Whether a path, by its text, names something that may hold secrets. `:` and `=` part names too, as they do in the
-/// arguments of commands.
+/// Whether a path, judged by its text, names something that may hold secrets. `:` and `=` separate names as
+/// well, as they do in command arguments.
 #[must_use]
 pub fn may_hold_secrets(path: &str) -> bool {
     let parts: Vec<String> = path.split(['/', ':', '=']).map(str::to_lowercase).collect();
@@ -86,7 +86,7 @@ pub fn may_hold_secrets(path: &str) -> bool {
         || parts.iter().skip_while(|part| *part != GIT.0).skip(1).any(|part| GIT.1.contains(&part.as_str()))
 }
 
-/// `name` is in lower case.
+/// Whether a single name is that of a secret. `name` is in lower case.
 fn is_secret(name: &str) -> bool {
     !TEMPLATES.contains(&name)
         && !name.ends_with(".pub")
@@ -95,17 +95,17 @@ fn is_secret(name: &str) -> bool {
             || ENDS.iter().any(|end| name.ends_with(end)))
 }
 
-/// Whether a pattern of a shell (`*`, `?`, `[…]`) may stand for such a path. It is sure only where each part that is a
-/// pattern says how its names begin or end, and no secret's does so.
+/// Whether a shell pattern (`*`, `?`, `[…]`) may match such a path. It returns false only if each part that
+/// is a pattern has a fixed prefix or suffix which no secret's name has.
 #[must_use]
 pub fn may_match_secrets(pattern: &str) -> bool {
     let is_open = |part: &str| part.contains(['*', '?', '[']);
-    // Programs read escapes and braces in ways of their own.
+    // Programs interpret escapes and braces differently.
     if pattern.contains(['\\', '{', '}']) {
         return true;
     }
     let last = pattern.rsplit('/').next().unwrap_or(pattern);
-    // Of a bare name the folder is not known: it may be that of `.git`.
+    // The folder of a bare name is unknown: it may be `.git`.
     may_hold_secrets(pattern)
         || GIT.1.contains(&last.to_lowercase().as_str())
         || pattern.split('/').filter(|part| is_open(part)).any(part_may_match)
@@ -117,9 +117,10 @@ fn part_may_match(part: &str) -> bool {
     let ends: &str = part.rsplit(['*', '?', ']']).next().unwrap_or_default();
     let may_begin = |name: &str| name.starts_with(begins) || begins.starts_with(name);
     let may_end = |name: &str| name.ends_with(ends) || ends.ends_with(name);
-    // An extension of sources and texts: `*.rs`. Others stand behind names of secrets too: `.env.local`, `secrets.yml`.
+    // An extension of source or text files, as in `*.rs`. Other extensions also end names of secrets:
+    // `.env.local`, `secrets.yml`.
     let ends_otherwise = ends.strip_prefix('.').is_some_and(|extension| PLAIN.contains(&extension));
-    // A beginning that no secret has, and an end that none has.
+    // A prefix and a suffix that no secret's name has.
     let begins_otherwise = !begins.is_empty()
         && !NAMES.iter().chain(STARTS).any(|name| may_begin(name))
         && !ENDS.iter().any(|end| may_end(end));

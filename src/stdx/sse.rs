@@ -1,42 +1,42 @@
-//! Server-sent events, from bytes that may be cut anywhere to events, without I/O.
+//! Parser for server-sent events: takes bytes split at any position, returns events, does no I/O.
 //!
-//! Framing only: what an event's data means is the codecs' business, and so is `[DONE]`. Called by `provider/http`
-//! and by the tests that feed recorded bytes. It never holds more than one event, and never fails on bad UTF-8:
-//! lines are decoded when they are complete, with replacement characters.
+//! It does framing only: the codecs interpret an event's data, including `[DONE]`. Called by `provider/http`
+//! and by the tests that replay recorded bytes. It holds the bytes of at most one unfinished event and never
+//! fails on invalid UTF-8: complete lines are decoded with replacement characters.
 
 use std::collections::VecDeque;
 
 use memchr::{memchr, memchr2};
 
-/// The size at which an event is given up, in bytes: far above any reply, far below what hurts.
+/// The maximum size of one event, in bytes: far above any reply, and still harmless to hold in memory.
 pub const DEFAULT_LIMIT: usize = 16 * 1024 * 1024;
 
-/// One thing that a stream said.
+/// One item of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SseItem {
-    /// A whole event. Several `data` lines are joined by `\n`.
+    /// A complete event. Several `data` lines are joined by `\n`.
     Event { event: Option<String>, data: String },
-    /// A comment: it carries nothing, but shows that the server lives.
+    /// A comment line: it has no content, but shows that the connection is alive.
     Comment,
-    /// A field line `error: …` outside any event's data, which some servers write before they close.
+    /// A field line `error: …` outside any event's data, which some servers send before they close.
     ErrorField(String),
 }
 
-/// Why a stream cannot be read on.
+/// Why a stream cannot be read any further.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
     #[error("the server sent one event of more than {limit} bytes")]
     TooLong { limit: usize },
 }
 
-/// Reads one stream: [`feed`](Self::feed) what came, then take items until there is none.
+/// The parser of one stream: call [`feed`](Self::feed) with received bytes, then take all items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseReader {
-    /// The start of a line whose end has not come.
+    /// The start of a line whose end has not been received.
     partial: Vec<u8>,
-    /// The last byte was a CR: a LF that follows belongs to it.
+    /// Whether the last byte was a CR: a LF that follows belongs to it.
     after_cr: bool,
-    /// A byte order mark can stand at the very start only.
+    /// Whether the first line was read: a byte order mark is only valid at the very start.
     begun: bool,
     event: Option<String>,
     data: Option<String>,
@@ -52,7 +52,7 @@ impl Default for SseReader {
 }
 
 impl SseReader {
-    /// A reader that fails on an event of more than `limit` bytes.
+    /// Returns a parser that fails on an event of more than `limit` bytes.
     #[must_use]
     pub fn with_limit(limit: usize) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl SseReader {
         }
     }
 
-    /// Says that the stream has ended: an event without its closing blank line counts as whole.
+    /// Marks the end of the stream: an event without its closing blank line counts as complete.
     pub fn finish(&mut self) {
         if self.failed {
             return;
@@ -96,7 +96,7 @@ impl SseReader {
         self.dispatch();
     }
 
-    /// How many bytes are held: of an event that is not whole, and of those that were not taken.
+    /// Returns the number of bytes held: those of the unfinished event and of the items not taken yet.
     #[must_use]
     pub fn held(&self) -> usize {
         let item = |item: &SseItem| match item {
@@ -108,7 +108,7 @@ impl SseReader {
         self.partial.len() + open + self.items.iter().map(item).sum::<usize>()
     }
 
-    /// Keeps the start of a line.
+    /// Stores the start of a line.
     fn keep(&mut self, bytes: &[u8]) {
         if self.partial.len() + bytes.len() > self.limit {
             self.failed = true;
@@ -117,7 +117,7 @@ impl SseReader {
         self.partial.extend_from_slice(bytes);
     }
 
-    /// A line is whole with these bytes; only one that came in pieces is copied.
+    /// Processes a line that these bytes complete. It is copied only if it was received in several pieces.
     fn end_line(&mut self, rest: &[u8]) {
         if !self.partial.is_empty() {
             self.keep(rest);
@@ -138,8 +138,8 @@ impl SseReader {
         self.line(line);
     }
 
-    /// The next item in the order of the stream, or `None` until more is fed. After an error the same error returns
-    /// for ever, and nothing more is read.
+    /// Returns the next item in stream order, or `None` until more bytes are fed. After an error it returns
+    /// the same error on every call and reads nothing more.
     pub fn next_item(&mut self) -> Result<Option<SseItem>, SseError> {
         match self.items.pop_front() {
             Some(item) => Ok(Some(item)),

@@ -1,4 +1,4 @@
-//! Two texts compared by line, for previews and for what the model reads after a change. Pure.
+//! Line-by-line comparison of two texts, for previews and for the model after a change. Pure.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use crate::tool::{DiffKind, DiffLine};
 /// Unchanged lines around each change.
 const CONTEXT: usize = 3;
 
-/// After this, a coarser but still true diff is taken.
+/// The time limit for an optimal diff; after it, a coarser but still correct one is returned.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How much at either end is known to be the same, in bytes. The diff finds no change there, even where a change
-/// could be told in several ways.
+/// The number of bytes at either end known to be unchanged. The diff reports no change there, even if a
+/// change could be expressed in several ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Untouched {
     pub head: usize,
     pub tail: usize,
 }
 
-/// The changes from `old` to `new`, in hunks. Empty when the texts are equal.
+/// Returns the changes from `old` to `new`, in hunks. Empty if the texts are equal.
 pub fn diff(old: &str, new: &str) -> Vec<DiffLine> {
     diff_inside(old, new, Untouched::default())
 }
 
-/// [`diff`], with changes only in lines that do not lie wholly in what is `untouched`.
+/// Like [`diff`], with changes only in lines that are not entirely in the `untouched` parts.
 pub fn diff_inside(old: &str, new: &str, untouched: Untouched) -> Vec<DiffLine> {
     let (old, new) = (split_lines(old), split_lines(new));
     let head = whole_lines(old.iter(), untouched.head);
@@ -63,7 +63,7 @@ fn hunk(group: &[DiffOp], old: &[&str], new: &[&str], lines: &mut Vec<DiffLine>)
     }
 }
 
-/// A text in lines as the diff counts them, each with its end: LF, CR LF, or CR.
+/// Splits a text into lines as the diff counts them, each with its end: LF, CR LF, or CR.
 pub fn split_lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut rest = text;
@@ -79,18 +79,18 @@ pub fn split_lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// A line without its end, as a [`DiffLine`] holds it.
+/// Returns a line without its end, as stored in a [`DiffLine`].
 pub fn bare(line: &str) -> &str {
     line.trim_end_matches(['\n', '\r'])
 }
 
-/// How many of the lines lie wholly in the first `bytes`.
+/// Returns how many of the lines are entirely within the first `bytes`.
 fn whole_lines<'a>(lines: impl Iterator<Item = &'a &'a str>, bytes: usize) -> usize {
     let mut left = bytes;
     lines.take_while(|line| left.checked_sub(line.len()).map(|after| left = after).is_some()).count()
 }
 
-/// Equal stretches side by side are one: grouping counts on it.
+/// Appends an operation, merging adjacent equal stretches as grouping requires.
 fn push(ops: &mut Vec<DiffOp>, op: DiffOp) {
     match (ops.last_mut(), op) {
         (_, DiffOp::Equal { len: 0, .. }) => {}
@@ -116,13 +116,13 @@ fn moved(op: DiffOp, by: usize) -> DiffOp {
     }
 }
 
-/// Lines added and lines removed.
+/// Returns the numbers of added and removed lines.
 pub fn counts(lines: &[DiffLine]) -> (usize, usize) {
     let of = |kind: DiffKind| lines.iter().filter(|line| line.kind == kind).count();
     (of(DiffKind::Added), of(DiffKind::Removed))
 }
 
-/// The diff as text in the usual form, without file names.
+/// Formats the diff as unified diff text, without file names.
 pub fn as_text(lines: &[DiffLine]) -> String {
     let marked = |line: &DiffLine| match line.kind {
         DiffKind::Hunk => format!("@@ {} @@", line.text),
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(inside(2, 4), "@@ -1,4 +1,5 @@\n a\n x\n+x\n x\n b");
         assert_eq!(inside(2, 6), "@@ -1,4 +1,5 @@\n a\n+x\n x\n x\n b");
         assert_eq!(inside(0, 0), as_text(&diff("a\nx\nx\nb\n", "a\nx\nx\nx\nb\n")));
-        // More than there is: nothing is changed by that, and nothing breaks.
+        // More bytes than there are must change nothing and cause no error.
         inside(99, 99);
     }
 

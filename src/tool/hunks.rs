@@ -1,8 +1,9 @@
-//! A change to a file without some of its hunks: from the arguments of a call and its preview to other arguments.
+//! Derives the arguments of a file change without some of its hunks, from a call's arguments and preview.
 //!
-//! It never guesses. [`Parts::of`] gives something only where it is certain which lines the new arguments leave as
-//! they are: for `write_file` the old text must come out of the preview with the very fingerprint that the plan rests
-//! on, for `edit_file` the place of the piece in the file must follow from the preview alone. Pure; called by the card.
+//! It never guesses. [`Parts::of`] returns a result only if it is certain which lines the new arguments leave
+//! unchanged: for `write_file`, the old text reconstructed from the preview must have the fingerprint that
+//! the plan depends on; for `edit_file`, the position of the piece in the file must follow from the preview
+//! alone. Pure; called by the approval card.
 
 mod piece;
 
@@ -15,10 +16,10 @@ use super::{CallPlan, DiffKind, DiffLine, Preview};
 use crate::message::ToolName;
 use crate::stdx::fs::fingerprint;
 
-/// A new text as what stays and what each hunk changes.
+/// A new text, split into unchanged parts and the changes of each hunk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parts {
-    /// The argument that holds the new text.
+    /// The argument that has the new text.
     field: &'static str,
     steps: Vec<Step>,
     count: usize,
@@ -27,7 +28,7 @@ pub struct Parts {
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
     Same(String),
-    /// A change of the hunk of this number, from 1.
+    /// A change that belongs to the hunk of this number, from 1.
     Changed {
         hunk: usize,
         old: String,
@@ -39,7 +40,7 @@ enum Step {
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Block<'a> {
     hunk: usize,
-    /// The old and the new line at which it stands, from 1.
+    /// Its line numbers in the old and the new text, from 1.
     old_at: usize,
     new_at: usize,
     old: Vec<&'a str>,
@@ -47,8 +48,8 @@ struct Block<'a> {
 }
 
 impl Parts {
-    /// The hunks of a call that can be left out one by one; `None` where there are less than two, or where it is
-    /// not certain what the call would then do.
+    /// Returns the hunks of a call that can be skipped individually; `None` if there are fewer than two, or
+    /// if the effect of the resulting call is not certain.
     pub fn of(tool: &ToolName, args: &Value, plan: &CallPlan) -> Option<Self> {
         let Preview::Diff { lines, .. } = &plan.preview else { return None };
         let count = count(lines);
@@ -66,12 +67,12 @@ impl Parts {
         Some(Self { field, steps, count })
     }
 
-    /// How many hunks there are.
+    /// Returns the number of hunks.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The arguments that do all but the hunks of these numbers, counted from 1.
+    /// Returns the arguments for all but the hunks of these numbers, counted from 1.
     pub fn without(&self, skipped: &BTreeSet<usize>, args: &Value) -> Value {
         let text = self.text(|hunk| skipped.contains(&hunk));
         let mut args = args.clone();
@@ -94,12 +95,12 @@ impl Parts {
     }
 }
 
-/// How many hunks a preview has.
+/// Returns the number of hunks of a preview.
 pub fn count(lines: &[DiffLine]) -> usize {
     lines.iter().filter(|line| line.kind == DiffKind::Hunk).count()
 }
 
-/// The runs of changed lines, in order.
+/// Returns the runs of changed lines, in order.
 fn blocks(lines: &[DiffLine]) -> Vec<Block<'_>> {
     let mut blocks: Vec<Block<'_>> = Vec::new();
     let (mut hunk, mut old_at, mut new_at) = (0, 1, 1);
@@ -108,7 +109,7 @@ fn blocks(lines: &[DiffLine]) -> Vec<Block<'_>> {
         match line.kind {
             DiffKind::Hunk => {
                 hunk += 1;
-                // Between hunks both texts are the same, so both numbers go on by the same.
+                // Between hunks both texts are equal, so both line numbers advance by the same amount.
                 old_at += line.number.saturating_sub(new_at);
                 new_at = line.number;
                 open = false;
@@ -136,7 +137,7 @@ fn blocks(lines: &[DiffLine]) -> Vec<Block<'_>> {
     blocks
 }
 
-/// The steps of a whole new text, if the old text that follows from them is the one the plan rests on.
+/// Returns the steps of a whole new text, if the old text that they imply is the one the plan depends on.
 fn whole(lines: &[DiffLine], content: &str, plan: &CallPlan) -> Option<Vec<Step>> {
     let [(_, version)] = plan.basis.as_slice() else { return None };
     let new = split_lines(content);
@@ -153,7 +154,7 @@ fn whole(lines: &[DiffLine], content: &str, plan: &CallPlan) -> Option<Vec<Step>
     None
 }
 
-/// The same with a guess at the ends of the old lines, and at the one at the end of the file.
+/// The same, assuming `end` as the end of the old lines and `last` as that of the last line of the file.
 fn whole_with(blocks: &[Block<'_>], new: &[&str], end: &str, last: &str) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
     let mut at = 0;

@@ -1,7 +1,7 @@
-//! The tool seam: what a tool says of itself, how a call is planned, how it runs.
+//! The tool interface: how a tool describes itself, how a call is planned, and how it runs.
 //!
-//! A tool never asks a person and never sees a front end; it looks (`plan`) and it does (`run`).
-//! Whether it may is decided between the two, elsewhere. Implementations are in `tool/builtin` (layer 5).
+//! A tool never asks the user and has no access to a front end: `plan` only reads, `run` acts. Whether a call
+//! may run is decided between the two, elsewhere. Implementations are in `tool/builtin` (layer 5).
 
 pub mod builtin;
 pub mod diff;
@@ -21,16 +21,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::message::{CallId, ReturnPart, Source, ToolName, Trust};
 
-/// Something the model may call.
+/// A tool that the model may call.
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
-    /// Looks, never touches. Errs with [`ToolError::Misuse`] where arguments are wrong: the model reads
-    /// the hint and may repair its call. Cancel-safe: it may be dropped at any await.
+    /// Plans a call, without side effects. Errs with [`ToolError::Misuse`] if arguments are wrong: the model
+    /// receives the hint and may repair its call. Cancel-safe: it may be dropped at any await.
     fn plan<'a>(&'a self, args: &'a Value, cx: &'a PlanContext)
     -> BoxFuture<'a, Result<CallPlan, ToolError>>;
 
-    /// Does it, with arguments that `plan` accepted. Returns soon after `cx.cancel` fires.
+    /// Runs a call with arguments that `plan` accepted. Returns soon after `cx.cancel` fires.
     fn run<'a>(
         &'a self,
         args: &'a Value,
@@ -38,7 +38,7 @@ pub trait Tool: Send + Sync {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 }
 
-/// What a tool says of itself. Pure data: the turn machine plans with it.
+/// A tool's description of itself. Pure data: the turn machine plans with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     pub name: ToolName,
@@ -49,7 +49,8 @@ pub struct ToolSpec {
     pub risk: Risk,
     pub side_effect: SideEffect,
     pub origin: Origin,
-    /// Bytes of output the model gets; the rest is spilled to a file that can be read back.
+    /// The maximum number of output bytes sent to the model; longer output is also stored in a spill file
+    /// that can be read back.
     pub output_limit: usize,
     pub timeout: Duration,
 }
@@ -58,7 +59,7 @@ pub struct ToolSpec {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     Builtin,
-    /// A tool server, by the name it has in the settings.
+    /// A tool server, by its name in the settings.
     Server(String),
 }
 
@@ -69,7 +70,7 @@ pub enum Category {
     Shell,
 }
 
-/// How much harm a call can do (seed 000's tiers). Stored: only added to.
+/// How much harm a call can do (seed 000's tiers). Stored: variants may only be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
@@ -88,7 +89,7 @@ impl Risk {
     }
 }
 
-/// Only a tool without side effects can be cached or started early: the type says so.
+/// The side effect of a tool. Only a tool without one can be cached or started early; the type says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SideEffect {
     None {
@@ -96,7 +97,7 @@ pub enum SideEffect {
     },
     /// Changes this machine.
     Local,
-    /// Leaves this machine.
+    /// Reaches beyond this machine.
     External,
 }
 
@@ -109,7 +110,7 @@ impl SideEffect {
     }
 }
 
-/// What one call would do, found by looking. Stored with the request it leads to.
+/// What one call would do, as determined by planning. Stored with the request that results from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallPlan {
     /// One imperative line: "write 14 lines to notes/today.md".
@@ -117,16 +118,16 @@ pub struct CallPlan {
     pub preview: Preview,
     pub risk: Risk,
     pub access: Access,
-    /// What the plan rests on; checked again just before the call runs.
+    /// The resource versions that the plan depends on; checked again just before the call runs.
     pub basis: Vec<(Resource, Version)>,
     pub undo: Undo,
-    /// What this very call does, where that is less than its tool may do.
+    /// The effect of this particular call, if it is less than its tool may have.
     #[serde(default, skip_serializing_if = "Effect::is_of_tool")]
     pub effect: Effect,
-    /// For tools that ask the person: the answer is the return.
+    /// For tools that ask the user: the answer becomes the return.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
-    /// Why only a person may say yes: no rule, grant, hook, mode or yolo does in their place.
+    /// Why only the user may approve: no rule, grant, hook, mode or `/yolo` may approve instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_person: Option<String>,
 }
@@ -149,7 +150,7 @@ pub enum Preview {
 }
 
 impl Preview {
-    /// The lines a diff adds or removes, without context: two plans with the same ones do the same.
+    /// Returns the lines a diff adds or removes, without context: equal lines mean the same change.
     pub fn changed_lines(&self) -> Vec<&DiffLine> {
         match self {
             Self::Diff { lines, .. } => lines
@@ -167,23 +168,24 @@ impl Preview {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffLine {
     pub kind: DiffKind,
-    /// Line number from 1: in the old text for removed lines, in the new one otherwise; of hunks, the new one's first.
+    /// Line number from 1: in the old text for removed lines, in the new one otherwise; for hunks, the first
+    /// line in the new text.
     pub number: usize,
-    /// Without its line end.
+    /// The line without its line end.
     pub text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffKind {
-    /// A hunk's head; `text` says where it lies.
+    /// The header of a hunk; `text` has its position.
     Hunk,
     Context,
     Added,
     Removed,
 }
 
-/// What a call touches; the scheduler orders calls by it. Paths are absolute and normalised.
+/// What a call accesses; the scheduler orders calls by it. Paths are absolute and normalised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Access {
@@ -192,7 +194,7 @@ pub enum Access {
     Nothing,
 }
 
-/// A thing a plan rests on: for files, the absolute path.
+/// A resource that a plan depends on: for files, the absolute path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Resource(pub String);
@@ -206,10 +208,11 @@ pub struct Version(pub String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// As the tool says of itself.
+    /// That of the tool's description.
     #[default]
     OfTool,
-    /// Known to only look; of a command this counts where it is shut in, and lowers its risk elsewhere.
+    /// Known to be read-only. For a command this counts only if it is isolated; without isolation it only
+    /// lowers the risk.
     LooksOnly,
 }
 
@@ -219,7 +222,7 @@ impl Effect {
     }
 }
 
-/// What can be taken back.
+/// Whether and how a call can be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Undo {
@@ -229,29 +232,29 @@ pub enum Undo {
     None,
 }
 
-/// A question to the person in place of an action.
+/// A question to the user instead of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     pub text: String,
     pub options: Vec<String>,
 }
 
-/// Versions of resources as the model last saw them, our own writes included.
+/// Versions of resources as last seen by the model, including those the program wrote.
 pub type Seen = BTreeMap<Resource, Version>;
 
-/// What `plan` may know.
+/// The information available to `plan`.
 #[derive(Debug, Clone)]
 pub struct PlanContext {
     /// The folder `co` was started in; absolute, symlinks resolved.
     pub workspace: PathBuf,
-    /// Where spilled outputs lie; readable like the workspace.
+    /// The folder of spilled outputs; readable like the workspace.
     pub spill: PathBuf,
     /// Folders of `co` itself: settings, rules, hooks, keys, data. Absolute, links resolved where they exist.
     pub own: Arc<[PathBuf]>,
     pub seen: Arc<Seen>,
 }
 
-/// What `run` may know and use.
+/// The information and channels available to `run`.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     pub call: CallId,
@@ -262,7 +265,7 @@ pub struct ToolContext {
     pub seen: Arc<Seen>,
     /// Fires on interrupt; the tool returns soon after.
     pub cancel: CancellationToken,
-    /// Live output for the screen; bounded, and dropped when full (`try_send`).
+    /// Live output for the screen; bounded, and dropped when the channel is full (`try_send`).
     pub progress: mpsc::Sender<Progress>,
 }
 
@@ -278,32 +281,32 @@ pub struct ToolOutput {
     pub content: Vec<ReturnPart>,
     pub source: Source,
     pub trust: Trust,
-    /// Resources the model has now seen, or that this call has just written.
+    /// Resources that the model has now seen, or that this call has just written.
     pub seen: Vec<(Resource, Version)>,
 }
 
-/// Why a tool did not do it.
+/// Why a tool did not complete a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
     /// The arguments are wrong; the hint says how to repair them.
     #[error("{hint}")]
     Misuse { hint: String },
-    /// It may work when called again.
+    /// The call may succeed if repeated.
     #[error("{message}")]
     Transient { message: String },
-    /// It will not work; `message` holds everything the model should know, partial output included.
+    /// The call will not succeed; `message` has everything the model should know, including partial output.
     #[error("{message}")]
     Terminal { message: String },
 }
 
-/// The tools of this process, by name. Frozen once built.
+/// The tools of this process, by name. Immutable once built.
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: BTreeMap<ToolName, Arc<dyn Tool>>,
 }
 
 impl Registry {
-    /// Later tools replace earlier ones of the same name.
+    /// Creates a registry. Later tools replace earlier ones of the same name.
     pub fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
         Self { tools: tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect() }
     }

@@ -1,28 +1,28 @@
-//! Whether arguments fit a tool's JSON Schema, and what is wanted where they do not. Pure.
+//! Validates arguments against a tool's JSON Schema, and says what is required if they do not fit. Pure.
 //!
-//! It knows the keywords that schemas of arguments use; one it does not know demands nothing. Never the last word:
-//! a tool reads its arguments itself. It never panics, and its work is bounded whatever the schema says. Called by the
+//! It supports the keywords that argument schemas use, and ignores unknown ones. Its result is never final: a
+//! tool parses its arguments itself. It never panics, and its work is bounded for any schema. Called by the
 //! form in which arguments are edited.
 
 use std::fmt;
 
 use serde_json::{Map, Value};
 
-/// How deep schemas and values may lie in one another.
+/// The maximum nesting of schemas and values.
 const DEEPEST: usize = 32;
 
-/// Faults that are told.
+/// The maximum number of faults reported.
 const MOST: usize = 20;
 
-/// Schemas compared with values in one check; beyond that it gives up, and says so.
+/// The maximum number of schema-value comparisons per check; beyond that it gives up and reports so.
 const STEPS: usize = 100_000;
 
 /// What is wrong at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Names of fields and numbers of items on the way there; empty for the whole.
+    /// The field names and item numbers that lead to the place; empty for the whole value.
     pub path: Vec<String>,
-    /// What is wanted, to be read after the name of the place.
+    /// What is required, phrased to follow the name of the place.
     pub wanted: String,
 }
 
@@ -35,14 +35,14 @@ impl fmt::Display for Fault {
     }
 }
 
-/// All that is wrong with `value`; nothing when it fits.
+/// Returns all faults of `value`; none if it fits the schema.
 pub fn faults(schema: &Value, value: &Value) -> Vec<Fault> {
     let mut check = Check { root: schema, steps: STEPS, path: Vec::new(), faults: Vec::new() };
     check.value(schema, value, 0);
     check.faults
 }
 
-/// The schema that `schema` stands for, where it only points to another one inside `root`.
+/// Resolves a schema that is only a reference to another one inside `root`.
 pub fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let mut at = schema;
     for _ in 0..DEEPEST {
@@ -98,7 +98,7 @@ impl<'a> Check<'a> {
         }
         self.kind(rules, value);
         self.choice(rules, value);
-        // What follows would only say the same in other words.
+        // Further checks would only repeat the same fault in other words.
         if self.faults.len() > before {
             return;
         }
@@ -152,7 +152,7 @@ impl<'a> Check<'a> {
         bound("exclusiveMaximum", |number, bound| number < bound, "less than");
     }
 
-    /// `pattern` is not looked at: the tool does that.
+    /// Checks the length of a text. `pattern` is ignored: the tool checks it.
     fn text(&mut self, rules: &Map<String, Value>, text: &str) {
         self.size(rules, ["minLength", "maxLength"], text.chars().count(), "characters");
     }
@@ -222,7 +222,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// The faults with each of these schemas.
+    /// Returns the faults for each of these schemas.
     fn tried(&mut self, schemas: &'a [Value], value: &Value, depth: usize) -> Vec<Vec<Fault>> {
         let kept = std::mem::take(&mut self.faults);
         let mut all = Vec::new();
@@ -251,7 +251,7 @@ fn is_null(schema: &Value) -> bool {
     schema.get("type").is_some_and(|kind| kind == "null")
 }
 
-/// A schema in few words.
+/// Describes a schema briefly.
 fn word(schema: &Value) -> String {
     if let Some(only) = schema.get("const") {
         return shown(only);
@@ -284,7 +284,7 @@ fn is_kind(value: &Value, kind: &str) -> bool {
     }
 }
 
-/// A kind of value as people call it.
+/// Returns the everyday name of a JSON type.
 pub fn kind_word(kind: &str) -> &str {
     match kind {
         "string" => "text",

@@ -1,4 +1,4 @@
-//! One word of the strict reader: its quotes taken off, and why it is not fixed where it is not.
+//! Reads one word for the strict reader: removes its quotes and records why it is not fixed, if so.
 
 use super::{End, Lexer, Open, Word, is_name};
 
@@ -27,7 +27,7 @@ impl Lexer<'_> {
                     word.text.push(escaped);
                     self.at += 2;
                 }
-                // What a byte of it means to a shell depends on the locale.
+                // The meaning of its bytes to a shell depends on the locale.
                 _ if !c.is_ascii() => return None,
                 _ => self.plain(&mut word, c),
             }
@@ -53,7 +53,7 @@ impl Lexer<'_> {
         self.at += 1;
     }
 
-    /// Whether the character here is a word of its own: `[`, the program.
+    /// Whether the current character is a separate word: `[`, the program.
     fn stands_alone(&self) -> bool {
         self.rest().get(1..2).is_none_or(|next| " \t\n;&|()<>".contains(next))
     }
@@ -88,7 +88,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// `$x`, `${x}`, `$(…)`, backticks, or a `$` that stands for itself.
+    /// Reads `$x`, `${x}`, `$(…)`, backticks, or a literal `$`.
     fn expansion(&mut self, word: &mut Word, c: char) -> Option<()> {
         self.at += 1;
         if c == '`' {
@@ -126,10 +126,10 @@ impl Lexer<'_> {
         }
     }
 
-    /// What stands between two backticks.
+    /// Reads the text between two backticks.
     fn backticks(&mut self, word: &mut Word) -> Option<()> {
         let (inside, _) = self.rest().split_once('`')?;
-        // Escapes are read twice in there, and quotes by rules of their own.
+        // Inside backticks, escapes are processed twice and quotes follow different rules.
         if inside.contains(['\\', '"', '\'', '#']) {
             return None;
         }
@@ -141,7 +141,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Whether a brace stands outside of quotes.
+/// Whether a word contains a brace outside of quotes.
 fn has_bare_brace(written: &str) -> bool {
     let (mut quote, mut escaped) = (None, false);
     for c in written.chars() {

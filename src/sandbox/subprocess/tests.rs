@@ -1,5 +1,5 @@
-//! Real processes. A life line is a named pipe that a process holds open: its end tells of the process's death
-//! without a clock. Deadlines here only turn a hang into a failure.
+//! Tests with real processes. A life line is a named pipe that a process holds open: its closing shows that
+//! the process died, without relying on a clock. Deadlines only turn a hang into a failure.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::*;
 /// Longer than any loaded machine needs, shorter than `sleep 1000`.
 const HANG: Duration = Duration::from_secs(20);
 
-/// The promise of the trait, kept by the constants: everything is over within a second.
+/// Checks that the constants keep the trait's guarantee: everything ends within a second.
 const _: () = assert!(GRACE.as_millis() + 2 * DRAIN.as_millis() < 1000);
 
 struct Run {
@@ -81,7 +81,7 @@ async fn the_environment_is_the_given_one() {
     let dir = tempfile::tempdir().unwrap();
     let run = run(dir.path(), "env").await.unwrap();
     let output = String::from_utf8(run.output).unwrap();
-    // Shells add some of their own.
+    // Shells add some variables of their own.
     let mut names: Vec<&str> = output
         .lines()
         .filter_map(|line| Some(line.split_once('=')?.0))
@@ -172,7 +172,7 @@ enum How {
     Timeout,
 }
 
-/// What a grandchild does to live on, and whether that takes it out of its group.
+/// Ways in which a grandchild tries to survive, and whether each takes it out of its group.
 const GRANDCHILDREN: [(&str, bool); 4] = [
     ("(exec 9>life; echo up >&9; sleep 1000) & wait", false),
     ("(trap '' TERM; exec 9>life; echo up >&9; while :; do sleep 1000; done) & wait", false),
@@ -200,7 +200,7 @@ async fn check_end(script: &str, escapes: bool, how: How) {
     line.up().await;
     let (run, expected) = match how {
         How::Cancel => {
-            // The control: the probe tells life from death, and nothing ends by itself.
+            // Control: the probe distinguishes a living process from a dead one, and nothing ends by itself.
             line.assert_alive();
             cancel.cancel();
             (collect(events).await.unwrap(), Exit::Cancelled)

@@ -1,25 +1,25 @@
-//! Long text shortened to what is worth reading: its beginning and its end, or one line.
+//! Shortening of long text: to its beginning and its end, or to one line.
 //!
-//! Called by the tools that cap their output, by the prompt builder and by lists in the faces. It never hides that
-//! something is missing: the caller gets the counts and says so.
+//! Called by the tools that cap their output, by the prompt builder and by lists in the front ends. It never
+//! hides that something is missing: the result has the counts, which callers display, or ends in `…`.
 
 use super::{sanitize_line, truncate};
 
-/// The two ends of a text, and what lies between them.
+/// The beginning and the end of a text, and the amount dropped between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadTail<'a> {
     pub head: &'a str,
     /// Empty when nothing was dropped.
     pub tail: &'a str,
     pub dropped_bytes: usize,
-    /// Lines that are missing whole or in part.
+    /// Lines that are missing entirely or in part.
     pub dropped_lines: usize,
 }
 
 /// Keeps the first and the last half of `max_bytes` of a text that is longer than that.
 ///
-/// Both cuts fall on a line end where there is one in the outer reach of half of each half, else on a character.
-/// `head.len() + tail.len()` never exceeds `max_bytes`.
+/// Both cuts fall on a line end if there is one within the outer half of each half, else on a character
+/// boundary. `head.len() + tail.len()` never exceeds `max_bytes`.
 #[must_use]
 pub fn head_tail(text: &str, max_bytes: usize) -> HeadTail<'_> {
     if text.len() <= max_bytes {
@@ -48,8 +48,8 @@ fn tail_start(text: &str, room: usize) -> usize {
     }
 }
 
-/// The first line with text in it, harmless, its white space collapsed, in at most `width` cells; it ends in `…` where
-/// something was left out, more lines included.
+/// Returns the first non-blank line, sanitized, its white space collapsed, in at most `width` cells. It ends
+/// in `…` if anything was omitted, including further lines.
 #[must_use]
 pub fn one_line_summary(text: &str, width: usize) -> String {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());

@@ -1,7 +1,7 @@
 //! Text measured and fitted in terminal cells, by grapheme.
 //!
-//! Text comes in sanitized (a control character would count as one cell and draw as something else). Called by the
-//! faces. It never splits a grapheme, and never returns a line wider than it was told.
+//! Input must be sanitized (a control character would count as one cell but be drawn differently). Called by
+//! the front ends. It never splits a grapheme, and never returns a line wider than requested.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ const ELLIPSIS: &str = "…";
 /// Columns between two tab stops.
 const TAB_STOP: usize = 4;
 
-/// The number of terminal cells that `text` takes on one line. A tab counts as one: see [`expand_tabs`].
+/// Returns the number of terminal cells of `text` on one line. A tab counts as one: see [`expand_tabs`].
 #[must_use]
 pub fn width(text: &str) -> usize {
     if is_plain(text) {
@@ -24,9 +24,9 @@ pub fn width(text: &str) -> usize {
     text.graphemes(true).map(cells).sum()
 }
 
-/// Whether every character of a text is one cell by itself, whatever stands beside it: printable ASCII, letters of
-/// Latin-1 and Latin Extended-A, box drawing, the screen's own signs. What is drawn in a frame is almost always so, and
-/// looking for clusters in it is what a frame would cost most.
+/// Whether every character of a text takes one cell regardless of its neighbours: printable ASCII, letters of
+/// Latin-1 and Latin Extended-A, box drawing, the screen's own symbols. Almost all text in a frame qualifies,
+/// and grapheme segmentation would be the most expensive part of drawing it.
 #[must_use]
 pub fn is_plain(text: &str) -> bool {
     text.chars().all(is_one_cell)
@@ -69,7 +69,7 @@ pub fn expand_tabs(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// `text` in at most `width` cells, its end replaced by `…` where it does not fit. With width 0 nothing is left.
+/// Shortens `text` to at most `width` cells, ending in `…` if it was cut. Width 0 gives an empty text.
 #[must_use]
 pub fn truncate(text: &str, width: usize) -> String {
     if self::width(text) <= width {
@@ -93,9 +93,9 @@ fn take_cells(text: &str, room: usize) -> String {
 
 /// Breaks `text` into lines of at most `width` cells (a width of 0 counts as 1).
 ///
-/// `\n` always breaks. A line breaks at white space, which is dropped there, and between wide characters; a word that
-/// is longer than a line is cut between graphemes. Indentation of a line stays, tabs are expanded, a no-break space
-/// does not break. A grapheme that is wider than the whole line becomes `…`. Empty text is one empty line.
+/// `\n` always breaks. A line breaks at white space, which is dropped there, and between wide characters; a
+/// longer word is cut between graphemes. Indentation of a line stays, tabs are expanded, a no-break space
+/// does not break. A grapheme wider than the whole line becomes `…`. Empty text gives one empty line.
 #[must_use]
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
@@ -129,7 +129,7 @@ fn wrap_line(line: &str, width: usize, lines: &mut Vec<String>) {
     lines.push(current.text);
 }
 
-/// Appends a word that starts a line, cutting it where it is longer than a line.
+/// Appends a word at the start of a line, cutting it if it is longer than a line.
 fn push_cut(word: &str, width: usize, current: &mut Line, lines: &mut Vec<String>) {
     for grapheme in word.graphemes(true) {
         let grapheme = if cells(grapheme) > width { ELLIPSIS } else { grapheme };
@@ -140,7 +140,7 @@ fn push_cut(word: &str, width: usize, current: &mut Line, lines: &mut Vec<String
     }
 }
 
-/// A line that is being filled, with its width, so that nothing is measured twice.
+/// A line being filled, with its width, so that nothing is measured twice.
 #[derive(Default)]
 struct Line {
     text: String,

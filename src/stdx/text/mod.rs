@@ -1,7 +1,7 @@
-//! Text on its way to a terminal: made harmless, measured in cells, wrapped, shortened.
+//! Text for the terminal: sanitized, measured in cells, wrapped, shortened.
 //!
-//! Nothing here prints, and nothing here knows colours. Called by every face, by the tools that cap their output, and
-//! by whoever builds a sentence from a file name or a server's words.
+//! It never prints and knows no colours. Called by every front end, by the tools that cap their output, and
+//! by code that builds a sentence from a file name or from a server's text.
 
 mod cut;
 mod measure;

@@ -1,10 +1,10 @@
-//! "Did you mean": the known name that is closest to a mistyped one.
+//! "Did you mean": finds the known name closest to a mistyped one.
 
-/// How alike two names must be, from 0 (nothing in common) to 1 (equal).
+/// The minimum similarity of two names, from 0 (nothing in common) to 1 (equal).
 const ALIKE: f64 = 0.6;
 
-/// The candidate that is most like `name`, unless none is like it. Letter case does not count, and a candidate that
-/// begins with at least three given letters is always alike. Of equals the first wins.
+/// Returns the candidate most similar to `name`, or `None` if none is similar enough. Letter case is ignored,
+/// and a candidate that starts with a `name` of three or more letters qualifies. On a tie the first wins.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();

@@ -1,12 +1,12 @@
 //! Makes characters visible that would move the cursor, hide text or reorder it.
 //!
-//! Called on every text from a model, a tool, a file name or a server before it reaches a terminal, a log line or an
-//! approval card. It never drops a character: what is suspicious is shown, so that nobody approves what they can't see.
+//! Called on text from a model, a tool, a file name or a server before it reaches a terminal, a log line or
+//! an approval card. It drops no character: suspicious ones are shown, so that nothing invisible is approved.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Text that may hold several lines: `\n` and `\t` stay, everything else that is not a visible character is shown.
+/// Sanitizes text that may have several lines: `\n` and `\t` stay, every other invisible character is shown.
 ///
 /// C0 controls and DEL become their control pictures (`␛`); C1 controls, bidi controls, zero-width characters, line
 /// separators, tag characters and other invisible ones become `<U+202E>`. A zero-width joiner stays inside an emoji
@@ -16,7 +16,7 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     rewrite(text, Form::Block)
 }
 
-/// Text for one line: as [`sanitize`], and `\n` and `\r` become control pictures, `\t` a space.
+/// Sanitizes text for one line: like [`sanitize`], but `\n` and `\r` become control pictures, `\t` a space.
 #[must_use]
 pub fn sanitize_line(text: &str) -> Cow<'_, str> {
     rewrite(text, Form::Line)
@@ -28,7 +28,7 @@ enum Form {
     Line,
 }
 
-/// What becomes of one character.
+/// How one character is displayed.
 enum Shown {
     Itself,
     Instead(char),
@@ -57,11 +57,11 @@ fn rewrite(text: &str, form: Form) -> Cow<'_, str> {
     out.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// What the characters before the present one allow it to be.
+/// The preceding characters, which decide whether the current one may stay as it is.
 #[derive(Default)]
 struct Before {
     last: Option<char>,
-    /// The last character that is no variation selector and no skin tone.
+    /// The last character that is neither a variation selector nor a skin tone.
     base: Option<char>,
 }
 
@@ -92,7 +92,7 @@ fn shown(c: char, before: &Before, next: Option<char>, form: Form) -> Shown {
     }
 }
 
-/// Characters that take no room, or that change where and in which order others are drawn.
+/// Whether a character takes no room or changes where and in which order others are drawn.
 fn is_hidden(c: char) -> bool {
     matches!(c,
         '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}'
@@ -110,8 +110,9 @@ fn is_skin_tone(c: char) -> bool {
     matches!(c, '\u{1F3FB}'..='\u{1F3FF}')
 }
 
-/// Blocks whose characters take part in emoji sequences. Wider than the exact property: a joiner between two symbols
-/// hides nothing. Halves of flags are no part of any: joined, they are one cell with something invisible in it.
+/// Whether a character is in a block used in emoji sequences. Wider than the exact property, since a joiner
+/// between two symbols hides nothing. Regional indicators (the halves of flags) are excluded: joined, they
+/// would be one cell with an invisible character in it.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '\u{A9}' | '\u{AE}' | '\u{2190}'..='\u{21FF}' | '\u{2300}'..='\u{23FF}' | '\u{2600}'..='\u{27BF}'

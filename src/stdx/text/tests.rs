@@ -203,8 +203,8 @@ proptest! {
         for line in &lines {
             prop_assert!(width(line) <= cells.max(1), "{line:?} in {cells}");
         }
-        // A grapheme that is wider than the line cannot stand on it and is marked instead.
-        // (A mark behind a tab joins the last of its spaces.)
+        // A grapheme wider than the line cannot fit on it and is marked instead. (A combining mark after a
+        // tab joins the last of the spaces that replace it.)
         if expand_tabs(&text).graphemes(true).all(|grapheme| width(grapheme) <= cells) {
             let ink = |s: &str| s.chars().filter(|c| !c.is_whitespace()).collect::<String>();
             prop_assert_eq!(ink(&lines.concat()), ink(&text));

@@ -1,7 +1,7 @@
-//! A line cut where it may be broken: runs of space, runs of narrow graphemes, single wide graphemes.
+//! Splits a line where it may be broken: runs of space, runs of narrow graphemes, single wide graphemes.
 //!
-//! The one place that knows where text may wrap; used by [`wrap`](super::wrap) for plain text and by the screen for
-//! styled text. It measures nothing but whether a grapheme is wide.
+//! The only place that defines where text may wrap; used by [`wrap`](super::wrap) for plain text and by the
+//! screen for styled text. It measures only whether a grapheme is wide.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -10,11 +10,11 @@ use super::measure::cells;
 /// A piece of a line. Joined in order, the pieces are the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token<'a> {
-    /// White space that a line may end in; non-breaking spaces are none.
+    /// White space at which a line may break; this excludes non-breaking spaces.
     Space(&'a str),
     /// Graphemes without a break between them.
     Narrow(&'a str),
-    /// One grapheme of more than one cell, with a break on either side.
+    /// One grapheme of more than one cell, with a possible break on either side.
     Wide(&'a str),
 }
 
@@ -25,7 +25,7 @@ enum Class {
     Wide,
 }
 
-/// The pieces of `line`, in order.
+/// Returns the pieces of `line`, in order.
 pub fn tokens(line: &str) -> impl Iterator<Item = Token<'_>> {
     let ascii = line.is_ascii();
     let mut rest = line;
@@ -41,7 +41,7 @@ pub fn tokens(line: &str) -> impl Iterator<Item = Token<'_>> {
     })
 }
 
-/// The common case without looking for graphemes.
+/// Handles the common case without grapheme segmentation.
 fn ascii_token(rest: &str) -> Option<(Class, usize)> {
     let space = rest.as_bytes().first()?.is_ascii_whitespace();
     let end = rest.bytes().position(|byte| byte.is_ascii_whitespace() != space).unwrap_or(rest.len());

@@ -1,6 +1,6 @@
-//! Arguments of tools: their schema, derived from a Rust type, and the hints a model gets for wrong ones.
+//! Arguments of tools: their schema, derived from a Rust type, and the hints for wrong ones.
 //!
-//! A hint names every fault at once, with the nearest right name, so that one more try is enough. Pure.
+//! A hint lists every fault at once, with the nearest valid name, so that one retry is enough. Pure.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use crate::stdx::text::nearest;
 use crate::tool::{ToolError, ToolSpec};
 
-/// The JSON Schema of `T` as models like it: one flat object, optional fields simply not required, no formats that
-/// only validators know.
+/// Returns the JSON Schema of `T` in the form that suits models: one flat object, optional fields simply not
+/// required, no formats that only validators know.
 pub fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
@@ -26,7 +26,7 @@ pub fn schema<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Takes out of a property what `Option` and number types put in.
+/// Removes what `Option` and number types add to a property.
 fn tidy(property: &mut Map<String, Value>) {
     property.remove("format");
     property.remove("default");
@@ -45,7 +45,7 @@ fn tidy(property: &mut Map<String, Value>) {
     }
 }
 
-/// The arguments as their type, or a `Misuse` that names all that is wrong with them.
+/// Parses the arguments; errs with a `Misuse` that lists all their faults.
 pub fn parse<T: DeserializeOwned>(spec: &ToolSpec, args: &Value) -> Result<T, ToolError> {
     let Value::Object(given) = args else {
         let hint = format!("the arguments of {} must be one JSON object. {}", spec.name, fields(spec));
@@ -78,7 +78,7 @@ fn faults(spec: &ToolSpec, given: &Map<String, Value>) -> Vec<String> {
         }
         let free: Vec<&str> =
             properties(spec).map(|(known, _)| known).filter(|known| !given.contains_key(*known)).collect();
-        // Models like to write `file_path` for `path`.
+        // Models often write `file_path` for `path`.
         let inside = free.iter().copied().find(|known| name.contains(known));
         faults.push(match inside.or_else(|| nearest(name, free)) {
             Some(known) => format!("there is no field `{name}`; did you mean `{known}`?"),
@@ -138,7 +138,7 @@ fn kind_of(value: &Value) -> String {
     }
 }
 
-/// One line that lists the fields.
+/// Lists the fields on one line.
 fn fields(spec: &ToolSpec) -> String {
     let listed: Vec<String> = properties(spec)
         .map(|(name, property)| {

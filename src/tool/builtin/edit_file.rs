@@ -1,7 +1,7 @@
 //! `edit_file`: replaces a piece of text in a file that the model has read.
 //!
-//! The piece must be there exactly, and only once unless all are meant: it never guesses. Line ends and mode of the
-//! file stay as they are.
+//! It never guesses: the piece must occur exactly, and only once unless all occurrences are requested. Line
+//! ends and mode of the file are kept.
 
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ impl Tool for EditFile {
         })
     }
 
-    /// Not given up halfway: a cancel before the write starts stops it, one after waits for its end.
+    /// Never abandoned halfway: a cancel before the write prevents it, and a later one lets it complete.
     fn run<'a>(
         &'a self,
         args: &'a Value,

@@ -1,4 +1,5 @@
-//! A file as it is now: found, read within bounds, named by a version, and compared with what the model saw.
+//! The current state of a file: found, read within bounds, identified by a version, and compared with what
+//! the model saw.
 //!
 //! Blocking. Called by the tools that read and change files.
 
@@ -12,10 +13,10 @@ use crate::stdx::fs::fingerprint;
 use crate::stdx::text::{nearest, sanitize_line};
 use crate::tool::{Resource, Seen, ToolError, Version};
 
-/// The largest file that is held in memory to be changed.
+/// The largest file, in bytes, that is held in memory to be changed.
 pub const MAX_CHANGED: u64 = 8 * 1024 * 1024;
 
-/// A file that is to be changed.
+/// The current state of a file that is to be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Present {
     Absent,
@@ -39,7 +40,7 @@ pub fn version(bytes: &[u8]) -> Version {
     Version(fingerprint(bytes))
 }
 
-/// What lies at `path`. Errs where that is no regular file, or one too large to be changed here.
+/// Reads the file at `path`. Errs if it is not a regular file, or is too large to be changed here.
 pub fn present(place: &Place, path: &Path) -> Result<Present, ToolError> {
     let shown = &place.shown(path);
     let mut file = match place.open(path) {
@@ -60,7 +61,7 @@ pub fn present(place: &Place, path: &Path) -> Result<Present, ToolError> {
     Ok(Present::File { version: version(&bytes), bytes })
 }
 
-/// Errs where `metadata` is that of a folder or of something that could block a reader for ever.
+/// Checks that `metadata` is that of a regular file: not a folder, and nothing that could block a reader.
 pub fn check_regular(metadata: &Metadata, shown: &str) -> Result<(), ToolError> {
     if metadata.is_dir() {
         return Err(misuse(format!("{shown} is a folder; list_dir shows what is in it")));
@@ -71,7 +72,7 @@ pub fn check_regular(metadata: &Metadata, shown: &str) -> Result<(), ToolError> 
     Ok(())
 }
 
-/// Errs unless the model saw the file as it is now. A file that is not there needs no look.
+/// Checks that the model saw the file's current version. A nonexistent file passes.
 pub fn check_seen(seen: &Seen, path: &Path, present: &Present, shown: &str) -> Result<(), ToolError> {
     let Present::File { version, .. } = present else { return Ok(()) };
     match seen.get(&resource(path)) {
@@ -83,7 +84,7 @@ pub fn check_seen(seen: &Seen, path: &Path, present: &Present, shown: &str) -> R
     }
 }
 
-/// What to say of a file that is not there: the nearest name beside it, if one is like it.
+/// Returns the error for a nonexistent file; it suggests the most similar name in the same folder, if any.
 pub fn not_found(path: &Path, shown: &str) -> ToolError {
     let wanted = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let folder = path.parent().map(fs::read_dir);

@@ -1,4 +1,4 @@
-//! `find_files`: files whose path meets a glob, in path order.
+//! `find_files`: finds files whose path matches a glob, in path order.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::tool::{
     CallPlan, Category, PlanContext, Risk, SideEffect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
 };
 
-/// Files that are listed; the rest is only counted.
+/// The maximum number of files to list; further ones are only counted.
 const MAX_FILES: usize = 1000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -97,7 +97,7 @@ impl Tool for FindFiles {
             look(&cx.cancel, move || {
                 let root = place.readable(args.path())?;
                 let text = find(&place, &root, &args.pattern, &cancel)?;
-                // What it says are words of files, or their names.
+                // The output consists of file names or file contents.
                 let source = Source::File { path: place.shown(&root) };
                 Ok(untrusted(cap(text, limit, &spill), source))
             })

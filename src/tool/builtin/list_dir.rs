@@ -1,4 +1,4 @@
-//! `list_dir`: what is in one folder, folders first, without what `.gitignore` hides (but with its number).
+//! `list_dir`: lists one folder, subfolders first; entries hidden by `.gitignore` are counted, a few named.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ use crate::tool::{
     CallPlan, Category, PlanContext, Risk, SideEffect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
 };
 
-/// Hidden entries that are named; of the others only the number is told.
+/// The maximum number of hidden entries to name; of the others only the number is reported.
 const NAMED: usize = 5;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -100,7 +100,7 @@ impl Tool for ListDir {
             look(&cx.cancel, move || {
                 let path = place.readable(args.path())?;
                 let text = list(&place, &path, &cancel)?;
-                // What it says are words of files, or their names.
+                // The output consists of file names or file contents.
                 let source = Source::File { path: place.shown(&path) };
                 Ok(untrusted(cap(text, limit, &spill), source))
             })
@@ -137,7 +137,7 @@ fn list(place: &Place, folder: &Path, cancel: &CancellationToken) -> Result<Stri
     Ok(lines.join("\n"))
 }
 
-/// Everything in the folder, sorted.
+/// Returns the names of all entries in the folder, sorted.
 fn names(folder: &Path, shown: &str) -> Result<Vec<String>, ToolError> {
     match fs::metadata(folder) {
         Ok(metadata) if metadata.is_dir() => {}

@@ -1,7 +1,7 @@
-//! The tools that come with the program, one file each, and what they share.
+//! The built-in tools, one file each, and their shared code.
 //!
-//! A tool here touches nothing but the workspace, the spill folder (to read it back) and, in `shell`, the sandbox it
-//! was given. It asks nobody, prints nothing and knows no session. Built once by the composition root.
+//! A tool accesses only the workspace, the spill folder (to read it back) and, in `shell`, the given sandbox.
+//! It never asks the user, never prints and cannot access the session. Built by the composition root.
 
 mod edit_file;
 
@@ -43,20 +43,20 @@ pub use search_text::SearchText;
 pub use shell::Shell;
 pub use write_file::WriteFile;
 
-/// What the person may set about the tools.
+/// The user's settings for the tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltinOptions {
-    /// How long a command may run when the model asks for no other time.
+    /// How long a command may run if the model requests no other time.
     pub shell_timeout: Duration,
-    /// The longest time the model may ask for.
+    /// The longest time that the model may request.
     pub shell_max_timeout: Duration,
     /// The whole environment of commands: [`crate::sandbox::env::child_env`].
     pub env: Vec<(String, String)>,
-    /// Bytes of output the model gets of one call.
+    /// The maximum number of output bytes sent to the model per call.
     pub output_limit: usize,
 }
 
-/// All tools, in the order in which they are listed.
+/// Returns all tools, in the order in which they are listed.
 #[must_use]
 pub fn all(sandbox: Arc<dyn Sandbox>, options: BuiltinOptions) -> Vec<Arc<dyn Tool>> {
     let limit = options.output_limit;

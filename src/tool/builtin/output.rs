@@ -1,8 +1,8 @@
-//! What a tool hands to the model: text within its limit, the rest in a spill file that can be read back.
+//! The output of a tool for the model: text within a limit, the rest in a spill file that can be read back.
 //!
-//! Nothing is left out in silence: the text says how much is missing, where all of it lies and how to read it. Spill
-//! files and their folder are for the owner only. [`cap`] is for text that is at hand; [`Capture`] takes a stream of
-//! bytes of any length in bounded memory and bounded disk.
+//! Omissions are always reported: the text says how much is missing, where the whole output is and how to
+//! read it. Only the owner can access spill files and their folder. [`cap`] is for text in memory;
+//! [`Capture`] takes a stream of bytes of any length in bounded memory and bounded disk space.
 
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
@@ -15,16 +15,16 @@ use crate::stdx::fs::{create_private_dir, open_private};
 use crate::stdx::text::head_tail;
 use crate::tool::{Resource, ToolOutput, Version};
 
-/// Bytes of one call's output that are kept on disk.
+/// The maximum number of bytes of one call's output to keep on disk.
 const MAX_SPILL: u64 = 16 * 1024 * 1024;
 
-/// Output of text that is not the user's own word.
+/// Creates an output of text that is not the user's own.
 pub fn untrusted(text: String, source: Source) -> ToolOutput {
     ToolOutput { content: vec![ReturnPart::Text { text }], source, trust: Trust::Untrusted, seen: Vec::new() }
 }
 
 impl ToolOutput {
-    /// With a resource in the state in which the model now knows it.
+    /// Adds a resource and its version as the model now knows it.
     #[must_use]
     pub fn seeing(mut self, resource: Resource, version: Version) -> Self {
         self.seen.push((resource, version));
@@ -32,7 +32,7 @@ impl ToolOutput {
     }
 }
 
-/// Where a call's output goes when it is too long.
+/// The spill file of a call, for output that is too long.
 #[derive(Debug, Clone)]
 pub struct Spill {
     folder: PathBuf,
@@ -58,7 +58,7 @@ impl Spill {
     }
 }
 
-/// `text` in at most about `limit` bytes; the whole is spilled when that is too little. Blocking.
+/// Shortens `text` to about `limit` bytes; if it is longer, spills all of it. Blocking.
 pub fn cap(text: String, limit: usize, spill: &Spill) -> String {
     let cut = head_tail(&text, limit);
     if cut.dropped_bytes == 0 {
@@ -72,7 +72,7 @@ pub fn cap(text: String, limit: usize, spill: &Spill) -> String {
     joined(cut.head, cut.dropped_lines, cut.dropped_bytes, &whereabouts, cut.tail)
 }
 
-/// What became of the bytes between head and tail.
+/// Where the bytes between head and tail are.
 #[derive(Debug)]
 enum Whereabouts {
     Whole(PathBuf),
@@ -93,7 +93,7 @@ fn joined(head: &str, lines: usize, bytes: usize, whereabouts: &Whereabouts, tai
     format!("{head}{newline}[{lines} lines ({bytes} bytes) left out here; {rest}]\n{tail}")
 }
 
-/// Takes output as it comes: its beginning, its end, and all of it on disk once that is too much for the model.
+/// Collects output as it arrives: its beginning, its end, and all of it on disk once it exceeds the limit.
 pub struct Capture {
     limit: usize,
     /// The first `limit` bytes.
@@ -119,7 +119,7 @@ impl Capture {
         Self { limit, head, tail, total: 0, newlines: 0, spill, file: SpillFile::NotNeeded }
     }
 
-    /// Takes the next bytes. A disk that fails is remembered and told at the end, never an error here.
+    /// Takes the next bytes. A disk error is recorded and reported at the end, never returned here.
     pub async fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         self.newlines += count_newlines(bytes.iter());
@@ -137,7 +137,7 @@ impl Capture {
         self.tail.drain(..excess);
     }
 
-    /// Opens the spill file with what came before.
+    /// Opens the spill file and writes the earlier output to it.
     async fn open(&mut self) {
         let spill = self.spill.clone();
         let created = tokio::task::spawn_blocking(move || spill.create()).await;
@@ -164,7 +164,7 @@ impl Capture {
         self.file = result.unwrap_or_else(|error| SpillFile::Failed(error.to_string()));
     }
 
-    /// The text for the model. Invalid UTF-8 is replaced.
+    /// Returns the text for the model. Invalid UTF-8 is replaced.
     pub async fn finish(mut self) -> String {
         if self.total <= self.limit as u64 {
             return String::from_utf8_lossy(&self.head).into_owned();
@@ -184,7 +184,7 @@ impl Capture {
         let kept_lines = count_newlines(self.head.iter()) + count_newlines(tail.iter());
         let lines = usize::try_from(self.newlines - kept_lines).unwrap_or(usize::MAX);
         let bytes = usize::try_from(self.total).unwrap_or(usize::MAX) - self.head.len() - tail.len();
-        // A replaced byte takes three: what is binary is cut once more.
+        // A replacement character takes three bytes, so binary output must be cut again.
         let head = String::from_utf8_lossy(without_torn_end(&self.head)).into_owned();
         let tail = String::from_utf8_lossy(without_torn_start(&tail)).into_owned();
         let head = head.split_at(head.floor_char_boundary(half)).0;
@@ -197,7 +197,7 @@ fn count_newlines<'a>(bytes: impl Iterator<Item = &'a u8>) -> u64 {
     bytes.filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// Without the beginning of a character whose rest is missing.
+/// Returns the bytes without an incomplete character at the end.
 pub fn without_torn_end(bytes: &[u8]) -> &[u8] {
     let last = &bytes[bytes.len().saturating_sub(4)..];
     let torn = (1..=last.len()).find(|n| last[last.len() - n] & 0b1100_0000 != 0b1000_0000);
@@ -212,7 +212,7 @@ fn without_torn_start(bytes: &[u8]) -> &[u8] {
     &bytes[torn..]
 }
 
-/// How many bytes a character takes that begins so.
+/// Returns the length in bytes of a character with this first byte.
 fn character_length(first: u8) -> usize {
     match first {
         0xc2..=0xdf => 2,

@@ -1,7 +1,7 @@
-//! Which paths a tool may touch, and how they are named to model and person.
+//! Which paths a tool may access, and how they are displayed to model and user.
 //!
-//! Reads reach the workspace and the spill folder, writes the workspace only; links and `..` are resolved before the
-//! question is asked. Blocking: it looks at links. Called by every file tool, at planning and again when running.
+//! Reads may access the workspace and the spill folder, writes the workspace only; links and `..` are
+//! resolved before the check. Blocking: it reads links. Called by every file tool, to plan and to run.
 
 use std::fs::File;
 use std::io;
@@ -18,12 +18,12 @@ use crate::tool::ToolError;
 pub struct Place {
     pub workspace: PathBuf,
     pub spill: PathBuf,
-    /// Of `co` itself: nothing of them is read, but for what was spilled.
+    /// Folders of `co` itself: nothing in them may be read, except spilled output.
     pub own: Arc<[PathBuf]>,
 }
 
 impl Place {
-    /// The real path of `given`, if it may be read.
+    /// Returns the real path of `given`, if it may be read.
     pub fn readable(&self, given: &str) -> Result<PathBuf, ToolError> {
         match confine(&self.workspace, given) {
             Err(error @ PathError::Outside { .. }) if Path::new(given).is_absolute() => {
@@ -40,17 +40,17 @@ impl Place {
         }
     }
 
-    /// Whether a path is one of `co`'s own that no tool reads.
+    /// Whether a path belongs to `co` and may not be read by any tool.
     pub fn withholds(&self, path: &Path) -> bool {
         self.is_own(path) && !path.starts_with(&self.spill)
     }
 
-    /// Whether a path is one of `co`'s own.
+    /// Whether a path belongs to `co`.
     pub fn is_own(&self, path: &Path) -> bool {
         self.own.iter().any(|own| path.starts_with(own))
     }
 
-    /// Opens a file that [`Place::readable`] named, without following a link that came since.
+    /// Opens a file that [`Place::readable`] returned, without following a link created since.
     pub fn open(&self, path: &Path) -> io::Result<File> {
         let root = if path.starts_with(&self.workspace) { &self.workspace } else { &self.spill };
         let Ok(relative) = path.strip_prefix(root) else {
@@ -59,7 +59,8 @@ impl Place {
         BaseFolder::open(root)?.file(relative)
     }
 
-    /// Writes a file that [`Place::writable`] named, whole, its folders first, without following a link that came since.
+    /// Writes a whole file that [`Place::writable`] returned, after creating missing folders, without
+    /// following a link created since.
     pub fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let Ok(relative) = path.strip_prefix(&self.workspace) else {
             return Err(io::Error::new(io::ErrorKind::NotFound, "it is not in the folder any more"));
@@ -67,12 +68,12 @@ impl Place {
         BaseFolder::open(&self.workspace)?.write(relative, bytes)
     }
 
-    /// The real path of `given`, if it may be written.
+    /// Returns the real path of `given`, if it may be written.
     pub fn writable(&self, given: &str) -> Result<PathBuf, ToolError> {
         confine(&self.workspace, given).map_err(|error| refused(&error))
     }
 
-    /// `path` on one line, relative inside the workspace, without control characters.
+    /// Formats `path` on one line, relative inside the workspace, without control characters.
     pub fn shown(&self, path: &Path) -> String {
         sanitize_line(&display_relative(&self.workspace, path)).into_owned()
     }

@@ -1,7 +1,7 @@
-//! `read_file`: numbered lines of one file, as much as the model can take at once.
+//! `read_file`: returns numbered lines of one file, within the limit for one call.
 //!
-//! It never holds more than one chunk and the answer in memory, never dumps binary data, and never opens what could
-//! block it. Having read a file, the model may change it: the version it saw is part of the answer.
+//! It never holds more than one chunk and the result in memory, never outputs binary data, and opens nothing
+//! that could block it. After reading a file the model may change it: the result has the version.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -33,13 +33,13 @@ mod lines;
 
 use lines::{Lines, Wanted};
 
-/// Lines read when the model names no number.
+/// The number of lines to read if the model gives none.
 const DEFAULT_LINES: u64 = 2000;
 
-/// Files above this are read no further than asked for: their version and length stay unknown.
+/// Larger files, in bytes, are read only as far as requested: their version and length in lines stay unknown.
 const MAX_WHOLE: u64 = 64 * 1024 * 1024;
 
-/// Bytes read at once.
+/// Maximum bytes per read.
 const CHUNK: usize = 64 * 1024;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -179,19 +179,19 @@ fn read(
 enum Extent {
     /// To its end, for its version and its number of lines.
     Whole,
-    /// No further than the lines that are shown.
+    /// Only as far as the lines that are shown.
     AsAsked,
 }
 
 struct Scanned {
-    /// What it is when it is no text.
+    /// The kind of data if it is not text.
     binary: Option<&'static str>,
     lines: Lines,
-    /// Of the bytes that were read.
+    /// The version of the bytes that were read.
     version: Version,
 }
 
-/// Reads chunk by chunk; `None` when it was cancelled.
+/// Reads chunk by chunk; `None` if it was cancelled.
 fn scan(
     mut file: File,
     wanted: Wanted,

@@ -1,6 +1,6 @@
-//! `search_text`: lines that meet a regular expression, in path order, with their numbers.
+//! `search_text`: finds lines that match a regular expression, in path order, with their numbers.
 //!
-//! The search stops at a number of matches, skips binary files, and is given up in the middle of a file on cancel.
+//! The search stops at a maximum number of matches, skips binary files, and stops within a file on cancel.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -30,16 +30,16 @@ use crate::tool::{
     CallPlan, Category, PlanContext, Risk, SideEffect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
 };
 
-/// Bytes of a pattern: a longer one takes longer to prepare than to search with.
+/// The maximum length of a pattern, in bytes: preparing a longer one takes longer than searching with it.
 const MAX_PATTERN: usize = 4 * 1024;
 
-/// Matching lines after which the search stops.
+/// The number of matching lines at which the search stops.
 const MAX_MATCHES: usize = 500;
 
-/// Characters of one line that are shown.
+/// The maximum number of characters to show of one line.
 const MAX_LINE: usize = 300;
 
-/// Bytes of one line that are held; files with longer lines are counted as unreadable.
+/// The maximum bytes held of one line; files with longer lines are counted as unreadable.
 const MAX_LINE_HELD: usize = 16 * 1024 * 1024;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -160,7 +160,7 @@ impl Tool for SearchText {
             look(&cx.cancel, move || {
                 let root = place.readable(args.path())?;
                 let text = search(&place, &root, &args, &cancel)?;
-                // What it says are words of files, or their names.
+                // The output consists of file names or file contents.
                 let source = Source::File { path: place.shown(&root) };
                 Ok(untrusted(cap(text, limit, &spill), source))
             })
@@ -192,7 +192,7 @@ fn search(place: &Place, root: &Path, args: &Args, cancel: &CancellationToken) -
         if !is_file || filter.as_ref().is_some_and(|filter| !filter.is_match(within)) {
             continue;
         }
-        // Where the name of the folder that the search begins in told of secrets, the person was asked.
+        // If the name of the search's root already indicates secrets, the user was asked.
         let told = may_hold_secrets(&display_relative(&place.workspace, root));
         let is_secret = may_hold_secrets(&within.to_string_lossy())
             || (!told && may_hold_secrets(&display_relative(&place.workspace, path)));
@@ -231,7 +231,7 @@ fn report(mut lines: Vec<String>, unreadable: usize, skipped: usize) -> String {
     lines.join("\n")
 }
 
-/// What a glob is held against: the path below `root`, or the name of a file that is `root` itself.
+/// Returns the path to match a glob against: the path below `root`, or the file name if `root` is the file.
 fn name_within<'a>(root: &Path, path: &'a Path) -> &'a Path {
     match path.strip_prefix(root) {
         Ok(inner) if !inner.as_os_str().is_empty() => inner,
@@ -239,7 +239,7 @@ fn name_within<'a>(root: &Path, path: &'a Path) -> &'a Path {
     }
 }
 
-/// A file whose reading fails once the call is cancelled.
+/// A file whose reads fail once the call is cancelled.
 struct Watched<'a> {
     file: File,
     cancel: &'a CancellationToken,
@@ -254,7 +254,7 @@ impl Read for Watched<'_> {
     }
 }
 
-/// Takes the matching lines of one file.
+/// Collects the matching lines of one file.
 struct Matches<'a> {
     shown: String,
     lines: &'a mut Vec<String>,

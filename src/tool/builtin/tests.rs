@@ -1,4 +1,4 @@
-//! Every tool on real files and real commands, in folders of their own.
+//! Tests of every tool on real files and real commands, in separate folders.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ const HANG: Duration = Duration::from_secs(20);
 
 const LIMIT: usize = 4000;
 
-/// A workspace, its neighbours, and what the model has seen so far.
+/// A workspace, its neighbouring folders, and what the model has seen so far.
 struct Bench {
     _dir: tempfile::TempDir,
     base: PathBuf,
@@ -108,7 +108,7 @@ impl Bench {
         Ok(output)
     }
 
-    /// Plans and runs; the text of either outcome, an error marked by its kind.
+    /// Plans and runs a call; returns the text of the result or of the error, which is prefixed by its kind.
     async fn call(&mut self, name: &str, args: Value) -> String {
         let result = match self.plan(name, &args).await {
             Ok(_) => self.run(name, &args).await,
@@ -123,7 +123,7 @@ impl Bench {
         text.replace(&self.base.display().to_string(), "BASE")
     }
 
-    /// Calls one after the other; each outcome must contain, or with `=` before it be, what is expected.
+    /// Runs the calls in order; each result must contain the expected text, or equal it after a leading `=`.
     async fn check(&mut self, cases: &[(&str, Value, &str)]) {
         for (name, args, expected) in cases {
             let got = self.call(name, args.clone()).await;
@@ -495,7 +495,7 @@ async fn plans_say_what_would_happen() {
     assert_eq!((plan.access, plan.effect), (Access::Anything, Effect::LooksOnly));
 }
 
-/// What a name leads to counts, not only how it is spelled.
+/// The target of a name counts, not only its spelling.
 #[tokio::test]
 async fn plans_look_at_links_scripts_and_places_of_our_own() {
     let bench =
@@ -529,14 +529,14 @@ async fn plans_look_at_links_scripts_and_places_of_our_own() {
         ("cat credentials", Risk::High),
         ("tr a b < .env", Risk::High),
         ("git commit -m secrets", Risk::Medium),
-        // Many folders, and as many ways to them.
+        // Many folders, and equally many ways to reach them.
         (&"cd .; ".repeat(60), Risk::Low),
         (&(0..60).map(|at| format!("cd d{at}; ")).collect::<String>(), Risk::Medium),
         ("sh -c 'cat ../own/keys'", Risk::High),
     ] {
         assert_eq!(shell(command).await.risk, risk, "{command}");
     }
-    // A yes is for the script as it was.
+    // An approval applies to the script's content at that time.
     for command in [
         "sh x.sh",
         "./x.sh",
@@ -571,7 +571,7 @@ async fn plans_look_at_links_scripts_and_places_of_our_own() {
     }
 }
 
-/// Where the workspace holds folders of `co`, its tools keep out of them.
+/// If the workspace contains folders of `co`, its tools must not access them.
 #[tokio::test]
 async fn places_of_our_own_are_not_read_and_only_a_person_changes_them() {
     let own = [("mine/keys.toml", "sk-mine\n"), ("mine/rules.toml", ""), ("a.txt", "sk-other\n")];

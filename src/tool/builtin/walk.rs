@@ -1,7 +1,7 @@
-//! Folders looked through in a fixed order, without what `.gitignore` and `.ignore` hide.
+//! Walks folders in a fixed order, without the entries hidden by `.gitignore` and `.ignore`.
 //!
-//! The person's global ignore file does not count, so that a folder gives the same answer on every machine. Links
-//! are not followed: what they lead to is found where it is, or lies outside. Called by the listing and search tools.
+//! The user's global ignore file is not used, so that results are the same on every machine. Links are not
+//! followed: their targets are found in place, or lie outside. Called by the listing and search tools.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::work::misuse;
 use crate::stdx::paths::shallow;
 use crate::tool::ToolError;
 
-/// Walks `root`: by name within each folder, dot files included, `.git` and what is `co`'s own left out.
+/// Returns a walker of `root`: sorted by name per folder, with dot files, without `.git` and `co`'s folders.
 pub fn walker(place: &Place, root: &Path) -> WalkBuilder {
     let place = place.clone();
     let mut builder = WalkBuilder::new(root);
@@ -32,7 +32,7 @@ pub fn walker(place: &Place, root: &Path) -> WalkBuilder {
     builder
 }
 
-/// A pattern for paths relative to a folder. Without `/` it is met by a name at any depth.
+/// Parses a pattern for paths relative to a folder. A pattern without `/` matches names at any depth.
 pub fn glob(pattern: &str) -> Result<GlobMatcher, ToolError> {
     if Path::new(pattern).is_absolute() {
         return Err(misuse(format!("the pattern `{pattern}` must be relative; give the folder in `path`")));

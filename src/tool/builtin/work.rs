@@ -1,4 +1,4 @@
-//! How tools do blocking work, and the words they share for how it went.
+//! Runs the tools' blocking work, and builds the plans and errors they share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::stdx::paths::display_relative;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::tool::{Access, CallPlan, PlanContext, Preview, Risk, ToolContext, ToolError, Undo};
 
-/// Longer than any look at a healthy disk.
+/// Longer than any read of a healthy disk takes.
 pub const LOOK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Does blocking work off the async threads. Dropped, the work goes on unheard: only for looks, and for writes that
-/// the caller awaits.
+/// Runs blocking work off the async threads. If the future is dropped, the work continues and its result is
+/// lost: use it only for reads, and for writes that the caller awaits.
 pub async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
@@ -22,7 +22,7 @@ pub async fn off_thread<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(broken(error)))
 }
 
-/// A look that is given up on cancel; `work` watches the same token, so that its thread ends soon too.
+/// Runs a read that is abandoned on cancel; `work` checks the same token, so that its thread ends soon too.
 pub async fn look<T: Send + 'static>(
     cancel: &CancellationToken,
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
@@ -34,7 +34,7 @@ pub async fn look<T: Send + 'static>(
     }
 }
 
-/// The plan of a call that only looks at one file or folder.
+/// Returns the plan of a read-only call on one file or folder.
 pub fn look_plan(summary: String, path: std::path::PathBuf) -> CallPlan {
     CallPlan {
         summary,
@@ -49,7 +49,7 @@ pub fn look_plan(summary: String, path: std::path::PathBuf) -> CallPlan {
     }
 }
 
-/// The plan of a call that looks at what is in a file: one that may hold secrets asks.
+/// Returns the plan of a call that reads file contents: a path that may hold secrets raises the risk.
 pub fn read_plan(place: &Place, summary: String, path: std::path::PathBuf) -> CallPlan {
     if may_hold_secrets(&display_relative(&place.workspace, &path)) {
         let summary = format!("{summary} (may hold secrets)");

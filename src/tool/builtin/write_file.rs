@@ -1,6 +1,7 @@
-//! `write_file`: makes a file, or replaces one that the model has read, whole.
+//! `write_file`: creates a file, or replaces the whole content of one that the model has read.
 //!
-//! It never overwrites what the model has not seen, never leaves half a file, and never writes outside the workspace.
+//! It never overwrites content that the model has not seen, never leaves a partial file, and never writes
+//! outside the workspace.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -78,7 +79,7 @@ impl Tool for WriteFile {
         })
     }
 
-    /// Not given up halfway: a cancel before the write starts stops it, one after waits for its end.
+    /// Never abandoned halfway: a cancel before the write prevents it, and a later one lets it complete.
     fn run<'a>(
         &'a self,
         args: &'a Value,
@@ -108,18 +109,18 @@ impl Tool for WriteFile {
     }
 }
 
-/// A change of one file that may be made.
+/// A permitted change of one file.
 pub struct Change {
     pub path: PathBuf,
     pub shown: String,
     pub old: Present,
     pub new: String,
-    /// What of the old content certainly stays.
+    /// The parts of the old content that certainly stay unchanged.
     pub untouched: Untouched,
 }
 
 impl Change {
-    /// The old content as text; what is no UTF-8 in it is replaced.
+    /// Returns the old content as text; invalid UTF-8 is replaced.
     fn old_text(&self) -> String {
         match &self.old {
             Present::Absent => String::new(),
@@ -168,8 +169,9 @@ fn look(args: &Args, place: &Place, seen: &Seen) -> Result<Change, ToolError> {
     Ok(Change { path, shown, old, new: args.content.clone(), untouched: Untouched::default() })
 }
 
-/// What lies in `.git` can run as a program the next time git does. Settings, rules and hooks of `co` decide what it asks
-/// for: only a person may change those. Case does not count: it does not on every file system.
+/// Returns the risk of a write to a path, and why only the user may approve it, if so. Files in `.git` can
+/// run as a program when git is used next. Settings, rules and hooks of `co` decide what it asks for: only
+/// the user may change those. Letter case is ignored, as on some file systems.
 fn guard(place: &Place, path: &Path) -> (Risk, Option<String>) {
     let inner = path.strip_prefix(&place.workspace).unwrap_or(path);
     let has = |name: &str| inner.components().any(|part| part.as_os_str().eq_ignore_ascii_case(name));
@@ -182,13 +184,13 @@ fn guard(place: &Place, path: &Path) -> (Risk, Option<String>) {
     }
 }
 
-/// Writes the file whole, its folders first.
+/// Writes the whole file, after creating its missing folders.
 pub fn store(place: &Place, path: &Path, bytes: &[u8]) -> Result<(), ToolError> {
     let failed = |error| terminal(format!("{} was not written: {error}", place.shown(path)));
     place.write(path, bytes).map_err(failed)
 }
 
-/// A number of lines in words.
+/// Formats a number of lines.
 fn counted(lines: usize) -> String {
     if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
 }

@@ -1,21 +1,21 @@
-//! The steps from the piece that `edit_file` replaces to what stands there instead.
+//! The steps from the piece that `edit_file` replaces to its replacement.
 //!
-//! The piece is known whole and the file is not. Where the piece lies is found by comparing it with every line that
-//! the preview shows; only one place may fit. The tool's diff has no change outside of the piece's lines, so the true
-//! place is always among those that are tried: a single one that fits is the true one.
+//! The piece is known entirely, the file is not. The position of the piece is found by comparing it with
+//! every line that the preview shows; only one position may fit. The tool's diff has no change outside of the
+//! piece's lines, so the true position is always among those tried: if exactly one fits, it is the true one.
 
 use std::collections::BTreeMap;
 
 use super::{Block, Step, blocks};
 use crate::tool::{DiffKind, DiffLine};
 
-/// Both texts in lines; the first and the last one may be a part of a line of the file.
+/// Both texts in lines; the first and the last one may be only part of a line of the file.
 struct Pieces<'a> {
     old: Vec<&'a str>,
     new: Vec<&'a str>,
 }
 
-/// Whether a piece of text begins or ends where a line does.
+/// Whether a piece of text begins or ends at a line boundary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Edge {
     Whole,
@@ -23,7 +23,7 @@ enum Edge {
 }
 
 pub fn steps(lines: &[DiffLine], old: &str, new: &str) -> Option<Vec<Step>> {
-    // Such ends may be parts of others; the preview does not show them.
+    // Such line ends may be parts of others, which the preview does not show.
     if old.contains('\r') || new.contains('\r') {
         return None;
     }
@@ -41,7 +41,7 @@ pub fn steps(lines: &[DiffLine], old: &str, new: &str) -> Option<Vec<Step>> {
     cut(&pieces, &blocks, place, start)
 }
 
-/// In lines with their ends; what follows the last end is a line too, if an empty one.
+/// Splits into lines with their ends; the text after the last end is also a line, even if it is empty.
 fn split(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
     if text.is_empty() || text.ends_with('\n') {
@@ -78,7 +78,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// The old number of an unchanged line of the new text.
+/// Returns the old number of an unchanged line of the new text.
 fn old_number(blocks: &[Block<'_>], new: usize) -> usize {
     let before = blocks.iter().rev().find(|block| block.new_at + block.new.len() <= new);
     before.map_or(new, |block| block.old_at + block.old.len() + (new - block.new_at - block.new.len()))
@@ -97,7 +97,7 @@ fn fits(pieces: &Pieces<'_>, blocks: &[Block<'_>], shown: &Shown<'_>, at: usize)
         && unchanged_is_same(pieces, blocks, at)
 }
 
-/// Whether every line that is shown is the one of the piece at that place; its ends may be parts of lines.
+/// Whether every shown line equals the piece's line there; the piece's first and last lines may be partial.
 fn agrees(piece: &[&str], shown: &BTreeMap<usize, &str>, at: usize) -> bool {
     shown.range(at..at + piece.len()).all(|(number, text)| {
         let index = number - at;
@@ -111,8 +111,8 @@ fn agrees(piece: &[&str], shown: &BTreeMap<usize, &str>, at: usize) -> bool {
     })
 }
 
-/// Whether both pieces are equal wherever no block changes them. Where only one of two lines is at an end of its
-/// piece, the file adds to one and not to the other: such lines need not be equal.
+/// Whether both pieces are equal wherever no block changes them. If only one of two lines is at an end of its
+/// piece, the file extends one but not the other: such lines need not be equal.
 fn unchanged_is_same(pieces: &Pieces<'_>, blocks: &[Block<'_>], at: usize) -> bool {
     let (old, new) = (&pieces.old, &pieces.new);
     let ends = |index: usize, lines: &[&str]| (index == 0, index + 1 == lines.len());
@@ -133,7 +133,7 @@ fn unchanged_is_same(pieces: &Pieces<'_>, blocks: &[Block<'_>], at: usize) -> bo
     same(from, (old.len(), new.len()))
 }
 
-/// The steps, where every choice of them begins and ends with the right part of a line.
+/// Returns the steps, provided that every choice of them begins and ends with the right part of a line.
 fn cut(pieces: &Pieces<'_>, blocks: &[Block<'_>], place: usize, start: Edge) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
     let mut from = (0, 0);
@@ -154,7 +154,7 @@ fn cut(pieces: &Pieces<'_>, blocks: &[Block<'_>], place: usize, start: Edge) -> 
     Some(steps)
 }
 
-/// What both have between two places, if it is the same to the byte.
+/// Returns the text of both pieces between two positions, if it is identical.
 fn same(pieces: &Pieces<'_>, from: (usize, usize), to: (usize, usize)) -> Option<String> {
     let old = pieces.old.get(from.0..to.0)?;
     (old == pieces.new.get(from.1..to.1)?).then(|| old.concat())

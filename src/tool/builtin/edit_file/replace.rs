@@ -1,10 +1,10 @@
-//! Exact replacement in a text, and what to tell a model whose piece of text does not fit. Pure.
+//! Exact replacement in a text, and hints for a model whose piece of text does not match. Pure.
 
 use std::borrow::Cow;
 
 use crate::tool::diff::Untouched;
 
-/// How many occurrences are meant.
+/// How many occurrences to replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurrences {
     One,
@@ -28,10 +28,10 @@ pub enum Fault {
     Many { count: usize, lines: String },
 }
 
-/// Line numbers that are named when there are many.
+/// The maximum number of line numbers to list.
 const NAMED: usize = 10;
 
-/// `text` with `old` replaced by `new`. In a text whose lines all end in CR LF the line ends of both are taken so.
+/// Returns `text` with `old` replaced by `new`. If all its lines end in CR LF, both pieces are converted.
 pub fn replace(text: &str, old: &str, new: &str, meant: Occurrences) -> Result<String, Fault> {
     if old.is_empty() {
         return Err(Fault::Empty);
@@ -55,14 +55,14 @@ pub fn replace(text: &str, old: &str, new: &str, meant: Occurrences) -> Result<S
     }
 }
 
-/// What of `text` lies before the first and after the last place where `old` is.
+/// Returns the sizes of the parts of `text` before the first and after the last occurrence of `old`.
 pub fn untouched(text: &str, old: &str) -> Untouched {
     let old = with_ends_of(text, old);
     let (Some(head), Some(last)) = (text.find(&*old), text.rfind(&*old)) else { return Untouched::default() };
     Untouched { head, tail: text.len() - last - old.len() }
 }
 
-/// `piece` with the line ends of `text`, as models write LF whatever they read.
+/// Returns `piece` with the line ends of `text`, since models write LF regardless of what they read.
 fn with_ends_of<'a>(text: &str, piece: &'a str) -> Cow<'a, str> {
     let ends = text.matches('\n').count();
     let all_crlf = ends > 0 && ends == text.matches("\r\n").count();

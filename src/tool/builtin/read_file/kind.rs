@@ -1,4 +1,4 @@
-//! Tells text from what is none, by the first bytes of a file. Pure.
+//! Distinguishes text from binary data by the first bytes of a file. Pure.
 
 /// Signatures of common formats.
 const SIGNATURES: [(&[u8], &str); 14] = [
@@ -18,13 +18,13 @@ const SIGNATURES: [(&[u8], &str); 14] = [
     (b"\xfe\xff", "UTF-16 text"),
 ];
 
-/// How far a NUL byte is looked for.
+/// The number of bytes to search for a NUL byte.
 const PROBE: usize = 8192;
 
-/// What a file is that begins so, unless it is text.
+/// Returns the kind of a file that begins with these bytes, or `None` if it is text.
 pub fn binary(start: &[u8]) -> Option<&'static str> {
     let known = SIGNATURES.iter().find(|(signature, _)| start.starts_with(signature));
-    // A text may begin with the letters of some signature: what proves it is a byte that is in no text.
+    // A text may begin with the letters of a signature; only a byte that no text contains proves binary data.
     let probe = start.get(..PROBE).unwrap_or(start);
     let is_binary = probe.contains(&0) || std::str::from_utf8(probe).is_err_and(|e| e.error_len().is_some());
     match known {

@@ -1,18 +1,18 @@
-//! Picks a range of numbered lines out of a stream of bytes, in memory bounded by its answer. Pure.
+//! Selects a range of numbered lines from a stream of bytes; memory is bounded by the result's size. Pure.
 
 use std::fmt::Write as _;
 
-/// Bytes of one line that are shown; a longer one is cut and says so.
+/// The maximum bytes to show of one line; a longer one is cut and marked.
 const MAX_LINE: usize = 2000;
 
 /// Which lines to show.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
-    /// From 1.
+    /// Counted from 1.
     pub first: u64,
     /// Inclusive.
     pub last: u64,
-    /// Bytes of text that may be shown; one line is shown in any case.
+    /// The maximum bytes of text to show; at least one line is shown.
     pub room: usize,
 }
 
@@ -20,9 +20,9 @@ pub struct Wanted {
 pub struct Lines {
     wanted: Wanted,
     text: String,
-    /// Whole lines so far.
+    /// The number of complete lines so far.
     ended: u64,
-    /// Of the line that is not ended yet: its first bytes, and its length.
+    /// The first bytes and the length of the line that is not complete yet.
     line: Vec<u8>,
     length: usize,
     shown_to: u64,
@@ -46,7 +46,7 @@ impl Lines {
         }
     }
 
-    /// Whether nothing that follows can be shown.
+    /// Whether no further line can be shown.
     pub fn is_done(&self) -> bool {
         self.full || self.ended >= self.wanted.last
     }
@@ -69,7 +69,7 @@ impl Lines {
         }
     }
 
-    /// Takes the end of the stream; returns how many lines there were in all that was fed.
+    /// Ends the stream; returns the number of lines in everything that was fed.
     pub fn finish(&mut self) -> u64 {
         if self.length > 0 {
             self.end_line();
@@ -77,7 +77,7 @@ impl Lines {
         self.ended
     }
 
-    /// The lines, and a note on what is not as it seems. `length` is the file's, where it is known.
+    /// Returns the lines, and notes on anything unusual. `length` is the file's number of lines, if known.
     pub fn text(self, length: Option<u64>) -> String {
         let mut text = self.text;
         if length == Some(0) {

@@ -1,24 +1,25 @@
-//! A command line that the shell's grammar does not understand, looked through word by word.
+//! Finds possible commands, word by word, in a command line that the shell's grammar does not understand.
 //!
-//! It errs towards more: what stands in quotes, substitutions, comments and here-documents is given as commands too,
-//! because any of them may be run, and a word that is dangerous by itself is given wherever it stands. It never fails.
+//! It errs on the side of finding more: text in quotes, substitutions, comments and here-documents is also
+//! returned as commands, because any of it may be run, and a word that is dangerous by itself is returned at
+//! any position. It never fails.
 
 use crate::bash::Invocation;
 
-/// Programs that are given wherever their names stand: they are words of nothing else.
+/// Programs that are returned wherever their names occur: the names are rarely used for anything else.
 const ANYWHERE: [&str; 12] =
     ["rm", "unlink", "shred", "sudo", "doas", "chmod", "chown", "rsync", "curl", "wget", "ssh", "terraform"];
 
-/// Words before a program.
+/// Words that precede a program.
 const BEFORE: [&str; 26] = [
     "env", "nohup", "time", "xargs", "exec", "command", "builtin", "nice", "ionice", "timeout", "setsid",
     "stdbuf", "busybox", "find", "parallel", "watch", "if", "then", "else", "elif", "do", "while", "until",
     "!", "{", "sudo",
 ];
 
-/// What could be commands in a text.
+/// Returns the possible commands in a text.
 pub fn invocations(script: &str) -> Vec<Invocation> {
-    // With its quotes taken off, and with its quotes as ends of commands: either could be how it is run.
+    // Read once with quotes removed, and once with quotes as ends of commands: the shell could run either.
     let joined = script.replace("\\\n", "").replace(['\'', '"', '\\'], "");
     let apart = script.replace("\\\n", "").replace(['\'', '"', '\\'], "\n");
     let mut found = Vec::new();
@@ -26,14 +27,14 @@ pub fn invocations(script: &str) -> Vec<Invocation> {
         let mut piped = false;
         for piece in text.split_inclusive([';', '|', '&', '(', ')', '`', '\n']) {
             segment(piece.trim_end_matches([';', '|', '&', '(', ')', '`', '\n']), piped, &mut found);
-            // A group that is fed feeds what is in it.
+            // Commands in a group read the group's input.
             piped = piece.ends_with('|') || (piped && !piece.ends_with(['\n', ')', ';']));
         }
     }
     found
 }
 
-/// The commands in one piece without operators but redirections.
+/// Finds the commands in one piece, which has no operators except redirections.
 fn segment(piece: &str, piped: bool, found: &mut Vec<Invocation>) {
     let spaced = piece.replace('>', " > ").replace('<', " < ");
     let mut words: Vec<&str> = Vec::new();
@@ -54,7 +55,7 @@ fn segment(piece: &str, piped: bool, found: &mut Vec<Invocation>) {
             let (writes, reads) = (std::mem::take(&mut writes), std::mem::take(&mut reads));
             found.push(invocation(&words[at..], writes, reads, piped));
         }
-        // Behind a wrapper every word could be the program.
+        // After a wrapper, any word could be the program.
         begins = begins && (BEFORE.contains(&name) || word.contains('=') || at > 0)
             || (at == 0 && BEFORE.contains(&name));
     }

@@ -1,8 +1,9 @@
-//! `shell`: one command line in the workspace, run by the sandbox.
+//! `shell`: runs one command line in the workspace through the sandbox.
 //!
-//! It shows output as it comes, hands the model a bounded part of it, and says how the command ended: an exit code
-//! other than 0, a signal or the timeout make a failed return that holds the output. Processes that left the command's
-//! group are named. It decides nothing: what it finds in the command only changes the risk that others weigh.
+//! It shows output as it arrives, gives the model a bounded part of it, and reports how the command ended: an
+//! exit code other than 0, a signal or the timeout make a failed return that contains the output. Processes
+//! that left the command's group are listed. It decides nothing: its findings about the command only affect
+//! the risk, which the policy uses.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,13 +33,13 @@ mod loose;
 mod places;
 mod risk;
 
-/// Between a command's own timeout and the one that others may set on the call: its output must get through.
+/// Added to a command's own timeout for the timeout of the whole call, so that the output is still returned.
 const MARGIN: Duration = Duration::from_secs(10);
 
-/// Bytes of one argument that Linux hands to a program (`MAX_ARG_STRLEN`), its end included.
+/// The maximum length in bytes of one argument on Linux (`MAX_ARG_STRLEN`), without the terminating NUL.
 const LONGEST_COMMAND: usize = 128 * 1024 - 1;
 
-/// Cells of the command in the summary.
+/// The width of the command in the summary, in terminal cells.
 const SUMMARY_WIDTH: usize = 72;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -142,7 +143,7 @@ impl Tool for Shell {
     }
 }
 
-/// The plan of a command: what is known of it by its words, and by what they name here. Blocking.
+/// Returns the plan of a command, based on its words and on what they refer to here. Blocking.
 fn planned(script: String, workspace: &Path, own: &[PathBuf]) -> CallPlan {
     let command = one_line_summary(&script, SUMMARY_WIDTH);
     let mut found = risk::assess(&script, workspace);
@@ -150,7 +151,7 @@ fn planned(script: String, workspace: &Path, own: &[PathBuf]) -> CallPlan {
     if places::names_own(&script, &invocations, workspace, own) {
         found = found.with("touches files of co itself");
     }
-    // The table of dangers knows nothing of what only reads, unless it is about what it reads.
+    // The risk table ignores commands that only read, except for what they read.
     let reads = found.reasons.is_empty()
         && bash::classify(&script) == Class::LooksOnly
         && places::leads_elsewhere(&invocations, workspace).is_none();
@@ -173,7 +174,7 @@ fn planned(script: String, workspace: &Path, own: &[PathBuf]) -> CallPlan {
     }
 }
 
-/// How a command went.
+/// The result of a command.
 struct Ran {
     output: String,
     survivors: Option<(Vec<Survivor>, Fate)>,
@@ -230,9 +231,9 @@ impl Ran {
     }
 }
 
-/// Shows output while the command runs, whole characters only.
+/// Shows output while the command runs, only in complete characters.
 struct Live {
-    /// The beginning of a character whose rest has not come yet.
+    /// The beginning of a character that is not complete yet.
     torn: Vec<u8>,
 }
 
@@ -244,7 +245,7 @@ impl Live {
         let ready = std::mem::replace(&mut self.torn, rest);
         if !ready.is_empty() {
             let text = String::from_utf8_lossy(&ready).into_owned();
-            // Full: the screen is behind. It shows the end of the output when the call returns.
+            // If the channel is full, the screen is behind; it shows the end of the output on return.
             let _ = cx.progress.try_send(Progress { call: cx.call.clone(), text });
         }
     }

@@ -1,7 +1,7 @@
-//! What a command line names on this machine: files through links, folders of `co` itself, scripts of the workspace.
+//! What a command line refers to on this machine: files through links, folders of `co`, workspace scripts.
 //!
-//! The text alone does not say where a link leads. Blocking; it reads names, links and scripts, and runs nothing. Called
-//! when a command is planned.
+//! The text alone does not show the target of a link. Blocking; it reads names, links and scripts, and runs
+//! nothing. Called when a command is planned.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,17 +13,17 @@ use crate::stdx::paths::normalize;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::tool::{Resource, Version};
 
-/// The largest script whose content a yes is bound to, in bytes.
+/// The largest script whose content an approval is bound to, in bytes.
 const LARGEST_SCRIPT: u64 = 8 * 1024 * 1024;
 
-/// The last parts of a path that are looked for in a command's text.
+/// The number of trailing path components to search for in a command's text.
 const TAIL: usize = 2;
 
-/// The most folders that a command line is followed to.
+/// The maximum number of folders to track for the `cd` commands of a command line.
 const MOST_FOLDERS: usize = 32;
 
-/// Why a command that only reads by its words may read something else; `None` where all that it names is in the
-/// workspace and no secret.
+/// Returns why a command whose words are read-only may still read something else; `None` if everything it
+/// names is in the workspace and no secret.
 pub fn leads_elsewhere(invocations: &[Invocation], workspace: &Path) -> Option<String> {
     let said = |text: &str| Some(format!("`{text}` leads outside of the folder, or to secrets"));
     let mut folders = vec![workspace.to_owned()];
@@ -55,7 +55,8 @@ pub fn leads_elsewhere(invocations: &[Invocation], workspace: &Path) -> Option<S
     None
 }
 
-/// The words of a command that may name files, with how they are written: operands, and values of flags.
+/// Returns the words of a command that may name files, with their spelling in the script: operands, and
+/// values of flags.
 fn operands(one: &Invocation) -> impl Iterator<Item = (Option<&str>, &str)> {
     let mut dashes = false;
     one.words.iter().zip(&one.written).skip(1).filter_map(move |(word, written)| {
@@ -72,7 +73,7 @@ fn operands(one: &Invocation) -> impl Iterator<Item = (Option<&str>, &str)> {
     })
 }
 
-/// A folder that `diff` would compare with another, file by file.
+/// Returns a folder that `diff` would compare with another, file by file.
 fn compared_folder<'a>(one: &'a Invocation, folders: &[PathBuf]) -> Option<&'a str> {
     let names_only = |word: &Option<String>| matches!(word.as_deref(), Some("-q" | "--brief"));
     let is_diff = one.words.first().is_some_and(|word| word.as_deref() == Some("diff"));
@@ -83,7 +84,7 @@ fn compared_folder<'a>(one: &'a Invocation, folders: &[PathBuf]) -> Option<&'a s
     operands(one).filter_map(|(name, _)| name).find(|name| is_folder(name))
 }
 
-/// Notes the folders where a command line may be after `cd`.
+/// Adds the folders that a command line may be in after `cd`.
 fn follow(one: &Invocation, folders: &mut Vec<PathBuf>) {
     if let [Some(program), Some(folder)] = one.words.as_slice()
         && program == "cd"
@@ -96,14 +97,14 @@ fn follow(one: &Invocation, folders: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a file that is there is another than its name says: outside, or a secret.
+/// Whether an existing file is really outside of the workspace, or a secret.
 fn leads_out(path: &Path, workspace: &Path) -> bool {
     let Ok(real) = path.canonicalize() else { return false };
     let inner = real.strip_prefix(workspace);
     inner.map_or(real != Path::new("/dev/null"), |inner| may_hold_secrets(&inner.to_string_lossy()))
 }
 
-/// The same of the names that a pattern may stand for: all of its folder.
+/// The same for the files that a pattern may match, taken to be all of its folder.
 fn matches_lead_out(folder: &Path, pattern: &str, workspace: &Path) -> bool {
     let (within, _) = pattern.rsplit_once('/').unwrap_or((".", pattern));
     if within.contains(['*', '?', '[', '$', '`', '"', '\'', '\\']) {
@@ -116,7 +117,8 @@ fn matches_lead_out(folder: &Path, pattern: &str, workspace: &Path) -> bool {
         || entries.flatten().filter(is_link).any(|entry| leads_out(&entry.path(), workspace))
 }
 
-/// Whether a command line names folders of `co` itself: by a path, from a folder that it goes to, or in a text.
+/// Whether a command line names folders of `co` itself: by a path, relative to a folder that it changes to,
+/// or in a text.
 pub fn names_own(script: &str, invocations: &[Invocation], workspace: &Path, own: &[PathBuf]) -> bool {
     let plain: String = script.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
     let named = |folder: &PathBuf| {
@@ -135,7 +137,7 @@ pub fn names_own(script: &str, invocations: &[Invocation], workspace: &Path, own
                 let real = real_path(&normalize(&folder.join(word)));
                 own.iter().any(|own| real.starts_with(own))
             };
-            // Where nobody knows from where a path starts, its first name tells.
+            // If the folder that a path is relative to is unknown, its first name decides.
             let first = word.split('/').find(|part| !part.is_empty() && *part != ".");
             let is_name =
                 |own: &PathBuf| own.file_name().is_some_and(|name| Some(name) == first.map(OsStr::new));
@@ -155,7 +157,7 @@ pub fn names_own(script: &str, invocations: &[Invocation], workspace: &Path, own
     false
 }
 
-/// Where a path leads, though its end may not be there yet.
+/// Returns the real path, even if its last parts do not exist yet.
 fn real_path(path: &Path) -> PathBuf {
     for there in path.ancestors() {
         if let (Ok(real), Ok(rest)) = (there.canonicalize(), path.strip_prefix(there)) {
@@ -165,13 +167,14 @@ fn real_path(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Whether a text holds a path, and not only a longer name that begins so.
+/// Whether a text contains a path, and not only a longer name that begins with it.
 fn contains_path(text: &str, path: &str) -> bool {
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
     text.match_indices(path).any(|(at, _)| text.get(at + path.len()..).is_some_and(ends))
 }
 
-/// Scripts of the workspace that a command would run, and what is in them now: a yes is for these.
+/// Returns the scripts of the workspace that a command would run, with their current versions: an approval
+/// applies to these.
 pub fn scripts(invocations: &[Invocation], workspace: &Path) -> Vec<(Resource, Version)> {
     let mut found: Vec<(Resource, Version)> = Vec::new();
     for one in invocations {

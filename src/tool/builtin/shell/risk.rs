@@ -1,8 +1,8 @@
-//! What in a command line makes it HIGH: words that destroy, reach out, or step outside the workspace.
+//! Detects what makes a command line HIGH risk: words that destroy, reach out, or step outside the workspace.
 //!
-//! A table over the commands that the shell's grammar finds, made to be wrong on the safe side only: it raises, and
-//! nothing it does not know lowers. What the grammar does not understand is looked through word by word. A command can
-//! hide from it; therefore every command asks as long as nothing shuts it in. Pure; it looks at no file.
+//! A table over the commands that the shell's grammar finds, designed to err only on the safe side: it raises
+//! the risk, and nothing unknown lowers it. What the grammar does not understand is examined word by word. A
+//! command can evade it; therefore every command asks unless it is isolated. Pure; it accesses no file.
 
 use std::path::Path;
 
@@ -12,24 +12,24 @@ use crate::stdx::paths::normalize;
 use crate::stdx::secret_files::{is_common_word, may_hold_secrets};
 use crate::tool::Risk;
 
-/// What was found.
+/// The result of an assessment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assessment {
     pub risk: Risk,
-    /// Short phrases for the person, without repetition.
+    /// Short phrases for the user, without repetition.
     pub reasons: Vec<&'static str>,
 }
 
 /// When a row of the table applies.
 enum When {
     Always,
-    /// One of these short flags, alone or in a cluster, or one of these words.
+    /// If one of these short flags, alone or combined, or one of these words is present.
     Flags(&'static str, &'static [&'static str]),
-    /// All words of one of these lists are among the arguments.
+    /// If all words of one of these lists are among the arguments.
     Words(&'static [&'static [&'static str]]),
-    /// One of these words, with one of these short flags or long ones.
+    /// If one of these words is present, with one of these short or long flags.
     Sub(&'static [&'static str], &'static str, &'static [&'static str]),
-    /// The first argument, with or without its dash, holds one of these letters, or one of these words is there.
+    /// If the first argument, with or without a dash, has one of these letters, or a listed word is present.
     Letters(&'static str, &'static [&'static str]),
 }
 
@@ -121,28 +121,28 @@ const TABLE: &[(&[&str], When, &str)] = &[
     (&["eval", "source"], Always, "runs text as commands"),
 ];
 
-/// Programs whose arguments are often words of a text rather than files.
+/// Programs whose arguments are often ordinary text rather than files.
 const SAYING: &[&str] = &["git", "grep", "egrep", "fgrep", "rg", "ag", "echo", "printf", "jq", "sed", "awk"];
 
 fn in_list(name: Option<&str>, list: &[&str]) -> bool {
     name.is_some_and(|name| list.contains(&name))
 }
 
-/// Programs that write where their arguments say.
+/// Programs that write to the paths in their arguments.
 const WRITERS: [&str; 8] = ["cp", "mv", "tee", "ln", "install", "touch", "mkdir", "rmdir"];
 
 /// Devices that are safe to write to.
 const HARMLESS_DEVICES: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
 impl Assessment {
-    /// With one more reason, which makes it HIGH.
+    /// Adds a reason, which raises the risk to HIGH.
     pub fn with(mut self, reason: &'static str) -> Self {
         self.reasons.push(reason);
         Self { risk: Risk::High, ..self }
     }
 }
 
-/// Weighs a command line that would run in `workspace`. Medium when nothing is found: any command can do harm.
+/// Assesses a command line to run in `workspace`. Medium if nothing is found: any command can do harm.
 pub fn assess(script: &str, workspace: &Path) -> Assessment {
     let mut reasons = Vec::new();
     match bash::invocations(script) {
@@ -177,7 +177,7 @@ fn weigh(one: &Invocation, workspace: &Path, reasons: &mut Vec<&'static str>) {
         }
     }
     let is_secret = |word: &String| may_hold_secrets(word);
-    // What is looked for, or said, is no file.
+    // A search term or a printed word is not a file.
     let says = |word: &String| {
         one.words.first().is_some_and(|name| in_list(name.as_deref(), SAYING)) && is_common_word(word)
     };
@@ -188,13 +188,13 @@ fn weigh(one: &Invocation, workspace: &Path, reasons: &mut Vec<&'static str>) {
     reasons.extend(one.writes.iter().filter_map(|target| writing(target.as_deref(), workspace)));
 }
 
-/// The arguments: without quotes where they are fixed, else as they are written.
+/// Returns the arguments: without quotes if they are fixed, else as written.
 fn arguments(one: &Invocation) -> Vec<&str> {
     let words = one.words.iter().zip(&one.written).skip(1);
     words.map(|(word, written)| word.as_deref().unwrap_or(written)).collect()
 }
 
-/// What is to be said of a file that is written to. Where it is only known when it runs, it could be any.
+/// Returns the reason, if any, for writing to a file. A target only known at run time could be any file.
 fn writing(target: Option<&str>, workspace: &Path) -> Option<&'static str> {
     match target {
         Some(device) if device.starts_with("/dev/") => {
@@ -224,15 +224,15 @@ fn applies(when: &When, args: &[&str]) -> bool {
     }
 }
 
-/// Whether a word such as `-xvf` holds one of the letters.
+/// Whether a word such as `-xvf` contains one of the letters.
 fn in_cluster(arg: &str, letters: &str) -> bool {
     let Some(cluster) = arg.strip_prefix('-') else { return false };
     !cluster.starts_with('-') && cluster.contains(|c| letters.contains(c))
 }
 
-/// Whether a path, by its text alone, lies outside the workspace, or nobody can say where.
+/// Whether a path, by its text alone, is outside the workspace or cannot be located.
 fn leaves(path: &str, workspace: &Path) -> bool {
-    // An expansion could be anything.
+    // An expansion could result in any path.
     if path.starts_with('~') || path.contains(['$', '`']) {
         return true;
     }

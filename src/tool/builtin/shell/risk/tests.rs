@@ -1,4 +1,4 @@
-//! What command lines are weighed as.
+//! Tests of the risk assigned to command lines.
 
 use super::*;
 
