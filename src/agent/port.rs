@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 
 use super::caps::{CapAnswer, CapQuestion};
 use crate::approval::{Approval, Decider, Request, RequestId};
-use crate::history::{Cap, TurnEnd};
+use crate::history::{Cap, Record, TurnEnd};
 use crate::message::{ToolCall, ToolReturn, Usage, Usd, UserPart};
 use crate::provider::ErrorClass;
 use crate::tool::{CallPlan, Progress};
@@ -140,6 +140,18 @@ pub enum Event {
 }
 
 impl Event {
+    /// The event for a record that [`Session::consume_decisions`](crate::session::Session::consume_decisions) returned.
+    pub fn of_settlement(record: &Record) -> Option<Self> {
+        if let Record::Decided { request, approval, by, .. } = record {
+            let settled = Settled::Decided { approval: approval.clone(), by: by.clone() };
+            return Some(Self::ApprovalSettled { request: request.clone(), settled });
+        }
+        if let Record::Expired { request, .. } = record {
+            return Some(Self::ApprovalSettled { request: request.clone(), settled: Settled::Expired });
+        }
+        None
+    }
+
     /// Appends a delta to one of its kind that waits, up to about `limit` bytes; gives back what does not join.
     pub fn join(&mut self, next: Self, limit: usize) -> Option<Self> {
         match (self, &next) {

@@ -123,6 +123,8 @@ pub enum Remember {
 pub enum Decider {
     /// The user, at a card of the full screen.
     Tui,
+    /// The user, in the plain face.
+    Plain,
     /// The user, with `co approvals` in some process.
     Cli,
     /// A scripted front end.
@@ -145,10 +147,25 @@ pub enum Decider {
 }
 
 impl Decider {
+    /// Whether a person decided, at any face.
+    pub fn is_person(&self) -> bool {
+        match self {
+            Self::Tui | Self::Plain | Self::Cli | Self::Script => true,
+            Self::Rule { .. }
+            | Self::Grant
+            | Self::Mode { .. }
+            | Self::Yolo
+            | Self::Hook
+            | Self::Risk
+            | Self::Expiry => false,
+        }
+    }
+
     /// Describes where the decision was made.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Tui => "in the full screen",
+            Self::Plain => "in the plain face",
             Self::Cli => "with co approvals",
             Self::Script => "by a script",
             Self::Rule { .. } => "by a rule",

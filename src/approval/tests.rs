@@ -344,7 +344,7 @@ fn cell(case: &Case) -> String {
         Decider::Yolo => "yolo",
         Decider::Hook => "hook",
         Decider::Risk => "risk",
-        Decider::Tui | Decider::Cli | Decider::Script | Decider::Expiry => "person",
+        Decider::Tui | Decider::Plain | Decider::Cli | Decider::Script | Decider::Expiry => "person",
     };
     format!("{verdict} {by}")
 }

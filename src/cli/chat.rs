@@ -14,6 +14,7 @@ use super::input::Terminals;
 use super::setup::{self, SetUp};
 use crate::app::conductor::{Interactive, interactive};
 use crate::app::{AppError, Models, Opening, Pace, World, load_settings};
+use crate::approval::Decider;
 use crate::config::{Loaded, Notify, Settings, ThemeChoice as Wanted};
 use crate::frontend::channel;
 use crate::frontend::plain::{self, Echo, PlainError, PlainOptions, Setup, Source, ThinkingShown};
@@ -80,7 +81,15 @@ pub(super) async fn plain(
     };
     let (asks, heard) = mpsc::channel(LINK);
     let (face, updates) = channel::updates();
-    let owner = tokio::spawn(interactive(Interactive { world, loaded, models, opening, asks: heard, face }));
+    let owner = tokio::spawn(interactive(Interactive {
+        world,
+        loaded,
+        models,
+        opening,
+        asks: heard,
+        face,
+        decider: Decider::Plain,
+    }));
     let shown = plain::run(PlainOptions { updates, asks, setup, preface }).await;
     let owned = outcome(owner).await;
     match shown {
@@ -149,7 +158,15 @@ pub(super) async fn run(
     let options = options(&world, &loaded.settings);
     let (ask, asks) = mpsc::channel(LINK);
     let (face, updates) = channel::updates();
-    let owner = tokio::spawn(interactive(Interactive { world, loaded, models, opening, asks, face }));
+    let owner = tokio::spawn(interactive(Interactive {
+        world,
+        loaded,
+        models,
+        opening,
+        asks,
+        face,
+        decider: Decider::Tui,
+    }));
     let screen = tui::run(TuiLink { updates, asks: ask }, options).await;
     // The screen and its end of the link are closed, so the owner ends running work and saves.
     let owned = outcome(owner).await;

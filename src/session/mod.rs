@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use uuid::{NoContext, Uuid};
 
 use self::lock::{LockError, SessionLock};
+use crate::approval::{Approval, Decider, RequestId};
 use crate::history::{Durability, History, Record, SessionId};
-use crate::store::{Listed, Store, StoreError};
+use crate::store::{DecideOutcome, Listed, Store, StoreError};
 
 pub use self::holders::holders;
 pub use self::lock::Owner;
@@ -134,6 +135,25 @@ impl Session {
         }
         let result = self.store.consume(&self.id, self.history.len()).await;
         self.end(result.as_deref().map_err(Clone::clone))?;
+        result
+    }
+
+    /// Decides a request and takes every decision about this session's requests, in one transaction: the outcome, and
+    /// the records as from [`Session::consume_decisions`]. The request may be another session's. Poisons like
+    /// [`Session::commit`].
+    pub async fn decide(
+        &mut self,
+        request: &RequestId,
+        approval: Approval,
+        by: Decider,
+    ) -> Result<(DecideOutcome, Vec<Record>), StoreError> {
+        if self.unsaved.is_some() {
+            return Ok((self.store.decide(request, approval, by).await?, Vec::new()));
+        }
+        self.begin()?;
+        let after = self.history.len();
+        let result = self.store.decide_and_consume(&self.id, after, request, approval, by).await;
+        self.end(result.as_ref().map(|(_, records)| records.as_slice()).map_err(Clone::clone))?;
         result
     }
 

@@ -30,6 +30,25 @@ pub enum DecideOutcome {
     Unknown,
 }
 
+/// Says why a decision did not count.
+impl std::fmt::Display for DecideOutcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Recorded => f.write_str("It is decided."),
+            Self::AlreadyDecided { approval, by } => {
+                let verdict = match approval {
+                    Approval::Approve { .. } => "approved",
+                    Approval::Deny { .. } => "denied",
+                    Approval::Later => "put off",
+                };
+                write!(f, "This request was already {verdict} {}; that decision counts.", by.word())
+            }
+            Self::NotOpen { state } => write!(f, "This request is {state} and takes no answer."),
+            Self::Unknown => f.write_str("There is no such request any more."),
+        }
+    }
+}
+
 /// Decisions and expiries that the session's records do not contain yet. An index has the same condition.
 pub(super) const UNTAKEN: &str = "session = ?1 AND (state IN ('approved', 'edited', 'replaced', 'denied') OR (state = 'later' AND later_noted = 0)
         OR (state = 'expired' AND expiry_noted = 0))";
@@ -64,6 +83,28 @@ impl Store {
         let redactor = Arc::clone(&self.inner.redactor);
         self.write(move |writer| {
             writer.transaction(Durability::Synced, |write| consume(write, &session, after, &redactor))
+        })
+        .await
+    }
+}
+
+impl Store {
+    /// [`Store::decide`] and [`Store::consume`] in one synced transaction, for the owner of the session.
+    pub async fn decide_and_consume(
+        &self,
+        session: &SessionId,
+        after: u64,
+        request: &RequestId,
+        approval: Approval,
+        by: Decider,
+    ) -> Result<(DecideOutcome, Vec<Record>), StoreError> {
+        let verdict = encode::verdict(request, &approval, &by, &self.inner.redactor)?;
+        let (session, redactor) = (session.clone(), Arc::clone(&self.inner.redactor));
+        self.write(move |writer| {
+            writer.transaction(Durability::Synced, |write| {
+                let outcome = decide(write, &verdict)?;
+                Ok((outcome, consume(write, &session, after, &redactor)?))
+            })
         })
         .await
     }

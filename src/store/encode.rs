@@ -185,6 +185,7 @@ fn judge(call: &CallId, judgement: &Judgement, redactor: &Redactor) -> Result<Ch
     let rule = match &judgement.by {
         Decider::Rule { id } => Some(redactor.text(id)),
         Decider::Tui
+        | Decider::Plain
         | Decider::Cli
         | Decider::Script
         | Decider::Grant

@@ -122,3 +122,16 @@ fn what_cannot_be_told_is_said() {
     assert_eq!(co.run(&["audit", "prune"]).code, Some(2));
     assert_eq!(co.run(&["audit", "verify", "00000000"]).code, Some(1), "nobody saw that head");
 }
+
+/// A call whose arguments were wrong was never decided: the audit names its tool and arguments all the same.
+#[test]
+fn a_call_that_failed_in_planning_is_named() {
+    let service = Service::new("reply\n  call write_file {\"file\":\"a.txt\"} | id=w1\nreply\n  text I see.");
+    let co = Co::new().with(&service, Wire::Anthropic);
+    assert_eq!(co.run(&["-p", "write a.txt"]).code, Some(0));
+    let rows = co.run(&["audit", "--tool", "write_file", "--json"]).json();
+    let rows = rows.as_array().unwrap();
+    assert_eq!(rows.len(), 1, "{rows:#?}");
+    assert_eq!(rows[0]["kind"], "finished");
+    assert_eq!(rows[0]["details"]["args"], serde_json::json!({ "file": "a.txt" }), "{rows:#?}");
+}

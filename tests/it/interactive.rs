@@ -54,7 +54,15 @@ fn open_with(co: &Co, opening: Opening, models: Models) -> Face {
     let loaded = load_settings(&world, Vec::new()).unwrap();
     let (asks, heard) = mpsc::channel(64);
     let (face, updates) = co::frontend::channel::updates();
-    let run = Interactive { world, loaded, models: Arc::new(models), opening, asks: heard, face };
+    let run = Interactive {
+        world,
+        loaded,
+        models: Arc::new(models),
+        opening,
+        asks: heard,
+        face,
+        decider: Decider::Tui,
+    };
     Face { asks, updates, seen: Vec::new(), owner: tokio::spawn(interactive(run)) }
 }
 

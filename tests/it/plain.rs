@@ -212,7 +212,7 @@ fn what_was_there_before_never_answers() {
         let face = face.wait(600).say("1");
         assert_eq!(face.asks[..1], [decided(1, Approval::yes())], "{}", face.text);
         // What was written for later goes on, and no answer with it.
-        let face = face.settled(1, Approval::yes(), Decider::Tui).ended(TurnEnd::Completed).idle();
+        let face = face.settled(1, Approval::yes(), Decider::Plain).ended(TurnEnd::Completed).idle();
         let said: Vec<&Ask> = face.asks.iter().skip(1).collect();
         assert_eq!(said[0], &line("fix it"));
         assert!(!face.text.contains("decided elsewhere"), "{}", face.text);
@@ -355,24 +355,27 @@ fn a_conversation() {
         tone: Tone::Plain,
     });
     face = face.say("5").say("1");
-    face = face.settled(1, Approval::yes(), Decider::Tui).event(Event::ToolRunning { call: write.clone() });
+    face = face.settled(1, Approval::yes(), Decider::Plain).event(Event::ToolRunning { call: write.clone() });
     // The next question stands; what happens waits behind it.
     let done = returned(1, ReturnStatus::Ok, "created notes/today.md: 3 lines");
     face = face.event(Event::ToolReturn { call: write, returned: done });
     face = face.wait(600).say("2").say("not that file");
-    face = face.settled(2, no(Some("not that file")), Decider::Tui);
+    face = face.settled(2, no(Some("not that file")), Decider::Plain);
     face = face.event(Event::ToolReturn { call: edit, returned: returned(2, ReturnStatus::Denied, "no") });
     face = face.wait(600).say("1").wait(600).say("yes");
-    face = face.settled(3, Approval::yes(), Decider::Tui);
+    face = face.settled(3, Approval::yes(), Decider::Plain);
     face = face.wait(600).settled(4, Approval::yes(), Decider::Cli);
     face = face.text("All ").text("done.").event(Event::TextCommitted { text: String::new() });
     face = face.say("and the garden?");
     face = face.prompted("and the garden?").asked(shell_request(5, "dig", Risk::Medium)).wait(100).wait(600);
     face = face.say("3").wait(600).say("{").say(r#"{"command":"dig twice"}"#);
     let twice = instead(json!({"command": "dig twice"}));
-    face =
-        face.settled(5, twice, Decider::Tui).asked(shell_request(6, "sow", Risk::Medium)).wait(100).wait(600);
-    face = face.wait(600).say("4").settled(6, Approval::Later, Decider::Tui).ended(TurnEnd::Deferred);
+    face = face
+        .settled(5, twice, Decider::Plain)
+        .asked(shell_request(6, "sow", Risk::Medium))
+        .wait(100)
+        .wait(600);
+    face = face.wait(600).say("4").settled(6, Approval::Later, Decider::Plain).ended(TurnEnd::Deferred);
     face = face.notice(Notice::Waiting { requests: vec![shell_request(6, "sow", Risk::Medium)] }).idle();
     face = face.say("/decide").wait(600).input(Input::Interrupt);
     face = face.say("go on").prompted("go on").text("Half a sent").wait(2_000).input(Input::Interrupt);

@@ -2,7 +2,7 @@
 //!
 //! A request is in the store before it is shown.
 
-use super::{Calls, ChangedBy, Consent, EXPIRED, Purpose, Rules, Stage, State, is_person, preview};
+use super::{Calls, ChangedBy, Consent, EXPIRED, Purpose, Rules, Stage, State, preview};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
 use crate::agent::port::{Event, Settled};
@@ -169,7 +169,7 @@ impl Calls {
             Approval::Approve { instead, note, .. } => {
                 self.moves += 1;
                 let one = &mut self.calls[at];
-                let by_person = by.is_none_or(is_person);
+                let by_person = by.is_none_or(Decider::is_person);
                 one.consent = if by_person { Consent::Given } else { Consent::ByPolicy };
                 one.note.clone_from(note);
                 if let Some((tool, args)) = instead {

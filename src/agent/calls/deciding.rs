@@ -205,7 +205,7 @@ fn reach(spec: &ToolSpec, plan: &CallPlan, place: &Place) -> Reach {
 
 /// The answer to a call that somebody denied.
 pub(super) fn denial(reason: Option<&str>, by: Option<&Decider>) -> String {
-    let by_person = by.is_none_or(is_person);
+    let by_person = by.is_none_or(Decider::is_person);
     match (reason, by_person) {
         (Some(reason), true) => format!("The user said no, it did not run. Reason: {reason}"),
         (None, true) => "The user said no, it did not run.".to_owned(),
@@ -215,18 +215,4 @@ pub(super) fn denial(reason: Option<&str>, by: Option<&Decider>) -> String {
 
 fn denied_by_policy(because: &str) -> String {
     format!("Denied by policy, not run: {because}.")
-}
-
-/// Whether a person decided, wherever they sat.
-pub(super) fn is_person(by: &Decider) -> bool {
-    match by {
-        Decider::Tui | Decider::Cli | Decider::Script => true,
-        Decider::Rule { .. }
-        | Decider::Grant
-        | Decider::Mode { .. }
-        | Decider::Yolo
-        | Decider::Hook
-        | Decider::Risk
-        | Decider::Expiry => false,
-    }
 }

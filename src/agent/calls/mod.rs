@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use self::asking::{MOVED, OVERRULED, REWRITTEN, TOO_LATE, edit_failed};
 pub(in crate::agent) use self::deciding::Covered;
-use self::deciding::{denial, is_person};
+use self::deciding::denial;
 pub use self::open::close_open;
 use self::open::{DEPENDENCY, EXPIRED};
 use self::schedule::ScheduleWalk;

@@ -16,7 +16,7 @@ use super::{named, view};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::login::Entered;
 use crate::app::{App, ModelChoice, Origin, images};
-use crate::approval::{Mode, Standing};
+use crate::approval::{Decider, Mode, Standing};
 use crate::command::{Activity, Command, CommandEffect, Commands, Entry, Privacy, Say, code, dispatch};
 use crate::config::Contents;
 use crate::frontend::channel::{ChannelFrontend, Updates};
@@ -26,7 +26,7 @@ use crate::frontend::link::{Ask, CommandLine, Header, Notice, Update};
 use crate::history::{History, Record, SessionId};
 use crate::message::{NoteKind, Usage, UserPart};
 use crate::session::Session;
-use crate::store::{AuditNote, DecideOutcome, InputScope, RequestFilter};
+use crate::store::{AuditNote, InputScope, RequestFilter};
 
 /// Requests that are told to a face at once.
 const WAITING_SHOWN: usize = 100;
@@ -38,6 +38,8 @@ pub(super) struct Desk {
     pub(super) app: Arc<App>,
     pub(super) updates: Updates,
     pub(super) asks: mpsc::Receiver<Ask>,
+    /// What a decision at this face is recorded as.
+    pub(super) decider: Decider,
     pub(super) shell: Shell,
     /// Notes of finished commands that the session does not hold yet.
     pub(super) notes: Vec<Record>,
@@ -105,7 +107,7 @@ pub(super) enum Heard {
 }
 
 impl Desk {
-    pub(super) fn new(app: Arc<App>, updates: Updates, asks: mpsc::Receiver<Ask>) -> Self {
+    pub(super) fn new(app: Arc<App>, updates: Updates, asks: mpsc::Receiver<Ask>, decider: Decider) -> Self {
         let (model, hook_words) = (app.models.choices(), app.hook_words());
         Self {
             beside: Beside::new(&app.store),
@@ -114,6 +116,7 @@ impl Desk {
             app,
             updates,
             asks,
+            decider,
             shell: Shell::default(),
             notes: Vec::new(),
             copied: false,
@@ -609,17 +612,5 @@ pub(super) async fn changed(model: &mut watch::Receiver<ModelChoice>) -> ModelCh
         Ok(()) => model.borrow_and_update().clone(),
         // The models live as long as `app`, which the desk holds.
         Err(_) => std::future::pending().await,
-    }
-}
-
-/// Why a decision did not count.
-pub(super) fn lost(outcome: &DecideOutcome) -> String {
-    match outcome {
-        DecideOutcome::Recorded => "It is decided.".to_owned(),
-        DecideOutcome::AlreadyDecided { by, .. } => {
-            format!("Somebody was faster: this request was decided {}.", by.word())
-        }
-        DecideOutcome::NotOpen { state } => format!("This request is {state} and takes no answer."),
-        DecideOutcome::Unknown => "This request is not in the store any more.".to_owned(),
     }
 }

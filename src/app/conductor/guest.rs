@@ -1,9 +1,8 @@
 //! A session that another process owns: it can be read, and its requests decided; nothing else.
 
-use super::desk::{self, Desk, Heard, Known};
+use super::desk::{Desk, Heard, Known};
 use super::{AppError, Left};
 use crate::agent::port::Op;
-use crate::approval::Decider;
 use crate::command::Say;
 use crate::frontend::link::{Ask, Notice};
 use crate::history::History;
@@ -33,9 +32,9 @@ pub(super) async fn run(desk: &mut Desk, history: History, holder: String) -> Re
                         }
                     }
                     Heard::Op(Op::Decide { request, approval }) => {
-                        let outcome = desk.app.store.decide(&request, approval, Decider::Tui).await?;
+                        let outcome = desk.app.store.decide(&request, approval, desk.decider.clone()).await?;
                         if outcome != DecideOutcome::Recorded {
-                            desk.say(Say::warning("approvals", desk::lost(&outcome))).await;
+                            desk.say(Say::warning("approvals", outcome.to_string())).await;
                         }
                         desk.waiting().await;
                     }

@@ -16,7 +16,7 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::desk::{Desk, lost};
+use super::desk::Desk;
 use super::view::title;
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::headless::{self, CLOSING, Went, Work};
@@ -234,11 +234,11 @@ impl Desk {
 
     /// Decides them one after the other, beside everything else: each is on the disk before the next.
     pub(super) fn decide_all(&mut self, requests: Vec<RequestId>, approval: Approval) {
-        let store = self.app.store.clone();
+        let (store, decider) = (self.app.store.clone(), self.decider.clone());
         self.beside.work.spawn(async move {
             let mut outcomes = Vec::with_capacity(requests.len());
             for request in &requests {
-                match store.decide(request, approval.clone(), Decider::Tui).await {
+                match store.decide(request, approval.clone(), decider.clone()).await {
                     Ok(outcome) => outcomes.push(outcome),
                     Err(error) => {
                         let done = outcomes.len();
@@ -279,7 +279,7 @@ impl Desk {
         let name = title(session.history());
         self.say(Say::plain("resume", format!("“{name}” goes on beside this session."))).await;
         let (app, stop) = (Arc::clone(&self.app), self.beside.stop.child_token());
-        let task = self.beside.work.spawn(go_on(app, session, name, stop));
+        let task = self.beside.work.spawn(go_on(app, self.decider.clone(), session, name, stop));
         self.beside.going.insert(task.id(), id);
         self.elsewhere().await;
     }
@@ -304,9 +304,15 @@ fn line_of(row: RequestRow, (title, holder): (String, Holder), now: Timestamp, z
 }
 
 /// Runs what a session has to go on with, and says what came of it.
-async fn go_on(app: Arc<App>, mut session: Session, name: String, stop: CancellationToken) -> Say {
+async fn go_on(
+    app: Arc<App>,
+    decider: Decider,
+    mut session: Session,
+    name: String,
+    stop: CancellationToken,
+) -> Say {
     let folder = session.history().workspace().to_owned();
-    let (env, policy) = app.env_beside(&session, Decider::Tui).await;
+    let (env, policy) = app.env_beside(&session, decider).await;
     let face = Unwatched::default();
     let went = tokio::select! {
         went = headless::run(&mut session, &env, Work::Resume, &face, stop) => went,
@@ -364,8 +370,8 @@ fn losses(outcomes: &[DecideOutcome]) -> String {
         outcomes.iter().filter(|outcome| **outcome != DecideOutcome::Recorded).collect();
     match lost_ones[..] {
         [] => String::new(),
-        [one] if outcomes.len() == 1 => lost(one),
-        [one] => format!("1 of {} did not count. {}", outcomes.len(), lost(one)),
+        [one] if outcomes.len() == 1 => one.to_string(),
+        [one] => format!("1 of {} did not count. {one}", outcomes.len()),
         [..] => {
             let faster =
                 lost_ones.iter().filter(|one| matches!(one, DecideOutcome::AlreadyDecided { .. })).count();

@@ -12,7 +12,6 @@ use jiff::tz::TimeZone;
 use super::desk::Desk;
 use super::view::named_by;
 use crate::app::{App, Opened, Opening};
-use crate::approval::Decider;
 use crate::command::Say;
 use crate::frontend::link::{EarlierLine, Notice, SessionLine};
 use crate::history::SessionId;
@@ -108,7 +107,7 @@ impl Desk {
             self.say(Say::warning("resume", text)).await;
             return None;
         }
-        match Opening::Resume(session.0.clone()).open(&self.app, Decider::Tui).await {
+        match Opening::Resume(session.0.clone()).open(&self.app, self.decider.clone()).await {
             Ok(opened) => Some(opened),
             Err(error) => {
                 self.say(Say::error("resume", format!("{error}."))).await;

@@ -30,7 +30,7 @@ use tokio::time::Instant;
 use self::desk::{Desk, Heard, Known};
 use super::{App, AppError, ModelChoice, Opened, Opening, World, advice_at_start, left_behind};
 use crate::agent::driver::{self, AgentEnv};
-use crate::agent::port::{Event, Op, Settled};
+use crate::agent::port::{Event, Op};
 use crate::approval::{Approval, Decider, RequestId, Standing};
 use crate::command::{Say, Tone, code};
 use crate::config::Loaded;
@@ -50,18 +50,20 @@ pub struct Interactive {
     pub opening: Opening,
     pub asks: mpsc::Receiver<Ask>,
     pub face: Updates,
+    /// What a decision at this face is recorded as.
+    pub decider: Decider,
 }
 
 /// Builds everything, owns the session until the face closes, and saves. The face always gets a
 /// [`Notice::Goodbye`] last, in failure too; then the error is returned for the normal screen.
 pub async fn interactive(run: Interactive) -> Result<(), AppError> {
-    let Interactive { world, loaded, models, opening, asks, face: updates } = run;
+    let Interactive { world, loaded, models, opening, asks, face: updates, decider } = run;
     let lines = async {
         let mut warnings = advice_at_start(&loaded);
         warnings
             .extend(models.fallback_trouble().map(|trouble| format!("{}.", trouble.trim_end_matches('.'))));
         let app = Arc::new(App::open(world, loaded, models).await?);
-        let mut desk = Desk::new(app, updates.clone(), asks);
+        let mut desk = Desk::new(app, updates.clone(), asks, decider);
         // The whole life of the owner is a large future; it lives on the heap.
         Box::pin(live(&mut desk, opening, warnings)).await
     };
@@ -74,7 +76,7 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
 
 /// One session after the other, until the face closes; then the lines for the normal screen.
 async fn live(desk: &mut Desk, opening: Opening, warnings: Vec<String>) -> Result<Vec<String>, AppError> {
-    let mut opened = opening.open(&desk.app, Decider::Tui).await?;
+    let mut opened = opening.open(&desk.app, desk.decider.clone()).await?;
     let mut start = if opening.resumes() { Start::GoesOn } else { Start::Rests };
     desk.offer().await;
     desk.recall().await;
@@ -531,27 +533,29 @@ impl<'a> Conductor<'a> {
     async fn decide(&mut self, request: &RequestId, approval: Approval) -> Result<(), AppError> {
         self.late = Queue::Runs;
         self.store = StoreState::Takes;
-        let outcome = self.desk.app.store.decide(request, approval, Decider::Tui).await?;
+        let by = self.desk.decider.clone();
+        let (outcome, records) = self.session.decide(request, approval, by).await?;
         if outcome != DecideOutcome::Recorded {
-            self.desk.say(Say::warning("approvals", desk::lost(&outcome))).await;
+            self.desk.say(Say::warning("approvals", outcome.to_string())).await;
         }
-        self.take_decisions().await
+        self.show_decisions(&records).await;
+        Ok(())
     }
 
     /// Takes what was decided here or elsewhere, and tells the face.
     async fn take_decisions(&mut self) -> Result<(), AppError> {
         let records = self.session.consume_decisions().await?;
-        for record in &records {
-            if let Record::Decided { request, approval, by, .. } = record {
-                let settled = Settled::Decided { approval: approval.clone(), by: by.clone() };
-                let event = Event::ApprovalSettled { request: request.clone(), settled };
-                self.desk.show(event).await;
-            }
+        self.show_decisions(&records).await;
+        Ok(())
+    }
+
+    async fn show_decisions(&mut self, records: &[Record]) {
+        for event in records.iter().filter_map(Event::of_settlement) {
+            self.desk.show(event).await;
         }
         if !records.is_empty() {
             self.desk.waiting().await;
         }
-        Ok(())
     }
 
     /// Stores the notes that the person's own commands left, once the session is free for it.

@@ -1,9 +1,11 @@
 //! While a turn runs: it owns the session, and everything else is answered beside it.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::sync::CancellationToken;
 
 use super::desk::{Desk, Heard, Known};
@@ -38,6 +40,8 @@ impl Conductor<'_> {
         let fallback = self.desk.app.models.fallback();
         self.env.fallback = fallback.map(|model| FallbackModel::renewed(model, before));
         let (words, ops) = mpsc::channel(OPS);
+        // Ops that found the channel full, in order: no word of the user is lost.
+        let mut outbox = VecDeque::new();
         let frontend = self.desk.tap(ChannelFrontend::new(self.desk.updates.clone(), ops));
         let cancel = CancellationToken::new();
         let is_late = matches!(work, Work::Detached);
@@ -52,7 +56,12 @@ impl Conductor<'_> {
                 tokio::select! {
                     biased;
                     result = &mut turn => break Some(result?),
-                    ask = self.desk.asks.recv() => {
+                    room = words.reserve(), if !outbox.is_empty() => {
+                        if let Ok(room) = room && let Some(op) = outbox.pop_front() {
+                            room.send(op);
+                        }
+                    }
+                    ask = self.desk.asks.recv(), if outbox.len() < OPS => {
                         let heard = self.desk.hear(ask.unwrap_or(Ask::Close), Known::InTheStore).await;
                         match &heard {
                             Heard::Prompt(parts) => {
@@ -63,7 +72,7 @@ impl Conductor<'_> {
                             }
                             _ => {}
                         }
-                        if let Going::Closing = self.desk.pass_on(heard, &words).await {
+                        if let Going::Closing = self.desk.pass_on(heard, &words, &mut outbox).await {
                             going = Going::Closing;
                             self.closing = true;
                             cancel.cancel();
@@ -76,7 +85,7 @@ impl Conductor<'_> {
                             self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });
                         }
                         // What hooks let pass is no word to close on.
-                        let _on = self.desk.pass_on(heard, &words).await;
+                        let _on = self.desk.pass_on(heard, &words, &mut outbox).await;
                     }
                     event = self.desk.shell.next() => {
                         self.desk.on_shell(event).await;
@@ -94,6 +103,7 @@ impl Conductor<'_> {
         }
         let mut unheard = ran.unheard;
         unheard.extend(frontend.unheard());
+        unheard.extend(outbox);
         if is_late && unheard.contains(&Op::Interrupt) {
             self.late = Queue::Held;
             let text = "Stopped. What was approved late runs with your next prompt or decision.";
@@ -165,7 +175,7 @@ where
 
 impl Desk {
     /// Hands the turn what concerns it.
-    async fn pass_on(&mut self, heard: Heard, words: &mpsc::Sender<Op>) -> Going {
+    async fn pass_on(&mut self, heard: Heard, words: &mpsc::Sender<Op>, outbox: &mut VecDeque<Op>) -> Going {
         let op = match heard {
             Heard::Answered => return Going::On,
             Heard::Prompt(parts) => Op::Steer { parts },
@@ -199,9 +209,12 @@ impl Desk {
                 op
             }
         };
-        if words.try_send(op).is_err() {
-            let text = "The turn is busy and did not hear that; say it again in a moment.";
-            self.say(Say::warning("busy", text)).await;
+        outbox.push_back(op);
+        while let Some(op) = outbox.pop_front() {
+            if let Err(TrySendError::Full(op) | TrySendError::Closed(op)) = words.try_send(op) {
+                outbox.push_front(op);
+                break;
+            }
         }
         Going::On
     }

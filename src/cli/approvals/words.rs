@@ -12,6 +12,7 @@ use crate::store::{RequestState, StoredRequest};
 pub(super) fn decider(by: &Decider) -> String {
     match by {
         Decider::Tui => "by you (full screen)".to_owned(),
+        Decider::Plain => "by you (plain)".to_owned(),
         Decider::Cli => "by you (co approvals)".to_owned(),
         Decider::Rule { id } => format!("by the rule {id}"),
         Decider::Mode { mode } => format!("by the mode {}", mode.word()),

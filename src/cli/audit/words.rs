@@ -107,6 +107,7 @@ fn who(row: &AuditRow) -> Option<String> {
     };
     Some(match by {
         Decider::Tui => "you (full screen)".to_owned(),
+        Decider::Plain => "you (plain)".to_owned(),
         Decider::Cli => "you (co approvals)".to_owned(),
         Decider::Script => "a script".to_owned(),
         Decider::Rule { id } => format!("rule {id}"),

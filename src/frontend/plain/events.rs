@@ -163,7 +163,7 @@ impl Plain {
         } else {
             self.approvals.remove(id);
         }
-        let ours = sent && matches!(settled, Settled::Decided { by: Decider::Tui, .. });
+        let ours = sent && matches!(settled, Settled::Decided { by: Decider::Plain, .. });
         if ours || put_off_already {
             return;
         }

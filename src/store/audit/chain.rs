@@ -2,7 +2,10 @@
 //!
 //! A row is appended in the transaction of the event it records. Verification uses the same hash function.
 
+use std::borrow::Cow;
+
 use rusqlite::{OptionalExtension as _, params};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::super::StoreError;
@@ -64,14 +67,22 @@ impl Columns<'_> {
     }
 }
 
-/// Appends one row. A row about a call that has no tool gets the tool of the call's previous row.
+/// Appends one row. A row about a call that has no tool gets the tool of the call's previous row; without such a row
+/// (the call failed before anything was decided) tool and arguments as the model wrote them.
 pub fn append(write: &Write<'_>, session: Option<&SessionId>, entry: &Entry) -> Result<(), StoreError> {
     let last = last(write)?;
     let no = last.as_ref().map_or(1, |last| last.no + 1);
     let prev = last.map_or_else(|| NOTHING.to_owned(), |last| last.hash);
     let session = session.map(|session| session.0.as_str());
+    let mut details = Cow::Borrowed(entry.details.as_str());
     let tool = match (&entry.tool, &entry.call, session) {
-        (None, Some(call), Some(session)) => tool_before(write, &call.0, session)?,
+        (None, Some(call), Some(session)) => match tool_before(write, &call.0, session)? {
+            Some(tool) => Some(tool),
+            None => as_written(write, &call.0, session)?.map(|(tool, args)| {
+                details = Cow::Owned(with_args(&entry.details, args));
+                tool
+            }),
+        },
         (tool, _, _) => tool.clone(),
     };
     let columns = Columns {
@@ -83,7 +94,7 @@ pub fn append(write: &Write<'_>, session: Option<&SessionId>, entry: &Entry) -> 
         tool: tool.as_deref(),
         kind: entry.kind.as_str(),
         decider: entry.decider.as_deref(),
-        details: &entry.details,
+        details: &details,
     };
     let hash = columns.hash(&prev);
     let Columns { no, at, session, call, request, tool, kind, decider, details } = columns;
@@ -124,4 +135,48 @@ fn tool_before(write: &Write<'_>, call: &str, session: &str) -> Result<Option<St
         .query_row([call, session], |row| row.get(0))
         .optional()
         .sql()
+}
+
+/// Tool and arguments of a call as its reply has them, in the session's latest messages.
+fn as_written(write: &Write<'_>, call: &str, session: &str) -> Result<Option<(String, Value)>, StoreError> {
+    let mut messages = write
+        .sql
+        .prepare_cached(
+            "SELECT json FROM records WHERE session = ?1 AND kind = 'said' ORDER BY no DESC LIMIT 16",
+        )
+        .sql()?;
+    let mut rows = messages.query([session]).sql()?;
+    while let Some(row) = rows.next().sql()? {
+        let json: String = row.get(0).sql()?;
+        let record: Value = serde_json::from_str(&json).unwrap_or_default();
+        if let Some(found) = call_in(&record, call) {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// The tool call with this id anywhere in a record.
+fn call_in(value: &Value, call: &str) -> Option<(String, Value)> {
+    match value {
+        Value::Object(fields) => {
+            if let (Some(Value::String(id)), Some(Value::String(name)), Some(args)) =
+                (fields.get("id"), fields.get("name"), fields.get("args"))
+                && id == call
+            {
+                return Some((name.clone(), args.clone()));
+            }
+            fields.values().find_map(|field| call_in(field, call))
+        }
+        Value::Array(items) => items.iter().find_map(|item| call_in(item, call)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+fn with_args(details: &str, args: Value) -> String {
+    let mut details: Value = serde_json::from_str(details).unwrap_or_default();
+    if let Value::Object(fields) = &mut details {
+        fields.insert("args".to_owned(), args);
+    }
+    details.to_string()
 }

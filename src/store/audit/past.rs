@@ -106,7 +106,7 @@ impl Store {
 
 /// The outcome a row states for its call; `None` if the row is not final.
 fn fate(kind: AuditKind, decider: Option<&Decider>, details: &Details) -> Option<PastFate> {
-    let person = matches!(decider, Some(Decider::Tui | Decider::Cli | Decider::Script));
+    let person = decider.is_some_and(Decider::is_person);
     match kind {
         AuditKind::Judged => match details.verdict? {
             Verdict::Allow => Some(PastFate::Allowed),

@@ -124,7 +124,9 @@ fn approved(card: &Card, instead: Option<&ToolName>, remember: Remember, by: &De
     };
     match by {
         Decider::Tui if what.is_empty() && long.is_empty() => call::APPROVED.to_owned(),
-        Decider::Tui | Decider::Cli | Decider::Script => format!("approved{}{what}{long}", whose(by)),
+        Decider::Tui | Decider::Plain | Decider::Cli | Decider::Script => {
+            format!("approved{}{what}{long}", whose(by))
+        }
         Decider::Rule { .. }
         | Decider::Grant
         | Decider::Mode { .. }
@@ -141,7 +143,8 @@ fn whose(by: &Decider) -> String {
         Decider::Tui => String::new(),
         Decider::Rule { id } => format!(" by the rule {}", one_line_summary(id, WORDS)),
         Decider::Mode { mode } => format!(" by the mode, {}", mode.word()),
-        Decider::Cli
+        Decider::Plain
+        | Decider::Cli
         | Decider::Script
         | Decider::Grant
         | Decider::Yolo

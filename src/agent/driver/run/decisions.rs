@@ -5,7 +5,7 @@
 
 use super::Driver;
 use crate::agent::effect::Input;
-use crate::agent::port::{Event, Settled};
+use crate::agent::port::Event;
 use crate::approval::{Approval, Remember, RequestId};
 use crate::history::{Record, TurnEnd};
 use crate::store::{DecideOutcome, StoreError};
@@ -28,11 +28,12 @@ impl Driver<'_> {
         request: &RequestId,
         approval: Approval,
     ) -> Result<Option<TurnEnd>, StoreError> {
-        let outcome = self.session.store().decide(request, approval, self.env.decider.clone()).await?;
-        if let Some(text) = lost(&outcome) {
-            self.show(Event::Status { text }).await;
+        let by = self.env.decider.clone();
+        let (outcome, records) = self.session.decide(request, approval, by).await?;
+        if outcome != DecideOutcome::Recorded {
+            self.show(Event::Status { text: outcome.to_string() }).await;
         }
-        self.take_decisions().await
+        self.apply_decisions(records).await
     }
 
     /// Requests that a new grant, mode or rule now answers are answered like any other: through the store.
@@ -46,8 +47,12 @@ impl Driver<'_> {
 
     /// Takes what was decided, here or in any process, and gives it to the machine.
     pub(super) async fn take_decisions(&mut self) -> Result<Option<TurnEnd>, StoreError> {
-        let mut granted = false;
         let records = self.session.consume_decisions().await?;
+        self.apply_decisions(records).await
+    }
+
+    async fn apply_decisions(&mut self, records: Vec<Record>) -> Result<Option<TurnEnd>, StoreError> {
+        let mut granted = false;
         self.tell_late(&records).await;
         for record in records {
             let input = match record {
@@ -92,40 +97,11 @@ impl Driver<'_> {
     pub(super) async fn tell_late(&mut self, records: &[Record]) {
         let ours: Vec<RequestId> =
             self.turn.waiting_requests().into_iter().map(|request| request.id).collect();
-        let settled: Vec<Event> = records.iter().filter_map(settlement).collect();
+        let settled: Vec<Event> = records.iter().filter_map(Event::of_settlement).collect();
         for event in settled {
             if !matches!(&event, Event::ApprovalSettled { request, .. } if ours.contains(request)) {
                 self.show(event).await;
             }
         }
-    }
-}
-
-/// A consumed record as a front end sees it.
-fn settlement(record: &Record) -> Option<Event> {
-    if let Record::Decided { request, approval, by, .. } = record {
-        let settled = Settled::Decided { approval: approval.clone(), by: by.clone() };
-        return Some(Event::ApprovalSettled { request: request.clone(), settled });
-    }
-    if let Record::Expired { request, .. } = record {
-        return Some(Event::ApprovalSettled { request: request.clone(), settled: Settled::Expired });
-    }
-    None
-}
-
-/// What to tell the person whose decision did not count.
-fn lost(outcome: &DecideOutcome) -> Option<String> {
-    match outcome {
-        DecideOutcome::Recorded => None,
-        DecideOutcome::AlreadyDecided { approval, by } => {
-            let word = match approval {
-                Approval::Approve { .. } => "approved",
-                Approval::Deny { .. } => "denied",
-                Approval::Later => "put off",
-            };
-            Some(format!("Somebody was faster: this request was already {word} ({}).", by.word()))
-        }
-        DecideOutcome::NotOpen { state } => Some(format!("This request is {state} and takes no answer.")),
-        DecideOutcome::Unknown => Some("There is no such request.".to_owned()),
     }
 }
