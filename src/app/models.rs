@@ -19,7 +19,7 @@ use super::services::{self, Service, Wiring};
 use crate::agent::driver::ActiveModel;
 use crate::command::ModelLine;
 use crate::config::{Settings, Thinking};
-use crate::provider::catalog::{OPENAI_COMPATIBLE, Probe};
+use crate::provider::catalog::{self, OPENAI_COMPATIBLE, Probe};
 use crate::provider::http::SetupError;
 use crate::provider::offline::Pace;
 use crate::provider::{ParallelCalls, Profile, ThinkingLevel};
@@ -68,6 +68,8 @@ pub enum ModelError {
     NoAddress { provider: String },
     #[error("{provider} needs a model's name: --model {provider}/NAME; `co models {provider}` lists them")]
     NoModel { provider: String },
+    #[error("no service is set up for the model `{model}`, and no server on this machine offers models{}", get(*vendor))]
+    NoService { model: String, vendor: Option<&'static str> },
     #[error("`api_key` is set, but not for whom: set `provider` too")]
     KeyForNobody,
     #[error("there is no provider `{provider}`{}; `co auth list` names them all", guess(nearest.as_deref()))]
@@ -87,6 +89,10 @@ pub enum ModelError {
 fn or_set(env: Option<&str>) -> String {
     let own = ", or set `api_key` in your settings".to_owned();
     env.map_or(own, |env| format!(", or set {env} in the environment"))
+}
+
+fn get(vendor: Option<&str>) -> String {
+    vendor.map(|name| format!(": `co auth add {name}` keeps a key for it")).unwrap_or_default()
 }
 
 fn guess(nearest: Option<&str>) -> String {
@@ -200,6 +206,20 @@ impl Models {
     /// Whether a server on this machine would be welcome: nothing else was chosen, and the person allows the search.
     pub fn may_discover(&self) -> bool {
         self.wiring().settings.discover_local && self.current().origin == Origin::Offline
+    }
+
+    /// Makes sure that the model which the settings name can answer: the tour never answers in its place. Without a
+    /// service for it, servers on this machine are looked for first.
+    pub async fn ensure_named(&self) -> Result<(), ModelError> {
+        let Some(model) = self.wiring().settings.model.clone() else { return Ok(()) };
+        if self.may_discover() {
+            self.discover().await;
+        }
+        if self.current().origin != Origin::Offline {
+            return Ok(());
+        }
+        let vendor = catalog::vendor(&model);
+        Err(ModelError::NoService { model, vendor })
     }
 
     /// Looks for model servers on this machine and takes the first, unless the person has chosen meanwhile.

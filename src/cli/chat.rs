@@ -110,20 +110,22 @@ pub(super) async fn ready(
     at: Terminals,
     console: &mut Console,
 ) -> Result<(Loaded, Arc<Models>), CliError> {
-    let chosen = models(world, &loaded)?;
+    let chosen = models(world, &loaded).await?;
     match setup::first_run(world, &loaded, &chosen, at, console).await? {
         SetUp::Skipped => Ok((loaded, chosen)),
         SetUp::Done => {
             let loaded = load_settings(world, flags)?;
-            let chosen = models(world, &loaded)?;
+            let chosen = models(world, &loaded).await?;
             Ok((loaded, chosen))
         }
     }
 }
 
-fn models(world: &World, loaded: &Loaded) -> Result<Arc<Models>, CliError> {
+async fn models(world: &World, loaded: &Loaded) -> Result<Arc<Models>, CliError> {
     let models = Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Reading);
-    Ok(Arc::new(models.map_err(AppError::from)?))
+    let models = models.map_err(AppError::from)?;
+    models.ensure_named().await.map_err(AppError::from)?;
+    Ok(Arc::new(models))
 }
 
 /// How long the session's owner may take to end after the front end closed: a blocked store must not hold up
@@ -154,7 +156,7 @@ pub(super) async fn run(
     opening: Opening,
     console: &mut Console,
 ) -> Result<(), CliError> {
-    let models = models(&world, &loaded)?;
+    let models = models(&world, &loaded).await?;
     let options = options(&world, &loaded.settings);
     let (ask, asks) = mpsc::channel(LINK);
     let (face, updates) = channel::updates();

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::io;
 
-use crate::app::AppError;
+use crate::app::{AppError, ModelError};
 use crate::config::{ConfigError, Source};
 use crate::provider::ProviderError;
 use crate::session::SessionError;
@@ -84,6 +84,8 @@ impl From<AppError> for CliError {
             }
             AppError::Store(error) => error.into(),
             AppError::Session(error) => error.into(),
+            AppError::Model(error @ ModelError::NoService { .. }) => Self::new(Kind::Usage, error)
+                .hint("`--model PROVIDER/NAME` names a service too; `co auth list` names them all"),
             AppError::Model(error) => {
                 Self::new(Kind::Provider, error).hint("`co config` shows where each value comes from")
             }

@@ -182,6 +182,7 @@ fn say_words(words: &mut Option<mpsc::Receiver<String>>, console: &mut Console) 
 async fn chosen(world: &World, loaded: &Loaded, console: &mut Console) -> Result<Models, CliError> {
     let pace = if Terminals::of_process().stdout { Pace::Reading } else { Pace::Instant };
     let models = Models::choose(&loaded.settings, Arc::clone(&world.clock), pace).map_err(AppError::from)?;
+    models.ensure_named().await.map_err(AppError::from)?;
     if models.may_discover() {
         models.discover().await;
         let choice = models.current();

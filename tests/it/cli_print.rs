@@ -219,3 +219,16 @@ fn a_screen_needs_a_terminal() {
     co.run(&[]).check(2, "", err);
     co.run(&["chat"]).check(2, "", err);
 }
+
+/// A model that was asked for and cannot be had is an error: the tour never answers in its place.
+#[test]
+fn a_named_model_that_no_service_offers_is_an_error() {
+    let co = Co::new();
+    for (model, hint) in [("gpt-5", ": `co auth add openai` keeps a key for it"), ("nowhere/x", "")] {
+        let err = format!(
+            "co: error: no service is set up for the model `{model}`, and no server on this machine offers \
+             models{hint}\n    `--model PROVIDER/NAME` names a service too; `co auth list` names them all\n"
+        );
+        co.run(&["--model", model, "-p", "hi"]).check(2, "", &err);
+    }
+}

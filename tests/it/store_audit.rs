@@ -126,7 +126,7 @@ async fn each_step_leaves_its_rows() {
             vec![ask(), Commit(Record::Expired { request: id("1"), call: CallId("a".to_owned()) })],
             vec!["asked write_file -", "expired write_file expiry"],
         ),
-        (vec![finish(Failed)], vec!["finished - - failed"]),
+        (vec![finish(Failed)], vec!["finished write_file - failed"]),
         (
             vec![
                 Note(AuditNote::RuleSaved { rule: note("git-reads"), text: note("[[rule]]") }),

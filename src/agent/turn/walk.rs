@@ -2,6 +2,7 @@
 //! and a referee that looks at every effect.
 
 mod dice;
+mod single;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -743,71 +744,5 @@ fn random_walks_break_no_rule() {
             let _same = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| again.go()));
             panic!("walk {seed}:\n{}", again.trace.unwrap_or_default().join("\n"));
         }
-    }
-}
-
-/// What a provider has to say beside its replies is shown once a turn, however often it comes.
-#[test]
-fn a_notice_is_shown_once() {
-    let prompt = vec![UserPart::Text { text: "go".to_owned() }];
-    let mut plain = setup(&mut Dice(1), Policy::default(), Grants::default());
-    plain.caps = Caps::default();
-    let (mut turn, _) = Turn::start(plain, &History::default(), prompt);
-    let mut shown = Vec::new();
-    for text in ["cut", "cut", "full", "full"] {
-        let (stop, usage) = (StopReason::new(StopKind::PauseTurn), Usage::default());
-        let no_late = Input::Late { calls: Vec::new() };
-        let _request = turn.handle(no_late);
-        let events = [
-            StreamEvent::Started { model: "m".to_owned() },
-            StreamEvent::PartStarted { index: 0, kind: StartKind::Text },
-            StreamEvent::PartDelta { index: 0, delta: "words".to_owned() },
-            StreamEvent::PartEnded { index: 0, opaque: None },
-            StreamEvent::Notice { text: text.to_owned() },
-            StreamEvent::Finished { stop, usage },
-        ];
-        let effects = events.into_iter().flat_map(|event| turn.handle(Input::Stream(Ok(event))));
-        shown.extend(effects.filter_map(|effect| match effect {
-            Effect::Show(crate::agent::port::Event::Status { text }) => Some(text),
-            _ => None,
-        }));
-    }
-    assert_eq!(shown, ["cut", "full"]);
-}
-
-/// What a provider told of an attempt that came to nothing is counted; an attempt that had begun and told nothing has
-/// cost something nobody knows.
-#[test]
-fn attempts_that_came_to_nothing_are_counted() {
-    let told = Usage { input: Some(900), output: Some(1), ..Usage::default() };
-    let started = StreamEvent::Started { model: "m".to_owned() };
-    let usage = |input| StreamEvent::Usage { usage: Usage { input: Some(input), ..told } };
-    let failed = || Input::Stream(Err(ProviderError::new(ErrorClass::Overloaded, "busy")));
-    for (events, last, expected, tokens, unpriced) in [
-        (vec![], failed(), None, 0, 0),
-        (vec![started.clone()], failed(), Some(Usage::default()), 0, 1),
-        (vec![started.clone(), usage(7), usage(900)], failed(), Some(told), 901, 0),
-        (vec![started.clone()], Input::Interrupt, None, 0, 1),
-        (vec![started, usage(900)], Input::Interrupt, Some(told), 901, 0),
-    ] {
-        let mut plain = setup(&mut Dice(1), Policy::default(), Grants::default());
-        (plain.caps, plain.audience) = (Caps::default(), Audience::Present);
-        let prompt = vec![UserPart::Text { text: "go".to_owned() }];
-        let (mut turn, _) = Turn::start(plain, &History::default(), prompt);
-        let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
-        let _request = turn.handle(Input::Late { calls: Vec::new() });
-        turn.asks(Asked { price: Some(price), ..Asked::default() });
-        let inputs = events.into_iter().map(|event| Input::Stream(Ok(event))).chain([last]);
-        let mut recorded = Vec::new();
-        for effect in inputs.flat_map(|input| turn.handle(input)).collect::<Vec<_>>() {
-            let Effect::Commit(records, _) = effect else { continue };
-            recorded.extend(records.into_iter().filter_map(|record| match record {
-                Record::RequestEnded { usage, .. } => Some(usage),
-                _ => None,
-            }));
-        }
-        assert_eq!(recorded, [expected]);
-        let used = turn.budget.used;
-        assert_eq!((used.requests, used.tokens, used.unpriced), (1, tokens, unpriced), "{expected:?}");
     }
 }

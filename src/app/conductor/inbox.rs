@@ -516,7 +516,7 @@ mod tests {
         for (outcomes, told) in [
             (vec![], ""),
             (vec![won(), won()], ""),
-            (vec![faster()], "Somebody was faster: this request was decided with co approvals."),
+            (vec![faster()], "This request was already approved with co approvals; that decision counts."),
             (vec![won(), expired()], "1 of 2 did not count. This request is expired and takes no answer."),
             (vec![faster(), faster(), won()], "2 of 3 did not count: somebody was faster."),
             (vec![expired(), DecideOutcome::Unknown], "2 of 2 did not count: they take no answer any more."),

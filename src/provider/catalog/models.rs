@@ -69,6 +69,14 @@ pub fn profile(service: &str, model: &str, told: Profile) -> Profile {
     }
 }
 
+/// Returns the service whose own model this is, by the tables.
+#[must_use]
+pub fn vendor(model: &str) -> Option<&'static str> {
+    let name = bare(model);
+    let own = TABLES.iter().filter(|table| table.models == Models::Own && !table.service.is_empty());
+    own.into_iter().find(|table| table.rows.iter().any(|row| row.is(&name))).map(|table| table.service)
+}
+
 /// Returns the properties of a model that apply at every service.
 fn elsewhere(name: &str) -> Profile {
     let general = TABLES.iter().filter(|table| table.models == Models::Own).flat_map(|table| table.rows);
