@@ -21,6 +21,11 @@ pub(super) struct Args {
 }
 
 impl Args {
+    /// The file for log lines.
+    pub fn debug_file(&self) -> Option<&std::path::Path> {
+        self.shared.debug_file.as_deref()
+    }
+
     /// Whether the command may open a conversation instead of printing.
     pub fn draws(&self) -> bool {
         match &self.command {
@@ -49,6 +54,9 @@ pub(super) struct Shared {
     /// What asks: ask, auto, plan, dry-run or defer-all
     #[arg(long, global = true, value_name = "MODE")]
     mode: Option<String>,
+    /// Append what the program logs to this file: operations, ids, times and errors; no texts and no keys
+    #[arg(long, global = true, value_name = "FILE")]
+    debug_file: Option<std::path::PathBuf>,
     /// Any setting, e.g. `--set max_requests=10`; `co config` lists them
     #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
     set: Vec<String>,

@@ -11,6 +11,7 @@ mod chat;
 mod config;
 mod console;
 mod day;
+mod debug;
 mod doctor;
 mod error;
 mod hooks;
@@ -73,6 +74,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
+    if let Some(path) = args.debug_file()
+        && let Err(error) = debug::log_to(path)
+    {
+        return console.fail(&error);
+    }
     // This fails only if another provider was already installed, which is equally good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = match runtime(&args) {

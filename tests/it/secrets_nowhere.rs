@@ -72,7 +72,8 @@ fn nothing_leaks(about: &str, co: &Co, ran: &Output) {
 }
 
 fn run(co: &Co, args: &[&str]) -> Output {
-    co.command(&co.workspace(), args).output().unwrap()
+    // The log is searched with everything else.
+    co.command(&co.workspace(), &[&["--debug-file", "debug.log"], args].concat()).output().unwrap()
 }
 
 fn with_key(co: Co) -> Co {
