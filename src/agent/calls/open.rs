@@ -79,7 +79,7 @@ impl Calls {
         self.stage = Stage::Late;
         for (one, fate) in late {
             let at = self.add(one.call.clone(), rules);
-            // What they run after has ended, as the fate says.
+            // The calls that it runs after have ended; `fate` says how.
             self.calls[at].after.clear();
             self.calls[at].after_labels.clear();
             self.restore(at, one, rules);
@@ -222,7 +222,7 @@ const STILL_WAITING: &str =
     "Still waiting for the user: undecided. It may run later; its outcome will be told.";
 const NOT_RUN: &str = "Interrupted by the user before it ran.";
 
-/// Returns the returns that close the open calls of an abandoned turn: what waits or was decided goes on
+/// Builds the returns that close the open calls of an abandoned turn: what waits or was decided goes on
 /// outside of it, what had started has an unknown outcome, and the rest never ran.
 pub fn close_open(open: &[OpenCall]) -> Vec<ToolReturn> {
     open.iter()

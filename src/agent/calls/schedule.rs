@@ -112,9 +112,9 @@ pub(super) fn held_by_person(calls: &[Tracked]) -> Vec<bool> {
 pub(super) struct ScheduleWalk {
     /// For each call that was passed: whether it is held until the user decides.
     pub held: Vec<bool>,
-    /// What calls touch that the user holds up.
+    /// The accesses of calls that wait for the user.
     waiting: ByKind,
-    /// What calls touch that move by themselves.
+    /// The accesses of calls that move by themselves.
     moving: ByKind,
 }
 
@@ -124,7 +124,7 @@ struct ByKind {
     others: AccessSummary,
 }
 
-/// What a set of calls touches.
+/// The combined accesses of a set of calls.
 #[derive(Default)]
 struct AccessSummary {
     /// One is not planned yet: what it touches is unknown.

@@ -161,7 +161,7 @@ enum Next {
     End(TurnEnd),
 }
 
-/// What made the conversation too long.
+/// Why the conversation must be shortened.
 #[derive(Debug, Clone, PartialEq)]
 enum Overflow {
     /// This refusal; the turn ends with it if nothing can be left out.
