@@ -286,8 +286,8 @@ impl Turn {
         self.setup.rules.now = now;
     }
 
-    /// Adds a message that the next request contains and no earlier one did; in order. Called before
-    /// the model is asked, because decisions on its calls depend on it: no reply contains words that came later.
+    /// Adds a message that the next request contains and no earlier one did; in order. Called before the
+    /// model is asked, because decisions on its calls depend on it: no reply contains words that came later.
     pub fn hear(&mut self, message: Arc<Message>) {
         self.setup.rules.heard.hear(message);
     }
