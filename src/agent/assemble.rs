@@ -1,7 +1,7 @@
-//! Stream events of one attempt → one assistant message.
+//! Assembles the stream events of one attempt into an assistant message.
 //!
-//! Pure. A call's arguments count only once the provider closed the call: that they happen to parse
-//! earlier means nothing. Called by the turn machine.
+//! Pure. A call's arguments count only after the provider has closed the call, even if they parse earlier.
+//! Called by the turn machine.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ use crate::message::{
 };
 use crate::provider::{ErrorClass, ProviderError, StartKind, StreamEvent};
 
-/// Longest reply kept, in bytes of text and arguments together; an endless stream ends here.
+/// Longest reply kept, in bytes of text and arguments together. It bounds endless streams.
 const MAX_REPLY: usize = 32 << 20;
 
-/// What one stream event means for the turn.
+/// The meaning of one stream event for the turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     Nothing,
@@ -30,24 +30,24 @@ pub enum Step {
         name: String,
         delta: String,
     },
-    /// The provider closed this call; its arguments are whole.
+    /// The provider closed this call; its arguments are complete.
     CallClosed(ToolCall),
-    /// For the person, beside the reply.
+    /// A notice for the user that is not part of the reply.
     Notice(String),
     Finished(StopReason, Usage),
 }
 
-/// One attempt's reply in the making.
+/// The reply of one attempt, under construction.
 #[derive(Debug, Clone)]
 pub struct Assembler {
-    /// Call ids are this, a dot and the part's index.
+    /// Call ids are this prefix, a dot and the part's index.
     id_prefix: String,
     model: String,
     parts: Vec<Building>,
-    /// Wire ids the conversation already uses; ours never repeat one.
+    /// Wire ids that the conversation already uses; new ones never repeat one.
     taken: BTreeSet<String>,
     size: usize,
-    /// Bytes of visible text already handed out by [`Assembler::fresh_text`].
+    /// Bytes of visible text already returned by [`Assembler::fresh_text`].
     saved: usize,
     visible: String,
     usage: Option<Usage>,
@@ -80,7 +80,7 @@ impl Assembler {
         }
     }
 
-    /// Takes the next event. Errs where the sequence is none a codec may emit, or the reply is endless.
+    /// Takes the next event. Errs if no codec may emit this sequence, or if the reply is too long.
     pub fn apply(&mut self, event: StreamEvent) -> Result<Step, ProviderError> {
         match event {
             StreamEvent::Started { model } => {
@@ -106,25 +106,25 @@ impl Assembler {
         }
     }
 
-    /// What this attempt has used so far, without any count where its provider told none; `None` = it did not begin.
+    /// Returns this attempt's usage so far, without counts the provider did not send; `None` = not begun.
     pub fn usage(&self) -> Option<Usage> {
         self.usage
     }
 
-    /// Whether anything of this attempt was worth showing.
+    /// Whether this attempt produced any output to show.
     pub fn has_output(&self) -> bool {
         self.parts.iter().any(|part| !part.text.is_empty() || part.closed.is_some())
     }
 
-    /// Visible text that came since the last call of this function; `None` when there is none.
+    /// Returns the visible text that arrived since the last call of this function, if any.
     pub fn fresh_text(&mut self) -> Option<String> {
         let fresh = self.visible.get(self.saved..).filter(|text| !text.is_empty())?.to_owned();
         self.saved = self.visible.len();
         Some(fresh)
     }
 
-    /// The whole reply. On `MaxTokens` a call cut short is dropped; on `Refusal` every call is.
-    /// `None` where nothing remains that could be sent back.
+    /// Returns the whole reply. On `MaxTokens` a truncated call is dropped; on `Refusal` every call is.
+    /// `None` if nothing remains that could be sent back.
     pub fn finish(self, stop: StopReason) -> Option<AssistantMessage> {
         let keep = match stop.kind {
             StopKind::Refusal | StopKind::Interrupted => Keep::NoCalls,
@@ -209,7 +209,7 @@ impl Building {
             StartKind::Native => PartKind::Native,
             StartKind::ToolCall { .. } => {
                 let call = call?;
-                // Only the last part can have been cut; nothing at all may be a cut before the first byte.
+                // Only the last part can be truncated; empty arguments may be a cut before the first byte.
                 let cut = last && (self.text.trim().is_empty() || !call.args.is_object());
                 match keep {
                     Keep::NoCalls => return None,
@@ -222,10 +222,10 @@ impl Building {
     }
 }
 
-/// Longest arguments of a call that are kept, in bytes. They are stored with the reply, the request and the audit.
+/// Longest arguments of a call that are kept, in bytes. The reply, the request and the audit all store them.
 const MAX_ARGUMENTS: usize = 1 << 20;
 
-/// A call's arguments: nothing and `null` mean none; what is no JSON object stays as text.
+/// Parses a call's arguments: empty text and `null` mean none; anything but a JSON object stays text.
 fn arguments(raw: &str) -> Value {
     if raw.trim().is_empty() {
         return Value::Object(Map::new());
@@ -246,7 +246,7 @@ fn arguments(raw: &str) -> Value {
     }
 }
 
-/// The provider's id where it is new, else nine letters and digits of our own (Mistral demands that form).
+/// Returns the provider's id if new, else nine generated letters and digits (the form Mistral requires).
 fn free_wire_id(given: &str, id: &CallId, taken: &mut BTreeSet<String>) -> String {
     let mut wire_id = given.to_owned();
     let mut round = 0_u32;

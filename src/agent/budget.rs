@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crate::history::{Limit, Limits, Used};
 
-/// Longest wait we choose ourselves.
+/// Longest wait that is not set by the provider.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
-/// First wait we choose ourselves, doubled with each retry: with two retries an outage of three seconds is survived.
+/// First wait not set by the provider, doubled each retry: two retries survive an outage of three seconds.
 const FIRST_BACKOFF: Duration = Duration::from_secs(2);
 
-/// One turn's budget: limits and what is used of them, approvals, retries and deferrals included.
+/// One turn's limits and usage, which includes approvals, retries and deferrals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     pub limits: Limits,
@@ -20,7 +20,7 @@ pub struct Budget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Allowance {
     Free,
-    /// One more, and it is not the turn's first: the model should answer now.
+    /// One more may be sent, and it is not the turn's first: the model should answer now.
     Last,
     Spent(Limit),
 }
@@ -44,8 +44,8 @@ impl Budget {
     }
 }
 
-/// Our own wait before retry number `retry` (from 1): 2 s, 4 s, 8 s … at most 30 s, of which the last
-/// half is jitter drawn from `seed`.
+/// Returns the wait before retry number `retry` (from 1): 2 s, 4 s, 8 s … at most 30 s. Its second half is
+/// random, drawn from `seed`.
 pub fn backoff(retry: u32, seed: u64) -> Duration {
     let doubled = FIRST_BACKOFF.saturating_mul(1_u32 << retry.saturating_sub(1).min(10));
     let full = doubled.min(LONGEST_BACKOFF);

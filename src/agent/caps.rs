@@ -1,7 +1,7 @@
-//! Caps on tokens and money: whether the next request may be sent, and what the person is asked where it may not. Pure.
+//! Caps on tokens and money: whether the next request may be sent, and the question to the user if not. Pure.
 //!
-//! It never stops a request that runs: what a reply costs is known when it is there, so a cap is kept to within one
-//! reply. Asked by the turn before each request, with figures that the driver gathers.
+//! They never stop a running request: a reply's cost is known only once it is complete, so a cap may be
+//! exceeded by one reply. Checked by the turn before each request, with figures that the driver gathers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use crate::provider::{ModelRequest, Price};
 
 use super::context;
 
-/// Tokens of output that a request is taken to have before it is sent, where its own limit is not lower: a long answer
-/// or a few calls. What it really had is counted once it is there.
+/// Output tokens assumed for a request before it is sent, unless its own limit is lower: a long answer or a
+/// few calls. The real number is counted afterwards.
 pub const OUTPUT_ALLOWANCE: u64 = 1_000;
 
-/// The share of a cap from which on the person is told how much is used, in hundredths.
+/// The share of a cap, in hundredths, from which on the user is warned.
 const WARN_FROM: u64 = 80;
-/// They are told again each time that another tenth is used.
+/// The user is warned again each time another such share, in hundredths, is used.
 const WARN_EVERY: u64 = 10;
 
 /// What was used, and what the next request would add.
@@ -26,11 +26,11 @@ pub struct Figures {
     pub session: Used,
     pub day: Used,
     pub next: Estimate,
-    /// Who would be asked.
+    /// The model that would be asked.
     pub model: String,
 }
 
-/// What a request may come to.
+/// The estimated usage of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
     pub tokens: u64,
@@ -39,7 +39,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Its whole input at the full price, as if nothing of it were cached, and [`OUTPUT_ALLOWANCE`].
+    /// Estimates the whole input at the full price, as if nothing were cached, plus [`OUTPUT_ALLOWANCE`].
     pub fn of(request: &ModelRequest, price: Option<&Price>) -> Self {
         let input = context::estimated_request(request);
         let limit = request.max_output_tokens.map_or(OUTPUT_ALLOWANCE, u64::from);
@@ -49,44 +49,44 @@ impl Estimate {
     }
 }
 
-/// The caps of a session: as they were set, how far the person raised them, and what they were told.
+/// The caps of a session: the values that were set, the user's raises, and the warnings given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Caps {
     set: BTreeMap<Cap, u64>,
     raised: BTreeMap<Cap, u64>,
-    /// Hundredths of the cap that the person was told of last.
+    /// The share of the cap, in hundredths, at the last warning.
     warned: BTreeMap<Cap, u64>,
-    /// Models of which the person knows that their price is unknown.
+    /// Models whose unknown price was reported to the user.
     unkept: BTreeSet<String>,
 }
 
-/// The next request would go over a cap.
+/// Asks the user because the next request would exceed a cap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapQuestion {
     pub cap: Cap,
-    /// What was used of it; at least so much where `unpriced` requests cost something nobody knows.
+    /// What was used; a lower bound if `unpriced` requests have an unknown cost.
     pub spent: u64,
     pub limit: u64,
-    /// What the next request would add, about; `None` = its price is unknown.
+    /// The estimate of what the next request would add; `None` = its price is unknown.
     pub adds: Option<u64>,
     pub unpriced: u32,
-    /// Where a raise would put the cap.
+    /// The value to which a raise would set the cap.
     pub raised: u64,
     pub model: String,
 }
 
-/// What the person says to it.
+/// The user's answer to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CapAnswer {
-    /// This one request is sent.
+    /// Send this one request.
     GoOn,
-    /// The cap is raised for as long as it counts: this turn, this session, this day until `co` is started again.
+    /// Raise the cap for its scope: this turn, this session, or this day until `co` is restarted.
     Raise,
-    /// The turn ends here and can be gone on with.
+    /// End the turn here; it can be resumed.
     Stop,
 }
 
-/// What is to be said and asked before the next request.
+/// What to report and ask before the next request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Judged {
     pub said: Vec<String>,
@@ -103,7 +103,7 @@ impl Caps {
         self.set.is_empty()
     }
 
-    /// Judges the next request of a turn that has used `turn`. Caps in `passed` were answered for it already.
+    /// Judges the next request of a turn that has used `turn`; caps in `passed` were already answered.
     pub fn judge(&mut self, turn: &Used, figures: &Figures, passed: &BTreeSet<Cap>) -> Judged {
         let mut judged = Judged::default();
         for (&cap, &set) in &self.set {
@@ -122,7 +122,7 @@ impl Caps {
             }
             let after = spent.saturating_add(adds.unwrap_or(0));
             let share = hundredths(spent, limit);
-            // Less is used than when it was told: another day has begun.
+            // Less is used than at the last warning: a new day has begun.
             if self.warned.get(&cap).is_some_and(|&told| share < told) {
                 self.warned.remove(&cap);
             }
@@ -143,20 +143,20 @@ impl Caps {
         judged
     }
 
-    /// Raises the cap that was asked about. What is used of it is told anew.
+    /// Raises the cap that was asked about. Warnings for it start again.
     pub fn raise(&mut self, question: &CapQuestion) {
         self.raised.insert(question.cap, question.raised);
         self.warned.remove(&question.cap);
     }
 
-    /// For another turn: what counted for the last one only is forgotten.
+    /// Returns the caps for another turn: raises and warnings of the last turn are dropped.
     #[must_use]
     pub fn for_next_turn(mut self) -> Self {
         self.forget(Scope::Turn);
         self
     }
 
-    /// For another session.
+    /// Returns the caps for another session: raises and warnings of the last session and turn are dropped.
     #[must_use]
     pub fn for_next_session(mut self) -> Self {
         self.forget(Scope::Session);
@@ -170,17 +170,17 @@ impl Caps {
 }
 
 impl CapQuestion {
-    /// What was used and what is allowed: `$1.98 of $2.00 are used today`.
+    /// Says what was used and what is allowed: `$1.98 of $2.00 are used today`.
     pub fn spent_words(&self) -> String {
         used(self.cap, self.spent, self.limit, self.unpriced)
     }
 
-    /// The same beside the word `used`: `$1.98 of $2.00 today`.
+    /// The same without `are used`: `$1.98 of $2.00 today`.
     pub fn share_words(&self) -> String {
         self.spent_words().replacen(" are used ", " ", 1)
     }
 
-    /// What the next request would add, about.
+    /// Says about how much the next request would add.
     pub fn adds_words(&self) -> String {
         match self.adds {
             Some(adds) => format!("the next request would add about {}", self.cap.words(adds)),
@@ -188,7 +188,7 @@ impl CapQuestion {
         }
     }
 
-    /// What a raise does: `raise it to $4.00 until co ends`.
+    /// Says what a raise does: `raise it to $4.00 until co ends`.
     pub fn raise_words(&self) -> String {
         let until = match self.cap.scope() {
             Scope::Turn => "for this turn",
@@ -198,13 +198,13 @@ impl CapQuestion {
         format!("raise it to {} {until}", self.cap.words(self.raised))
     }
 
-    /// What to type to raise it from outside.
+    /// Returns the command-line flag that raises it.
     pub fn flag(&self) -> String {
         format!("--set {}={}", self.cap.setting(), self.cap.written(self.raised))
     }
 }
 
-/// `$1.98 of $2.00 are used today`, at least so much where some of it has no price.
+/// Returns `$1.98 of $2.00 are used today`, with `at least` if some requests have no price.
 fn used(cap: Cap, spent: u64, limit: u64, unpriced: u32) -> String {
     let at_least = if unpriced > 0 { "at least " } else { "" };
     let spent = match cap.unit() {
@@ -248,7 +248,7 @@ mod tests {
         Figures { session: used, day: used, next, model: "m".to_owned() }
     }
 
-    /// What is said and asked when so much is used of a cap of 100 a day, one request after the other.
+    /// Returns what is reported and asked when this much is used of a cap of 100 a day, request by request.
     fn told(steps: &[(u64, Option<u64>)]) -> Vec<String> {
         let mut caps = Caps::new([(Cap::DayUsd, 100)]);
         let mut told = Vec::new();
@@ -272,7 +272,7 @@ mod tests {
                 vec![format!("{w}0"), none.clone(), none.clone()],
             ),
             (vec![(80, Some(1)), (90, Some(1))], vec![format!("{w}0"), "$0.000000090".to_owned()]),
-            // The next day tells anew.
+            // A new day warns again.
             (
                 vec![(95, Some(1)), (10, Some(1)), (85, Some(1))],
                 vec!["$0.000000095".to_owned(), none.clone(), "$0.000000085".to_owned()],
@@ -305,7 +305,7 @@ mod tests {
                 _ => caps.raise(&question),
             }
         }
-        // Each cap asks by itself; going on raises nothing.
+        // Each cap asks separately; `GoOn` raises nothing.
         assert_eq!(order, [(Cap::TurnTokens, 35), (Cap::SessionUsd, 200), (Cap::DayUsd, 200)]);
         let asks = |caps: &Caps| {
             caps.clone()

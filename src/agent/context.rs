@@ -1,7 +1,7 @@
-//! What is left out when a conversation no longer fits its model. Pure.
+//! Leaves messages out when a conversation no longer fits its model. Pure.
 //!
-//! A marked trim of the oldest turns; it never parts a call from its return. A summary takes its place
-//! in a later capability.
+//! It trims the oldest turns and leaves a note; it never separates a call from its return. A summary will
+//! replace it in a later capability.
 
 use crate::history::{History, Record};
 use crate::message::{Message, NoteKind, Piece, UserPart};
@@ -10,31 +10,31 @@ use crate::provider::{ModelRequest, ToolSchema};
 /// Bytes of text that count as one token; a rough mean over languages and code.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// The part of a window that is kept free for a reply whose length nobody limits: one in so many. Never more than half
-/// of it is, however much a reply may have.
+/// The fraction of a window kept free for a reply without a length limit: one in this many. At most half of
+/// the window is kept free, whatever the limit of a reply.
 const REPLY_SHARE: u64 = 8;
 
-/// Tokens of one image, whatever its size. Services count by tiles or by pixels after they have made it smaller: 85 to
-/// about 1,600 tokens. The upper end is taken, for too much is left out rather than a request refused.
+/// Tokens of one image of any size. Services count tiles or scaled-down pixels: 85 to about 1,600 tokens. The
+/// upper end is used, because leaving out too much is better than a refused request.
 const TOKENS_PER_IMAGE: usize = 1_600;
 const BYTES_PER_IMAGE: usize = TOKENS_PER_IMAGE * 4;
 
-/// The conversation's size in tokens, estimated from its text and the number of its images. The system prompt is not
-/// counted.
+/// Estimates the conversation's size in tokens from its text and the number of its images, without the system
+/// prompt.
 pub fn estimated_tokens(history: &History) -> u64 {
     let bytes: usize = history.messages().map(text_bytes).sum();
     u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
-/// A whole request's size in tokens, estimated in the same way: conversation, system prompt and tools.
+/// Estimates a whole request's size in tokens in the same way: conversation, system prompt and tools.
 pub fn estimated_request(request: &ModelRequest) -> u64 {
     let said: usize = request.conversation().map(text_bytes).sum();
     let bytes = said + preamble_bytes(&request.system, &request.tools);
     u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
-/// The tokens that a conversation may have in a model's own `window`, beside what stands before it and a reply. `reply`
-/// is the most that the reply may have, where that is set. `None` where leaving messages out would not help.
+/// Returns the tokens that a conversation may have in a model's `window`, besides the system prompt, the
+/// tools and a reply (at most `reply`, if set). `None` if leaving messages out would not help.
 pub fn room(window: u32, reply: Option<u32>, system: &str, tools: &[ToolSchema]) -> Option<u64> {
     let window = u64::from(window);
     let reply = reply.map_or(window / REPLY_SHARE, u64::from).min(window / 2);
@@ -48,7 +48,7 @@ fn preamble_bytes(system: &str, tools: &[ToolSchema]) -> usize {
     system.len() + tools.sum::<usize>()
 }
 
-/// Bytes of text, or what counts as so many.
+/// Returns the bytes of text, or the equivalent for other content.
 fn text_bytes(message: &Message) -> usize {
     message.weight(|piece| match piece {
         Piece::Said(text) | Piece::Thought(text) => text.len(),
@@ -57,8 +57,8 @@ fn text_bytes(message: &Message) -> usize {
     })
 }
 
-/// Leaves out about the older half of the conversation. `None` where nothing older can go; else the
-/// record to commit and how many messages it drops.
+/// Leaves out about the older half of the conversation. Returns the record to commit and how many messages it
+/// drops; `None` if nothing older can be dropped.
 pub fn trim(history: &History) -> Option<(Record, usize)> {
     let entries = history.entries();
     let half = entries.len().div_ceil(2);
@@ -76,13 +76,13 @@ pub fn trim(history: &History) -> Option<(Record, usize)> {
     Some((Record::Compacted { summary, kept_from }, at))
 }
 
-/// The first prompt at or after the middle, else the last one before it.
+/// Returns the first prompt at or after the middle, else the last one before it.
 fn cut_before_prompt(history: &History, half: usize) -> Option<usize> {
     let prompts: Vec<usize> = prompts(history).filter(|&at| at > 0).collect();
     prompts.iter().copied().find(|&at| at >= half).or_else(|| prompts.last().copied())
 }
 
-/// Within one long turn: before a reply whose predecessors are all answered.
+/// Returns a cut within one long turn: before a reply whose preceding calls all have their returns.
 fn cut_within_turn(history: &History, half: usize) -> Option<usize> {
     let entries = history.entries();
     let last = entries.len().checked_sub(1)?;
@@ -110,7 +110,7 @@ fn is_summary(message: &Message) -> bool {
     parts.iter().all(|part| matches!(part, UserPart::Note { kind: NoteKind::Summary, .. }))
 }
 
-/// The person's own words in a message, where there are any.
+/// Returns the user's own text in a message, if there is any.
 fn prompt_text(message: &Message) -> Option<String> {
     let Message::User { parts } = message else { return None };
     let texts: Vec<&str> = parts

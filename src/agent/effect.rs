@@ -1,4 +1,4 @@
-//! What goes between the turn machine and its driver: inputs in, effects out.
+//! The interface between the turn machine and its driver: inputs in, effects out.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::message::{CallId, ToolCall, ToolReturn, UserPart};
 use crate::provider::{ProviderError, StreamEvent, ToolChoice};
 use crate::tool::{CallPlan, Resource, ToolError, Version};
 
-/// What happens to a turn from outside.
+/// An external event for a turn.
 #[derive(Debug, Clone)]
 pub enum Input {
     /// The next event of the running request, or its failure.
@@ -26,17 +26,17 @@ pub enum Input {
         round: u32,
         verdict: HookVerdict,
     },
-    /// What hooks say of the last word, as [`Effect::HookStop`] asked.
+    /// The hooks' verdict on the final reply, requested by [`Effect::HookStop`].
     StopHooked {
         verdict: HookVerdict,
     },
-    /// A person decided, and the record of it is in the store.
+    /// A decision was made; its record is in the store.
     Decided {
         request: RequestId,
         approval: Approval,
         by: Decider,
     },
-    /// Nobody decided in time, and the record of it is in the store.
+    /// A request expired undecided; the record is in the store.
     Expired {
         request: RequestId,
     },
@@ -50,36 +50,36 @@ pub enum Input {
     TakeBack {
         parts: Vec<UserPart>,
     },
-    /// The wait is over, or the person does not want it.
+    /// The wait is over, or the user cut it short.
     BackoffElapsed,
     /// Older messages were left out (`dropped` of them), or nothing could be.
     Compacted {
         dropped: usize,
     },
-    /// What was used and what the next request would add, as [`Effect::Weigh`] asked.
+    /// What was used and what the next request would add, requested by [`Effect::Weigh`].
     Weighed {
         figures: Figures,
     },
-    /// The person's word on a cap that was reached.
+    /// The user's answer to a cap that was reached.
     CapAnswered {
         cap: Cap,
         answer: CapAnswer,
     },
-    /// Late calls that can be settled, as [`Effect::TakeLate`] asked, with how what they run after ended.
+    /// Late calls that can be settled, for [`Effect::TakeLate`], and how the calls they run after ended.
     Late {
         calls: Vec<(OpenCall, Fate)>,
     },
-    /// A second of streaming has passed: keep what came.
+    /// A second of streaming has passed: save the text so far.
     Checkpoint,
-    /// Modes, rules or yolo changed: what is decided from now on.
+    /// The mode, the rules or yolo changed; applies to all later decisions.
     Policy(Policy),
     Defer,
     Interrupt,
-    /// The front end is gone: what runs is interrupted, what waits is deferred.
+    /// The front end is closed: running calls are interrupted, waiting ones deferred.
     Close,
 }
 
-/// What the driver does, in order.
+/// An action of the driver; actions are executed in order.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "effects are few at a time and carried out at once")]
 pub enum Effect {
@@ -88,7 +88,7 @@ pub enum Effect {
         choice: ToolChoice,
         who: ModelRole,
     },
-    /// Drop the running request; none of its events counts any more.
+    /// Drop the running request and ignore its remaining events.
     CancelModel,
     Commit(Vec<Record>, Durability),
     Plan {
@@ -99,34 +99,33 @@ pub enum Effect {
         call: ToolCall,
         round: u32,
     },
-    /// Ask hooks whether the turn may end with what was said last.
+    /// Ask hooks whether the turn may end with its final reply.
     HookStop,
     StartTool {
         call: ToolCall,
     },
-    /// Fire the cancel of everything that runs and drop plans and hooks; each running call still
-    /// ends with `ToolDone`.
+    /// Cancel everything that runs and drop plans and hooks; each running call still ends with `ToolDone`.
     CancelTools,
     Wait(Duration),
     Compact,
     /// Look up late calls that can be settled: they run before the next request.
     TakeLate,
-    /// Look up what is used of the caps, and estimate the next request.
+    /// Look up the usage that the caps limit, and estimate the next request.
     Weigh {
         who: ModelRole,
     },
-    /// The caps for the turns to come: some were raised, or told of.
+    /// Keep these caps for later turns: some were raised, or warned about.
     KeepCaps(Caps),
     Show(Event),
-    /// Exactly once, last.
+    /// Exactly once, and last.
     End(TurnEnd),
 }
 
 /// Which of the two models answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelRole {
-    /// The one that the person chose. Every turn begins with it.
+    /// The model that the user chose. Every turn begins with it.
     Primary,
-    /// The one that stands in for it, to the end of the turn.
+    /// The model that replaces it until the end of the turn.
     Fallback,
 }

@@ -1,23 +1,23 @@
-//! The two optional fields that the schema of every tool gets: `label` and `after`.
+//! The two optional fields that every tool's schema gets: `label` and `after`.
 //!
-//! They order the calls of one reply and are taken out before a tool sees its arguments.
+//! They order the calls of one reply and are removed before a tool receives its arguments.
 
 use serde_json::{Map, Value};
 
 pub const LABEL: &str = "label";
 pub const AFTER: &str = "after";
 
-/// A call's own label, where it gave one.
+/// Returns a call's own label, if it has one.
 pub(super) fn label(args: &Value) -> Option<String> {
     args.get(LABEL)?.as_str().map(str::to_owned)
 }
 
-/// Arguments without the two scheduling fields.
+/// Returns the arguments without the two scheduling fields.
 pub(super) fn without_links(args: &Value) -> Value {
     strip(args).0
 }
 
-/// Arguments without the two scheduling fields, and the labels of `after`.
+/// Returns the arguments without the two scheduling fields, and the labels in `after`.
 pub(super) fn strip(args: &Value) -> (Value, Vec<String>) {
     let Value::Object(map) = args else { return (args.clone(), Vec::new()) };
     let after = match map.get(AFTER) {

@@ -1,6 +1,6 @@
-//! The loop guard: how often in a turn the same call gave the same result. Pure: part of the turn machine.
+//! The loop guard: counts how often the same call gave the same result in a turn. Pure.
 //!
-//! It counts; the policy asks, and the turn ends. Called by the calls of the turn.
+//! Part of the turn machine: the policy and the turn act on the counts. Called by the turn's calls.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::approval::Circling;
 use crate::history::History;
 use crate::message::{CallId, Message, ReturnPart, ReturnStatus, ToolName, ToolReturn};
 
-/// From this many equal results on the model is told.
+/// From this many equal results on, the model is notified.
 const NUDGE: u32 = 3;
-/// From this many on the next such call asks the person.
+/// From this many on, the next such call needs the user's approval.
 const ASK: u32 = 5;
-/// At this many the turn ends.
+/// At this many, the turn ends.
 const STOP: u32 = 10;
 
-/// How the words to the model begin; they are no part of a result.
+/// Prefix of the notice to the model; the notice is not part of a result.
 const TOLD: &str = "[co: this call has given the same result ";
 
-/// What ends the turn, told to the model with its next prompt.
+/// Tells the model with its next prompt why the turn was ended.
 pub const STOPPED: &str = "The last turn was ended because the same call gave the same result again and again. \
      Do not repeat it; try another way, or ask the user.";
 
@@ -36,12 +36,12 @@ pub struct RepeatDetector {
 struct Lap {
     result: [u8; 32],
     times: u32,
-    /// [`Lap::times`] when a person said yes to it.
+    /// [`Lap::times`] when the user last approved the call.
     allowed: u32,
 }
 
 impl RepeatDetector {
-    /// What the turn that is taken up again has counted so far.
+    /// Recounts the running turn from its records, for a turn that is resumed.
     pub fn of(history: &History) -> Self {
         let mut circles = Self::default();
         let Some(turn) = history.running() else { return circles };
@@ -66,11 +66,11 @@ impl RepeatDetector {
         circles
     }
 
-    /// Counts one result; gives the words that are to be added to it for the model.
+    /// Counts one result; returns the notice to append to it for the model, if any.
     pub fn count(&mut self, tool: &ToolName, args: &Value, returned: &ToolReturn) -> Option<ReturnPart> {
         match returned.status {
             ReturnStatus::Ok | ReturnStatus::Failed | ReturnStatus::Denied | ReturnStatus::Undecided => {}
-            // It says nothing about the call.
+            // These say nothing about the call itself.
             ReturnStatus::Interrupted | ReturnStatus::Unknown => return None,
         }
         let result = digest(&result_text(returned));
@@ -85,14 +85,14 @@ impl RepeatDetector {
         })
     }
 
-    /// A person said yes to this call: they are not asked about it again so soon.
+    /// Notes that the user approved this call; counting towards the next question starts again.
     pub fn allowed(&mut self, tool: &ToolName, args: &Value) {
         if let Some(lap) = self.calls.get_mut(&key(tool, args)) {
             lap.allowed = lap.times;
         }
     }
 
-    /// Whether a person must look at such a call.
+    /// Whether such a call needs the user's approval because it repeats itself.
     pub fn of_call(&self, tool: &ToolName, args: &Value) -> Circling {
         match self.calls.get(&key(tool, args)) {
             Some(lap) if lap.times - lap.allowed >= ASK => Circling::Times(lap.times),
@@ -100,7 +100,7 @@ impl RepeatDetector {
         }
     }
 
-    /// Whether it is enough.
+    /// Whether a call has repeated so often that the turn must end.
     pub fn is_over(&self) -> bool {
         self.calls.values().any(|lap| lap.times >= STOP)
     }
@@ -116,7 +116,7 @@ fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// The same text for arguments that differ in the order of keys or in white space only.
+/// Writes the same text for arguments that differ only in the order of keys or in white space.
 fn normalise(value: &Value, text: &mut String) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => text.push_str(&value.to_string()),
@@ -147,7 +147,7 @@ fn normalise(value: &Value, text: &mut String) {
     }
 }
 
-/// A result as it is compared: without what was added for the model.
+/// Returns a result as it is compared: without the notice added for the model.
 fn result_text(returned: &ToolReturn) -> String {
     let mut text = format!("{:?}", returned.status);
     for part in &returned.content {
@@ -194,8 +194,8 @@ mod tests {
         }
     }
 
-    /// Each row: results of one call in order (`!` = a person said yes before the next), then whether the last was
-    /// told to the model, whether the next asks, whether the turn ends.
+    /// Each row: the results of one call in order (`!` = the user approved before the next); then whether the
+    /// last was reported to the model, whether the next asks, and whether the turn ends.
     #[test]
     fn nudged_asked_stopped() {
         use ReturnStatus::{Failed, Interrupted, Ok};

@@ -1,6 +1,7 @@
 //! The agent: one user turn from prompt to end, and the ports it needs.
 //!
-//! `turn`, `calls`, `assemble`, `budget`, `caps`, `loop_guard`, `links` and `context` are pure; `driver` is the one place that awaits.
+//! `turn`, `calls`, `assemble`, `budget`, `caps`, `loop_guard`, `links` and `context` are pure; only `driver`
+//! awaits.
 
 pub mod assemble;
 pub mod budget;

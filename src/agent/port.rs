@@ -1,6 +1,6 @@
-//! The core's ports: what a front end shows and how it answers.
+//! The core's port to front ends: what they show and how they answer.
 //!
-//! Front ends are equal; they implement [`Frontend`] and nothing of the core knows which one listens.
+//! All front ends are equal: they implement [`Frontend`], and the core does not know which one is used.
 
 use std::time::Duration;
 
@@ -13,36 +13,36 @@ use crate::message::{ToolCall, ToolReturn, Usage, Usd, UserPart};
 use crate::provider::ErrorClass;
 use crate::tool::{CallPlan, Progress};
 
-/// Shows a turn and hears the person.
+/// Shows a turn and receives the user's operations.
 pub trait Frontend: Send + Sync {
-    /// Shows one event. The await is the back-pressure: text deltas may coalesce, the rest is bounded.
-    /// `Err` means nobody is watching any more: what runs is interrupted, what waits is deferred.
+    /// Shows one event. Awaiting it is the back-pressure: text deltas may be merged, other events are
+    /// bounded. `Err` means that the front end is closed: what runs is interrupted, what waits is deferred.
     fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>>;
 
-    /// The user's next word on the running turn. Cancel-safe; heard even while `show` waits. Never
-    /// resolves where nobody can speak.
+    /// Returns the user's next operation on the running turn. Cancel-safe; also polled while `show` waits.
+    /// Never resolves if the front end takes no input.
     fn next_op(&self) -> BoxFuture<'_, Op>;
 
-    /// Whether somebody is there to answer a request now.
+    /// Whether a user can answer a request now.
     fn can_approve(&self) -> bool;
 }
 
-/// Nobody is watching any more.
+/// The front end is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the front end is closed")]
 pub struct Closed;
 
-/// One thing to show. Closed: every front end matches all of it.
+/// One thing to show. Not extensible: every front end matches all variants.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// The turn took this up: the prompt, a steered prompt, a note.
+    /// The turn accepted this: the prompt, a steered prompt, a note.
     Prompted {
         parts: Vec<UserPart>,
     },
     TextDelta {
         text: String,
     },
-    /// The text part is whole; `text` is all of it.
+    /// The text part is complete; `text` is all of it.
     TextCommitted {
         text: String,
     },
@@ -52,7 +52,7 @@ pub enum Event {
     ThinkingCommitted {
         text: String,
     },
-    /// A piece of a call's arguments as they stream; for previews only, never acted upon.
+    /// A piece of a call's arguments as they stream; for previews only, never executed.
     ToolArgs {
         index: usize,
         name: String,
@@ -62,12 +62,12 @@ pub enum Event {
     ToolCall {
         call: ToolCall,
     },
-    /// It is planned: what it would do.
+    /// A call was planned: what it would do.
     ToolPlanned {
         call: ToolCall,
         plan: CallPlan,
     },
-    /// It runs now.
+    /// A call runs now.
     ToolRunning {
         call: ToolCall,
     },
@@ -82,7 +82,7 @@ pub enum Event {
     ApprovalNeeded {
         request: Request,
     },
-    /// It is settled: here, in another process, or withdrawn.
+    /// A request was settled here or in another process, or was withdrawn.
     ApprovalSettled {
         request: RequestId,
         settled: Settled,
@@ -94,10 +94,10 @@ pub enum Event {
         wait: Duration,
         attempt: u32,
         of: u32,
-        /// Who is asked if no retry helps, as `provider/model`.
+        /// The model that is asked if no retry helps, as `provider/model`.
         then: Option<String>,
     },
-    /// A model was given up for the rest of this turn, and another goes on in its place.
+    /// A model was given up for the rest of this turn, and another one continues.
     FellBack {
         /// Both as `provider/model`.
         from: String,
@@ -105,19 +105,19 @@ pub enum Event {
         class: ErrorClass,
         why: String,
     },
-    /// What was shown of this reply is void; it starts again.
+    /// The output shown of this reply is void; the reply starts again.
     PartialReset,
-    /// What a reply used; `cost` is `None` where nobody knows.
+    /// The usage of a reply; `cost` is `None` if unknown.
     Usage {
         usage: Usage,
         model: String,
         cost: Option<Usd>,
     },
-    /// The next request would go over a cap. Where somebody can answer, the turn waits for [`Op::Cap`]; else it ends.
+    /// The next request would exceed a cap. If a user can answer, the turn awaits [`Op::Cap`]; else it ends.
     CapReached {
         question: CapQuestion,
     },
-    /// The question is answered.
+    /// The question about a cap is answered.
     CapAnswered {
         question: CapQuestion,
         answer: CapAnswer,
@@ -126,7 +126,7 @@ pub enum Event {
     Compacted {
         dropped: usize,
     },
-    /// The model would not answer, or its provider's filter stopped it; what came before stays. No failure.
+    /// The model refused, or the provider's filter stopped it; earlier output stays. Not a failure.
     Refused {
         why: String,
     },
@@ -152,7 +152,7 @@ impl Event {
         None
     }
 
-    /// Appends a delta to one of its kind that waits, up to about `limit` bytes; gives back what does not join.
+    /// Appends a delta to a waiting one of its kind, up to about `limit` bytes; returns what does not join.
     pub fn join(&mut self, next: Self, limit: usize) -> Option<Self> {
         match (self, &next) {
             (Self::TextDelta { text }, Self::TextDelta { text: more })
@@ -167,24 +167,24 @@ impl Event {
     }
 }
 
-/// How a request came to its end.
+/// How a request was settled.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Settled {
     Decided {
         approval: Approval,
         by: Decider,
     },
-    /// The turn was interrupted before anybody decided.
+    /// The turn was interrupted before a decision.
     Withdrawn,
     /// The turn goes on without it; it stays in the inbox.
     Detached,
-    /// Asked again as another request.
+    /// It was asked again as another request.
     Superseded,
-    /// Nobody decided in time.
+    /// It timed out undecided.
     Expired,
 }
 
-/// The user's word on the running turn.
+/// A user's operation on the running turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Op {
     Decide {
@@ -195,12 +195,12 @@ pub enum Op {
     Steer {
         parts: Vec<UserPart>,
     },
-    /// The person takes this queued prompt back, to write it anew. Its words say which; images need not be told.
+    /// Removes this queued prompt, to be edited. Its text identifies it; its images need not be passed.
     TakeBack {
         parts: Vec<UserPart>,
     },
     Interrupt,
-    /// Everything that waits is for later.
+    /// Put off everything that waits.
     Defer,
     /// Do not wait for the back-off.
     RetryNow,
@@ -209,14 +209,14 @@ pub enum Op {
         cap: Cap,
         answer: CapAnswer,
     },
-    /// The composer's text as it stands, kept across a crash.
+    /// The composer's current text, kept across a crash.
     Draft {
         text: String,
     },
-    /// What a command of the person's own gave, for the next prompt.
+    /// The output of the user's own command, for the next prompt.
     Noted {
         text: String,
     },
-    /// The front end closes: what runs is interrupted, what waits is deferred.
+    /// The front end closes: running calls are interrupted, waiting ones deferred.
     Close,
 }

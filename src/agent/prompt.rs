@@ -1,7 +1,7 @@
-//! The system prompt and the tools as the model sees them.
+//! The system prompt and the tools that the model receives.
 //!
-//! The texts live in `prompts/`; here they are only filled in. Everything before the conversation is
-//! byte-stable within a day, so that providers can cache it.
+//! The texts are in `prompts/` and are only filled in here. Everything before the conversation is byte-stable
+//! within a day, so that providers can cache it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const APPROVALS: &str = include_str!("../../prompts/approvals.md");
 const TOOLS: &str = include_str!("../../prompts/tools.md");
 const SITUATION: &str = include_str!("../../prompts/situation.md");
 
-/// The next request of a session.
+/// Builds the next request of a session.
 pub fn request(
     session: &Session,
     env: &AgentEnv,
@@ -52,15 +52,15 @@ pub fn request(
     }
 }
 
-/// What stands before the conversation: the system prompt and the tools.
+/// Returns what precedes the conversation: the system prompt and the tools.
 pub fn preamble(session: &Session, env: &AgentEnv) -> (String, Vec<ToolSchema>) {
     let policy = env.policy.borrow().clone();
     let system = system(session.history().workspace(), &policy, env.isolation, env.clock.now());
     (system, tools(&env.registry, &policy, &env.place))
 }
 
-/// The message as the model can take it: an image of earlier, before the person switched to a model that sees none, is
-/// left out and said to be.
+/// Returns the message without images if the model takes none, with a note in their place: they may be from
+/// before the user switched models.
 fn visible(message: &Arc<Message>, profile: &Profile) -> Arc<Message> {
     match profile.images {
         Some(false) => images::left_out(message).map_or_else(|| Arc::clone(message), Arc::new),
@@ -68,7 +68,7 @@ fn visible(message: &Arc<Message>, profile: &Profile) -> Arc<Message> {
     }
 }
 
-/// The whole system prompt.
+/// Returns the whole system prompt.
 pub fn system(workspace: &Path, policy: &Policy, isolation: Isolation, now: Timestamp) -> String {
     let day = now.to_zoned(system_zone()).strftime("%A, %-d %B %Y").to_string();
     let mode = match (policy.mode, policy.standing) {
@@ -103,12 +103,12 @@ pub fn system(workspace: &Path, policy: &Policy, isolation: Isolation, now: Time
     [IDENTITY, APPROVALS, TOOLS, &situation].map(str::trim).join("\n\n")
 }
 
-/// The tools a model may see: those no rule denies outright.
+/// Returns the tools that a model may use: those that no rule denies outright.
 pub fn tools(registry: &Registry, policy: &Policy, place: &Place) -> Vec<ToolSchema> {
     registry.specs().filter(|spec| !policy.rules.hides(spec, &place.folder)).map(schema).collect()
 }
 
-/// A tool's schema with the two scheduling fields every tool gets (seed 002).
+/// Returns a tool's schema with the two scheduling fields that every tool gets (seed 002).
 fn schema(spec: &ToolSpec) -> ToolSchema {
     let mut parameters = spec.parameters.clone();
     if let Some(properties) = parameters.get_mut("properties").and_then(Value::as_object_mut) {

@@ -160,7 +160,7 @@ fn reply(calls: &[&str]) -> Message {
     })
 }
 
-/// `u` a prompt, `a` an answer, `c` a call with its return; gives the roles that remain after a trim.
+/// `u` a prompt, `a` an answer, `c` a call with its return; returns the roles that remain after a trim.
 fn trimmed(conversation: &str) -> Option<String> {
     let mut history = History::default();
     history.apply(&Record::Opened { workspace: "/w".into() });
@@ -256,7 +256,7 @@ fn writes_conflict_with_what_they_touch_and_what_lies_in_it() {
         ("w:/w/a", "w:/w/a/b", true),
         ("w:/w/a", "r:/w/a/b/c", true),
         ("r:/w/a", "w:/w/a/b", true),
-        // By whole components.
+        // Paths are compared by whole components.
         ("w:/w/a", "w:/w/ab", false),
         ("r:/w/a", "r:/w/a", false),
         ("*", "r:/w/a", true),

@@ -1,7 +1,7 @@
-//! Keys of model services beside those in the settings: the file that `co auth` keeps, and commands that print one.
+//! Keys of model services besides those in the settings: from `co auth`'s file, or printed by commands.
 //!
-//! A key that is learned here is told to the store at once, so that it is never written. Nothing here prints, and no
-//! error names a key. Called by [`super::services`] and by `co auth`.
+//! A new key is passed to the store's listener immediately, so that it is never written. This module prints
+//! nothing, and no error contains a key. Called by [`super::services`] and by `co auth`.
 
 mod command;
 mod file;
@@ -15,7 +15,7 @@ pub use self::command::KeyCommandError;
 pub use self::file::{KeyFile, KeyFileError, Put};
 use crate::config::{Key, Secret, Settings};
 
-/// What hears of keys.
+/// Receives keys.
 type Listener = Box<dyn Fn(&Secret) + Send + Sync>;
 
 /// The keys of this process.
@@ -26,7 +26,7 @@ pub struct Keys {
 
 struct State {
     stored: Result<BTreeMap<String, Secret>, KeyFileError>,
-    /// By their text: the same command runs once, whoever names it.
+    /// By their text: a command runs once, regardless of how often it is configured.
     commands: BTreeMap<String, Arc<KeyCommand>>,
     known: Vec<Secret>,
     listener: Option<Listener>,
@@ -44,17 +44,17 @@ impl Keys {
         Self { file, state: Mutex::new(state) }
     }
 
-    /// Where keys are kept.
+    /// Returns the file of keys.
     pub fn file(&self) -> &KeyFile {
         &self.file
     }
 
-    /// The stored key of a service. Errs where the file may not be used.
+    /// Returns the stored key of a service. Errs if the file must not be used.
     pub fn stored(&self, name: &str) -> Result<Option<Secret>, KeyFileError> {
         self.lock().stored.as_ref().map(|keys| keys.get(name).cloned()).map_err(Clone::clone)
     }
 
-    /// Keeps a key for a service, in the file and here. Blocking.
+    /// Keeps a key for a service, in the file and in memory. Blocking.
     pub fn keep(&self, name: &str, key: &Secret) -> Result<Put, KeyFileError> {
         self.learn(key);
         let put = self.file.put(name, key)?;
@@ -62,14 +62,14 @@ impl Keys {
         Ok(put)
     }
 
-    /// Everything that must never be written: those known so far at once, the others as they are learned.
+    /// Passes every secret that must never be written to `listener`: now, or when it is learned.
     pub fn listen(&self, listener: impl Fn(&Secret) + Send + Sync + 'static) {
         let mut state = self.lock();
         state.known.iter().for_each(&listener);
         state.listener = Some(Box::new(listener));
     }
 
-    /// The key itself. A command is run the first time; its key is good for as long as this process.
+    /// Returns the key itself. A command runs once; its key is kept for the life of this process.
     pub async fn expose(&self, key: &Key) -> Result<Secret, KeyCommandError> {
         let script = match key {
             Key::Literal(secret) => return Ok(secret.clone()),
@@ -87,7 +87,7 @@ impl Keys {
         Ok(secret)
     }
 
-    /// Notes a key that must never be written.
+    /// Records a key that must never be written.
     pub fn learn(&self, key: &Secret) {
         let mut state = self.lock();
         if !state.known.contains(key) {
@@ -103,7 +103,7 @@ impl Keys {
     }
 }
 
-/// The keys that the settings hold as texts.
+/// Returns the keys that the settings contain as text.
 fn literals(settings: &Settings) -> Vec<Secret> {
     let own = settings.providers.values();
     let keys = own.flat_map(|one| one.api_key.iter().chain(one.headers.values()));

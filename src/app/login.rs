@@ -1,7 +1,7 @@
-//! Setting up a service: trying its key with one cheap call, keeping it, and making it the one that answers.
+//! Sets up a service: tries its key with one cheap request, keeps it, and makes it the one that answers.
 //!
-//! What the first screen, `/login` and `co auth` share. A key comes in as a [`Secret`] and goes to the service and to the
-//! key file, nowhere else; what is told of it is at most its last characters.
+//! Shared by the first screen, `/login` and `co auth`. A key is passed as a [`Secret`] to the service and to
+//! the key file only; at most its last characters are shown.
 
 mod settings;
 
@@ -20,13 +20,13 @@ use crate::provider::http::get_json;
 use crate::provider::{ErrorClass, ProviderError};
 use crate::stdx::secrecy::shown_address;
 
-/// How long a service has to answer a check.
+/// How long a service may take to answer a check.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Fewer characters than this are not worth a hint of which key it is.
+/// Keys with fewer characters are not hinted at.
 const SHOWN_FROM: usize = 16;
 
-/// What the person said of a service. Without `Debug`: it holds a key.
+/// What the user entered for a service. No `Debug`: it contains a key.
 #[derive(Clone, PartialEq)]
 pub struct Entered {
     pub service: String,
@@ -48,7 +48,7 @@ pub enum TryError {
     Write(#[from] WriteError),
     #[error("{0}")]
     Refused(String),
-    /// Nothing was sent: others could read the key on its way, and the person did not agree to that.
+    /// Nothing was sent: others could read the key on its way, and the user did not agree to that.
     #[error("{0}")]
     Unencrypted(String),
 }
@@ -66,7 +66,7 @@ impl From<TryError> for LoginTrouble {
     }
 }
 
-/// The services that can be set up; servers that answer on this machine come first.
+/// Returns the services that can be set up; servers that answer on this machine come first.
 #[must_use]
 pub fn offers(settings: &Settings, keys: &Keys, found: &[Service]) -> Vec<ServiceLine> {
     let here = |name: &str| found.iter().any(|service| service.name() == name);
@@ -116,8 +116,8 @@ fn offer(name: &str, settings: &Settings, keys: &Keys, is_here: bool) -> Option<
     })
 }
 
-/// Tries what was entered, with what is set for the rest; the models that it offers. Nothing is sent where a key would
-/// travel unencrypted and the person did not agree to that.
+/// Tries the entered data together with the existing settings, and returns the service's models. Nothing is
+/// sent if a key would be sent unencrypted without the user's agreement.
 pub async fn try_out(entered: &Entered, settings: &Settings, keys: &Keys) -> Result<Vec<String>, TryError> {
     let mut settings = settings.clone();
     if let Some(url) = &entered.base_url {
@@ -135,7 +135,7 @@ pub async fn try_out(entered: &Entered, settings: &Settings, keys: &Keys) -> Res
     }
 }
 
-/// One cheap call with the key of a service: its list of models, or where everybody may see that, another one first.
+/// Makes one cheap request with a service's key: its list of models; if that is public, another one first.
 pub async fn check(target: &Target, settings: &Settings, keys: &Keys) -> Result<Vec<String>, TryError> {
     target.has_its_key()?;
     let endpoint = target.endpoint(settings, keys).await?;
@@ -146,7 +146,7 @@ pub async fn check(target: &Target, settings: &Settings, keys: &Keys) -> Result<
     let listed = catalog::list(&list_place(target, endpoint), PATIENCE).await;
     let listed = match target.preset.check {
         None => listed.map_err(told)?,
-        // The key is good; a list that cannot be had is no reason to doubt it.
+        // The key is valid, even if the list cannot be retrieved.
         Some(_) => listed.unwrap_or_default(),
     };
     let mut names: Vec<String> = listed.into_iter().map(|listed| listed.name).collect();
@@ -155,7 +155,7 @@ pub async fn check(target: &Target, settings: &Settings, keys: &Keys) -> Result<
     Ok(names)
 }
 
-/// What is wrong and what to do, in one sentence.
+/// Says what is wrong and what to do, in one sentence.
 fn sentence(target: &Target, error: &ProviderError) -> String {
     let (name, url) = (&target.name, shown_address(&target.base_url));
     let said = error.to_string();
@@ -203,13 +203,13 @@ fn sentence(target: &Target, error: &ProviderError) -> String {
     }
 }
 
-/// Whether a first run offers to set up a service: not where the person said no to that before.
+/// Whether a first run offers to set up a service: not if the user declined before.
 #[must_use]
 pub fn may_offer(settings: &Settings) -> bool {
     settings.welcome && !mark(settings).exists()
 }
 
-/// Notes that the person does not want to be asked. Blocking and short; where it cannot be noted they are asked again.
+/// Records that the user does not want to be asked. Blocking and short; if it fails they are asked again.
 pub fn skip(settings: &Settings) {
     let mark = mark(settings);
     let noted = mark.parent().map_or(Ok(()), crate::stdx::fs::create_private_dir);
@@ -222,7 +222,7 @@ fn mark(settings: &Settings) -> std::path::PathBuf {
     settings.data_dir.join("auth/skipped")
 }
 
-/// A key as it may be shown: nothing of a short one, the last four characters of a long one.
+/// Returns a key in the form for display: nothing of a short one, the last four characters of a long one.
 #[must_use]
 pub fn hint(key: &Secret) -> String {
     let text = key.expose();
@@ -234,7 +234,7 @@ pub fn hint(key: &Secret) -> String {
     format!("…{}", crate::stdx::text::sanitize_line(&tail))
 }
 
-/// Keeps what was entered: the key in the key file. Blocking work goes to a thread of its own.
+/// Keeps the entered key in the key file. The blocking work runs on another thread.
 pub async fn keep(entered: &Entered, keys: &Arc<Keys>) -> Result<(), KeyFileError> {
     let Some(key) = entered.key.clone() else { return Ok(()) };
     let (keys, service) = (Arc::clone(keys), entered.service.clone());

@@ -1,8 +1,8 @@
-//! Who answers: the choice among providers, and switching.
+//! Which model answers: the choice among providers, and switching.
 //!
-//! Without configuration: an explicit setting, else a key, else a server on this machine, else offline. Only the search
-//! for a server touches the network, and only when it is called. Keys stay in the type that hides them. Called by the
-//! rest of `app` and by `cli`.
+//! Order of the choice: an explicit setting, else a key, else a server on this machine, else offline. Only
+//! the search for a server uses the network, and only when it is called. Keys stay in the type that hides
+//! them. Called by the rest of `app` and by `cli`.
 
 mod learn;
 
@@ -28,11 +28,11 @@ use crate::stdx::clock::Clock;
 /// The model in use, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChoice {
-    /// As it is typed behind `/model`, before the slash.
+    /// The name before the slash in `/model`.
     pub provider: String,
     pub model: String,
     pub origin: Origin,
-    /// Tokens of the model's window, where it is known.
+    /// Tokens of the model's window, if known.
     pub context_tokens: Option<u32>,
 }
 
@@ -48,9 +48,9 @@ pub enum Origin {
     Found {
         server: String,
     },
-    /// The person switched to it.
+    /// The user switched to it.
     Switched,
-    /// Nothing else is there.
+    /// Nothing else is available.
     Offline,
 }
 
@@ -105,9 +105,9 @@ pub struct Models {
     active: watch::Sender<Arc<ActiveModel>>,
     choice: watch::Sender<ModelChoice>,
     found: Mutex<Vec<Service>>,
-    /// What services said that they offer, by their name.
+    /// The models that services listed, by service name.
     listed: Mutex<BTreeMap<String, Vec<String>>>,
-    /// What services said of their models, by provider and model.
+    /// What services reported about their models, by provider and model.
     told: Mutex<HashMap<(String, String), Profile>>,
     warning: Mutex<Option<String>>,
 }
@@ -132,7 +132,7 @@ impl Models {
         })
     }
 
-    /// The keys of this process.
+    /// Returns the keys of this process.
     pub fn keys(&self) -> Arc<Keys> {
         Arc::clone(&self.wiring().keys)
     }
@@ -141,21 +141,21 @@ impl Models {
         Arc::clone(&self.wiring.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Looks for servers on this machine without choosing one, where the person allows the search.
+    /// Looks for servers on this machine without choosing one, if the settings allow the search.
     pub async fn search(&self) {
         let wiring = self.wiring();
         let found = Service::search(&wiring.settings, &wiring.keys).await;
         self.note_found(found);
     }
 
-    /// What is known of services, for a list of them.
+    /// Passes what is known about services to `look`, to list them.
     pub fn with_found<T>(&self, look: impl FnOnce(&Settings, &Keys, &[Service]) -> T) -> T {
         let wiring = self.wiring();
         look(&wiring.settings, &wiring.keys, &self.found.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Tries a service with what was entered; where it works, its key and address are kept, and its models are known
-    /// from then on. `file` is the person's own settings.
+    /// Tries a service with the entered data; if it works, its key and address are kept, and its models are
+    /// known from then on. `file` is the user's settings file.
     pub async fn set_up(&self, entered: Entered, file: Option<&Path>) -> Result<Vec<String>, TryError> {
         let wiring = self.wiring();
         let models = login::try_out(&entered, &wiring.settings, &wiring.keys).await?;
@@ -168,7 +168,7 @@ impl Models {
             *self.wiring.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(changed);
         }
         if entered.key.is_some() || entered.base_url.is_some() {
-            // What was found of it has the key and the address of before.
+            // The found service has the previous key and address.
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
             found.retain(|service| service.name() != entered.service);
         }
@@ -177,24 +177,24 @@ impl Models {
         Ok(models)
     }
 
-    /// Servers that were found; each counts once.
+    /// Adds servers that were found; each counts once.
     fn note_found(&self, found: Vec<Service>) {
         let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|old| found.iter().all(|new| new.name() != old.name()));
         known.extend(found);
     }
 
-    /// What the person should know of the model in use before anything is sent.
+    /// Returns a warning about the model in use, for the user before anything is sent.
     pub fn warning(&self) -> Option<String> {
         self.warning.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What turns are run with.
+    /// Returns the model with which turns run.
     pub fn active(&self) -> watch::Receiver<Arc<ActiveModel>> {
         self.active.subscribe()
     }
 
-    /// What is shown of it.
+    /// Returns the choice to display.
     pub fn choices(&self) -> watch::Receiver<ModelChoice> {
         self.choice.subscribe()
     }
@@ -203,7 +203,7 @@ impl Models {
         self.choice.borrow().clone()
     }
 
-    /// Whether a server on this machine would be welcome: nothing else was chosen, and the person allows the search.
+    /// Whether to look for a server on this machine: nothing else was chosen, and the settings allow it.
     pub fn may_discover(&self) -> bool {
         self.wiring().settings.discover_local && self.current().origin == Origin::Offline
     }
@@ -222,12 +222,12 @@ impl Models {
         Err(ModelError::NoService { model, vendor })
     }
 
-    /// Looks for model servers on this machine and takes the first, unless the person has chosen meanwhile.
+    /// Looks for model servers on this machine and uses the first, unless the user has chosen one meanwhile.
     pub async fn discover(&self) {
         self.discover_at(services::places(&self.wiring().settings)).await;
     }
 
-    /// The same at places of choice.
+    /// The same at given addresses.
     pub async fn discover_at(&self, places: Vec<Probe>) {
         let wiring = self.wiring();
         let found = services::discover(places, &wiring.settings, &wiring.keys).await;
@@ -237,12 +237,12 @@ impl Models {
         let wanted = wiring.settings.model.clone().or_else(|| service.default_model());
         if let (Some(model), Some(server)) = (wanted, service.server()) {
             let origin = Origin::Found { server };
-            // A server that cannot be used is as good as none.
+            // A server that cannot be used counts as none.
             let _ = self.use_model(&service, &model, origin);
         }
     }
 
-    /// Switches at once: `provider/model`, a provider alone, or a model of the provider in use.
+    /// Switches immediately: `provider/model`, a provider alone, or a model of the provider in use.
     pub fn switch(&self, name: &str) -> Result<ModelChoice, ModelError> {
         let wiring = self.wiring();
         let (provider, model) = split(name.trim(), &wiring.settings);
@@ -259,14 +259,14 @@ impl Models {
         self.use_model(&service, &model, Origin::Switched)
     }
 
-    /// The model that stands behind whichever is in use, as it is set and known now. Nobody where it cannot answer:
-    /// that is told once by [`Self::fallback_trouble`].
+    /// Returns the fallback of the model in use, as configured and known now. `None` if it cannot answer;
+    /// [`Self::fallback_trouble`] reports that once.
     pub fn fallback(&self) -> Option<Arc<ActiveModel>> {
         self.behind().ok().flatten().map(|(model, _)| Arc::new(model))
     }
 
-    /// What the person should know of the fallback before anything is sent: that it cannot answer, or that its key
-    /// would travel unencrypted. A sentence.
+    /// Returns a warning about the fallback for the user, before anything is sent: that it cannot answer, or
+    /// that its key would be sent unencrypted. A sentence.
     pub fn fallback_trouble(&self) -> Option<String> {
         match self.behind() {
             Ok(behind) => behind.and_then(|(_, warning)| warning),
@@ -274,7 +274,7 @@ impl Models {
         }
     }
 
-    /// The fallback, and what is to be told of it.
+    /// Returns the fallback, and a warning about it.
     fn behind(&self) -> Result<Option<(ActiveModel, Option<String>)>, ModelError> {
         let wiring = self.wiring();
         let Some(name) = &wiring.settings.fallback_model else { return Ok(None) };
@@ -292,7 +292,7 @@ impl Models {
         made().map(Some).map_err(unready)
     }
 
-    /// What can be switched to, the one in use first.
+    /// Returns the models that can be switched to, the one in use first.
     pub fn lines(&self) -> Vec<ModelLine> {
         let current = self.current();
         let name = format!("{}/{}", current.provider, current.model);
@@ -365,7 +365,7 @@ fn make(wiring: &Wiring, service: &Service, model: &str, told: Profile) -> Resul
     })
 }
 
-/// The limit that was set, or what the model can say where that is less: services refuse more.
+/// Returns the configured limit, or the model's own if that is lower: services reject more.
 fn most_output(settings: &Settings, profile: &Profile) -> Option<u32> {
     settings.max_output_tokens.map(|limit| limit.min(profile.max_output.unwrap_or(limit)))
 }
@@ -379,8 +379,8 @@ fn describe(service: &Service, made: &ActiveModel, origin: Origin) -> ModelChoic
     }
 }
 
-/// The choice that settings and keys make. The general address and key become those of the chosen service: another
-/// one that is switched to later must never get them.
+/// Chooses a model by settings and keys. The general address and key become those of the chosen service, so
+/// that a service that is switched to later never gets them.
 pub(super) fn first_choice(
     settings: &mut Settings,
     keys: &Keys,
@@ -394,7 +394,7 @@ pub(super) fn first_choice(
         None => by_keys(model.as_deref(), settings, keys)?,
     };
     let model = match (model, service.default_model()) {
-        // A bare name says nothing to the built-in provider; it is for the server that may be found.
+        // A model name without a provider is not for the built-in one; it is for a server that may be found.
         (Some(_), Some(own)) if matches!(service, Service::Offline) && provider.is_none() => own,
         (Some(model), _) => model,
         (None, Some(own)) => own,
@@ -403,7 +403,7 @@ pub(super) fn first_choice(
     Ok((service, model, origin))
 }
 
-/// The provider and the model that the settings name.
+/// Returns the provider and the model that the settings name.
 fn wanted(settings: &Settings) -> (Option<String>, Option<String>) {
     let own = |name: &str| Some(name.to_owned());
     match (settings.provider.as_deref(), settings.model.as_deref()) {
@@ -439,7 +439,7 @@ fn by_keys(
         return Ok((Service::named(OPENAI_COMPATIBLE.name, settings, keys)?, Origin::Setting));
     }
     let ready = Service::configured(settings, keys)?;
-    // One that no model can be named for would answer nothing.
+    // A service without any named model cannot answer.
     let first = ready.into_iter().find(|service| model.is_some() || service.default_model().is_some());
     if let Some(service) = first {
         Service::adopt(service.name(), settings);
@@ -453,7 +453,7 @@ fn by_keys(
     Ok((Service::Offline, Origin::Offline))
 }
 
-/// `provider/model`, a provider alone, or a model alone: only names of providers are taken for such.
+/// Splits `provider/model`, a provider alone, or a model alone: only names of providers are taken as such.
 fn split<'a>(name: &'a str, settings: &Settings) -> (Option<&'a str>, Option<&'a str>) {
     let known = |name: &str| services::is_known(name, settings);
     match name.split_once('/') {
@@ -465,13 +465,13 @@ fn split<'a>(name: &'a str, settings: &Settings) -> (Option<&'a str>, Option<&'a
     }
 }
 
-/// Keys that are set for services that no model is named for, so that nobody answers with them; in sentences.
+/// Returns a sentence for each key of a service without a named model, because such a key is not used.
 pub(super) fn unused(settings: &Settings) -> Vec<String> {
     let (provider, model) = wanted(settings);
     if provider.is_some() || model.is_some() {
         return Vec::new();
     }
-    // A key file that may not be used is told where the model is chosen.
+    // A key file that must not be used is reported where the model is chosen.
     let ready = Service::configured(settings, &Keys::of(settings)).unwrap_or_default();
     let idle = ready.iter().filter(|service| service.default_model().is_none() && service.needs_a_key());
     idle.map(|service| {
@@ -481,8 +481,8 @@ pub(super) fn unused(settings: &Settings) -> Vec<String> {
     .collect()
 }
 
-/// A model of a provider that there is not, though there is one of nearly that name: the whole is asked for elsewhere,
-/// which the person may not have meant. In a sentence.
+/// Returns a sentence if the model names an unknown provider but a similar one exists: the whole name then
+/// goes to another service, which the user may not have intended.
 pub(super) fn mistaken(settings: &Settings) -> Option<String> {
     let name = settings.model.as_deref()?.trim();
     let (provider, _) = name.split_once('/')?;
@@ -495,7 +495,7 @@ pub(super) fn mistaken(settings: &Settings) -> Option<String> {
     ))
 }
 
-/// With what is known of the model.
+/// Adds what is known about the model.
 fn noted(note: String, known: &Profile) -> String {
     match profiles::in_words(known) {
         Some(words) => format!("{note}; {words}"),

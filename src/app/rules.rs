@@ -1,9 +1,9 @@
-//! The files of rules: the person's own beside their settings, and the project's where its folder is trusted.
+//! The files of rules: the user's own beside their settings, and the project's if its folder is trusted.
 //!
-//! They are looked at whenever the person says something or another process rings: what has not changed costs a look at
-//! its stamp. A file with a mistake keeps its last good rules, also across a restart, and everything asks until it is
-//! repaired. What rules mean is `approval`'s; `rules/` saves, revokes and tries them. Called by the owners of sessions
-//! and by `co rules`.
+//! They are checked whenever the user enters something or another process signals a change; an unchanged file
+//! costs only a check of its stamp. A file with a mistake keeps its last good rules, also across a restart,
+//! and every call asks until it is repaired. `approval` interprets rules; `rules/` saves, revokes and tries
+//! them. Called by the owners of sessions and by `co rules`.
 
 mod save;
 mod tried;
@@ -34,20 +34,20 @@ use crate::config::{PROJECT_FILES, Settings, read_bounded, user_file};
 use crate::stdx::fs::{create_private_dir, fingerprint, write_private};
 use crate::store::Store;
 
-/// Bytes that are read of a file; one more than rules may have, so that a longer one is told to be.
+/// Bytes that are read of a file; one more than rules may have, so that a longer file is detected.
 const READ: u64 = (1 << 20) + 1;
-/// Mistakes that are told at once.
+/// Maximum number of mistakes reported at once.
 const TOLD: usize = 5;
 /// The project's rules, below its folder.
 const PROJECT_FILE: &str = PROJECT_FILES[1];
-/// How long the end of the next rule is waited for at most before it is looked for again.
+/// The longest wait for the expiry of the next rule before it is looked up again.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 
-/// See the module's words.
+/// The files of rules, with their last good content.
 pub struct RuleBook {
     user: Option<PathBuf>,
     home: Option<PathBuf>,
-    /// Where the last good texts are kept.
+    /// The folder in which the last good texts are kept.
     kept: PathBuf,
     state: Mutex<State>,
 }
@@ -55,18 +55,18 @@ pub struct RuleBook {
 #[derive(Default)]
 struct State {
     files: BTreeMap<PathBuf, Known>,
-    /// What the person was not told yet.
+    /// News that the user has not received yet.
     news: Vec<String>,
 }
 
-/// A file as it was read last.
+/// A file as it was last read.
 struct Known {
     stamp: Stamp,
     rules: Vec<Rule>,
     problems: Vec<RuleProblem>,
 }
 
-/// What tells that a file is the same as before.
+/// Identifies the version of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stamp {
     Missing,
@@ -84,22 +84,22 @@ impl RuleBook {
         }
     }
 
-    /// The person's own file, whether it is there or not; `None` without a home folder.
+    /// Returns the user's own file, which may not exist; `None` without a home folder.
     pub fn user_file(&self) -> Option<&Path> {
         self.user.as_deref()
     }
 
-    /// The project's file, whether it is there or not.
+    /// Returns the project's file, which may not exist.
     pub fn project_file(folder: &Path) -> PathBuf {
         folder.join(PROJECT_FILE)
     }
 
-    /// What `~` is in rules.
+    /// Returns the folder that `~` refers to in rules.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
-    /// The rules that count in a folder, whatever their time and use. Blocking.
+    /// Returns the rules in effect in a folder, regardless of expiry and use limits. Blocking.
     pub fn read(&self, folder: &Path, trust: FolderTrust) -> RuleSet {
         let user = self.user.iter().map(|path| RuleSource::User { path: path.clone(), line: 1 });
         let project = match trust {
@@ -119,13 +119,13 @@ impl RuleBook {
         set
     }
 
-    /// What is wrong with the files, as they were read last.
+    /// Returns what is wrong with the files, as they were last read.
     pub fn problems(&self) -> Vec<RuleProblem> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.files.values().flat_map(|known| known.problems.iter().cloned()).collect()
     }
 
-    /// What the person should be told, once.
+    /// Takes the news for the user; each is returned once.
     pub fn take_news(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).news)
     }
@@ -155,13 +155,13 @@ impl RuleBook {
         };
         let problems = match text {
             Ok(None) => {
-                // Rules that were taken away must not come back with the next mistake.
+                // Removed rules must not come back with the next mistake.
                 let _ = fs::remove_file(&kept);
                 return Known { stamp, rules: Vec::new(), problems: Vec::new() };
             }
             Ok(Some(text)) => match RuleSet::parse(&text, source, self.home()) {
                 Ok(rules) => {
-                    // Without the copy a later mistake costs the rules of this file until it is repaired: all asks then.
+                    // Without the copy a later mistake disables these rules until it is repaired: all asks.
                     let _ =
                         create_private_dir(&self.kept).and_then(|()| write_private(&kept, text.as_bytes()));
                     return Known { stamp, rules, problems: Vec::new() };
@@ -182,7 +182,7 @@ fn unread(error: &io::Error) -> String {
     format!("it cannot be read ({error}); repair that, or take the file away")
 }
 
-/// The text of a file of rules; none where there is no file. Errs, in words, for what is no regular file or no UTF-8. Blocking.
+/// Returns the text of a rules file; `None` if missing. Errs if not a regular UTF-8 file. Blocking.
 pub fn text_of(path: &Path) -> Result<Option<String>, String> {
     let failed = |error: io::Error| unread(&error);
     let metadata = match fs::metadata(path) {
@@ -199,7 +199,7 @@ pub fn text_of(path: &Path) -> Result<Option<String>, String> {
     File::open(path).and_then(|file| file.take(READ).read_to_end(&mut bytes)).map_err(failed)?;
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Some(text)),
-        // A long one may have been cut in the middle of a character.
+        // A long file may have been cut in the middle of a character.
         Err(error) if error.as_bytes().len() as u64 == READ => {
             Ok(Some(String::from_utf8_lossy(error.as_bytes()).into_owned()))
         }
@@ -217,7 +217,7 @@ fn stamp(path: &Path) -> Stamp {
     }
 }
 
-/// What the person is told of a file with mistakes.
+/// Returns the message to the user about a file with mistakes.
 fn told(path: &Path, problems: &[RuleProblem]) -> Option<String> {
     if problems.is_empty() {
         return None;
@@ -233,7 +233,7 @@ fn told(path: &Path, problems: &[RuleProblem]) -> Option<String> {
     ))
 }
 
-/// A project's rule says nothing of other folders, whatever it names; `None` where nothing is left of it.
+/// Restricts a project's rule to the project's folder, whatever it names; `None` if it then covers nothing.
 fn at_home(mut rule: Rule, project: &Path) -> Option<Rule> {
     match (&rule.source, &rule.folder) {
         (RuleSource::Session | RuleSource::User { .. }, _) => {}
@@ -244,7 +244,7 @@ fn at_home(mut rule: Rule, project: &Path) -> Option<Rule> {
     Some(rule)
 }
 
-/// Ids name one rule each, also where two files have the same.
+/// Makes ids unique, also if two files have the same one.
 fn make_unique(rules: &mut [Rule]) {
     for at in 1..rules.len() {
         let (before, rest) = rules.split_at_mut(at);
@@ -258,8 +258,8 @@ fn make_unique(rules: &mut [Rule]) {
     }
 }
 
-/// The rules that count now: without those whose time is over or that are used up. Where the store cannot tell how
-/// often a rule was used, it counts as used up.
+/// Returns the rules in effect now: without expired and used-up ones. If the store cannot provide the usage
+/// of rules, those with a limit count as used up.
 pub async fn counting(set: RuleSet, store: &Store, now: Timestamp) -> RuleSet {
     let mut set = set.at(now);
     if set.rules.iter().any(|rule| rule.uses.is_some()) {
@@ -271,8 +271,8 @@ pub async fn counting(set: RuleSet, store: &Store, now: Timestamp) -> RuleSet {
     set
 }
 
-/// The order of looks at the files, so that a slow one does not undo a later one. No lock: a look may be suspended
-/// while the same task begins another.
+/// The order of reads of the files, so that a slow one does not undo a later one. Not a lock: a read may be
+/// suspended while the same task begins another.
 #[derive(Default)]
 pub(super) struct Looks {
     begun: AtomicU64,
@@ -284,14 +284,14 @@ impl Looks {
         self.begun.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// Whether no later look counts already; this one does from now on.
+    /// Whether no later read has completed; if so, this one becomes the newest.
     fn is_newest(&self, look: u64) -> bool {
         self.counts.fetch_max(look, Ordering::SeqCst) <= look
     }
 }
 
 impl App {
-    /// Looks at the files of rules again; what changed counts from the next decision on.
+    /// Reads the files of rules again; changes apply from the next decision on.
     pub async fn refresh_rules(&self, folder: &Path) {
         self.look_again(folder, &self.policy, &self.looks).await;
     }
@@ -308,7 +308,7 @@ impl App {
         });
     }
 
-    /// The rules that count now in a folder. Where they cannot be looked at everything asks.
+    /// Returns the rules in effect now in a folder. If they cannot be read, everything asks.
     pub async fn rules_in(&self, folder: &Path) -> RuleSet {
         let (book, trust, place) = (Arc::clone(&self.rules), self.trust_of(folder), folder.to_owned());
         match tokio::task::spawn_blocking(move || book.read(&place, trust)).await {
@@ -320,13 +320,13 @@ impl App {
         }
     }
 
-    /// Keeps the rules true while a turn runs: other processes may save one, and the time of one may end. Never
+    /// Keeps the rules up to date while a turn runs: other processes may save one, and one may expire. Never
     /// resolves; cancel-safe.
     pub async fn keep_rules(&self, folder: &Path) -> Infallible {
         self.keep(folder, &self.policy, &self.looks).await
     }
 
-    /// The same for a session that has a policy of its own.
+    /// The same for a session with a separate policy.
     pub async fn keep_rules_of(&self, folder: &Path, policy: &watch::Sender<Policy>) -> Infallible {
         self.keep(folder, policy, &Looks::default()).await
     }
@@ -347,7 +347,7 @@ impl App {
         }
     }
 
-    /// That the project has rules which do not count, where that is so.
+    /// Returns a note if the project has rules that are not in effect.
     pub fn untrusted_rules(&self, folder: &Path) -> Option<String> {
         let file = RuleBook::project_file(folder);
         let withheld = self.trust_of(folder) == FolderTrust::Untrusted && file.is_file();

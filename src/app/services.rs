@@ -1,7 +1,7 @@
-//! The services that can be connected to, and how settings reach each of them.
+//! The services that can be connected to, and how settings apply to each of them.
 //!
-//! Names, addresses and models of the services are presets of `provider/catalog`; here stands what settings and keys
-//! make of them. Called by [`super::models`] and by `co auth`.
+//! Names, addresses and models of services are presets in `provider/catalog`; this module combines them with
+//! settings and keys. Called by [`super::models`] and by `co auth`.
 
 mod connect;
 
@@ -21,7 +21,7 @@ use crate::stdx::clock::Clock;
 use crate::stdx::secrecy::shown_address;
 use crate::stdx::text::nearest;
 
-/// How long a server on this machine has to answer the search.
+/// How long a server on this machine may take to answer the search.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// A service that may answer.
@@ -31,24 +31,24 @@ pub enum Service {
     Http(Box<Target>),
 }
 
-/// A service behind HTTP, with everything that is set for it. Without `Debug`: it holds a key.
+/// A service over HTTP, with all its settings. No `Debug`: it contains a key.
 #[derive(Clone)]
 pub struct Target {
-    /// As it is typed behind `/model`, before the slash.
+    /// The name before the slash in `/model`.
     pub name: String,
     pub preset: &'static Preset,
     pub codec: Codec,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     pub base_url: String,
     pub key: Option<Key>,
     headers: Vec<(String, Key)>,
-    /// The one that answers when none is named, then others to show.
+    /// The default model first, then others to list.
     pub models: Vec<String>,
     pub num_ctx: Option<u32>,
     pub whence: Whence,
 }
 
-/// How a service came to be known.
+/// How a service became known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whence {
     /// A server that was found on this machine.
@@ -56,18 +56,18 @@ pub enum Whence {
     Set,
 }
 
-/// What every connection is made with.
+/// What every connection needs.
 #[derive(Clone)]
 pub(super) struct Wiring {
     pub settings: Settings,
     pub keys: Arc<Keys>,
     pub clock: Arc<dyn Clock>,
-    /// How fast the built-in provider speaks.
+    /// How fast the built-in provider streams.
     pub pace: Pace,
 }
 
 impl Service {
-    /// The service of that name. Errs where there is none, or where it lacks what it needs.
+    /// Returns the service of that name. Errs if there is none, or if something that it needs is missing.
     pub fn named(name: &str, settings: &Settings, keys: &Keys) -> Result<Self, ModelError> {
         if name == Offline::NAME {
             return Ok(Self::Offline);
@@ -77,7 +77,7 @@ impl Service {
         Ok(Self::Http(Box::new(target)))
     }
 
-    /// Those that have what they need, in the order in which they are chosen. Errs where the key file may not be used.
+    /// Returns the services that are ready, in order of preference. Errs if the key file must not be used.
     pub fn configured(settings: &Settings, keys: &Keys) -> Result<Vec<Self>, ModelError> {
         let own = settings.providers.keys().map(String::as_str).filter(|name| preset(name).is_none());
         let mut ready = Vec::new();
@@ -95,7 +95,7 @@ impl Service {
         Ok(ready)
     }
 
-    /// A server that was found on this machine, with what is set for one of its kind.
+    /// Returns a server that was found on this machine, with the settings for its kind.
     pub fn found(found: Found, settings: &Settings, keys: &Keys) -> Option<Self> {
         let mut target = Target::named(found.preset.name, settings, keys).ok()?;
         let is_set = settings.providers.get(found.preset.name).is_some_and(|set| set.base_url.is_some());
@@ -111,12 +111,12 @@ impl Service {
         Some(Self::Http(Box::new(target)))
     }
 
-    /// The model servers that answer on this machine now, where the person allows the search.
+    /// Returns the model servers that answer on this machine now, if the settings allow the search.
     pub async fn search(settings: &Settings, keys: &Keys) -> Vec<Self> {
         if settings.discover_local { discover(places(settings), settings, keys).await } else { Vec::new() }
     }
 
-    /// Makes the general address and key those of this service, and of no other.
+    /// Moves the general address and key to this service, so that no other gets them.
     pub fn adopt(name: &str, settings: &mut Settings) {
         let general = std::mem::take(&mut settings.endpoint);
         if general.base_url.is_none() && general.api_key.is_none() {
@@ -129,13 +129,13 @@ impl Service {
             own.api_key = None;
             own.headers.clear();
         }
-        // An address that only the project names gets no key of the person's.
+        // An address that only the project names gets none of the user's keys.
         let goes_to_project = own.moved_by_project && general.base_url.is_none() && !general.is_projects_key;
         own.base_url = general.base_url.or(own.base_url.take());
         own.api_key = general.api_key.filter(|_| !goes_to_project).or(own.api_key.take());
     }
 
-    /// As it is typed behind `/model`, before the slash.
+    /// Returns the name before the slash in `/model`.
     pub fn name(&self) -> &str {
         match self {
             Self::Offline => Offline::NAME,
@@ -143,7 +143,7 @@ impl Service {
         }
     }
 
-    /// As it is told to a person.
+    /// Returns the name to show to users.
     pub fn title(&self) -> &str {
         match self {
             Self::Offline => Offline::NAME,
@@ -152,7 +152,7 @@ impl Service {
         }
     }
 
-    /// A server on this machine, as told to a person.
+    /// Returns the name of a server on this machine to show to users.
     pub fn server(&self) -> Option<String> {
         match self {
             Self::Http(target) if target.whence == Whence::Here => {
@@ -163,12 +163,12 @@ impl Service {
         }
     }
 
-    /// The model it answers with when none is named.
+    /// Returns the model that is used when none is named.
     pub fn default_model(&self) -> Option<String> {
         self.models().into_iter().next()
     }
 
-    /// The models that can be named without asking it.
+    /// Returns the models that are known without a request to the service.
     pub fn models(&self) -> Vec<String> {
         match self {
             Self::Offline => vec![Offline::MODEL.to_owned()],
@@ -176,12 +176,12 @@ impl Service {
         }
     }
 
-    /// Whether it is one that asks for a key.
+    /// Whether the service requires a key.
     pub fn needs_a_key(&self) -> bool {
         matches!(self, Self::Http(target) if target.preset.key_need == KeyNeed::Needed)
     }
 
-    /// What the person should know before a key travels there.
+    /// Returns a warning for the user before a key is sent there.
     pub fn warning(&self) -> Option<String> {
         match self {
             Self::Offline => None,
@@ -191,7 +191,7 @@ impl Service {
 }
 
 impl Target {
-    /// What the person should know before a key travels there: that others can read it on the way.
+    /// Returns a warning if a key would be sent there unencrypted.
     pub fn warning(&self) -> Option<String> {
         let has_secret =
             self.key.is_some() || !self.headers.is_empty() || shown_address(&self.base_url) != self.base_url;
@@ -205,7 +205,7 @@ impl Target {
         })
     }
 
-    /// The service of that name, whether it has its key or not.
+    /// Returns the service of that name, with or without a key.
     pub fn named(name: &str, settings: &Settings, keys: &Keys) -> Result<Self, ModelError> {
         let nothing = ProviderSettings::default();
         let set = settings.providers.get(name);
@@ -250,12 +250,12 @@ impl Target {
         })
     }
 
-    /// Errs where it needs a key and has none.
+    /// Errs if it needs a key and has none.
     pub fn has_its_key(&self) -> Result<(), ModelError> {
         if let Some(Key::Missing { variable }) = &self.key {
             return Err(ModelError::NoVariable { provider: self.name.clone(), variable: variable.clone() });
         }
-        // A server of one's own may want no key; the public one does.
+        // A user's own server may need no key; the public one does.
         let public = self.preset.base_url.is_none_or(|url| url == self.base_url);
         if self.key.is_none() && self.headers.is_empty() && self.preset.key_need == KeyNeed::Needed && public
         {
@@ -266,7 +266,7 @@ impl Target {
     }
 }
 
-/// The preset that a service begins with.
+/// Returns the preset that a service is based on.
 fn base_of(
     name: &str,
     set: Option<&ProviderSettings>,
@@ -289,7 +289,7 @@ fn base_of(
     }
 }
 
-/// What its Chat Completions want, with what is set for it.
+/// Returns the quirks of its Chat Completions, with the settings applied.
 fn quirks(provider: &str, base: Quirks, set: &ProviderSettings) -> Result<Quirks, ModelError> {
     let mut quirks = base;
     for (name, value) in &set.quirks {
@@ -307,7 +307,7 @@ pub(super) fn is_known(name: &str, settings: &Settings) -> bool {
     name == Offline::NAME || preset(name).is_some() || settings.providers.contains_key(name)
 }
 
-/// The service that may have been meant by a name that is none.
+/// Returns the known service nearest to an unknown name.
 pub(super) fn nearest_to(name: &str, settings: &Settings) -> Option<String> {
     let own = settings.providers.keys().map(String::as_str);
     let known = PRESETS.iter().map(|preset| preset.name).chain(own).chain([Offline::NAME]);
@@ -320,12 +320,12 @@ pub(super) fn sells_others(name: &str, settings: &Settings) -> bool {
     row.is_ok_and(|row| row.model_names == ModelNames::Slashed)
 }
 
-/// Whether this is a model of that service, its own name in front included.
+/// Whether this is a model of that service, including the service's name as a prefix.
 pub(super) fn is_a_model_of(name: &str, model: &str) -> bool {
     preset(name).is_some_and(|row| row.default_model == Some(model))
 }
 
-/// The usual places of local servers, or where the person says that they are.
+/// Returns the usual addresses of local servers, or those in the settings.
 pub(super) fn places(settings: &Settings) -> Vec<Probe> {
     let set = |name: &str| settings.providers.get(name).and_then(|own| own.base_url.clone());
     Probe::usual()
@@ -337,7 +337,7 @@ pub(super) fn places(settings: &Settings) -> Vec<Probe> {
         .collect()
 }
 
-/// The model servers that answer at these places.
+/// Returns the model servers that answer at these addresses.
 pub(super) async fn discover(places: Vec<Probe>, settings: &Settings, keys: &Keys) -> Vec<Service> {
     let found = probe_local(places, PATIENCE).await;
     found.into_iter().filter_map(|found| Service::found(found, settings, keys)).collect()

@@ -1,7 +1,7 @@
 //! `co approvals`: list, show, decide, watch, in any process.
 //!
-//! Deciding writes the request's row and nothing else; whoever owns the session runs the call, now or when it is
-//! resumed. The first answer wins, and who comes later is told so. Every command first marks what nobody decided in time.
+//! A decision only writes the request's row; the process that owns the session runs the call, now or when it
+//! is resumed. The first answer wins; later ones are rejected. Each command first expires due requests.
 
 mod around;
 mod decide;
@@ -24,7 +24,7 @@ use crate::config::Settings;
 use crate::frontend::json::Waits;
 use crate::store::{Attachment, RequestState, Store, StoredRequest};
 
-/// What the commands work with.
+/// The state that the commands share.
 struct Desk<'a> {
     store: Store,
     settings: Settings,
@@ -66,7 +66,7 @@ fn format(json: bool) -> Format {
     if json { Format::Json } else { Format::Words }
 }
 
-/// A request as a program reads it.
+/// A request in the form for programs.
 #[derive(Serialize)]
 struct Listed<'a> {
     #[serde(flatten)]

@@ -14,7 +14,7 @@ use crate::app::{Lists, Offer, OfferedModel, World, dollars, load_settings, offe
 use crate::provider::Price;
 use crate::stdx::text::{sanitize_line, width};
 
-/// The width of a model's name; the columns behind it end at 80 cells. A longer name gets its own line,
+/// The width of a model's name; the columns after it end at 80 cells. A longer name gets its own line,
 /// because a truncated name is useless.
 const NAME: usize = 46;
 

@@ -49,7 +49,7 @@ pub(super) async fn run(
     console.out(&table(heads, &lines))
 }
 
-/// What a row stands for: a day, a model or a session.
+/// What a row is about: a day, a model or a session.
 enum Name {
     Day(Date),
     Model { provider: String, model: String },

@@ -1,8 +1,8 @@
-//! `ChannelFrontend`: a turn's front end for any interactive face, over the link of [`super::link`].
+//! `ChannelFrontend`: a turn's front end for interactive ones ("faces"), over the link of [`super::link`].
 //!
-//! Updates go through one bounded queue, in order. While the face is slow, text deltas join the delta that waits at the
-//! end of the queue, so that a fast model never waits for a slow terminal and nothing grows without bound. The owner of
-//! an interactive session has one end, its face the other.
+//! Updates go through one bounded queue, in order. If the face is slow, text deltas are merged with a delta
+//! at the end of the queue, so that a slow terminal does not delay the model and memory stays bounded. The
+//! owner of an interactive session has one end, its face the other.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,47 +13,47 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use super::link::{Notice, Update};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 
-/// Updates that may wait for the face; a sender waits for room.
+/// Updates that may wait for the face; beyond this a sender waits.
 const CAPACITY: usize = 256;
 
-/// Bytes that a waiting delta grows to before another one is queued.
+/// Size in bytes up to which deltas are merged into a waiting one.
 const DELTA_BYTES: usize = 32 * 1024;
 
-/// The owner's end of the updates: cheap to clone, all clones in one order.
+/// The owner's end of the updates: cheap to clone; the clones share one order.
 pub struct Updates {
     queue: Arc<Queue>,
 }
 
 struct Queue {
     state: Mutex<Waiting>,
-    /// Told when something was queued or the senders' side changed.
+    /// Notified when something was queued or the number of senders changed.
     filled: Notify,
-    /// Told when there is room again or the face is gone.
+    /// Notified when there is room again or the face is closed.
     drained: Notify,
 }
 
 #[derive(Default)]
 struct Waiting {
     updates: VecDeque<Update>,
-    /// Owner's ends that exist.
+    /// The number of live owner's ends.
     owners: usize,
     face_gone: bool,
 }
 
-/// Makes both ends: the owner's and the face's.
+/// Creates both ends: the owner's and the face's.
 pub fn updates() -> (Updates, FaceUpdates) {
     let state = Mutex::new(Waiting { owners: 1, ..Waiting::default() });
     let queue = Arc::new(Queue { state, filled: Notify::new(), drained: Notify::new() });
     (Updates { queue: Arc::clone(&queue) }, FaceUpdates { queue })
 }
 
-/// The face's end of the updates. Dropped, it tells the owner that nobody watches any more.
+/// The face's end of the updates. Dropping it tells the owner that the front end is closed.
 pub struct FaceUpdates {
     queue: Arc<Queue>,
 }
 
 impl FaceUpdates {
-    /// The next update, in order; `None` when all owner's ends are dropped and everything was handed over. Cancel-safe.
+    /// Returns the next update, in order; `None` if none waits and no owner's end is left. Cancel-safe.
     pub async fn recv(&mut self) -> Option<Update> {
         loop {
             match self.queue.next() {
@@ -64,7 +64,7 @@ impl FaceUpdates {
         }
     }
 
-    /// The next update, if one waits.
+    /// Returns the next update, if one waits.
     pub fn try_recv(&mut self) -> Option<Update> {
         match self.queue.next() {
             Next::Update(update) => Some(update),
@@ -85,12 +85,12 @@ impl Drop for FaceUpdates {
     }
 }
 
-/// What the face finds.
+/// The state of the queue for the face.
 #[expect(clippy::large_enum_variant, reason = "one at a time, on the face's stack")]
 enum Next {
     Update(Update),
     Nothing,
-    /// Nothing, and nobody can send any more.
+    /// The queue is empty, and no sender is left.
     End,
 }
 
@@ -128,13 +128,13 @@ impl Clone for Updates {
 impl Drop for Updates {
     fn drop(&mut self) {
         self.queue.lock().owners -= 1;
-        // The face looks whether this was the last one.
+        // The face checks whether this was the last one.
         self.queue.filled.notify_one();
     }
 }
 
 impl Updates {
-    /// Queues an update, waiting for room. Cancel-safe: a dropped call has queued nothing. Errs once the face is gone.
+    /// Queues an update, waiting for room. Cancel-safe: a dropped call queued nothing. Errs without a face.
     pub async fn send(&self, update: Update) -> Result<(), Closed> {
         let mut update = update;
         loop {
@@ -157,7 +157,7 @@ impl Updates {
         self.send(Update::Notice(notice)).await
     }
 
-    /// Takes the update, or gives it back where there is no room.
+    /// Takes the update, or returns it if there is no room.
     fn offer(&self, update: Update) -> Result<Option<Update>, Closed> {
         let mut waiting = self.queue.lock();
         if waiting.face_gone {
@@ -178,7 +178,7 @@ impl Updates {
     }
 }
 
-/// Appends a delta to one of its kind that waits; gives back what does not join.
+/// Appends a delta to a waiting one of its kind; returns what cannot be merged.
 fn joined(last: &mut Update, next: Update) -> Option<Update> {
     match (last, next) {
         (Update::Event(last), Update::Event(next)) => last.join(next, DELTA_BYTES).map(Update::Event),
@@ -193,19 +193,19 @@ fn joined(last: &mut Update, next: Update) -> Option<Update> {
     }
 }
 
-/// One turn's front end: events go to the face, its words come back.
+/// One turn's front end: events go to the face, its operations come back.
 pub struct ChannelFrontend {
     updates: Updates,
     ops: AsyncMutex<mpsc::Receiver<Op>>,
 }
 
 impl ChannelFrontend {
-    /// `ops` is this turn's own channel; the owner routes the face's words into it.
+    /// `ops` is this turn's own channel; the owner routes the face's operations into it.
     pub fn new(updates: Updates, ops: mpsc::Receiver<Op>) -> Self {
         Self { updates, ops: AsyncMutex::new(ops) }
     }
 
-    /// The words that nobody has heard, once the turn has ended.
+    /// Returns the operations that the turn did not process before it ended.
     pub fn unheard(self) -> Vec<Op> {
         let mut ops = self.ops.into_inner();
         ops.close();
@@ -222,7 +222,7 @@ impl Frontend for ChannelFrontend {
         Box::pin(async move {
             match self.ops.lock().await.recv().await {
                 Some(op) => op,
-                // The owner ends the turn by its cancel token, not by dropping its words.
+                // The owner ends the turn by its cancel token, not by closing this channel.
                 None => std::future::pending().await,
             }
         })

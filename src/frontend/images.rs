@@ -1,7 +1,7 @@
-//! Images of a prompt: files read, checked by their bytes, and made into parts.
+//! Images of a prompt: reads files, checks their bytes, and makes parts of them.
 //!
-//! Blocking, but for [`attach`]; it must never run where a screen is updated. It reads what the person named and nothing
-//! else. Called by the owner of a session, by the command line, and by the screen's shell for chips.
+//! Blocking, except [`attach`]; it must never run on the thread that updates a screen. It reads only what the
+//! user named. Called by the owner of a session, by the command line, and by the screen's shell for chips.
 
 mod dropped;
 
@@ -18,14 +18,14 @@ use crate::message::UserPart;
 use crate::message::images::{Mention, mentions};
 use crate::stdx::image::{Fault, Image, Size, look};
 
-/// Bytes of one image. Services take 5 to 20 MB.
+/// Maximum size of one image, in bytes. Services accept 5 to 20 MB.
 pub const LARGEST: usize = 10_000_000;
-/// Images of one prompt.
+/// Maximum number of images in one prompt.
 pub const MOST: usize = 20;
-/// How long the files of one prompt may take to be read, wherever they lie.
+/// Maximum time to read the files of one prompt, on any file system.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why a prompt with images cannot be sent as it is. Its text says what happened and what to do.
+/// Why a prompt with images cannot be sent as it is. The text says what happened and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
     #[error("there is no file {name}")]
@@ -46,28 +46,28 @@ pub enum ImageError {
     Blind { model: String },
 }
 
-/// Where written paths lead.
+/// The base folders of written paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     /// The folder that relative paths start from.
     pub folder: PathBuf,
-    /// What `~/` stands for.
+    /// What `~/` expands to.
     pub home: Option<PathBuf>,
 }
 
-/// What is known of the eyes of the model that will answer.
+/// Whether the model that will answer accepts images.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sight {
-    /// It sees, or nobody knows.
+    /// It does, or it is unknown.
     Sees,
-    /// This model sees nothing.
+    /// This model does not.
     Blind(String),
 }
 
 /// An image file that a pasted text named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// As it is to be mentioned.
+    /// The path for its mention.
     pub path: String,
     pub size: Size,
 }
@@ -81,24 +81,24 @@ impl Places {
     }
 }
 
-/// A prompt as the person gave it.
+/// A prompt as the user gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
     pub text: String,
-    /// The files that the person named in it. What a pasted or piped text names is none of them: a text of others must
-    /// not send the person's files anywhere.
+    /// The files that the user named in it. Files named in pasted or piped text do not count: text by others
+    /// must not send the user's files anywhere.
     pub named: Vec<Mention>,
 }
 
 impl Prompt {
-    /// A text that the person wrote themselves.
+    /// Creates a prompt from text that the user wrote themselves.
     pub fn written(text: String) -> Self {
         Self { named: mentions(&text), text }
     }
 }
 
-/// The parts of a prompt: its text, and behind it the images that it names, each file once. Files that neither are
-/// images nor promise to be one by their name stay words. Off this thread, and bounded in time.
+/// Returns the parts of a prompt: its text, then the images that it names, each file once. Mentions of files
+/// that are no images, also by their extension, stay text. Runs on another thread, with a time limit.
 pub async fn attach(prompt: Prompt, places: Places, sight: Sight) -> Result<Vec<UserPart>, ImageError> {
     if prompt.named.is_empty() {
         return Ok(vec![UserPart::Text { text: prompt.text }]);
@@ -137,7 +137,7 @@ fn parts(prompt: Prompt, places: &Places, sight: &Sight) -> Result<Vec<UserPart>
     Ok([UserPart::Text { text }].into_iter().chain(images).collect())
 }
 
-/// The image of a mention; `None` where the mention means another kind of file.
+/// Returns the image of a mention; `None` if the mention means another kind of file.
 fn mentioned(path: &Path, mention: &Mention) -> Result<Option<(Image, Vec<u8>)>, ImageError> {
     match read(path, &mention.path) {
         Ok(found) => Ok(Some(found)),
@@ -150,21 +150,21 @@ fn mentioned(path: &Path, mention: &Mention) -> Result<Option<(Image, Vec<u8>)>,
     }
 }
 
-/// Reads one image file, bounded. `name` is what the person calls it.
+/// Reads one image file, up to a size limit. `name` is the user's name for it.
 pub fn read(path: &Path, name: &str) -> Result<(Image, Vec<u8>), ImageError> {
     let unreadable = |error: &io::Error| match error.kind() {
         io::ErrorKind::NotFound => ImageError::Missing { name: name.to_owned() },
         _ => ImageError::Unreadable { name: name.to_owned(), detail: error.to_string() },
     };
     let metadata = path.metadata().map_err(|error| unreadable(&error))?;
-    // A pipe would never end, and a device neither.
+    // Reading a pipe or a device might never end.
     if !metadata.is_file() {
         let detail = "it is no regular file".to_owned();
         return Err(ImageError::Unreadable { name: name.to_owned(), detail });
     }
     let mut file = File::open(path).map_err(|error| unreadable(&error))?;
     let mut bytes = Vec::new();
-    // A large file of another kind is not read whole.
+    // A large file of another kind is not read completely.
     let mut take = |bytes: &mut Vec<u8>, limit: usize| {
         let room = u64::try_from(limit.saturating_sub(bytes.len())).unwrap_or(u64::MAX);
         (&mut file).take(room).read_to_end(bytes).map_err(|error| unreadable(&error))
@@ -177,10 +177,10 @@ pub fn read(path: &Path, name: &str) -> Result<(Image, Vec<u8>), ImageError> {
     check(&bytes, size, name).map(|image| (image, bytes))
 }
 
-/// Enough for every format's first bytes.
+/// Enough bytes for every format's signature.
 const HEAD: usize = 64;
 
-/// What bytes are, where they are an image that can be sent. `size` is that of the whole.
+/// Checks that the bytes are an image that can be sent. `size` is that of the whole file.
 pub fn check(bytes: &[u8], size: usize, name: &str) -> Result<Image, ImageError> {
     let name = name.to_owned();
     match look(bytes) {
@@ -198,8 +198,8 @@ fn part(image: Image, bytes: &[u8]) -> UserPart {
     UserPart::Image { media_type: image.format.media_type().to_owned(), data: STANDARD.encode(bytes) }
 }
 
-/// The images that a pasted text is nothing but the paths of; none where it is anything else. An image that cannot be
-/// sent is an error: its path is better left as the text it was pasted as.
+/// Returns the images if a pasted text consists only of their paths, else an empty list. Errs if such an
+/// image cannot be sent: its path is then better left as text.
 pub fn seen(text: &str, places: &Places) -> Result<Vec<Seen>, ImageError> {
     for paths in dropped(text) {
         if !paths.iter().all(|path| places.path(path).is_file()) {
@@ -210,7 +210,7 @@ pub fn seen(text: &str, places: &Places) -> Result<Vec<Seen>, ImageError> {
             Ok(Seen { path: path.clone(), size: image.size })
         };
         return match paths.iter().map(one).collect() {
-            // Other files are pasted as their paths.
+            // Paths of other files are pasted as text.
             Err(ImageError::NotAnImage { .. }) => Ok(Vec::new()),
             found => found,
         };
@@ -243,7 +243,7 @@ mod tests {
                 ("x.png", &png),
                 ("shot", &png),
                 ("my x.png", &png),
-                // The ending says PNG, the bytes say JPEG.
+                // The extension says PNG, the bytes say JPEG.
                 ("lies.png", b"\xff\xd8\xff\xc0\0\x0b\x08\0\x02\0\x03"),
                 ("text.png", b"# nothing to see"),
                 ("half.png", &png[..18]),
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    /// The media types of the images behind a text, or why there are none.
+    /// Returns the media types of the images that a text attaches, or why there are none.
     fn attached(text: &str, folder: &Folder) -> Result<Vec<String>, String> {
         let parts = parts(Prompt::written(text.to_owned()), &folder.places(), &Sight::Sees)
             .map_err(|error| error.to_string())?;

@@ -1,7 +1,7 @@
 //! `JsonFrontend`: a turn as one JSON object at its end, for programs that call `co`.
 //!
-//! Nothing is written while the turn runs, and nobody can answer here. Texts stand in the object as they are: JSON
-//! itself escapes what would act on a terminal. Called by the command line, which writes the object.
+//! Nothing is written while the turn runs, and no decisions are accepted. Texts are unchanged in the object:
+//! JSON itself escapes terminal control characters. Called by the command line, which writes the object.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ use crate::message::{CallId, ReturnStatus, ToolCall, ToolReturn, Usage, Usd};
 use crate::provider::{ErrorClass, ProviderError};
 use crate::tool::{CallPlan, Risk};
 
-/// See the module's words.
+/// A front end that collects a turn for its JSON object.
 #[derive(Default)]
 pub struct JsonFrontend {
     seen: Mutex<Seen>,
@@ -48,22 +48,22 @@ pub struct Outcome {
     /// The figures of the cap that ended the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cap: Option<Capped>,
-    /// The last reply; empty where there was none.
+    /// The last reply; empty if there was none.
     pub text: String,
-    /// As the provider named it in its last answer.
+    /// The name that the provider sent with its last reply.
     pub model: Option<String>,
-    /// Models that were given up, in order; the last `to` answered.
+    /// Models that were given up, in order; the last `to` is the one that answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<FellBack>,
-    /// Why nobody should take `text` for an answer: the model or a filter refused one. `end` is `refused` then.
+    /// Why `text` is not an answer: the model or a filter refused. `end` is then `refused`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
     pub tool_calls: Vec<Call>,
     pub usage: Spent,
-    /// What was told beside the reply, e.g. a limit.
+    /// Notices besides the reply, e.g. about a limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Requests that wait for a person; `co approvals` decides them.
+    /// Requests that wait for a decision; `co approvals` decides them.
     pub waiting: Vec<Waits>,
     pub error: Option<Failure>,
 }
@@ -76,13 +76,13 @@ pub struct Call {
     pub arguments: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// `null` while nothing came of it.
+    /// `null` while there is no return.
     pub status: Option<ReturnStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
 
-/// One model that was given up, and who went on.
+/// One model that was given up, and its replacement.
 #[derive(Debug, Clone, Serialize)]
 pub struct FellBack {
     pub from: String,
@@ -91,19 +91,19 @@ pub struct FellBack {
     pub message: String,
 }
 
-/// What the turn used; tokens are absent where no answer told them.
+/// The turn's usage; tokens are absent if no reply reported them.
 #[derive(Debug, Serialize)]
 pub struct Spent {
     pub requests: u32,
     #[serde(flatten)]
     pub tokens: Usage,
-    /// Of the requests whose cost is known; `null` where that is none.
+    /// The cost of the requests whose price is known; `null` if there are none.
     pub cost_usd: Option<f64>,
-    /// Requests that cost something nobody knows.
+    /// Requests with an unknown cost.
     pub requests_of_unknown_price: u32,
 }
 
-/// A cap that was reached: tokens, or dollars.
+/// A cap that was reached, in tokens or dollars.
 #[derive(Debug, Clone, Serialize)]
 pub struct Capped {
     /// The setting.
@@ -111,9 +111,9 @@ pub struct Capped {
     pub unit: &'static str,
     pub spent: Value,
     pub limit: Value,
-    /// About; `null` where the price is unknown.
+    /// An estimate; `null` if the price is unknown.
     pub next_request: Value,
-    /// What raises it for one run.
+    /// The flag that raises it for one run.
     pub raise: String,
 }
 
@@ -126,14 +126,14 @@ pub struct Waits {
     pub summary: String,
     pub risk: Risk,
     pub why: Vec<String>,
-    /// Whether its arguments carry words of untrusted sources; `taint` says which.
+    /// Whether its arguments contain words of untrusted sources; `taint` lists them.
     pub tainted: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taint: Vec<Taint>,
-    /// Calls that must have ended well before it runs.
+    /// Calls that must have succeeded before it runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends: Vec<CallId>,
-    /// From then on nobody can decide it; `null`: it waits for ever.
+    /// When it expires; `null` = never.
     pub expires: Option<String>,
 }
 
@@ -148,7 +148,7 @@ pub struct Failure {
 }
 
 impl JsonFrontend {
-    /// The turn, whole.
+    /// Returns the object for the whole turn.
     pub fn outcome(&self, session: &SessionId, end: &TurnEnd, text: String) -> Outcome {
         let (word, limit, error) = match end {
             TurnEnd::Completed => ("completed", None, None),
@@ -169,12 +169,12 @@ impl JsonFrontend {
                 _,
             ) => word,
         };
-        // A person's answer is no end.
+        // A cap that the user raised or passed did not end the turn.
         let cap = told.cap.filter(|_| matches!(limit, Some(Limit::Cap(_))));
         Outcome { end, limit, error, cap, ..told }
     }
 
-    /// The object where no turn waited to be gone on with.
+    /// Returns the object if there was no turn to resume.
     pub fn nothing_to_resume(&self, session: &SessionId) -> Outcome {
         self.told(session, "nothing_to_resume", String::new())
     }
@@ -205,7 +205,7 @@ impl JsonFrontend {
 }
 
 impl Waits {
-    /// A request as a program reads it.
+    /// Returns a waiting request in the form for programs.
     pub fn of(request: &Request) -> Self {
         Self {
             id: request.id.clone(),
@@ -332,7 +332,7 @@ impl Seen {
 
     fn planned(&mut self, call: &ToolCall, plan: CallPlan) {
         let known = self.call(call);
-        // After an edit it is other arguments that run.
+        // After an edit, these arguments run instead.
         known.arguments.clone_from(&call.args);
         known.summary = Some(plan.summary);
     }
@@ -344,7 +344,7 @@ impl Seen {
     }
 }
 
-/// Adds two usages; what one of them does not tell counts as nothing.
+/// Adds two usages; a count missing in one of them counts as zero.
 #[must_use]
 pub fn sum(a: Usage, b: Usage) -> Usage {
     let add = |a: Option<u64>, b: Option<u64>| match (a, b) {

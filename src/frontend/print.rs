@@ -1,10 +1,10 @@
-//! `PrintFrontend`: a turn as plain text. On a terminal the reply streams to standard output as it comes; anywhere else
-//! each reply is written once, whole, when it is committed, so that a script never reads what a retry replaced.
-//! Everything else is a row on standard error.
+//! `PrintFrontend`: a turn as plain text. On a terminal the reply streams to standard output; elsewhere each
+//! reply is written once, complete, when it is committed, so that a script never reads text that a retry
+//! replaced. Everything else is a row on standard error.
 //!
-//! Nobody can answer here, so requests wait in the store. Text is passed on as it is but for characters that would act
-//! on a terminal or hide something: those are made visible, also in a pipe, because a pipe may end at a terminal.
-//! Called by the command line.
+//! It accepts no decisions, so requests wait in the store. Text is passed on unchanged, except for characters
+//! that would control a terminal or hide something: those are made visible, also in a pipe, because a pipe
+//! may end at a terminal. Called by the command line.
 
 use std::collections::HashMap;
 
@@ -18,24 +18,24 @@ use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::message::{CallId, ToolCall, ToolReturn};
 use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
 
-/// Where text goes.
+/// An output for text.
 pub type Sink = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// How much is told on standard error.
+/// How much is reported on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// Returns of tools, requests, waits.
     Brief,
-    /// Thinking too, and the start of each call.
+    /// Also thinking, and the start of each call.
     Thinking,
 }
 
 /// When the text of a reply is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// As it comes: somebody reads along.
+    /// As it arrives, for a user who reads it live.
     Live,
-    /// Once the reply is committed.
+    /// After the reply is committed.
     Whole,
 }
 
@@ -49,10 +49,10 @@ struct Page {
     err: Sink,
     detail: Detail,
     delivery: Delivery,
-    /// Text that is not written yet: live, the end of a delta that the next one may change (part of a cluster of
-    /// characters), else the reply so far.
+    /// Text that is not written yet. When live: the end of a delta that the next one may change (part of a
+    /// grapheme cluster); else the reply so far.
     held: String,
-    /// The reply of the held text has ended: text that follows is another's.
+    /// The reply of the held text has ended: text that follows belongs to another one.
     reply_ended: bool,
     out_line: Line,
     err_line: Line,
@@ -84,7 +84,7 @@ impl PrintFrontend {
 
 impl Frontend for PrintFrontend {
     fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
-        // A reader that is gone (a closed pipe) is nobody watching.
+        // A reader that closed its pipe counts as a closed front end.
         Box::pin(async move { self.page.lock().await.show(event).await.map_err(|_gone| Closed) })
     }
 
@@ -147,7 +147,7 @@ impl Page {
             | Event::ToolArgs { .. }
             | Event::ToolProgress { .. }
             | Event::CapAnswered { .. } => Ok(()),
-            // Calls are told of once their reply is committed.
+            // Calls are reported after their reply is committed.
             Event::ToolCall { .. } | Event::TurnEnded { .. } => self.end_text().await,
         }
     }
@@ -244,17 +244,17 @@ impl Page {
     async fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) -> std::io::Result<()> {
         let summary = self.summaries.remove(&call.id).unwrap_or_default();
         let row = rows::returned(returned.status, call.name.as_str(), &summary, &returned.text());
-        // The model's next reply is asked for meanwhile.
+        // Not flushed here: meanwhile the model's next reply is requested.
         self.start_row(&row).await
     }
 
-    /// One whole line on standard error, below whatever line is open.
+    /// Writes one whole line on standard error, after ending any open line.
     async fn row(&mut self, row: &str) -> std::io::Result<()> {
         self.start_row(row).await?;
         self.err.flush().await
     }
 
-    /// The same, on its way: what is written next waits for it.
+    /// The same without flushing; the next write waits for it.
     async fn start_row(&mut self, row: &str) -> std::io::Result<()> {
         if self.delivery == Delivery::Live {
             self.end_text().await?;
@@ -274,7 +274,7 @@ mod tests {
     use crate::history::TurnEnd;
     use crate::message::Usage;
 
-    /// What the two outputs hold after these events.
+    /// Returns the content of both outputs after these events.
     async fn printed(detail: Detail, delivery: Delivery, events: Vec<Event>) -> (String, String) {
         let (out, mut out_end) = tokio::io::duplex(64 * 1024);
         let (err, mut err_end) = tokio::io::duplex(64 * 1024);
@@ -308,7 +308,7 @@ mod tests {
             (Detail::Brief, vec![text("a"), text("b"), done()], "ab\n", ""),
             (Detail::Brief, vec![text("a\n"), done(), text("b"), done()], "a\nb\n", ""),
             (Detail::Brief, vec![text("\u{1b}]0;x\u{7}"), done()], "␛]0;x␇\n", ""),
-            // A cluster that is cut between two deltas stays whole.
+            // A grapheme cluster that is split between two deltas stays whole.
             (Detail::Brief, vec![text("👩"), text("\u{200d}🚀!"), done()], "👩\u{200d}🚀!\n", ""),
             (Detail::Brief, vec![text("a"), status(), text("b"), done()], "a\nb\n", "note␇\n"),
             (Detail::Brief, vec![thought("hm"), text("b"), done()], "b\n", ""),
@@ -332,9 +332,9 @@ mod tests {
         for (events, out) in [
             (vec![text("ha"), text("lf")], ""),
             (vec![text("half"), Event::PartialReset, text("whole"), done(), usage(), ended()], "whole\n"),
-            // A reply that ended and was taken back all the same: the window had cut it off.
+            // A reply that ended and is void all the same: the window had cut it off.
             (vec![text("cut"), done(), usage(), Event::PartialReset, text("whole"), ended()], "whole\n"),
-            // One reply goes on in another, which breaks off.
+            // One reply continues in another, which breaks off.
             (vec![text("a"), done(), usage(), text("b"), Event::PartialReset, text("c"), ended()], "a\nc\n"),
             (vec![text("cut short"), ended()], "cut short\n"),
         ] {

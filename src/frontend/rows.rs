@@ -1,14 +1,14 @@
-//! One-line rows for headless front ends: harmless, whatever a model, a tool or a server wrote.
+//! One-line rows for headless front ends: sanitized, whatever a model, a tool or a server wrote.
 
 use crate::agent::port::Settled;
 use crate::approval::{Approval, Request};
 use crate::message::ReturnStatus;
 use crate::stdx::text::{one_line_summary, sanitize_line};
 
-/// Cells of a row's free text.
+/// Width of a row's free text, in cells.
 const WIDTH: usize = 100;
 
-/// The glyph of a return, never without its word where it is bad news.
+/// Returns the row of a return: a glyph, with a word for every outcome but success.
 pub(super) fn returned(status: ReturnStatus, tool: &str, summary: &str, content: &str) -> String {
     let (glyph, word) = match status {
         ReturnStatus::Ok => ("✓", ""),
@@ -26,7 +26,7 @@ pub(super) fn returned(status: ReturnStatus, tool: &str, summary: &str, content:
     row
 }
 
-/// A request that waits.
+/// Returns the row of a waiting request.
 pub(super) fn waiting(request: &Request) -> String {
     let (id, tool) = (sanitize_line(&request.id.0), sanitize_line(request.tool.as_str()));
     let what = one_line_summary(&request.plan.summary, WIDTH);
@@ -34,7 +34,7 @@ pub(super) fn waiting(request: &Request) -> String {
     format!("◇ {tool} ({}) waits for you: {what}{mark} [{id}]", request.risk.word())
 }
 
-/// How a request came to its end.
+/// Describes how a request was settled.
 pub(super) fn settled(settled: &Settled) -> String {
     match settled {
         Settled::Decided { approval, by } => format!("{} {}", decision(approval), by.word()),

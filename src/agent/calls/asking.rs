@@ -1,4 +1,4 @@
-//! Requests of calls: made, previewed, put off, asked again, answered, expired.
+//! Requests of calls: created, previewed, put off, repeated, answered, expired.
 //!
 //! A request is in the store before it is shown.
 
@@ -11,7 +11,7 @@ use crate::history::{Durability, Record};
 use crate::message::ReturnStatus;
 use crate::tool::ToolError;
 
-/// Records to be committed together, and what is shown once they are.
+/// Records to commit together, and the effects that show them afterwards.
 #[derive(Default)]
 struct Batch {
     records: Vec<Record>,
@@ -32,7 +32,7 @@ impl Batch {
 }
 
 impl Calls {
-    /// Records and shows every request that came up, in one commit; says whether a call was previewed, so that others
+    /// Records and shows all new requests in one commit; returns whether a call was previewed, so that others
     /// may move.
     pub(super) fn ask_undecided(&mut self, rules: &Rules, out: &mut Vec<Effect>) -> bool {
         if self.stage == Stage::Early {
@@ -57,7 +57,7 @@ impl Calls {
         self.calls[at].decision.as_ref().map(|decision| decision.verdict)
     }
 
-    /// The request waits; what a hook put off waits for later.
+    /// Creates a waiting request; if a hook put the call off, the request is for later.
     fn ask(&mut self, at: usize, again: Option<String>, rules: &Rules, batch: &mut Batch) {
         let Some(request) = self.new_request(at, again, rules) else { return };
         let one = &mut self.calls[at];
@@ -77,7 +77,7 @@ impl Calls {
         }
     }
 
-    /// The request goes to the inbox, and the call has its return at once: what it would have done.
+    /// Puts the request into the inbox and gives the call its return immediately: what it would have done.
     fn preview(&mut self, at: usize, rules: &Rules, batch: &mut Batch) {
         let judged = self.judged(at);
         let Some(request) = self.new_request(at, None, rules) else { return };
@@ -116,7 +116,7 @@ impl Calls {
         }
     }
 
-    /// Somebody decided; the record is in the store already.
+    /// Applies a decision; its record is in the store already.
     pub(in crate::agent) fn decided(
         &mut self,
         request: &RequestId,
@@ -131,7 +131,7 @@ impl Calls {
         self.apply_approval(at, approval, Some(by), rules, out);
     }
 
-    /// Nobody decided in time; the record is in the store already.
+    /// Applies a timeout; its record is in the store already.
     pub(in crate::agent) fn expired(&mut self, request: &RequestId, out: &mut Vec<Effect>) {
         if let Some(at) = self.waiting(request) {
             self.end_expired(at, out);
@@ -189,18 +189,18 @@ impl Calls {
     }
 }
 
-/// Why a request is back, within its turn or outside of it.
+/// Why a request is asked again, within its turn or outside of it.
 pub(super) const TOO_LATE: &str = "you said yes, but its time was over before it could run";
 pub(super) const MOVED: &str = "what it would change has changed since you were asked";
 pub(super) const OVERRULED: &str = "nothing says yes to it any more";
 pub(super) const REWRITTEN: &str = "a hook changed what you said yes to";
 
-/// Why a request is back whose edit does not plan.
+/// Returns why a request is asked again whose edit cannot be planned.
 pub(super) fn edit_failed(error: &ToolError) -> String {
     format!("the edited call does not work: {error}")
 }
 
-/// What a person said beside their yes, as the model hears it.
+/// Returns the user's note on their approval, as the model receives it.
 pub(super) fn told(note: &str) -> String {
     format!("[The user says: {note}]")
 }

@@ -1,6 +1,6 @@
-//! Who decides a planned call: the policy with all that is known of it, and a person's yes beside it.
+//! Who decides a planned call: the policy, with all that is known about the call, and the user's approval.
 //!
-//! A person's yes settles an ask, never a deny. What was settled without a person is kept for the audit.
+//! An approval settles an ask, never a denial. What was settled without a user is recorded for the audit.
 
 use super::{
     Calls, ChangedBy, Consent, MOVED, OVERRULED, Purpose, REWRITTEN, Rules, State, Tracked, permitted,
@@ -15,11 +15,11 @@ use crate::history::Record;
 use crate::message::ReturnStatus;
 use crate::tool::{Access, CallPlan, SideEffect, ToolSpec};
 
-/// Something that is to be decided in a person's place.
+/// A decision on a request without the user.
 pub(in crate::agent) type Covered = (RequestId, Approval, Decider);
 
 impl Calls {
-    /// Asks the policy about a planned call and keeps what it says.
+    /// Asks the policy about a planned call and keeps its decision.
     pub(super) fn decide(&mut self, at: usize, rules: &Rules) -> Option<Decision> {
         let decision = self.judge(at, rules);
         self.calls[at].decision.clone_from(&decision);
@@ -49,7 +49,7 @@ impl Calls {
         self.calls[at].after.iter().any(|&dep| self.calls[dep].previewed)
     }
 
-    /// Looks for untrusted words in the arguments of a call that does more than look.
+    /// Finds untrusted words in the arguments of a call that is not read-only.
     pub(super) fn trace_words(&mut self, at: usize, rules: &Rules) {
         let one = &self.calls[at];
         let (Some(facts), Some(spec), Some(plan)) = (facts(one, rules), &one.spec, &one.plan) else { return };
@@ -61,7 +61,7 @@ impl Calls {
         self.calls[at].taint = taint;
     }
 
-    /// Looked at again just before it runs: nothing moved, or only we moved it, or ask again.
+    /// Checks the new plan just before the run: an approval still counts if only own calls changed anything.
     pub(super) fn rechecked(&mut self, at: usize, before: &CallPlan, rules: &Rules, out: &mut Vec<Effect>) {
         let Some(now) = &self.calls[at].plan else { return };
         let unmoved = before.basis == now.basis;
@@ -111,7 +111,7 @@ impl Calls {
         }
     }
 
-    /// No approval counts now. A request that a rule had answered says that it is back.
+    /// Sends the call to the user; no approval counts now. A request that a rule had answered is repeated.
     pub(super) fn ask_a_person(&mut self, at: usize, verdict: Verdict, rules: &Rules, out: &mut Vec<Effect>) {
         let one = &self.calls[at];
         if verdict == Verdict::Ask && one.consent == Consent::ByPolicy && one.request.is_some() {
@@ -132,7 +132,7 @@ impl Calls {
         self.finish_with(at, ReturnStatus::Denied, text, judged, out);
     }
 
-    /// What the audit keeps of a call that no person decided.
+    /// Returns the audit's record of a call that no user decided.
     pub(super) fn judged(&self, at: usize) -> Option<Record> {
         let one = &self.calls[at];
         let Decision { verdict, risk, because, by } = one.decision.clone()?;
@@ -154,9 +154,9 @@ impl Calls {
         Some(Record::Judged { call: one.call.id.clone(), judgement })
     }
 
-    /// Requests that the policy answers by now. What a hook said in another process is not known any more: then the
-    /// person is the one to say yes. A mode answers none that was asked before it: one key leads through all of them,
-    /// and on its way it must neither run nor end what waits.
+    /// Returns the requests that the policy answers by now. The verdict of a hook in another process is
+    /// unknown here, so such calls need the user's approval. A mode answers no request that was asked before
+    /// it: one key cycles through all modes, and passing one must neither run nor end what waits.
     pub(in crate::agent) fn covered(&self, rules: &Rules) -> Vec<Covered> {
         let waiting = |at: &usize| matches!(self.calls[*at].state, State::Waiting);
         let cover = |at: usize| {
@@ -180,7 +180,7 @@ impl Calls {
     }
 }
 
-/// What is known of a planned call by itself.
+/// Returns what is known about a planned call by itself.
 fn facts<'a>(one: &'a Tracked, rules: &'a Rules) -> Option<CallFacts<'a>> {
     Some(CallFacts {
         spec: one.spec.as_ref()?,
@@ -194,7 +194,7 @@ fn facts<'a>(one: &'a Tracked, rules: &'a Rules) -> Option<CallFacts<'a>> {
     })
 }
 
-/// How far the effect of a planned call reaches.
+/// Returns how far the effect of a planned call reaches.
 fn reach(spec: &ToolSpec, plan: &CallPlan, place: &Place) -> Reach {
     let inside = match &plan.access {
         Access::Paths { writes, .. } => writes.iter().all(|path| path.starts_with(&place.folder)),
@@ -203,7 +203,7 @@ fn reach(spec: &ToolSpec, plan: &CallPlan, place: &Place) -> Reach {
     if inside && spec.side_effect == SideEffect::Local { Reach::Workspace } else { Reach::Beyond }
 }
 
-/// The answer to a call that somebody denied.
+/// Returns the text of the return of a denied call.
 pub(super) fn denial(reason: Option<&str>, by: Option<&Decider>) -> String {
     let by_person = by.is_none_or(Decider::is_person);
     match (reason, by_person) {

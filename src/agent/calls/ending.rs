@@ -1,4 +1,4 @@
-//! How a call ends: its return, recorded and shown; of early calls once their reply is committed.
+//! How a call ends: its return is recorded and shown; for early calls after their reply is committed.
 
 use super::{Calls, ChangedBy, Stage, State, asking};
 use crate::agent::effect::Effect;
@@ -8,7 +8,7 @@ use crate::message::{CallId, ReturnPart, ReturnStatus, ToolCall, ToolReturn};
 use crate::tool::{Resource, Seen, Version};
 
 impl Calls {
-    /// A tool ended; `seen` are the versions its output showed or its run wrote.
+    /// Handles the end of a tool; `seen` are the versions that its output showed or its run wrote.
     pub(in crate::agent) fn tool_done(
         &mut self,
         mut returned: ToolReturn,
@@ -48,7 +48,7 @@ impl Calls {
         self.finish_with(at, status, text, None, out);
     }
 
-    /// Ends it, with what the audit is to know of it.
+    /// Ends a call, with its record for the audit.
     pub(super) fn finish_with(
         &mut self,
         at: usize,
@@ -89,7 +89,7 @@ impl Calls {
         out.push(Effect::Show(Event::ToolReturn { call: one.effective(), returned }));
     }
 
-    /// The reply is in the store: what its early calls did can be counted, recorded and shown.
+    /// Counts, records and shows the effects of early calls, now that the reply is in the store.
     pub(super) fn record_early(&mut self, out: &mut Vec<Effect>) {
         let mut kept = Vec::new();
         for mut record in std::mem::take(&mut self.early_records) {
@@ -112,7 +112,7 @@ impl Calls {
         for one in &self.calls {
             let call = one.effective();
             out.push(Effect::Show(Event::ToolCall { call: one.call.clone() }));
-            // Planned while the reply still streamed: told now, as every other call's plan is.
+            // Planned while the reply still streamed; shown now, like every other call's plan.
             if let Some(plan) = &one.plan {
                 out.push(Effect::Show(Event::ToolPlanned { call: call.clone(), plan: plan.clone() }));
             }
@@ -136,7 +136,7 @@ impl Calls {
     }
 }
 
-/// What ran in place of what the model wrote, as the model hears it.
+/// Returns the text that tells the model what ran instead of its own call.
 fn what_ran(changed_by: ChangedBy, ran: &ToolCall) -> String {
     let who = match changed_by {
         ChangedBy::Person => "The user changed this call before approving it",

@@ -1,4 +1,4 @@
-//! How calls come in: `label` and `after` are taken off, unknown tools and bad links end at once.
+//! How calls are accepted: `label` and `after` are removed; unknown tools and bad links end immediately.
 
 use super::{Calls, Consent, MOST_CALLS, Rules, Stage, State, Tracked};
 use crate::agent::effect::Effect;
@@ -8,14 +8,14 @@ use crate::history::{Durability, Record};
 use crate::message::{ReturnStatus, ToolCall, ToolReturn};
 
 impl Calls {
-    /// Takes a call the provider has closed, while the reply still streams.
+    /// Adds a call that the provider has closed, while the reply still streams.
     pub(in crate::agent) fn add_early(&mut self, call: ToolCall, rules: &Rules) {
         debug_assert_eq!(self.stage, Stage::Early);
         self.add(call, rules);
     }
 
-    /// The reply is committed with exactly these calls: others that came early are dropped, new ones
-    /// added, links resolved. Returns of early calls are recorded by the caller's next effects.
+    /// Sets the calls of the committed reply: other early calls are dropped, new ones added, links resolved.
+    /// Returns of early calls are recorded by the effects that follow.
     pub(in crate::agent) fn commit(&mut self, calls: Vec<ToolCall>, rules: &Rules, out: &mut Vec<Effect>) {
         let mut early = std::mem::take(&mut self.calls);
         for call in calls {
@@ -32,7 +32,7 @@ impl Calls {
         self.link(out);
     }
 
-    /// What goes beyond what one reply may hold is answered at once, in one commit.
+    /// Answers the calls beyond the limit of one reply immediately, in one commit.
     fn refuse_surplus(&mut self, out: &mut Vec<Effect>) {
         let all = self.calls.len();
         let Some(surplus) = self.calls.get_mut(MOST_CALLS..).filter(|surplus| !surplus.is_empty()) else {
@@ -42,7 +42,7 @@ impl Calls {
             "Not run: this reply contains {all} calls; at most {MOST_CALLS} per reply are run. Send fewer calls at once."
         );
         let (mut records, mut shows) = (Vec::new(), Vec::new());
-        // Those that came early may be under way, or over.
+        // Calls that came early may be running, or done.
         let is_over = |one: &Tracked| matches!(one.state, State::Running | State::Done(_));
         for one in surplus.iter_mut().filter(|one| !is_over(one)) {
             let returned = ToolReturn::program(one.call.id.clone(), ReturnStatus::Failed, text.clone());
@@ -61,7 +61,7 @@ impl Calls {
         self.calls.push(Tracked {
             tool: call.name.clone(),
             args,
-            // Until the links are known a call with `after` leans on itself, so that it cannot start early.
+            // Until links are known, a call with `after` depends on itself, so that it cannot start early.
             after: vec![self.calls.len(); after_early],
             after_labels,
             state: State::Held,
@@ -111,7 +111,7 @@ impl Calls {
         }
     }
 
-    /// Calls that cannot be put in order because their `after` links form a cycle.
+    /// Returns the calls that cannot be ordered because their `after` links form a cycle.
     fn in_cycles(&self) -> Vec<usize> {
         let mut settled = vec![false; self.calls.len()];
         loop {

@@ -1,6 +1,6 @@
 //! How a call moves by itself: held → planned → hooked → decided → asked → run → returned.
 //!
-//! Whatever happened since a plan was made is looked at again just before the call runs. Planning is in `planning`,
+//! Changes since the plan was made are checked again just before the call runs. Planning is in `planning`,
 //! deciding in `deciding`, asking in `asking`, ending in `ending`.
 
 use super::schedule::{self, Dependencies, ScheduleWalk};
@@ -29,7 +29,7 @@ impl Calls {
             Dependencies::Failed => self.fail_dependency(at, out),
             Dependencies::Moving => return false,
             Dependencies::WaitForPerson if self.calls[at].unplannable => return false,
-            // Presented together with what it waits for; planned again before it runs.
+            // Presented together with the call it waits for; planned again before it runs.
             Dependencies::WaitForPerson | Dependencies::Previewed | Dependencies::Met => {
                 self.start_plan(at, Purpose::First, rules, out);
             }
@@ -86,7 +86,7 @@ impl Calls {
         self.finish_unless_done(at, ReturnStatus::Failed, super::DEPENDENCY.to_owned(), out);
     }
 
-    /// What it runs after was only previewed: so is it. A yes that it has already holds for when that has run.
+    /// Previews a call like the one it runs after. An approval it already has is kept for the later run.
     fn follow_preview(&mut self, at: usize, rules: &Rules, out: &mut Vec<Effect>) {
         if self.calls[at].consent == Consent::Given {
             self.calls[at].previewed = true;
@@ -96,7 +96,7 @@ impl Calls {
         self.needs_a_person(at);
     }
 
-    /// The policy, the time: what may have changed since it was decided counts once more.
+    /// Decides once more just before the start: the policy or the time may have changed since.
     fn last_look(&mut self, at: usize, rules: &mut Rules, out: &mut Vec<Effect>) {
         let one = &self.calls[at];
         let expires = one.request.as_ref().and_then(|request| request.expires);
@@ -116,7 +116,7 @@ impl Calls {
         }
     }
 
-    /// Records the start, and why it may, where the world is about to change; then starts.
+    /// Records the start, and why it was allowed, if the call has side effects; then starts it.
     fn start(&mut self, at: usize, out: &mut Vec<Effect>) {
         let judged = self.judged(at);
         let one = &mut self.calls[at];

@@ -1,7 +1,7 @@
-//! The calls of one reply, from proposal to return. Pure: part of the turn machine.
+//! The calls of one reply, from proposal to return. Pure; part of the turn machine.
 //!
-//! Each call is planned, shown to hooks, decided, perhaps asked, and run; all of them end with exactly
-//! one return. What may start when is in `schedule`; how a call moves is in `lifecycle`.
+//! Each call is planned, passed to hooks, decided, asked about if needed, and run; each ends with exactly one
+//! return. `schedule` says which may start when; `lifecycle` moves a call.
 
 mod asking;
 mod deciding;
@@ -37,26 +37,26 @@ use crate::message::{ToolCall, ToolName, ToolReturn};
 use crate::sandbox::Isolation;
 use crate::tool::{Access, CallPlan, Seen, ToolSpec};
 
-/// Calls of one reply that are taken; those behind them are told to come again.
+/// Calls of one reply that are accepted; the model is asked to send the rest again.
 const MOST_CALLS: usize = 200;
 
-/// What decides over calls in this turn; pure data.
+/// What decides about calls in this turn; pure data.
 #[derive(Debug, Clone)]
 pub struct Rules {
     pub policy: Policy,
     pub grants: Grants,
     pub specs: Arc<BTreeMap<ToolName, ToolSpec>>,
-    /// Tools that some hook wants to see.
+    /// Tools that some hook subscribes to.
     pub hooked: BTreeSet<ToolName>,
     pub isolation: Isolation,
     pub place: Place,
-    /// Everything the model has heard, by whom.
+    /// Everything the model has received, by origin.
     pub heard: Provenance,
-    /// The time, as it was told last.
+    /// The time that was reported last.
     pub now: Timestamp,
-    /// How long a request can be decided; `None`: for ever.
+    /// How long a request can be decided; `None` = without limit.
     pub expiry: Option<Duration>,
-    /// How often the model may repair wrong arguments of one tool in a turn.
+    /// How often the model may correct wrong arguments of one tool in a turn.
     pub tool_retries: u32,
 }
 
@@ -65,18 +65,18 @@ impl Rules {
         policy_at(&self.policy, self.now)
     }
 
-    /// When a request that is made now can no longer be decided.
+    /// Returns when a request that is made now expires.
     fn expires(&self) -> Option<Timestamp> {
         expires(self.expiry, self.now)
     }
 }
 
-/// When a request of `now` can no longer be decided.
+/// Returns when a request made at `now` expires.
 fn expires(expiry: Option<Duration>, now: Timestamp) -> Option<Timestamp> {
     expiry.map(|expiry| now.saturating_add(expiry).unwrap_or(Timestamp::MAX))
 }
 
-/// The policy without the rules whose time is over.
+/// Returns the policy without expired rules.
 fn policy_at(policy: &Policy, now: Timestamp) -> Cow<'_, Policy> {
     if policy.rules.rules.iter().all(|rule| rule.expires.is_none()) {
         return Cow::Borrowed(policy);
@@ -85,7 +85,7 @@ fn policy_at(policy: &Policy, now: Timestamp) -> Cow<'_, Policy> {
 }
 
 impl Rules {
-    /// A rule let a call start: where it may answer so many only, that is one less, for the calls beside it too.
+    /// Counts that a rule or grant with limited uses let a call start, also for the calls beside it.
     fn answered(&mut self, decision: &Decision) {
         self.policy.count(&decision.by);
         self.grants.count(&decision.by);
@@ -97,15 +97,15 @@ impl Rules {
 pub struct Calls {
     calls: Vec<Tracked>,
     stage: Stage,
-    /// Versions this turn's own calls have written: a basis moved by them moved with our knowledge.
+    /// Versions that this turn's own calls have written: they do not invalidate an approval by themselves.
     own_writes: Seen,
-    /// Counts ends and decisions; a plan made before the last one is checked again before it runs.
+    /// Counts ends and decisions; a plan older than the last one is checked again before its call runs.
     moves: u64,
     /// Wrong arguments so far in this turn, by tool.
     misuses: BTreeMap<ToolName, u32>,
     /// Calls of this turn that gave the same result again.
     circles: RepeatDetector,
-    /// What early calls did, recorded with the reply and never before it.
+    /// Records of early calls, committed with the reply and never before it.
     early_records: Vec<Record>,
 }
 
@@ -120,7 +120,7 @@ enum Stage {
     Late,
 }
 
-/// One call on its way.
+/// One call and its state.
 #[derive(Debug, Clone)]
 struct Tracked {
     /// As the model wrote it.
@@ -128,7 +128,7 @@ struct Tracked {
     /// What would run: without `label` and `after`, edited or rewritten.
     tool: ToolName,
     args: Value,
-    /// Calls of this reply it runs after.
+    /// The calls of this reply that it runs after.
     after: Vec<usize>,
     after_labels: Vec<String>,
     state: State,
@@ -139,20 +139,20 @@ struct Tracked {
     /// Untrusted words in the arguments as planned.
     taint: Vec<Taint>,
     consent: Consent,
-    /// What the person said beside their yes, for the model.
+    /// The user's note on their approval, for the model.
     note: Option<String>,
     hook: Option<HookVerdict>,
-    /// Numbers the plans of this call; an answer to an older one is stale.
+    /// Numbers the plans of this call; an answer for an older one is stale.
     round: u32,
     /// [`Calls::moves`] when the plan was made.
     planned_at: u64,
-    /// Planning failed while its dependencies were open: not tried again before they end.
+    /// Planning failed while its dependencies were open: it is not tried again before they end.
     unplannable: bool,
-    /// Set where what ran is not what the model wrote.
+    /// Set if what ran is not what the model wrote.
     changed_by: Option<ChangedBy>,
-    /// The person said later, or a hook did.
+    /// The user or a hook put it off.
     later: bool,
-    /// It has its return and its request goes on without this turn: what runs after it is previewed too.
+    /// It has its return, but its request goes on without this turn: calls after it are previewed too.
     previewed: bool,
 }
 
@@ -162,11 +162,11 @@ enum State {
     Held,
     Planning(Purpose),
     Hooking,
-    /// Needs a person or a preview, and the reply is not committed yet.
+    /// Needs a user's decision or a preview, and the reply is not committed yet.
     Undecided,
     /// A request is in the store.
     Waiting,
-    /// May run as soon as the schedule lets it.
+    /// May run as soon as the schedule permits.
     Ready,
     Running,
     Done(ToolReturn),
@@ -176,22 +176,22 @@ enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     First,
-    /// A hook gave other arguments.
+    /// A hook changed the arguments.
     Rewritten,
-    /// A person gave other arguments.
+    /// The user changed the arguments.
     Edited,
-    /// Something happened since it was planned.
+    /// Something changed since it was planned.
     Recheck,
 }
 
-/// Whether a person said yes to what is planned.
+/// Whether the planned call has been approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Consent {
     NotGiven,
-    /// The policy answered the request in a person's place: it counts as long as the policy says so.
+    /// The policy answered the request instead of the user: it counts as long as the policy says so.
     ByPolicy,
     Given,
-    /// Given to something else than what is planned now.
+    /// Given to another plan than the current one.
     Overtaken,
 }
 
@@ -223,13 +223,13 @@ impl Tracked {
         self.plan.as_ref().map(|plan| &plan.access)
     }
 
-    /// The call as it would run.
+    /// Returns the call as it would run.
     fn effective(&self) -> ToolCall {
         ToolCall { name: self.tool.clone(), args: self.args.clone(), ..self.call.clone() }
     }
 }
 
-/// What the turn asks about its calls.
+/// Queries of the turn about its calls.
 impl Calls {
     pub fn is_empty(&self) -> bool {
         self.calls.is_empty()
@@ -248,14 +248,14 @@ impl Calls {
         self.calls.iter().any(|one| matches!(one.state, State::Waiting))
     }
 
-    /// Whether everything unfinished stands still until a person speaks.
+    /// Whether every unfinished call waits for the user.
     pub fn only_persons_can_move(&self) -> bool {
         let held = schedule::held_by_person(&self.calls);
         self.any_waiting()
             && self.calls.iter().zip(held).all(|(one, held_by_person)| one.is_done() || held_by_person)
     }
 
-    /// Whether the person said later to everything that waits.
+    /// Whether the user put off everything that waits.
     pub fn all_waiting_later(&self) -> bool {
         self.calls.iter().all(|one| !matches!(one.state, State::Waiting) || one.later)
     }
@@ -273,12 +273,12 @@ impl Calls {
             .collect()
     }
 
-    /// Whether the turn has turned in a circle for too long.
+    /// Whether the turn has repeated itself for too long.
     pub fn is_circling(&self) -> bool {
         self.circles.is_over()
     }
 
-    /// Moves every call as far as it goes by itself.
+    /// Moves every call as far as possible without input.
     pub(super) fn advance(&mut self, rules: &mut Rules, out: &mut Vec<Effect>) {
         loop {
             while self.step(rules, out) {}
@@ -288,7 +288,7 @@ impl Calls {
         }
     }
 
-    /// One pass over all calls, in the order that counts; says whether anything moved.
+    /// Makes one pass over all calls in schedule order; returns whether anything moved.
     fn step(&mut self, rules: &mut Rules, out: &mut Vec<Effect>) -> bool {
         let mut moved = false;
         let mut walk = ScheduleWalk::over(&self.calls);
@@ -309,7 +309,7 @@ impl Calls {
         let one = &self.calls[at];
         match self.stage {
             Stage::Committed | Stage::Late => true,
-            // A call without arguments may still prove to be cut off by the output limit.
+            // A call without arguments may still turn out to be truncated by the output limit.
             Stage::Early => {
                 let is_taken = at < MOST_CALLS;
                 let has_arguments = one.args.as_object().is_some_and(|args| !args.is_empty());
@@ -323,7 +323,7 @@ impl Calls {
     }
 }
 
-/// Whether a decision lets a call run without asking again: a person's yes settles an ask, never a deny.
+/// Whether a decision lets a call run without asking again: an approval settles an ask, never a denial.
 fn permitted(decision: &Decision, consent: Consent) -> bool {
     match (decision.verdict, consent) {
         (Verdict::Allow, Consent::NotGiven | Consent::ByPolicy)

@@ -1,4 +1,4 @@
-//! Calls across turns and processes: requests, resuming, interrupting, closing what stays open.
+//! Calls across turns and processes: requests, resuming, interrupting, closing open calls.
 
 use sha2::{Digest, Sha256};
 
@@ -12,7 +12,7 @@ use crate::history::{Durability, Fate, Known, OpenCall, Record};
 use crate::message::{ReturnStatus, ToolReturn};
 
 impl Calls {
-    /// Puts the request for a decided call together and marks it waiting. `again` says why it is back.
+    /// Builds the request for a decided call. `again` says why it is asked again.
     pub(super) fn new_request(&mut self, at: usize, again: Option<String>, rules: &Rules) -> Option<Request> {
         let depends = self.calls[at].after.iter().map(|&dep| self.calls[dep].call.id.clone()).collect();
         let unfinished = |dep: usize| !self.calls[dep].is_done() || self.calls[dep].previewed;
@@ -47,7 +47,7 @@ impl Calls {
         Some(request)
     }
 
-    /// The calls of a deferred or cut-off reply, each where its records left it.
+    /// Restores the calls of a deferred or cut-off reply from their records.
     pub(in crate::agent) fn resume(
         open: &[OpenCall],
         circles: RepeatDetector,
@@ -69,7 +69,7 @@ impl Calls {
         calls
     }
 
-    /// Takes over late calls that can be settled now, with how what they run after ended. Empty before.
+    /// Takes over late calls that can be settled, with how their dependencies ended. Must be empty before.
     pub(in crate::agent) fn take_late(
         &mut self,
         late: &[(OpenCall, Fate)],
@@ -79,7 +79,7 @@ impl Calls {
         self.stage = Stage::Late;
         for (one, fate) in late {
             let at = self.add(one.call.clone(), rules);
-            // What they run after has ended: the fate says how.
+            // The calls that it runs after have ended; `fate` says how.
             self.calls[at].after.clear();
             self.calls[at].after_labels.clear();
             self.restore(at, one, rules);
@@ -98,7 +98,7 @@ impl Calls {
         }
     }
 
-    /// Lets go of late calls that have not ended: their approvals stay in the store.
+    /// Drops late calls that have not ended: their approvals stay in the store.
     pub(in crate::agent) fn forget_late(&mut self) {
         if self.are_late() {
             self.calls.clear();
@@ -120,13 +120,13 @@ impl Calls {
                 by: Decider::Risk,
             });
             tracked.taint.clone_from(&request.taint);
-            // A person's edit that was asked about again is told as a hook's: who changed it is not recorded.
+            // A user's edit that was asked about again is reported as a hook's: its author is not recorded.
             if request.tool != tracked.call.name || request.args != without_links(&tracked.call.args) {
                 tracked.changed_by = Some(ChangedBy::Hook);
             }
             tracked.request = Some(request.clone());
         }
-        // One that nobody decided in time keeps its request here: it goes on nowhere.
+        // A call that timed out keeps its request here and is not late: it ends with this turn.
         tracked.previewed = one.request.is_none()
             && one.returned.as_ref().is_some_and(|returned| returned.status == ReturnStatus::Undecided);
         match (&one.known, &one.returned) {
@@ -165,18 +165,18 @@ impl Calls {
         }
     }
 
-    /// Empty again for the next reply; what this turn wrote and got wrong is kept.
+    /// Clears the calls for the next reply; this turn's writes and wrong arguments are kept.
     pub(in crate::agent) fn next_reply(&mut self) {
         self.calls.clear();
         self.early_records.clear();
         self.stage = Stage::Early;
     }
 
-    /// Drops what is being planned or asked of a hook; what runs must be awaited.
+    /// Drops plans and hooks in progress; running calls must be awaited.
     pub(in crate::agent) fn stop_planning(&mut self) {
         for one in &mut self.calls {
             if let State::Planning(_) | State::Hooking = one.state {
-                // Its answer, should one come, is stale. A request it had is decided already.
+                // A later answer is stale. A request that it had is decided already.
                 one.round += 1;
                 one.state = State::Held;
             }
@@ -222,8 +222,8 @@ const STILL_WAITING: &str =
     "Still waiting for the user: undecided. It may run later; its outcome will be told.";
 const NOT_RUN: &str = "Interrupted by the user before it ran.";
 
-/// Returns that close the open calls of a turn which the conversation leaves behind: what waits or was
-/// decided goes on outside of it, what had started is unknown, the rest never ran.
+/// Builds the returns that close the open calls of an abandoned turn: what waits or was decided goes on
+/// outside of it, what had started has an unknown outcome, and the rest never ran.
 pub fn close_open(open: &[OpenCall]) -> Vec<ToolReturn> {
     open.iter()
         .filter(|one| one.returned.is_none())
@@ -239,7 +239,7 @@ pub fn close_open(open: &[OpenCall]) -> Vec<ToolReturn> {
         .collect()
 }
 
-/// Twelve hex digits from the call and the request before it: the same records give the same ids.
+/// Returns twelve hex digits from the call and the request before it: the same records give the same ids.
 fn request_id(call: &str, before: &str) -> RequestId {
     let digest = Sha256::digest(format!("{call}\n{before}").as_bytes());
     RequestId(digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect())

@@ -1,6 +1,6 @@
-//! Plans and hooks of a call: asked for, answered, gone wrong.
+//! Plans and hooks of a call: requested, answered, failed.
 //!
-//! Edited and rewritten arguments are planned like any others; a hook never sees its own rewrite.
+//! Edited and rewritten arguments are planned like any others; a hook never receives its own rewrite.
 
 use super::{Calls, ChangedBy, Consent, Purpose, Rules, State};
 use crate::agent::effect::Effect;
@@ -40,7 +40,7 @@ impl Calls {
         out.push(Effect::Plan { call: one.effective(), round: one.round });
     }
 
-    /// A plan came back. Stale and unexpected ones are ignored.
+    /// Handles a finished plan. Stale and unexpected ones are ignored.
     pub(in crate::agent) fn planned(
         &mut self,
         call: &CallId,
@@ -85,7 +85,7 @@ impl Calls {
         self.finish_unless_done(at, ReturnStatus::Failed, error.to_string(), out);
     }
 
-    /// What was asked before stands again.
+    /// Restores the call as it was asked about before the edit.
     fn take_back_edit(&mut self, at: usize, rules: &Rules) {
         let one = &mut self.calls[at];
         one.note = None;
@@ -115,7 +115,7 @@ impl Calls {
         }
         let fresh = match purpose {
             Purpose::First => rules.hooked.contains(&self.calls[at].tool) && self.calls[at].hook.is_none(),
-            // Hooks see edited arguments once.
+            // Hooks run once on edited arguments.
             Purpose::Edited => rules.hooked.contains(&self.calls[at].tool),
             Purpose::Rewritten | Purpose::Recheck => false,
         };
@@ -132,7 +132,7 @@ impl Calls {
         }
     }
 
-    /// A hook looked at the call.
+    /// Handles a hook's verdict on the call.
     pub(in crate::agent) fn hooked(
         &mut self,
         call: &CallId,
@@ -151,7 +151,7 @@ impl Calls {
         one.args = args;
         one.changed_by = Some(ChangedBy::Hook);
         if one.consent == Consent::Given {
-            // What a person said yes to is not what would run now.
+            // The user approved something else than what would run now.
             one.consent = Consent::Overtaken;
         }
         self.start_plan(at, Purpose::Rewritten, rules, out);

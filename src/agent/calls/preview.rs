@@ -1,11 +1,11 @@
-//! What the model gets of a call that is shown and not done.
+//! What the model receives for a call that is previewed and not executed.
 
 use crate::approval::Request;
 use crate::message::{ReturnPart, ReturnStatus, Source, ToolReturn, Trust};
 use crate::stdx::text::head_tail;
 use crate::tool::{DiffKind, DiffLine, Preview, ToolSpec};
 
-/// The return of a previewed call: what it would do, as long as the tool's output may be. Its words may be a file's.
+/// Returns what a previewed call would do, within the tool's output limit. Its text may be from a file.
 pub(super) fn returned(request: &Request, spec: &ToolSpec) -> ToolReturn {
     let mut text = format!("[preview, not done] {}", request.plan.summary);
     let shown = lines(&request.plan.preview);

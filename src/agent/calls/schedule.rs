@@ -1,7 +1,7 @@
-//! Which call may start: dependencies, conflicts, and who waits for whom. Pure.
+//! Which call may start: dependencies, conflicts, and which calls wait for which. Pure.
 //!
-//! One rule: a call starts as soon as it may run, its dependencies are met, and no earlier unfinished
-//! call of the reply conflicts with it.
+//! One rule: a call starts as soon as it may run, its dependencies are met, and no earlier unfinished call of
+//! the reply conflicts with it.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -31,20 +31,20 @@ fn any_overlap<P: AsRef<Path>>(a: &[P], b: &[P]) -> bool {
     a.iter().any(|x| b.iter().any(|y| nested(x.as_ref(), y.as_ref())))
 }
 
-/// Equal, or one lies in the other, by whole components.
+/// Whether the paths are equal or one contains the other, by whole components.
 fn nested(a: &Path, b: &Path) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
 
-/// How the dependencies of a call stand.
+/// The state of a call's dependencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dependencies {
     Met,
-    /// At least one was only previewed; nothing else is left to wait for.
+    /// At least one was only previewed; all others are met.
     Previewed,
-    /// Unfinished, and at least one will move without a person.
+    /// Unfinished, and at least one will move without the user.
     Moving,
-    /// Unfinished, all of them held up by a person.
+    /// Unfinished, and all of them wait for the user.
     WaitForPerson,
     Failed,
 }
@@ -78,8 +78,8 @@ pub(super) fn dependencies(calls: &[Tracked], at: usize, by_person: &[bool]) -> 
     standing
 }
 
-/// The calls in the order that counts: call order, except that what a call runs after comes before it.
-/// Both dependencies and conflicts point back in this order, so nothing can wait for itself.
+/// Returns the calls in schedule order: call order, except that the calls one runs after come before it.
+/// Dependencies and conflicts both point backwards in this order, so no call can wait for itself.
 pub(super) fn order(calls: &[Tracked]) -> Vec<usize> {
     fn place(calls: &[Tracked], at: usize, placed: &mut [bool], order: &mut Vec<usize>) {
         if std::mem::replace(&mut placed[at], true) {
@@ -98,7 +98,7 @@ pub(super) fn order(calls: &[Tracked]) -> Vec<usize> {
     order
 }
 
-/// Whether each call stands still until a person speaks.
+/// Returns whether each call is held until the user decides.
 pub(super) fn held_by_person(calls: &[Tracked]) -> Vec<bool> {
     let mut walk = ScheduleWalk::over(calls);
     for at in order(calls) {
@@ -107,14 +107,14 @@ pub(super) fn held_by_person(calls: &[Tracked]) -> Vec<bool> {
     walk.held
 }
 
-/// A walk over the calls of a reply in the order that counts; it knows what the unfinished calls behind it touch, so
-/// that a call is compared with all of them at once.
+/// A walk over a reply's calls in schedule order. It knows what the unfinished calls before the current one
+/// touch, so that a call is compared with all of them at once.
 pub(super) struct ScheduleWalk {
-    /// For each call that was passed: whether it stands still until a person speaks.
+    /// For each call that was passed: whether it is held until the user decides.
     pub held: Vec<bool>,
-    /// Of calls that a person holds up.
+    /// The accesses of calls that wait for the user.
     waiting: ByKind,
-    /// Of calls that move by themselves.
+    /// The accesses of calls that move by themselves.
     moving: ByKind,
 }
 
@@ -124,26 +124,26 @@ struct ByKind {
     others: AccessSummary,
 }
 
-/// What some calls touch together.
+/// The combined accesses of a set of calls.
 #[derive(Default)]
 struct AccessSummary {
-    /// One is not planned yet: nobody knows what it touches.
+    /// One is not planned yet: what it touches is unknown.
     unplanned: bool,
     /// One may touch anything.
     anything: bool,
-    /// One says what it touches.
+    /// One declares what it touches.
     bounded: bool,
     reads: BTreeSet<PathBuf>,
     writes: BTreeSet<PathBuf>,
 }
 
 impl ScheduleWalk {
-    /// At the start: no call has been passed.
+    /// Starts a walk; no call has been passed.
     pub fn over(calls: &[Tracked]) -> Self {
         Self { held: vec![false; calls.len()], waiting: ByKind::default(), moving: ByKind::default() }
     }
 
-    /// Goes past a call as it stands now.
+    /// Passes a call in its current state.
     pub fn pass(&mut self, calls: &[Tracked], at: usize) {
         let one = &calls[at];
         self.held[at] = match &one.state {
@@ -162,13 +162,13 @@ impl ScheduleWalk {
         touched.add(one.access());
     }
 
-    /// Whether an unfinished call that was passed keeps this one from starting.
+    /// Whether an unfinished call that was passed prevents this one from starting.
     pub fn blocks(&self, then: &Tracked) -> bool {
         self.waits_behind_a_person(then) || self.moving.blocks(then)
     }
 
-    /// A call that waits for a person holds back no read that nobody knows to conflict with it, and a command that
-    /// waits none at all, unless `after` names it.
+    /// Whether a call that waits for the user holds this one back. It holds back only those reads that are
+    /// known to conflict with it; a waiting command holds back no read unless the read's `after` names it.
     fn waits_behind_a_person(&self, then: &Tracked) -> bool {
         match then.is_read() {
             true => self.waiting.others.paths_block(then.access()),
@@ -198,7 +198,7 @@ impl AccessSummary {
         }
     }
 
-    /// Whether one of them conflicts with a call of this access, or may, for all that is known.
+    /// Whether one of them conflicts, or may conflict, with a call of this access.
     fn blocks(&self, then: Option<&Access>) -> bool {
         match then {
             None | Some(Access::Anything) => self.unplanned || self.anything || self.bounded,
@@ -207,8 +207,8 @@ impl AccessSummary {
         }
     }
 
-    /// The same for calls that hold back only what is known to conflict with them, and as commands nothing.
-    /// A call that is not planned yet conflicts with any that is.
+    /// The same for calls that hold back only what is known to conflict with them; unbounded ones hold back
+    /// nothing. A call that is not planned yet conflicts with any that is.
     fn paths_block(&self, then: Option<&Access>) -> bool {
         match then {
             None => self.anything || self.bounded,
@@ -222,9 +222,9 @@ impl AccessSummary {
     }
 }
 
-/// Whether one of the paths is this one, lies in it, or holds it.
+/// Whether one of the paths is this one, is below it, or contains it.
 fn overlaps(paths: &BTreeSet<PathBuf>, path: &Path) -> bool {
-    // Paths are ordered by their components: what lies in a path comes right behind it.
+    // Paths are ordered by their components: those below a path follow it directly.
     let next = paths.range::<Path, _>((Bound::Included(path), Bound::Unbounded)).next();
     next.is_some_and(|next| next.starts_with(path)) || path.ancestors().any(|above| paths.contains(above))
 }

@@ -1,4 +1,4 @@
-//! When the time of a waiting request is over: one timer for the nearest, nothing is polled.
+//! Detects when a waiting request expires: one timer for the earliest expiry, no polling.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::history::{Known, OpenCall};
 use crate::session::Session;
 use crate::stdx::clock::Clock;
 
-/// When the first undecided request of this session expires, after `known`; `None` where none does.
+/// Returns when the first undecided request of this session expires after `known`; `None` if none does.
 fn next_due(session: &Session, known: Option<Timestamp>) -> Option<Timestamp> {
     let history = session.history();
     let waits = |open: &&OpenCall| open.known == Known::Waiting && open.returned.is_none();
@@ -20,17 +20,17 @@ fn next_due(session: &Session, known: Option<Timestamp>) -> Option<Timestamp> {
     due.filter(|due| known.is_none_or(|known| *due > known)).min()
 }
 
-/// The timer.
+/// The timer for the next expiry.
 #[derive(Default)]
 pub(super) struct Due {
-    /// The next, and its sleep.
+    /// The next expiry, and the sleep until it.
     next: Option<(Timestamp, Pin<Box<Sleep>>)>,
-    /// What was reached: the store has been told, and is not told again.
+    /// The last expiry that was reached. The store was notified of it and is not notified again.
     reached: Option<Timestamp>,
 }
 
 impl Due {
-    /// Sets the timer to the nearest request.
+    /// Sets the timer to the earliest expiry.
     pub(super) fn look(&mut self, session: &Session) {
         let due = next_due(session, self.reached);
         if self.next.as_ref().map(|(next, _)| *next) == due {
@@ -39,11 +39,11 @@ impl Due {
         self.next = due.map(|due| (due, timer(due, session.store().clock().now())));
     }
 
-    /// Never resolves while nothing is due. Cancel-safe.
+    /// Completes when a request expires; never if none is going to. Cancel-safe.
     pub(super) async fn reached(&mut self, clock: &dyn Clock) {
         let Some((due, sleep)) = &mut self.next else { return std::future::pending().await };
         sleep.as_mut().await;
-        // A clock that was put back has to come there first: the timer is set anew.
+        // If the clock was set back, it has to reach the time first: the timer is set again.
         if clock.now() >= *due {
             self.reached = Some(*due);
         }
@@ -53,6 +53,6 @@ impl Due {
 
 fn timer(due: Timestamp, now: Timestamp) -> Pin<Box<Sleep>> {
     let left = Duration::try_from(due.duration_since(now)).unwrap_or_default();
-    // The store counts in whole milliseconds.
+    // The store's times are whole milliseconds.
     Box::pin(sleep(left.saturating_add(Duration::from_millis(1))))
 }

@@ -1,8 +1,8 @@
-//! Hooks at moments that are no call to decide: after a call, before messages are left out, at a turn's last word,
-//! when a prompt is entered, when a session begins and ends.
+//! Hooks for events other than the decision on a call: after a call, before messages are left out, at a
+//! turn's final reply, when a prompt is entered, when a session begins and ends.
 //!
-//! They run in the order of their files. What they do is bounded by their own time limits; an interrupt drops them. Calls
-//! are looked at in `looking`. Called by the loop, by what runs tools, and by the owners of sessions.
+//! They run in the order of their files, within their own time limits; an interrupt drops them. Hooks on
+//! calls are in `looking`. Called by the loop, by the running of tools, and by the owners of sessions.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -18,32 +18,32 @@ use crate::hook::{Hook, HookEvent, HookInput, HookSubject, HookVerdict};
 use crate::message::{NoteKind, ReturnPart, ReturnStatus, ToolCall, ToolReturn, UserPart, images};
 use crate::session::Session;
 
-/// What hooks made of a moment.
+/// The combined result of the hooks for one event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HooksSaid {
-    /// Why one of them is against it.
+    /// The reason of the hook that denied it, if one did.
     pub denied: Option<String>,
-    /// Words for the model.
+    /// Notes for the model.
     pub notes: Vec<String>,
 }
 
-/// What became of a prompt that hooks looked at.
+/// The outcome for a prompt that hooks have checked.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Submitted {
-    /// It can be sent; what hooks had to say goes before it.
+    /// It can be sent, with the hooks' notes before it.
     Sent(Vec<UserPart>),
     Refused {
         reason: String,
     },
 }
 
-/// Whether any hook wants to know of this event.
+/// Whether any hook subscribes to this event.
 pub fn any_hook_wants(hooks: &[Arc<dyn Hook>], event: HookEvent) -> bool {
     hooks.iter().any(|hook| hook.wants(event, None))
 }
 
-/// Lets hooks look at something that is no call to decide; those after the first that is against it are not asked.
-/// Cancel-safe: dropped, it ends what runs.
+/// Runs the hooks for an event that is not about a call; stops at the first denial. Cancel-safe: dropping it
+/// ends the running hook.
 pub async fn hooks_say(hooks: &[Arc<dyn Hook>], input: &HookInput) -> HooksSaid {
     let event = input.subject.event();
     let mut said = HooksSaid::default();
@@ -64,7 +64,7 @@ pub async fn hooks_say(hooks: &[Arc<dyn Hook>], input: &HookInput) -> HooksSaid 
     said
 }
 
-/// Lets hooks look at a prompt that the person entered. Cancel-safe as [`hooks_say`].
+/// Runs the hooks on a prompt that the user entered. Cancel-safe like [`hooks_say`].
 pub async fn submit(
     hooks: &[Arc<dyn Hook>],
     session: String,
@@ -80,7 +80,7 @@ pub async fn submit(
     Submitted::Sent(said.notes.into_iter().map(note).chain(prompt).collect())
 }
 
-/// The hooks that look at what came of calls.
+/// The hooks that run after a call.
 pub(super) struct After {
     hooks: Vec<Arc<dyn Hook>>,
     session: String,
@@ -93,12 +93,12 @@ impl After {
         Self { hooks: env.hooks.clone(), session: session.id().to_string(), workspace }
     }
 
-    /// Puts what they say behind the return, where the model reads it. All are asked.
+    /// Runs all of them and appends their notes to the return, where the model reads them.
     pub(super) async fn look(self, call: ToolCall, returned: &mut ToolReturn, cancel: &CancellationToken) {
         let event = match returned.status {
             ReturnStatus::Ok => HookEvent::PostToolUse,
             ReturnStatus::Failed | ReturnStatus::Unknown => HookEvent::PostToolUseFailure,
-            // It did not come to an end of its own.
+            // The call did not run to its end.
             ReturnStatus::Denied | ReturnStatus::Undecided | ReturnStatus::Interrupted => return,
         };
         let wants = |hook: &&Arc<dyn Hook>| hook.wants(event, Some(&call.name));
@@ -121,7 +121,7 @@ impl After {
         for hook in hooks {
             let verdict = tokio::select! {
                 biased;
-                // The call has ended; nothing is lost but the hooks' words.
+                // The call has ended; only the hooks' notes are lost.
                 () = cancel.cancelled() => return,
                 verdict = hook.fire(&input) => verdict,
             };
@@ -139,8 +139,8 @@ pub(super) enum Compacting {
     Denied,
 }
 
-/// Asks before `messages` of them are left out. What the person says meanwhile is heard and kept; who interrupts does
-/// not wait for hooks.
+/// Asks the hooks before `messages` messages are left out. Operations that arrive meanwhile are kept in
+/// `heard`; an interrupt does not wait for hooks.
 pub(super) async fn before_compaction(
     env: &AgentEnv,
     session: &Session,
@@ -171,7 +171,7 @@ pub(super) async fn before_compaction(
     }
 }
 
-/// Hooks that look at a turn's last word, beside the loop.
+/// The hooks on a turn's final reply, run concurrently with the loop.
 #[derive(Default)]
 pub(super) struct LastWord(Option<BoxFuture<'static, HooksSaid>>);
 
@@ -181,7 +181,7 @@ impl LastWord {
         self.0 = Some(Box::pin(async move { hooks_say(&hooks, &input).await }));
     }
 
-    /// What they say. Cancel-safe; never resolves where nobody was asked.
+    /// Returns their result; never resolves if none were asked. Cancel-safe.
     pub(super) async fn said(&mut self) -> HooksSaid {
         let Some(saying) = &mut self.0 else { return pending().await };
         let said = saying.as_mut().await;

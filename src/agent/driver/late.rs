@@ -1,7 +1,7 @@
-//! Late calls: their turn went on before they were decided.
+//! Late calls: calls whose turn went on before they were decided.
 //!
-//! Approved later, such a call runs once: at once between turns, within a turn just before the next request. It asks no
-//! model; its outcome is a note for the next user message. The machine decides and runs it as any other call.
+//! An approved late call runs once: immediately between turns, or within a turn just before the next request.
+//! It causes no model request; its outcome is a note in the next user message. It runs like any other call.
 
 use std::collections::VecDeque;
 
@@ -15,9 +15,9 @@ use crate::message::{Message, NoteKind, UserPart};
 use crate::session::Session;
 use crate::store::StoreError;
 
-/// Consumes decisions and settles every late call that has one: runs it, denies it, or asks again. Returns the user's
-/// operations of that time which concern other things, for the caller to act upon. Errs where the store cannot be
-/// written. Not cancel-safe, as [`super::run_turn`].
+/// Consumes decisions and settles every late call that has one: runs it, denies it, or asks again. Returns
+/// the user's operations received meanwhile that concern other things, for the caller to handle. Errs if the
+/// store cannot be written. Not cancel-safe, like [`super::run_turn`].
 pub async fn run_late_calls(
     session: &mut Session,
     env: &AgentEnv,
@@ -35,12 +35,12 @@ pub async fn run_late_calls(
     Ok(result.unheard.into())
 }
 
-/// Whether something can be done with a late call now: it is decided, and what it runs after has ended.
+/// Whether a late call can be settled now: it is decided, and the calls it runs after have ended.
 pub fn can_settle_late(session: &Session) -> bool {
     !session.history().settleable().is_empty()
 }
 
-/// Tells the model what came of late calls, where a turn is about to ask it.
+/// Adds the outcomes of late calls to the conversation, just before the model is asked.
 pub(super) async fn say_outcomes(session: &mut Session, frontend: &dyn Frontend) -> Result<(), StoreError> {
     let parts: Vec<UserPart> = session
         .history()
@@ -54,7 +54,7 @@ pub(super) async fn say_outcomes(session: &mut Session, frontend: &dyn Frontend)
     }
     let message = Message::User { parts: parts.clone() };
     session.commit(&[Record::Said { message }], Durability::Written).await?;
-    // A front end that is gone is noticed by the turn itself.
+    // The turn itself detects a closed front end.
     let _closed = frontend.show(Event::Prompted { parts }).await;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Plans and hooks under way: they look, and may be dropped at any moment.
+//! Plans and hooks in progress: they have no side effects and may be dropped at any time.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -13,11 +13,11 @@ use crate::message::{CallId, ToolCall};
 use crate::session::Session;
 use crate::tool::{CallPlan, PlanContext, ToolError};
 
-/// What is being looked at.
+/// The plans and hooks in progress.
 #[derive(Default)]
 pub(super) struct Looking {
     tasks: JoinSet<Looked>,
-    /// Which call a task looks at, for the case that it panics.
+    /// The call of each task, in case the task panics.
     calls: HashMap<Id, (CallId, u32, Kind)>,
 }
 
@@ -32,7 +32,7 @@ enum Looked {
     Hooked(HookVerdict),
 }
 
-/// The planning context of a session as it is now.
+/// Returns the planning context of a session as it is now.
 pub(super) fn plan_context(env: &AgentEnv, session: &Session) -> PlanContext {
     PlanContext {
         workspace: session.history().workspace().to_owned(),
@@ -56,8 +56,8 @@ impl Looking {
         self.calls.insert(task.id(), (id, round, Kind::Plan));
     }
 
-    /// Every matching hook looks in turn, at what those before it made of the call. The strictest word counts: a deny
-    /// ends it, an ask beats a rewrite, and everything beats an allow; of equals the first.
+    /// Runs every matching hook in order, each on the call as the earlier ones changed it. The strictest
+    /// verdict counts (the first of equals): a denial ends the run, an ask beats a rewrite, any beats allow.
     pub(super) fn hook(&mut self, call: ToolCall, round: u32, env: &AgentEnv, session: &Session) {
         let wants = |hook: &&Arc<dyn Hook>| hook.wants(HookEvent::PreToolUse, Some(&call.name));
         let hooks: Vec<_> = env.hooks.iter().filter(wants).cloned().collect();
@@ -94,7 +94,7 @@ impl Looking {
         self.calls.clear();
     }
 
-    /// The next answer. Cancel-safe; never resolves while nothing is looked at.
+    /// Returns the next result. Cancel-safe; never resolves while nothing is in progress.
     pub(super) async fn answered(&mut self) -> Input {
         loop {
             let Some(joined) = self.tasks.join_next_with_id().await else { return pending().await };
@@ -109,7 +109,7 @@ impl Looking {
     }
 }
 
-/// A note has nothing to say about a call.
+/// Ranks verdicts about a call; a note is none.
 fn strictness(verdict: &HookVerdict) -> u8 {
     match verdict {
         HookVerdict::Pass | HookVerdict::Note { .. } => 0,
@@ -120,12 +120,12 @@ fn strictness(verdict: &HookVerdict) -> u8 {
     }
 }
 
-/// The later hook saw what the earlier one wrote.
+/// Whether a later hook rewrote what the earlier one had written.
 fn is_rewritten_again(word: &HookVerdict, verdict: &HookVerdict) -> bool {
     matches!((word, verdict), (HookVerdict::Rewrite { .. }, HookVerdict::Rewrite { .. }))
 }
 
-/// A broken plan fails its call, a broken hook asks the person: neither lets anything through.
+/// A panicking plan fails its call, a panicking hook asks the user: neither lets anything run.
 fn panicked(kind: Kind) -> Looked {
     match kind {
         Kind::Plan => Looked::Planned(Err(ToolError::Terminal {

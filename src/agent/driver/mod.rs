@@ -1,7 +1,7 @@
-//! Runs turns: carries out the machine's effects and feeds it what happens. The one place that awaits.
+//! Runs turns: executes the machine's effects and feeds it inputs. The only place that awaits.
 //!
-//! It owns the session while a turn runs; a front end sees events and speaks through [`Op`]s. A person's
-//! decision goes to the store first and comes back as a record, from this process as from any other.
+//! It owns the session while a turn runs; a front end receives events and sends [`Op`]s. The user's decision
+//! is written to the store first and comes back as a record, like a decision from any other process.
 //!
 //! [`Op`]: super::port::Op
 
@@ -25,10 +25,10 @@ use crate::message::{Message, NoteKind, UserPart};
 use crate::session::Session;
 use crate::store::StoreError;
 
-/// Runs one user turn to its end. Notes that wait are put before the prompt; a turn that was left open
-/// is closed first, its requests staying in the inbox. Errs only where the store cannot be written;
-/// provider and tool failures are turn ends and returns. Firing `cancel` closes the turn: what runs is
-/// interrupted, what waits is deferred. Not cancel-safe: dropping it kills tools and leaves a cut-off turn.
+/// Runs one user turn to its end. Waiting notes are put before the prompt. A turn that was left open is
+/// closed first; its requests stay in the inbox. Errs only if the store cannot be written: provider and tool
+/// failures become turn ends and returns. Firing `cancel` closes the turn: running calls are interrupted,
+/// waiting ones deferred. Not cancel-safe: dropping it kills tools and leaves a cut-off turn.
 pub async fn run_turn(
     session: &mut Session,
     prompt: Vec<UserPart>,
@@ -52,8 +52,8 @@ pub async fn run_turn(
     Box::pin(run::Driver::new(session, env, frontend, cancel, turn).having_heard(heard).run(effects)).await
 }
 
-/// Goes on with the deferred or cut-off turn of this session, exactly there. `None` where there is none; late
-/// approvals are [`run_late_calls`]'s then.
+/// Resumes this session's deferred or cut-off turn exactly where it ended. `None` if there is none; late
+/// approvals are then handled by [`run_late_calls`].
 pub async fn resume_turn(
     session: &mut Session,
     env: &AgentEnv,
@@ -71,7 +71,7 @@ pub async fn resume_turn(
         .map(Some)
 }
 
-/// Whether a decision came for everything the deferred turn waits for, so that it can go on.
+/// Whether everything that the deferred turn waits for is decided, so that it can be resumed.
 pub fn can_resume(session: &Session) -> bool {
     let history = session.history();
     history.running().is_some()
@@ -80,8 +80,8 @@ pub fn can_resume(session: &Session) -> bool {
         && history.open_calls().iter().all(|open| open.known != crate::history::Known::Waiting)
 }
 
-/// Closes a deferred or cut-off turn that the conversation leaves behind: partial text is kept, open
-/// calls get returns, requests stay in the inbox, detached. Does nothing between turns.
+/// Closes a deferred or cut-off turn for good, because a new prompt follows: partial text is kept, open calls
+/// get returns, and requests stay in the inbox, detached. Does nothing between turns.
 pub async fn close_left_open(session: &mut Session) -> Result<(), StoreError> {
     let history = session.history();
     let Some(running) = history.running() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The loop of one turn: effects out, inputs in. How requests are decided meanwhile is in `decisions`.
+//! The loop of one turn: effects out, inputs in. Decisions on requests meanwhile are handled in `decisions`.
 
 mod decisions;
 
@@ -36,16 +36,16 @@ use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
 use crate::store::{StoreError, Wakeups};
 
-/// A reply's text is kept this often while it streams.
+/// How often a reply's text is saved while it streams.
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
-/// Events of a reply that are taken before the loop listens to anything else again.
+/// The maximum number of reply events handled before the loop checks its other inputs.
 const EVENT_BATCH: usize = 1024;
 
-/// Deltas that arrived together are shown as one, up to this many bytes.
+/// Deltas that arrive together are shown as one, up to this many bytes.
 const JOINED: usize = 16 * 1024;
 
-/// The machine's setup from what the session and the environment hold now.
+/// Builds the machine's setup from the current session and environment.
 pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) -> Setup {
     let specs: std::collections::BTreeMap<_, _> =
         env.registry.specs().map(|spec| (spec.name.clone(), spec.clone())).collect();
@@ -89,7 +89,7 @@ pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) 
 
 type ModelStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
-/// One turn being run.
+/// A running turn.
 pub(super) struct Driver<'a> {
     session: &'a mut Session,
     env: &'a AgentEnv,
@@ -104,53 +104,53 @@ pub(super) struct Driver<'a> {
     policy: watch::Receiver<Policy>,
     backoff: Option<Pin<Box<Sleep>>>,
     due: Due,
-    /// The last message that the turn has heard.
+    /// The last message that was passed to the turn.
     heard_to: RecordNo,
     checkpoint: Option<Pin<Box<Sleep>>>,
-    /// Ops heard while an event was being shown.
+    /// Operations received while an event was being shown.
     heard: VecDeque<Op>,
-    /// Ops for the caller: between turns they concern no turn.
+    /// Operations for the caller: between turns they concern no turn.
     unheard: Vec<Op>,
     audience: Watching,
-    /// A delta that is to be shown as soon as the stream holds nothing more at this moment.
+    /// A delta that is shown as soon as the stream has no further event ready.
     delta: Option<Event>,
     text: String,
-    /// The full name of the model that the person had chosen at the last request.
+    /// The full name of the model that the user had chosen at the last request.
     first: Option<String>,
     /// The cap that was reached last.
     capped: Option<CapQuestion>,
 }
 
-/// Whether the front end still watches.
+/// Whether the front end is still open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Watching {
     Open,
     Closed,
 }
 
-/// Who says that the conversation is too long.
+/// How it was found that the conversation is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Overfull {
-    /// We think so.
+    /// By our estimate.
     Estimated,
-    /// The provider does.
+    /// The provider refused it.
     Refused,
 }
 
-/// What woke the loop.
+/// The event that woke the loop.
 enum Woken {
     Input(Input),
-    /// The next event of the reply; `None` where it broke off.
+    /// The next event of the reply; `None` if the stream broke off.
     Reply(Option<Result<StreamEvent, ProviderError>>),
     Op(Op),
     Approvals,
-    /// The time of a request is over.
+    /// A request has expired.
     Due,
     Policy(Policy),
-    /// Hooks, of the turn's last word.
+    /// The result of the hooks on the turn's final reply.
     Hooks(HooksSaid),
     Progress(crate::tool::Progress),
-    /// Nothing more is here at this moment.
+    /// No other event is ready.
     Quiet,
     Closed,
 }
@@ -191,7 +191,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// What the person said before the turn began, to be heard first.
+    /// Sets the operations received before the turn began, to be handled first.
     pub(super) fn having_heard(mut self, heard: VecDeque<Op>) -> Self {
         self.heard = heard;
         self
@@ -213,7 +213,7 @@ impl<'a> Driver<'a> {
 
     async fn run_to_end(&mut self, first: Vec<Effect>) -> Result<TurnResult, StoreError> {
         let mut end = self.carry_out(first).await?;
-        // A decision may have come between opening the session and now.
+        // A decision may have arrived since the session was opened.
         if end.is_none() {
             end = self.take_decisions().await?;
         }
@@ -252,7 +252,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// The store failed: what runs is cancelled and awaited, and the person told what went unrecorded.
+    /// Handles a failure of the store: cancels and awaits what runs, and tells the user what is unrecorded.
     async fn abandon(&mut self, error: &StoreError) {
         self.stream = None;
         self.looking.drop_all();
@@ -274,8 +274,8 @@ impl<'a> Driver<'a> {
         let open = self.audience == Watching::Open;
         self.due.look(self.session);
         if !self.running.is_idle() || !self.looking.is_idle() {
-            // What was just started gets its first turn before the loop listens again, so that short
-            // calls end in the order they began.
+            // Tasks that were just started are polled once before the loop waits again, so that short calls
+            // end in the order in which they began.
             tokio::task::yield_now().await;
         }
         tokio::select! {
@@ -307,7 +307,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Takes this event; behind a delta also what came with it: what one read of the connection brought is one batch.
+    /// Handles this event and, after a delta, those that arrived in the same read of the connection.
     async fn on_reply(
         &mut self,
         first: Option<Result<StreamEvent, ProviderError>>,
@@ -317,7 +317,7 @@ impl<'a> Driver<'a> {
             let is_delta = matches!(event, Some(Ok(StreamEvent::PartDelta { .. })));
             let checked = self.checked(event);
             let end = self.feed(Input::Stream(checked)).await?;
-            // Early calls get their turns while the reply still streams.
+            // Early calls must be able to make progress while the reply still streams.
             let is_alone = self.heard.is_empty() && self.running.is_idle() && self.looking.is_idle();
             if end.is_some() || !is_delta || !is_alone {
                 return Ok(end);
@@ -330,7 +330,7 @@ impl<'a> Driver<'a> {
         Ok(None)
     }
 
-    /// A stream that stops without its end is a truncated reply.
+    /// Maps a stream that stops without its end to a truncated reply.
     fn checked(
         &mut self,
         event: Option<Result<StreamEvent, ProviderError>>,
@@ -361,7 +361,7 @@ impl<'a> Driver<'a> {
         self.carry_out(effects).await
     }
 
-    /// Carries effects out in order; says how the turn ended, once it did.
+    /// Executes effects in order; returns how the turn ended, once it did.
     async fn carry_out(&mut self, effects: Vec<Effect>) -> Result<Option<TurnEnd>, StoreError> {
         for effect in effects {
             match effect {
@@ -446,7 +446,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// What the person says meanwhile is heard and kept.
+    /// Shows an event now. Operations that arrive meanwhile are kept.
     async fn show_now(&mut self, event: Event) {
         if self.audience == Watching::Closed {
             return;
@@ -465,21 +465,21 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Sends the next request, with what came of late calls.
+    /// Sends the next request, with the outcomes of late calls.
     async fn call_model(&mut self, choice: ToolChoice, who: ModelRole) -> Result<(), StoreError> {
         late::say_outcomes(self.session, self.frontend).await?;
         let model = self.model(who);
         self.fit_window(&model).await?;
         self.tell_news();
         let request = prompt::request(self.session, self.env, &model, choice);
-        // A token of its own: the end of this turn must be heard as such, not as a reply that broke off.
+        // The stream gets its own token: the end of this turn must not look like a reply that broke off.
         // Dropping the stream closes the connection.
         self.stream = Some(model.provider.stream(request, CancellationToken::new()));
         self.checkpoint = Some(timer(CHECKPOINT));
         Ok(())
     }
 
-    /// The turn hears what the request holds and it has not heard yet.
+    /// Passes to the turn the request's messages that it has not received yet.
     fn tell_news(&mut self) {
         let told = self.heard_to;
         for (no, message) in self.session.history().entries().iter().filter(|(no, _)| *no > told) {
@@ -488,11 +488,11 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Who is to answer, the model, and who stands behind it.
+    /// Returns the role and the model that will answer, and the name of its fallback.
     fn answering(&self, who: ModelRole) -> (ModelRole, Arc<ActiveModel>, Option<String>) {
         let first = Arc::clone(&self.env.model.borrow());
         let behind = self.env.fallback.as_ref().and_then(|fallback| fallback.behind(&first));
-        // Whoever switches the model while another stands in wants the new one to be tried.
+        // If the user switches the model during failover, the new model must be tried.
         let switched = self.first.as_ref().is_some_and(|known| *known != first.full_name());
         match (who, behind) {
             (ModelRole::Fallback, Some(behind)) if !switched => (who, Arc::clone(behind), None),
@@ -503,7 +503,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// The model that answers now; the turn hears who it is.
+    /// Returns the model that answers now, and reports it to the turn.
     fn model(&mut self, who: ModelRole) -> Arc<ActiveModel> {
         let (who, model, fallback) = self.answering(who);
         self.first = Some(self.env.model.borrow().full_name());
@@ -517,7 +517,7 @@ impl<'a> Driver<'a> {
         model
     }
 
-    /// What is used by now, today in all processes, and what the next request may come to.
+    /// Returns what is used so far, what all processes used today, and the estimate for the next request.
     fn figures(&self, who: ModelRole, day: Used) -> Figures {
         let (_, model, _) = self.answering(who);
         let request = prompt::request(self.session, self.env, &model, ToolChoice::Auto);
@@ -525,8 +525,8 @@ impl<'a> Driver<'a> {
         Figures { session: self.session.history().spent(), day, next, model: request.model }
     }
 
-    /// Leaves old turns out until the conversation fits what was set, else the model's own window, or nothing older is
-    /// left.
+    /// Leaves old turns out until the conversation fits the configured size, else the model's own window, or
+    /// nothing older is left.
     async fn fit_window(&mut self, model: &ActiveModel) -> Result<(), StoreError> {
         let Some(room) = self.room(model) else { return Ok(()) };
         while context::estimated_tokens(self.session.history()) > room {
@@ -539,7 +539,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// The tokens that the conversation may have; `None` = nobody knows.
+    /// Returns the number of tokens that the conversation may have; `None` = unknown.
     fn room(&self, model: &ActiveModel) -> Option<u64> {
         if let Some(set) = self.env.context_tokens {
             return Some(u64::from(set));
@@ -549,7 +549,7 @@ impl<'a> Driver<'a> {
         context::room(window, model.max_output_tokens, &system, &tools)
     }
 
-    /// Leaves older messages out, and says how many. Hooks may be against it where the model might still take them.
+    /// Leaves older messages out and returns how many. Hooks can prevent it, unless the provider demands it.
     async fn compact(&mut self, why: Overfull) -> Result<usize, StoreError> {
         match context::trim(self.session.history()) {
             Some((record, dropped)) => {
@@ -566,7 +566,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Words beside a verdict are for the next prompt.
+    /// Handles the hooks' result. Notes that accompany a verdict are for the next prompt.
     async fn on_last_word(&mut self, said: HooksSaid) -> Result<Option<TurnEnd>, StoreError> {
         let note = |text| Record::Noted { kind: NoteKind::Hook, text };
         let notes: Vec<Record> = said.notes.into_iter().map(note).collect();
@@ -602,7 +602,8 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Keeps for the caller what concerns no late call; says whether that is all. A stop concerns both.
+    /// Keeps an operation for the caller unless it concerns late calls only; returns whether that is all.
+    /// Interrupt and close concern both.
     fn is_for_caller(&mut self, op: &Op) -> bool {
         match op {
             Op::Decide { .. } | Op::Draft { .. } | Op::Noted { .. } => false,
@@ -623,7 +624,7 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// The next policy. Cancel-safe; never resolves once nobody can change it any more.
+/// Returns the next policy. Cancel-safe; never resolves once the sender is gone.
 async fn changed(policy: &mut watch::Receiver<Policy>) -> Policy {
     match policy.changed().await {
         Ok(()) => policy.borrow_and_update().clone(),

@@ -1,4 +1,4 @@
-//! Tools under way: started, watched, cancelled, and always ended.
+//! Running tools: started, monitored, cancelled, and always ended.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -19,12 +19,12 @@ use crate::message::{CallId, ReturnPart, ReturnStatus, Source, ToolCall, ToolRet
 use crate::session::Session;
 use crate::tool::{Progress, Resource, SideEffect, Tool, ToolContext, ToolError, ToolOutput, Version};
 
-/// A cancelled tool that has not returned by then is dropped.
+/// A cancelled tool that has not returned after this time is dropped.
 const GRACE: Duration = Duration::from_millis(700);
-/// Pieces of live output kept for the screen; more are dropped.
+/// Pieces of live output queued for the screen; further ones are dropped.
 const PROGRESS_QUEUE: usize = 64;
 
-/// What runs.
+/// The running tools.
 pub(super) struct Running {
     tasks: JoinSet<Returned>,
     calls: HashMap<Id, Started>,
@@ -41,10 +41,10 @@ struct Started {
     abort: AbortHandle,
 }
 
-/// What the model reads of a run, and what the run saw.
+/// The return for the model, and the versions that the run read or wrote.
 type Returned = (ToolReturn, Vec<(Resource, Version)>);
 
-/// How one run ended, before it is a return.
+/// How one run ended, before it becomes a return.
 enum Ended {
     Output(Result<ToolOutput, ToolError>),
     TimedOut(Duration),
@@ -78,13 +78,13 @@ impl Running {
         self.calls.is_empty()
     }
 
-    /// Fires every run's cancel and gives them a moment.
+    /// Cancels every run and sets the deadline for their end.
     pub(super) fn cancel(&mut self) {
         self.cancel.cancel();
         self.deadline = Some(Box::pin(sleep(GRACE)));
     }
 
-    /// Cancels everything and waits until nothing runs; names the calls that ran.
+    /// Cancels everything and waits until nothing runs; returns the names of the calls that ran.
     pub(super) async fn cancel_and_wait(&mut self) -> Vec<String> {
         let names = self.calls.values().map(|started| started.name.clone()).collect();
         self.cancel();
@@ -94,7 +94,7 @@ impl Running {
         names
     }
 
-    /// The next thing that happens: an end, or live output. Cancel-safe; never resolves while nothing runs.
+    /// Returns the next event: an end, or live output. Cancel-safe; never resolves while nothing runs.
     pub(super) async fn next(&mut self) -> Happened {
         loop {
             let idle = self.calls.is_empty();
@@ -126,14 +126,14 @@ impl Running {
     }
 }
 
-/// What came of the tools under way.
+/// An event of the running tools.
 #[expect(clippy::large_enum_variant, reason = "one at a time, on the driver's stack")]
 pub(super) enum Happened {
     Ended(Input),
     Progress(Progress),
 }
 
-/// What one run may know and use.
+/// Builds the context of one run: what it may know and use.
 pub(super) fn context(
     call: &CallId,
     env: &AgentEnv,
@@ -152,7 +152,7 @@ pub(super) fn context(
     }
 }
 
-/// The run itself, then the hooks that look at what came of it.
+/// Runs the tool, then the hooks that follow a call.
 async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext, after: After) -> Returned {
     let limit = tool.spec().timeout;
     let ended = match tokio::time::timeout(limit, tool.run(&call.args, &context)).await {
@@ -165,7 +165,7 @@ async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext, aft
     (returned, seen)
 }
 
-/// The return of a run that ended by itself.
+/// Builds the return of a run that was not dropped.
 fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled: bool) -> Returned {
     match ended {
         Ended::Output(Ok(output)) => {
@@ -175,7 +175,7 @@ fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled:
         Ended::Output(Err(error)) => {
             let status = if was_cancelled { ReturnStatus::Interrupted } else { ReturnStatus::Failed };
             let content = vec![ReturnPart::Text { text: error.to_string() }];
-            // An error's text may hold output of a command: not the user's words.
+            // An error's text may contain the output of a command, so it is not trusted.
             let (source, trust) = (Source::Program, Trust::Untrusted);
             (ToolReturn { call: call.clone(), status, content, source, trust }, Vec::new())
         }
@@ -194,7 +194,7 @@ fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled:
     }
 }
 
-/// It was dropped because it ignored its cancel, or it panicked.
+/// Builds the end of a run that was dropped because it ignored its cancel, or that panicked.
 fn broken(started: &Started, error: &tokio::task::JoinError) -> Input {
     let why = if error.is_cancelled() { "it ignored the interrupt and was dropped" } else { "it broke" };
     let (status, text) = match (started.side_effect, error.is_cancelled()) {

@@ -11,7 +11,7 @@ const ABORT: &str =
     "The user interrupted the last turn. Work may be half-done; look before you go on with it.";
 
 impl Turn {
-    /// The person, or the front end's end, stops the turn. Acknowledged at once; done when quiet.
+    /// Stops the turn, by the user's wish or because the front end closed; it ends once no call runs.
     pub(super) fn stop(&mut self, how: Stopping, out: &mut Vec<Effect>) {
         if how == Stopping::Defer {
             if !self.calls.any_waiting() {
@@ -30,13 +30,13 @@ impl Turn {
                 self.stopping = how;
                 self.end(TurnEnd::Interrupted, out);
             }
-            // Nothing runs, so nothing is half-done: the turn can be gone on with.
+            // Nothing is incomplete, since nothing runs: the turn can be resumed.
             Phase::Capped(capped) => {
                 let end = capped.end();
                 self.stopping = how;
                 self.end(end, out);
             }
-            // All is said: nothing is half-done.
+            // The final reply is committed: nothing is incomplete.
             Phase::Completing => {
                 self.stopping = how;
                 self.end(TurnEnd::Completed, out);
@@ -46,7 +46,7 @@ impl Turn {
         }
     }
 
-    /// The partial text stays, calls that were not committed do not.
+    /// Keeps the partial text, but not the calls that were not committed.
     fn stop_streaming(&mut self, how: Stopping, out: &mut Vec<Effect>) {
         let phase = std::mem::replace(&mut self.phase, Phase::Working);
         let Phase::Streaming(assembler) = phase else { return };
@@ -55,7 +55,7 @@ impl Turn {
         let told = assembler.usage().filter(|usage| *usage != Usage::default());
         self.count_request(told, None, out);
         if how == Stopping::Close {
-            // The request is repeated by whoever goes on; a new prompt keeps what came of it.
+            // A resumed turn repeats the request; a new prompt keeps the partial text.
             let mut assembler = assembler;
             let partial = assembler.fresh_text().map(|text| Record::Partial { attempt: self.attempt, text });
             out.extend(partial.map(|partial| Effect::Commit(vec![partial], Durability::Written)));
@@ -67,7 +67,7 @@ impl Turn {
     }
 
     fn stop_working(&mut self, how: Stopping, out: &mut Vec<Effect>) {
-        // With nothing running an interrupt puts off what waits instead of voiding it.
+        // If only the user can move the calls, an interrupt puts them off instead of voiding them.
         if how == Stopping::Interrupt && self.calls.only_persons_can_move() && self.stopping == Stopping::No {
             self.stopping = Stopping::Defer;
             return self.go_on(out);
@@ -100,7 +100,7 @@ impl Turn {
         self.end(TurnEnd::Deferred, out);
     }
 
-    /// The one place a turn ends.
+    /// Ends the turn; no other function does.
     pub(super) fn end(&mut self, end: TurnEnd, out: &mut Vec<Effect>) {
         if self.kind == TurnKind::LateCalls {
             self.phase = Phase::Ended;
@@ -112,7 +112,7 @@ impl Turn {
         }
         records.push(Record::TurnEnded { end: end.clone() });
         self.phase = Phase::Ended;
-        // A turn whose front end went away is not the person's to have ended: it stays open, and can be gone on with.
+        // The user did not end a turn whose front end closed: it stays open and can be resumed.
         if end != TurnEnd::Interrupted || self.stopping != Stopping::Close {
             out.push(Effect::Commit(records, Durability::Written));
         }
@@ -122,7 +122,7 @@ impl Turn {
 }
 
 impl Stopping {
-    /// A weaker wish never takes back a stronger one.
+    /// Combines two ways to stop: a weaker one never replaces a stronger one.
     fn max_with(self, wish: Self) -> Self {
         match self {
             Self::No => wish,

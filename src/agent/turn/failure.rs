@@ -1,7 +1,7 @@
-//! What follows from a failed request: reflection, a wait, less of the conversation, another model, the end.
+//! What follows a failed request: reflection, a wait, compaction, another model, or the end.
 //!
-//! The table of what each failure deserves is [`ProviderError::recovery`] and [`ProviderError::fallback`]; here it is
-//! followed. Called by the turn for each `Err` of a stream.
+//! The table of failures is in [`ProviderError::recovery`] and [`ProviderError::fallback`]; this file applies
+//! it. Called by the turn for each `Err` of a stream.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::provider::error::LONGEST_WAIT_BEFORE_FALLBACK;
 use crate::provider::{ErrorClass, Fallback, ProviderError, Recovery};
 
 impl Turn {
-    /// The running request failed.
+    /// Handles the failure of the running request.
     pub(super) fn on_failure(&mut self, error: &ProviderError, out: &mut Vec<Effect>) {
         let Phase::Streaming(assembler) = &self.phase else { return };
         let shown = assembler.has_output();
@@ -73,7 +73,7 @@ impl Turn {
         Next::Wait(wait)
     }
 
-    /// How often a request that failed so is sent again.
+    /// Returns how often a request that failed in this way is sent again.
     fn retries(&self, error: &ProviderError) -> u32 {
         let set = match error.recovery() {
             Recovery::Once => self.setup.retries.min(1),
@@ -95,7 +95,7 @@ impl Turn {
         self.asked.fallback.is_some() && error.fallback() != Fallback::Never
     }
 
-    /// The model that was asked will not answer: another does, or the turn ends.
+    /// Gives the model up: the other model takes over, or the turn ends.
     fn give_up(&mut self, error: &ProviderError, out: &mut Vec<Effect>) -> Next {
         let Some(to) = self.asked.fallback.take().filter(|_| error.fallback() != Fallback::Never) else {
             return Next::End(TurnEnd::Failed { error: self.with_the_first(error) });
@@ -108,7 +108,7 @@ impl Turn {
         Next::Request
     }
 
-    /// The error that ends the turn; where two models failed it names both.
+    /// Returns the error that ends the turn; if two models failed, it names both.
     fn with_the_first(&self, error: &ProviderError) -> ProviderError {
         let Some(given_up) = self.given_up.as_ref().filter(|_| self.who == ModelRole::Fallback) else {
             return error.clone();

@@ -1,10 +1,10 @@
 //! One user turn as a state machine: no I/O, no clock, no async.
 //!
-//! Inputs go in ([`Turn::handle`]), effects come out, to be carried out in order; a commit must have
-//! succeeded before the effects behind it. What holds by construction, and is tested by random walks:
-//! no unapproved call starts; no side effect starts before its reply is committed; no model request is
-//! sent while a call runs; no request is repeated after one of its side effects started; every call of
-//! a committed reply gets one return, in order, unless the turn ends deferred; there is one `End`.
+//! Inputs go into [`Turn::handle`], effects come out and must be executed in order; a commit must have
+//! succeeded before the effects after it. Invariants, tested by random walks: no unapproved call starts; no
+//! side effect starts before its reply is committed; no model request is sent while a call runs; no request
+//! is repeated after one of its side effects started; every call of a committed reply gets one return, in
+//! order, unless the turn ends deferred; there is one `End`.
 
 mod end;
 mod failure;
@@ -34,14 +34,14 @@ use crate::history::{Cap, Durability, History, Limits, Record, SessionId, TurnEn
 use crate::message::{Message, PartKind, StopKind, UserPart, images};
 use crate::provider::{Price, ProviderError};
 
-/// What a turn is set up with; pure data.
+/// What a turn is created with; pure data.
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub session: SessionId,
     pub rules: Rules,
     pub limits: Limits,
     pub caps: Caps,
-    /// Retries after a failed request; a reply that arrives whole resets the count.
+    /// Retries after a failed request; a complete reply resets the count.
     pub retries: u32,
     pub audience: Audience,
     pub patience: Patience,
@@ -53,13 +53,13 @@ pub struct Setup {
 /// How long the first model is tried before another takes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patience {
-    /// As often as the settings say.
+    /// As often as configured.
     Usual,
-    /// It was given up a short while ago: its first failure is its last, if another stands ready.
+    /// It was given up recently: its first failure is final, if another model can take over.
     Short,
 }
 
-/// Whether somebody can answer requests while the turn runs.
+/// Whether a user can answer requests while the turn runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     Present,
@@ -82,15 +82,15 @@ pub struct Turn {
     calls: Calls,
     queued: Vec<Vec<UserPart>>,
     wire_ids: BTreeSet<String>,
-    /// ModelRole the next request goes to.
+    /// The model that the next request goes to.
     who: ModelRole,
-    /// What the model that was given up failed with, in words.
+    /// The name and error of the model that was given up.
     given_up: Option<String>,
     asked: Asked,
     model: String,
-    /// What a provider had to say beside its reply, as it was shown last.
+    /// The provider's notice that was shown last.
     noticed: Option<String>,
-    /// Caps that the person let the request go over: it may be sent again, until its reply is there.
+    /// Caps that the user let the request exceed: it may be repeated until its reply is complete.
     passed: BTreeSet<Cap>,
 }
 
@@ -103,15 +103,15 @@ pub enum TurnKind {
     LateCalls,
 }
 
-/// Who was asked last: what its requests are recorded and counted with.
+/// The model that was asked last; its requests are recorded and priced with this.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     pub who: ModelRole,
     pub provider: String,
-    /// As the service knows it.
+    /// The name that the provider uses.
     pub model: String,
     pub price: Option<Price>,
-    /// Who is asked once this one is given up, as `provider/model`; nobody stands behind a fallback.
+    /// The model asked after this one is given up, as `provider/model`; a fallback has none.
     pub fallback: Option<String>,
 }
 
@@ -123,7 +123,7 @@ impl Default for Asked {
 }
 
 impl Asked {
-    /// `provider/model`.
+    /// Returns `provider/model`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
@@ -133,38 +133,38 @@ impl Asked {
 enum Phase {
     /// A request runs.
     Streaming(Box<Assembler>),
-    /// The attempt is void; its early calls must end before what comes next.
+    /// The attempt is void; its early calls must end before the next step.
     Draining(Next),
     BackingOff,
     Compacting(Overflow),
     /// Late calls are being looked up.
     TakingLate,
-    /// What is used is being looked up.
+    /// The usage is being looked up.
     Weighing,
-    /// At a cap: the person is asked.
+    /// At a cap: the user is asked.
     Capped(Box<spend::Capped>),
-    /// The reply is committed, its calls are on their way.
+    /// The reply is committed and its calls are in progress.
     Working,
-    /// The last word is committed, and hooks look at it.
+    /// The final reply is committed, and hooks check it.
     Completing,
     Ended,
 }
 
-/// What follows once the early calls of a void attempt have ended.
+/// The next step once the early calls of a void attempt have ended.
 #[derive(Debug, Clone, PartialEq)]
 enum Next {
     Request,
     Wait(Duration),
     Compact(Overflow),
-    /// The end of a turn that went well.
+    /// The end of a successful turn.
     Complete,
     End(TurnEnd),
 }
 
-/// What asked for less of the conversation.
+/// Why the conversation must be shortened.
 #[derive(Debug, Clone, PartialEq)]
 enum Overflow {
-    /// This refusal; it is how the turn ends where nothing can be left out.
+    /// This refusal; the turn ends with it if nothing can be left out.
     Refused(ProviderError),
     /// A reply that the window cut off.
     Cut,
@@ -176,19 +176,19 @@ enum Compaction {
     Used,
 }
 
-/// Whether the turn is on its way out.
+/// Whether and how the turn is stopping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stopping {
     No,
-    /// Waits are for later: the turn ends once nothing else moves.
+    /// Waiting calls are put off: the turn ends once nothing else moves.
     Defer,
     Interrupt,
-    /// As interrupt for what runs, as defer for what waits.
+    /// Like an interrupt for running calls, like `Defer` for waiting ones.
     Close,
 }
 
 impl Turn {
-    /// Starts a turn with a prompt whose session has no open turn (`close_open` has seen to it).
+    /// Starts a turn with a prompt. The session must have no open turn (`close_open` ensures it).
     pub fn start(setup: Setup, history: &History, prompt: Vec<UserPart>) -> (Self, Vec<Effect>) {
         let number = history.turns() + 1;
         let limits = setup.limits;
@@ -197,7 +197,7 @@ impl Turn {
             Record::TurnStarted { turn: number, limits },
             Record::Said { message: Message::User { parts: prompt.clone() } },
         ];
-        // A prompt that was queued leaves the queue as it is said.
+        // A queued prompt leaves the queue in the commit that adds it to the conversation.
         if turn.queued.first().is_some_and(|first| ends_with(&prompt, first)) {
             turn.queued.remove(0);
             records.push(Record::Queued { prompts: turn.queued.clone() });
@@ -210,7 +210,7 @@ impl Turn {
         (turn, out)
     }
 
-    /// Takes up the deferred or cut-off turn of a session. Budget and attempts go on where they were.
+    /// Resumes the deferred or cut-off turn of a session. Budget and attempts continue.
     pub fn resume(setup: Setup, history: &History) -> (Self, Vec<Effect>) {
         let mut out = Vec::new();
         let (number, budget, attempt) = match history.running() {
@@ -273,26 +273,26 @@ impl Turn {
         }
     }
 
-    /// Says who gets the request that [`Effect::CallModel`] stands for; before any of its events. It may be the first
-    /// model in the fallback's place: the person has chosen another meanwhile.
+    /// Reports the model that gets the request of [`Effect::CallModel`]; called before any of its events. It
+    /// may be the first model instead of the fallback, if the user has chosen another one meanwhile.
     pub fn asks(&mut self, asked: Asked) {
         self.who = asked.who;
         self.model.clone_from(&asked.model);
         self.asked = asked;
     }
 
-    /// Tells the time; before every input.
+    /// Sets the time; called before every input.
     pub fn tell_time(&mut self, now: Timestamp) {
         self.setup.rules.now = now;
     }
 
-    /// A message of the conversation that the next request holds, and none before; in order. What a call is decided
-    /// on must be known before the model is asked: no reply holds words that came after it.
+    /// Adds a message that the next request contains and no earlier one did; in order. Called before the
+    /// model is asked, because decisions on its calls depend on it: no reply contains words that came later.
     pub fn hear(&mut self, message: Arc<Message>) {
         self.setup.rules.heard.hear(message);
     }
 
-    /// Takes one input. Inputs that are stale, or come after the end, do nothing.
+    /// Handles one input. Inputs that are stale, or come after the end, do nothing.
     #[must_use]
     pub fn handle(&mut self, input: Input) -> Vec<Effect> {
         let mut out = Vec::new();
@@ -348,7 +348,7 @@ impl Turn {
         matches!(self.phase, Phase::Ended)
     }
 
-    /// Whether text arrives now, so that checkpoints make sense.
+    /// Whether text arrives now, so that checkpoints are useful.
     pub fn is_streaming(&self) -> bool {
         matches!(self.phase, Phase::Streaming(_))
     }
@@ -357,7 +357,7 @@ impl Turn {
         self.calls.waiting_requests()
     }
 
-    /// Requests that the policy, as it is now, answers in the person's place.
+    /// Returns the requests that the current policy answers instead of the user.
     pub fn covered(&self) -> Vec<Covered> {
         self.calls.covered(&self.setup.rules)
     }
@@ -371,7 +371,7 @@ impl Turn {
         self.go_on(out);
     }
 
-    /// The newest queued prompt of these words leaves the queue; too late, and it is said so.
+    /// Removes the newest queued prompt with this text; if it was sent already, a status line says so.
     fn on_take_back(&mut self, parts: &[UserPart], out: &mut Vec<Effect>) {
         let Some(at) = self.queued.iter().rposition(|queued| images::words(queued) == images::words(parts))
         else {
@@ -383,7 +383,7 @@ impl Turn {
         out.push(Effect::Commit(vec![record], Durability::Written));
     }
 
-    /// A prompt typed meanwhile is stored; where only cards wait it means later to all of them.
+    /// Queues a prompt typed meanwhile; if only requests wait, it puts off all of them.
     fn on_steer(&mut self, parts: Vec<UserPart>, out: &mut Vec<Effect>) {
         self.queued.push(parts);
         let record = Record::Queued { prompts: self.queued.clone() };
@@ -394,7 +394,7 @@ impl Turn {
     }
 }
 
-/// Wire ids the conversation holds; a new call never repeats one.
+/// Returns the wire ids of the conversation; a new call never repeats one.
 fn wire_ids(history: &History) -> BTreeSet<String> {
     let mut ids = BTreeSet::new();
     for message in history.messages() {
@@ -408,7 +408,7 @@ fn wire_ids(history: &History) -> BTreeSet<String> {
     ids
 }
 
-/// Whether a prompt is this queued one, perhaps with notes before it.
+/// Whether a prompt is this queued one, possibly with notes before it.
 fn ends_with(prompt: &[UserPart], queued: &[UserPart]) -> bool {
     prompt.len() >= queued.len() && prompt[prompt.len() - queued.len()..] == *queued
 }

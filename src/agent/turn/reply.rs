@@ -1,4 +1,4 @@
-//! One reply: its events as they stream, and what its end means.
+//! One reply: its events as they stream, and the consequences of its end.
 
 use super::{Compaction, Next, Overflow, Phase, Turn};
 use crate::agent::assemble::Step;
@@ -8,7 +8,7 @@ use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{AssistantMessage, StopKind, StopReason, ToolCall, Usage};
 use crate::provider::StreamEvent;
 
-/// The stop word that says the window, not the output limit, cut the reply (`wire.md` §0).
+/// The stop word if the window, not the output limit, cut the reply off (`wire.md` §0).
 const WINDOW_EXCEEDED: &str = "model_context_window_exceeded";
 
 impl Turn {
@@ -42,7 +42,7 @@ impl Turn {
         }
     }
 
-    /// Shows what the provider has to say beside its reply, once a turn.
+    /// Shows a provider's notice, once per turn.
     fn on_notice(&mut self, text: String, out: &mut Vec<Effect>) {
         if self.noticed.as_ref() != Some(&text) {
             self.status(&text, out);
@@ -93,7 +93,7 @@ impl Turn {
         out.push(Effect::Commit(vec![ended, said], Durability::Written));
     }
 
-    /// A committed reply without calls: the turn ends, or the same request goes on.
+    /// Handles a committed reply without calls: the turn ends, or the same request goes on.
     fn on_last_word(&mut self, stop: &StopReason, out: &mut Vec<Effect>) {
         let end = match stop.kind {
             StopKind::PauseTurn => Next::Request,
@@ -110,11 +110,11 @@ impl Turn {
             | StopKind::Interrupted
             | StopKind::Other => Next::Complete,
         };
-        // Calls of a refusal came early and are dropped; what runs of them must end first.
+        // Calls of a refusal came early and are dropped; those that run must end first.
         self.drain(end, out);
     }
 
-    /// Nothing of the reply can be kept.
+    /// Handles a reply of which nothing can be kept.
     fn on_empty(&mut self, stop: &StopReason, usage: Usage, out: &mut Vec<Effect>) {
         self.count_request(Some(usage), None, out);
         let next = match stop.kind {
@@ -144,7 +144,7 @@ impl Turn {
         Next::End(TurnEnd::Completed)
     }
 
-    /// Once a turn: the window was full, so older messages go and the request is repeated.
+    /// Whether the request is repeated with fewer messages because the window was full; once per turn.
     fn retries_after_window(&mut self, stop: &StopReason) -> bool {
         let retries = window_was_full(stop) && self.compaction == Compaction::Unused;
         if retries {
@@ -158,13 +158,13 @@ impl Turn {
     }
 }
 
-/// The words with which a model that refuses by itself ends; any other word is a filter's (`wire.md` §0).
+/// The stop words of a model that refuses by itself; all others are a filter's (`wire.md` §0).
 const OWN_WORDS: [&str; 4] = ["refusal", "stop", "end_turn", "completed"];
 
-/// What stands before the word where a filter refused the prompt itself.
+/// The prefix of the stop word if a filter refused the prompt itself.
 const OF_THE_PROMPT: &str = "promptFeedback:";
 
-/// A refusal in a sentence: the model's own, or a filter's between it and the person.
+/// Describes a refusal in a sentence: by the model itself, or by a filter.
 fn refusal(stop: &StopReason) -> String {
     let why = stop.detail.as_deref().map(|detail| detail.trim().trim_end_matches('.'));
     let why = why.filter(|why| !why.is_empty());
@@ -181,7 +181,7 @@ fn refusal(stop: &StopReason) -> String {
     }
 }
 
-/// Whether the model's window, not its output limit, cut the reply.
+/// Whether the model's window, not its output limit, cut the reply off.
 fn window_was_full(stop: &StopReason) -> bool {
     stop.raw.as_deref() == Some(WINDOW_EXCEEDED)
 }

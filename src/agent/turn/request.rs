@@ -11,15 +11,15 @@ use crate::message::{Message, NoteKind, Usage, Usd};
 use crate::provider::{ErrorClass, Price, ToolChoice};
 
 impl Turn {
-    /// Sends the next request: late calls that can be settled first, so that the request holds their outcomes.
+    /// Prepares the next request: settles late calls first, so that the request contains their outcomes.
     pub(super) fn request(&mut self, out: &mut Vec<Effect>) {
         self.calls.next_reply();
         self.phase = Phase::TakingLate;
         out.push(Effect::TakeLate);
     }
 
-    /// Runs late calls. Without any, queued prompts are said and the request goes out if the budget and the caps allow
-    /// one.
+    /// Runs late calls. Without any, sends queued prompts and the request if the budget and the caps allow
+    /// it.
     pub(super) fn on_late(&mut self, late: &[(OpenCall, Fate)], out: &mut Vec<Effect>) {
         let Phase::TakingLate = self.phase else { return };
         if !late.is_empty() {
@@ -38,7 +38,7 @@ impl Turn {
         }
     }
 
-    /// Sends it; what was queued while the person was asked goes with it.
+    /// Sends the request, with prompts that were queued while the user was asked.
     pub(super) fn dispatch(&mut self, out: &mut Vec<Effect>) {
         self.say_queued(out);
         let choice = match self.budget.allowance() {
@@ -60,7 +60,7 @@ impl Turn {
         if self.queued.is_empty() {
             return;
         }
-        // All in one commit: a prompt is queued or said, at every moment.
+        // All in one commit: a prompt is always either queued or in the conversation.
         let prompts = std::mem::take(&mut self.queued);
         let mut records: Vec<Record> = prompts
             .iter()
@@ -79,7 +79,7 @@ impl Turn {
         }
     }
 
-    /// Records one request, whole or failed, and counts it.
+    /// Records one request, complete or failed, and counts it.
     pub(super) fn count_request(
         &mut self,
         usage: Option<Usage>,
@@ -91,7 +91,7 @@ impl Turn {
         out.push(Effect::Commit(vec![record], Durability::Written));
     }
 
-    /// The record of the request that just ended.
+    /// Builds the record of the request that just ended.
     pub(super) fn ended(&self, usage: Option<Usage>, error: Option<ErrorClass>) -> Record {
         Record::RequestEnded {
             attempt: self.attempt,
@@ -103,12 +103,12 @@ impl Turn {
         }
     }
 
-    /// What a request cost by the prices of who was asked.
+    /// Returns the cost of a request at the price of the model that was asked.
     pub(super) fn cost(&self, usage: Option<Usage>) -> Option<Usd> {
         usage.and_then(|usage| Price::of_request(self.asked.price.as_ref(), &usage))
     }
 
-    /// Lets the early calls of a void attempt end, then goes on with `next`. Nothing of them is kept.
+    /// Lets the early calls of a void attempt end, then goes on with `next`. None of their results is kept.
     pub(super) fn drain(&mut self, next: Next, out: &mut Vec<Effect>) {
         self.calls.stop_planning();
         if self.calls.any_running() {
@@ -119,7 +119,7 @@ impl Turn {
         }
     }
 
-    /// The early calls have ended.
+    /// Goes on after the early calls have ended.
     pub(super) fn proceed(&mut self, next: Next, out: &mut Vec<Effect>) {
         self.calls.next_reply();
         match next {

@@ -1,4 +1,4 @@
-//! Caps before a request: what is used is looked up, and at a cap the request becomes a question to the person.
+//! Caps before a request: the usage is looked up, and at a cap the user is asked.
 
 use super::{Audience, Phase, Turn};
 use crate::agent::caps::{CapAnswer, CapQuestion, Figures};
@@ -6,7 +6,7 @@ use crate::agent::effect::Effect;
 use crate::agent::port::Event;
 use crate::history::{Cap, Limit, TurnEnd};
 
-/// A request that waits for the person's word on a cap.
+/// A request that waits for the user's answer about a cap.
 #[derive(Debug)]
 pub(super) struct Capped {
     question: CapQuestion,
@@ -14,7 +14,7 @@ pub(super) struct Capped {
 }
 
 impl Turn {
-    /// Sends the next request, once nothing that is capped speaks against it.
+    /// Sends the next request unless a cap prevents it.
     pub(super) fn weigh(&mut self, out: &mut Vec<Effect>) {
         if self.setup.caps.is_empty() {
             return self.dispatch(out);
@@ -45,7 +45,7 @@ impl Turn {
         }
     }
 
-    /// The person's word on a cap. One on another cap than the one asked about comes too late and does nothing.
+    /// Handles the user's answer about a cap. One about another cap than was asked about is stale: ignored.
     pub(super) fn on_cap_answer(&mut self, cap: Cap, answer: CapAnswer, out: &mut Vec<Effect>) {
         let asked = matches!(&self.phase, Phase::Capped(capped) if capped.question.cap == cap);
         if !asked {
@@ -70,7 +70,7 @@ impl Turn {
 }
 
 impl Capped {
-    /// How the turn ends where nobody lets the request go.
+    /// Returns how the turn ends if the request is not sent.
     pub(super) fn end(&self) -> TurnEnd {
         TurnEnd::LimitReached { limit: Limit::Cap(self.question.cap) }
     }

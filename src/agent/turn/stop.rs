@@ -1,4 +1,4 @@
-//! The last word of a turn, which hooks may not leave at that.
+//! The final reply of a turn, which hooks may reject.
 
 use super::{Phase, Turn};
 use crate::agent::budget::Allowance;
@@ -7,16 +7,16 @@ use crate::history::TurnEnd;
 use crate::hook::HookVerdict;
 use crate::message::{Message, NoteKind};
 
-/// Whether hooks look at the last word.
+/// Whether hooks check the final reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopHooks {
     Absent,
-    /// Once a turn.
+    /// They check it once per turn.
     Present,
 }
 
 impl Turn {
-    /// The model has nothing more to do: the turn ends well, once hooks have nothing against it.
+    /// Completes the turn, after hooks have accepted its final reply.
     pub(super) fn complete(&mut self, out: &mut Vec<Effect>) {
         match std::mem::replace(&mut self.setup.stop_hooks, StopHooks::Absent) {
             StopHooks::Absent => self.end(TurnEnd::Completed, out),
@@ -27,7 +27,7 @@ impl Turn {
         }
     }
 
-    /// A hook that is against it makes the model go on, where the budget has a request left.
+    /// If a hook rejects the reply, the model continues, provided that the budget allows a request.
     pub(super) fn on_stop_hooked(&mut self, verdict: HookVerdict, out: &mut Vec<Effect>) {
         let Phase::Completing = self.phase else { return };
         match (verdict, self.budget.allowance()) {

@@ -1,5 +1,5 @@
-//! Random walks over the machine: a world that answers in any order, breaks off, crashes and resumes,
-//! and a referee that looks at every effect.
+//! Random walks over the machine: a simulated world that answers in any order, breaks off, crashes and
+//! resumes, and a referee that checks every effect.
 
 mod dice;
 mod single;
@@ -33,20 +33,20 @@ use crate::tool::{
     Access, CallPlan, Category, Preview, Resource, Risk, SideEffect, ToolError, ToolSpec, Undo, Version,
 };
 
-/// Walks in one run of the test. In a release build a second is enough for more than this.
+/// Walks in one run of the test. A release build does more than this in a second.
 const WALKS: u64 = 20_000;
-/// A walk that is longer has lost its way.
+/// A longer walk does not terminate.
 const LONGEST: usize = 2_000;
 
-/// One kind of thing that can happen.
+/// One kind of event that can happen.
 type Choice = fn(&mut Walk) -> Input;
 
-/// What is under way outside of the machine, and what the referee has seen.
+/// The simulated state outside of the machine, and what the referee has observed.
 struct Walk {
     dice: Dice,
     history: History,
     turn: Turn,
-    /// Events the running request will still send.
+    /// Events that the running request will still send.
     stream: Option<Vec<Result<StreamEvent, ProviderError>>>,
     plans: Vec<(ToolCall, u32)>,
     hooks: Vec<(ToolCall, u32)>,
@@ -58,27 +58,27 @@ struct Walk {
     now: jiff::Timestamp,
     waits: bool,
     compacts: bool,
-    /// Who the last request of this turn went to; nobody yet.
+    /// The model that this turn's last request went to; `None` before the first.
     asked: Option<ModelRole>,
     fell_back: bool,
     takes_late: bool,
     weighs: bool,
-    /// The cap that the person is asked about.
+    /// The cap that the user is asked about.
     capped: Option<Cap>,
-    /// Hooks look at the last word; of this turn, so often.
+    /// Hooks check the final reply; how often they did in this turn is in `stopped`.
     stops: bool,
     stopped: u32,
     ends: usize,
     said: BTreeSet<CallId>,
     approved: BTreeSet<CallId>,
-    /// Calls that the policy let through, as the audit has it or as it answered their requests.
+    /// Calls that the policy allowed, by audit record or by answering their requests.
     allowed: BTreeSet<CallId>,
-    /// Calls whose late outcome the model was told.
+    /// Calls whose late outcome was reported to the model.
     told: BTreeSet<CallId>,
     started: BTreeSet<CallId>,
     recorded_start: BTreeSet<CallId>,
     finished: BTreeMap<CallId, usize>,
-    /// Written only when a walk that failed is walked again.
+    /// Written only when a failed walk is repeated.
     trace: Option<Vec<String>>,
 }
 
@@ -278,7 +278,7 @@ impl Walk {
         }
     }
 
-    /// The referee: looks at each effect in order, then lets the world have it.
+    /// The referee: checks each effect in order, then applies it to the world.
     fn watch(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             self.note(|| format!("  {effect:?}"));
@@ -332,7 +332,7 @@ impl Walk {
         }
     }
 
-    /// The first model is asked until it is given up, and then no more in this turn.
+    /// The first model is asked until it is given up, and then not again in this turn.
     fn ask(&mut self, who: ModelRole) {
         let expected = if self.fell_back { ModelRole::Fallback } else { ModelRole::Primary };
         assert_eq!(who, expected, "the wrong model is asked");
@@ -368,7 +368,7 @@ impl Walk {
             Record::Judged { call, judgement } => {
                 assert!(self.said.contains(call), "judged before its reply is committed");
                 if judgement.verdict == Verdict::Allow {
-                    // What a person said yes to has moved, and the policy lets what it is now.
+                    // The call changed after its approval, and the policy allows the new version.
                     self.approved.remove(call);
                     self.allowed.insert(call.clone());
                 }
@@ -432,7 +432,7 @@ impl Walk {
             let reached = TurnEnd::LimitReached { limit: Limit::Cap(cap) };
             assert_eq!(*end, reached, "at a cap a turn ends there");
         }
-        // The last thing that can be looked up may be an end.
+        // The turn may end while a lookup is pending.
         (self.takes_late, self.weighs, self.stops) = (false, false, false);
         assert!(self.running.is_empty(), "the turn ends while a call runs");
         if *end == TurnEnd::Deferred {
@@ -443,14 +443,14 @@ impl Walk {
         }
     }
 
-    /// Every call is answered, in order: repair finds nothing to do.
+    /// Every call has its return, in order: repair changes nothing.
     fn assert_whole(&self) {
         let messages: Vec<_> =
             self.history.entries().iter().map(|(_, message)| Arc::clone(message)).collect();
         assert_eq!(patch_dangling_tool_calls(&messages), messages, "the conversation needs repair");
     }
 
-    /// Something happens, chosen by the dice among all that can. `None` when nothing can.
+    /// Returns the next event, chosen at random among all that are possible. `None` when none is.
     fn input(&mut self) -> Option<Input> {
         if self.dice.one_in(40) {
             return Some(self.person_speaks());
@@ -561,7 +561,7 @@ impl Walk {
         Input::Decided { request, approval, by }
     }
 
-    /// A request of the turn whose time is over.
+    /// Returns a request of the turn that has expired.
     fn expiring(&self) -> Option<(RequestId, CallId)> {
         let waiting = self.turn.waiting_requests();
         let over = waiting.iter().find(|one| one.expires.is_some_and(|expires| expires <= self.now))?;
@@ -575,7 +575,7 @@ impl Walk {
         Input::Expired { request }
     }
 
-    /// Another policy from now on, and what waits and is answered by it.
+    /// Changes the policy, and answers the waiting requests that the new one covers.
     fn change_policy(&mut self) {
         self.policy = any_policy(&mut self.dice);
         let policy = self.policy.clone();
@@ -600,7 +600,7 @@ impl Walk {
         }
     }
 
-    /// Persons decide some of the calls that go on without their turn; those that can be settled are the machine's.
+    /// Decides some of the late calls at random; those that can be settled go to the machine.
     fn late(&mut self) -> Input {
         self.takes_late = false;
         for (request, call) in std::mem::take(&mut self.inbox) {
@@ -651,7 +651,7 @@ impl Walk {
 
     fn cap_answered(&mut self) -> Input {
         let answer = *self.dice.pick(&[CapAnswer::GoOn, CapAnswer::Raise, CapAnswer::Raise, CapAnswer::Stop]);
-        // Sometimes an answer to what was asked before.
+        // Sometimes it is the answer to an earlier question.
         let cap = if self.dice.one_in(8) { Cap::TurnUsd } else { self.capped.expect("a cap is asked about") };
         Input::CapAnswered { cap, answer }
     }
@@ -667,7 +667,7 @@ impl Walk {
         }
     }
 
-    /// The process dies: only records remain. What runs is gone.
+    /// Simulates a crash: only records remain, and running calls are lost.
     fn crash_and_resume(&mut self) {
         self.note(|| "resume".to_owned());
         self.stream = None;
@@ -691,7 +691,7 @@ impl Walk {
         self.watch(effects);
     }
 
-    /// Late calls are settled although no turn runs.
+    /// Settles late calls while no turn runs.
     fn between_turns(&mut self) {
         self.ends = 0;
         let mut setup = setup(&mut self.dice, self.policy.clone(), self.history.grants().clone());

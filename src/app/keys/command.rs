@@ -1,7 +1,7 @@
-//! A command of the user's own settings that prints a key.
+//! A command from the user's own settings that prints a key.
 //!
-//! It runs once, when its key is first needed, without a terminal and with an end. What it prints is the key and goes
-//! nowhere else; what it says on standard error is told where it fails.
+//! It runs once, when its key is first needed, without a terminal and with a time limit. Its output is the
+//! key and is used for nothing else; its standard error is reported if it fails.
 
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::config::Secret;
 use crate::sandbox::shield::give_environment;
 use crate::stdx::text::{one_line_summary, sanitize};
 
-/// How long it may take; a person may have to unlock something.
+/// Time limit of the command; the user may have to unlock something.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long the rest of what it printed may take once it has ended.
+/// Time limit for reading the rest of its output after it has ended.
 const REST: Duration = Duration::from_millis(200);
 
-/// Bytes of a key, and of what is told.
+/// Maximum bytes of a key, and of standard error.
 const LONGEST: u64 = 16 * 1024;
 
-/// Cells of what is told of standard error.
+/// Width of the reported part of standard error, in cells.
 const TOLD: usize = 300;
 
 /// Why there is no key.
@@ -49,7 +49,7 @@ fn said(told: &str) -> String {
     if told.is_empty() { String::new() } else { format!(": {told}") }
 }
 
-/// One command and its key, once it was run.
+/// A command and its key, once it has run.
 pub(super) struct KeyCommand {
     script: String,
     key: OnceCell<Secret>,
@@ -61,8 +61,8 @@ impl KeyCommand {
         Arc::new(Self { script: script.to_owned(), key: OnceCell::new(), patience: PATIENCE })
     }
 
-    /// Runs it, unless it gave its key before. A failure is tried anew the next time. Cancel-safe: dropped, the command
-    /// is ended with all that it started.
+    /// Runs the command, unless it has returned its key before. After a failure the next call tries again.
+    /// Cancel-safe: dropping it ends the command and all its processes.
     pub(super) async fn key(&self) -> Result<Secret, KeyCommandError> {
         self.key.get_or_try_init(|| run(&self.script, self.patience)).await.cloned()
     }
@@ -96,28 +96,28 @@ async fn run(script: &str, patience: Duration) -> Result<Secret, KeyCommandError
     Ok(Secret::new(key.to_owned()))
 }
 
-/// Waits for the command, and for what it printed; not for what it left running with the same pipes.
+/// Waits for the command and its output, but not for processes that it left running with the same pipes.
 async fn ended(child: &mut Child, pipes: impl Future) -> std::io::Result<ExitStatus> {
     tokio::pin!(pipes);
     let status = tokio::select! {
         status = child.wait() => status,
         _ = &mut pipes => return child.wait().await,
     };
-    // All that it printed is in the pipes: they are at their end already, unless somebody else holds them open.
+    // The pipes contain all its output and are at their end, unless another process holds them open.
     let _ = tokio::time::timeout(REST, pipes).await;
     status
 }
 
 async fn read(pipe: Option<impl AsyncRead + Unpin>, bytes: &mut Vec<u8>) {
     if let Some(mut pipe) = pipe {
-        // What can't be read is as good as not printed.
+        // Output that cannot be read counts as missing.
         let _ = (&mut pipe).take(LONGEST).read_to_end(bytes).await;
-        // The rest is taken and dropped, so that the command does not wait for a reader.
+        // The rest is read and dropped, so that the command does not wait for a reader.
         let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
     }
 }
 
-/// A command with all that it started: dropped, it is ended.
+/// The process group of a command; dropping it kills the group.
 struct Group(Option<Pid>);
 
 impl Group {
@@ -125,7 +125,7 @@ impl Group {
         Self(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
     }
 
-    /// It ended by itself; a helper that it left running is the person's own.
+    /// The command ended by itself; a helper that it left running is the user's.
     fn ended(mut self) {
         self.0 = None;
     }
@@ -134,7 +134,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(group) = self.0 {
-            // It may have ended this moment.
+            // It may have ended already.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Whoever holds the pipe open lives: its end is that of all that the command started.
+    /// A process that holds the pipe open is alive: the end of the pipe means that all processes have ended.
     #[tokio::test]
     async fn dropped_it_ends_with_all_that_it_started() {
         let dir = tempfile::tempdir().unwrap();

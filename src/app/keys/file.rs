@@ -1,7 +1,7 @@
-//! The file of keys that `co auth` keeps: `auth/keys.toml` in the data folder.
+//! The file of keys that `co auth` maintains: `auth/keys.toml` in the data folder.
 //!
-//! Not beside the settings, because those are often shared or kept under version control. Owner-only from its creation,
-//! written whole or not at all, refused when others can read it. Blocking and short.
+//! Not beside the settings, because those are often shared or under version control. Private to its owner
+//! from its creation, written atomically, rejected if others can read it. Blocking and short.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -14,20 +14,20 @@ use toml_edit::{DocumentMut, Item, Value};
 use crate::config::Secret;
 use crate::stdx::fs::{create_private_dir, open_private, write_private};
 
-/// The most that is read of it, in bytes.
+/// The maximum size that is read, in bytes.
 const LONGEST: u64 = 1024 * 1024;
 
-/// What stands at its top.
+/// The first line of the file.
 const HEAD: &str =
     "# Keys that `co auth add` keeps. Only you may read this file; `co` refuses it otherwise.\n";
 
-/// The file of keys, there or not.
+/// The file of keys, which may not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyFile {
     path: PathBuf,
 }
 
-/// Why the file may not be used. No text holds anything of its content.
+/// Why the file must not be used. No text contains any of its content.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyFileError {
     #[error(
@@ -44,7 +44,7 @@ pub enum KeyFileError {
     Damaged { path: PathBuf },
 }
 
-/// What became of a key that was there.
+/// Whether a key was new or replaced another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
     New,
@@ -52,7 +52,7 @@ pub enum Put {
 }
 
 impl KeyFile {
-    /// The file of a data folder.
+    /// Returns the file of a data folder.
     #[must_use]
     pub fn of(data_dir: &Path) -> Self {
         Self { path: data_dir.join("auth/keys.toml") }
@@ -63,7 +63,7 @@ impl KeyFile {
         &self.path
     }
 
-    /// All keys by the name of their service; none where there is no file.
+    /// Returns all keys by the name of their service; none if there is no file.
     pub fn read(&self) -> Result<BTreeMap<String, Secret>, KeyFileError> {
         let document = self.document()?;
         let mut keys = BTreeMap::new();
@@ -74,7 +74,7 @@ impl KeyFile {
         Ok(keys)
     }
 
-    /// Keeps a key.
+    /// Stores a key.
     pub fn put(&self, name: &str, key: &Secret) -> Result<Put, KeyFileError> {
         let _locked = self.lock()?;
         let mut keys = self.read()?;
@@ -83,7 +83,7 @@ impl KeyFile {
         Ok(put)
     }
 
-    /// Forgets a key; whether there was one.
+    /// Removes a key; returns whether there was one.
     pub fn remove(&self, name: &str) -> Result<bool, KeyFileError> {
         let _locked = self.lock()?;
         let mut keys = self.read()?;
@@ -105,7 +105,7 @@ impl KeyFile {
         text.parse().map_err(|_| self.damaged())
     }
 
-    /// The text of the file that is there. What is checked is what is read, whatever happens to its name meanwhile.
+    /// Returns the file's text. Checks and reads the same opened file, even if its name changes meanwhile.
     fn text(&self) -> io::Result<Result<String, KeyFileError>> {
         let no_follow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
         let no_block = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
@@ -149,7 +149,7 @@ impl KeyFile {
         Ok(())
     }
 
-    /// One change at a time, of all processes.
+    /// Takes the lock that serializes changes by all processes.
     fn lock(&self) -> Result<File, KeyFileError> {
         let lock = || -> io::Result<File> {
             create_private_dir(self.folder())?;

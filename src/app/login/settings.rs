@@ -1,7 +1,7 @@
-//! The person's choice written into their own settings file: which model answers, and where a server is.
+//! Writes the user's choice into their settings file: which model answers, and where a server is.
 //!
-//! Only the keys in question are changed; everything else stays as it was written, comments included. Never a key of a
-//! service: those have a file of their own.
+//! Only the keys in question are changed; everything else stays as written, including comments. Never writes
+//! a key of a service: those have their own file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::stdx::fs::{create_private_dir, write_atomic};
 
-/// Why the settings stay as they are.
+/// Why the settings were not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
     #[error("there is no folder for settings, because HOME is not set")]
@@ -21,7 +21,7 @@ pub enum WriteError {
     Damaged { path: PathBuf },
 }
 
-/// Makes `service/model` the model that answers, and `base_url` the service's address where one was entered. Blocking.
+/// Sets the model to `service/model`, and the service's address to `base_url`, if given. Blocking.
 pub fn write_choice(
     file: Option<&Path>,
     service: &str,
@@ -39,7 +39,7 @@ pub fn write_choice(
     let mut document: DocumentMut = text.parse().map_err(|_| damaged())?;
     if let Some(model) = model {
         document.insert("model", value(format!("{service}/{model}")));
-        // It would go before the model's own provider.
+        // It would override the model's own provider.
         document.remove("provider");
         document.remove("llm_provider");
     }
@@ -56,7 +56,7 @@ pub fn write_choice(
     Ok(path.to_path_buf())
 }
 
-/// A section that is written through those inside it only.
+/// Creates a section that is written only through those inside it.
 fn implicit() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);

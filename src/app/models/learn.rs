@@ -1,4 +1,4 @@
-//! What the model in use is, learned from its service beside everything else, where nothing else tells it.
+//! Asks the service about the model in use, concurrently with other work, if nothing else has the data.
 
 use std::sync::{Arc, PoisonError};
 
@@ -8,8 +8,8 @@ use crate::app::{offers, profiles};
 use crate::provider::Profile;
 
 impl Models {
-    /// Asks the service in use what it says of the model in use, where its window or its price is not known. What it
-    /// says counts from the next request on, and whenever that model is switched to again.
+    /// Asks the service about the model in use, if its window or its price is unknown. The answer applies
+    /// from the next request on, and whenever that model is switched to again.
     pub async fn learn(&self) {
         let ModelChoice { provider, model, .. } = self.current();
         let known = self.active.borrow().profile;
@@ -28,7 +28,7 @@ impl Models {
         drop(all);
         let profile = profiles::profile(&service, &model, settings, told);
         let is_it = |choice: &ModelChoice| choice.provider == provider && choice.model == model;
-        // The person may have switched meanwhile. Whoever waits for another choice has nothing to hear: it is the same.
+        // The user may have switched meanwhile. Watchers are not notified: the choice is the same.
         self.choice.send_if_modified(|choice| {
             if is_it(choice) {
                 choice.context_tokens = profile.window;
@@ -48,7 +48,7 @@ impl Models {
         });
     }
 
-    /// What was learned of a model.
+    /// Returns what was learned about a model.
     pub(super) fn told(&self, provider: &str, model: &str) -> Profile {
         let all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(&(provider.to_owned(), model.to_owned())).copied().unwrap_or_default()
@@ -86,7 +86,7 @@ mod tests {
         let active = Arc::clone(&models.active().borrow());
         assert_eq!((active.profile.window, active.max_output_tokens), (Some(32_768), Some(500)));
         assert_eq!(models.lines()[0].note, "from your settings; 33k");
-        // It is known when the person comes back to it.
+        // It is known when the user switches back.
         assert_eq!(models.switch("openai-compatible/new").unwrap().context_tokens, None);
         models.learn().await;
         assert_eq!(models.current().context_tokens, None);

@@ -1,4 +1,4 @@
-//! Settings and keys, and who answers then.
+//! Settings and keys, and the model that answers with them.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ const READY: &[(Change, &str)] = &[
         "offline/tour",
     ),
     (|s| s.model = text("ollama/qwen3:8b"), "ollama/qwen3:8b"),
-    // A bare name is for the server that may be found; offline has one model only.
+    // A model name alone is for a server that may be found; offline has only one model.
     (|s| s.model = text("qwen3"), "offline/tour"),
     (
         |s| {
@@ -88,7 +88,7 @@ const READY: &[(Change, &str)] = &[
         },
         "groq/openai/gpt-oss-120b",
     ),
-    // No model of Groq is named, so its key is of no use by itself.
+    // No model of Groq is named, so its key alone is not used.
     (|s| s.own("groq").api_key = key("g"), "offline/tour"),
     (
         |s| {
@@ -112,7 +112,7 @@ const READY: &[(Change, &str)] = &[
         },
         "openrouter/openrouter/auto",
     ),
-    // A section of one's own is chosen by itself once it names a model.
+    // A user's own section is chosen automatically once it names a model.
     (
         |s| {
             s.own("work").base_url = text("http://127.0.0.1:1");
@@ -145,7 +145,7 @@ const READY: &[(Change, &str)] = &[
     ),
 ];
 
-/// Each preset works by its name once it has what it needs.
+/// Each preset works by its name once it has all it needs.
 #[test]
 fn every_preset_answers_by_its_name() {
     for preset in PRESETS {
@@ -169,7 +169,7 @@ fn every_preset_answers_by_its_name() {
     }
 }
 
-/// What a section makes of its preset.
+/// How a section changes its preset.
 #[test]
 fn a_section_changes_its_preset() {
     let target = |change: Change, name: &str| {
@@ -366,7 +366,7 @@ fn switching_is_at_once_and_takes_no_key_along() {
     assert!(!models.may_discover(), "the person has chosen");
 }
 
-/// What was entered for a service at this address.
+/// Returns the data entered for a service at this address.
 fn entered(service: &str, base_url: Option<String>, unencrypted: Consent) -> Entered {
     let key = Some(crate::config::Secret::new("sk-hunter2".to_owned()));
     Entered { service: service.to_owned(), base_url, key, unencrypted }
@@ -379,7 +379,7 @@ fn page(path: &str, body: &str) -> Page {
 #[tokio::test]
 async fn a_key_is_not_sent_in_the_open_unasked() {
     let dir = tempfile::tempdir().unwrap();
-    // All that goes to other machines comes here.
+    // Everything sent to other machines arrives here.
     let proxy = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let models = models(|s| {
         s.data_dir = dir.path().to_path_buf();

@@ -1,6 +1,6 @@
-//! Writing the person's own file of rules: a rule is put behind the others, or taken out; every other byte stays.
+//! Writes the user's own file of rules: appends or removes a rule, and leaves every other byte unchanged.
 //!
-//! Blocking. What would leave a file that cannot be read is not written. Two processes take turns by a lock.
+//! Blocking. A change that would make the file unreadable is not written. A lock serializes processes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::stdx::fs::{create_private_dir, open_private, write_private};
 #[derive(Debug, Clone, PartialEq)]
 pub struct SavedRule {
     pub rule: Rule,
-    /// As it stands in the file, or in the session's records.
+    /// Its text in the file, or in the session's records.
     pub text: String,
 }
 
@@ -46,7 +46,7 @@ fn lines(problems: &[RuleProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Saves one rule for as long as its scope says; for a session there is no file, and the rule is only made sure of.
+/// Saves one rule for its scope; a rule for a session is only checked, as it has no file.
 pub fn save_rule(
     book: &RuleBook,
     text: &str,
@@ -57,7 +57,7 @@ pub fn save_rule(
     match scope {
         RuleScope::Session if checked.expires.is_some() => Err(RuleTrouble::Expires),
         RuleScope::Session => {
-            // Its records are read without a home folder.
+            // The session's records are read without a home folder.
             let rule = one(text, &RuleSource::Session, None)?;
             Ok(SavedRule { rule, text: text.to_owned() })
         }
@@ -66,7 +66,7 @@ pub fn save_rule(
     }
 }
 
-/// Takes a rule out of the person's own file.
+/// Removes a rule from the user's own file.
 pub fn revoke_rule(book: &RuleBook, id: &str, counting: &RuleSet) -> Result<Rule, RuleTrouble> {
     let path = book.user_file().ok_or(RuleTrouble::NoHome)?;
     let _turn = lock(book)?;
@@ -94,7 +94,7 @@ fn one(text: &str, source: &RuleSource, home: Option<&Path>) -> Result<Rule, Rul
     }
 }
 
-/// The same rule for one folder only, where it names none.
+/// Restricts the rule to one folder, if it names none.
 pub(super) fn in_folder(text: &str, folder: &Path) -> String {
     let Ok(mut document) = text.parse::<DocumentMut>() else { return text.to_owned() };
     if let Some(Item::ArrayOfTables(tables)) = document.get_mut("rule") {
@@ -127,7 +127,7 @@ fn append(book: &RuleBook, text: &str) -> Result<SavedRule, RuleTrouble> {
     Ok(SavedRule { rule, text: text.to_owned() })
 }
 
-/// The person's own file as it is now.
+/// Reads the user's own file.
 fn current(book: &RuleBook, path: &Path) -> Result<(String, Vec<Rule>), RuleTrouble> {
     let problem =
         |what| RuleTrouble::File { problems: vec![RuleProblem { place: path.display().to_string(), what }] };
@@ -142,7 +142,7 @@ fn broken(what: &str) -> RuleTrouble {
     RuleTrouble::File { problems: vec![RuleProblem { place: "the file".to_owned(), what: what.to_owned() }] }
 }
 
-/// Other processes wait until this is dropped.
+/// Takes the lock; other processes wait until it is dropped.
 fn lock(book: &RuleBook) -> Result<File, RuleTrouble> {
     let path = book.kept.join("lock");
     let failed = |error: std::io::Error| RuleTrouble::Write { path: path.clone(), detail: error.to_string() };
@@ -152,7 +152,7 @@ fn lock(book: &RuleBook) -> Result<File, RuleTrouble> {
     Ok(file)
 }
 
-/// Writes the file in one step, for the owner alone; a link to it stays.
+/// Writes the file atomically, for its owner only; a symbolic link to it is kept.
 fn write(path: &Path, text: &str) -> Result<(), RuleTrouble> {
     let failed =
         |error: std::io::Error| RuleTrouble::Write { path: path.to_owned(), detail: error.to_string() };

@@ -1,4 +1,4 @@
-//! Files of rules through their life: written, broken, repaired, taken away; saved into, revoked from, tried.
+//! The life cycle of rule files: written, broken, repaired, removed; saved into, revoked from, tried.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -50,14 +50,14 @@ impl Place {
     }
 
     fn write(&self, name: &str, text: impl AsRef<[u8]>) {
-        // A new file each time: its stamp tells it from the one before whatever the clock says.
+        // A new file each time, so that its stamp differs regardless of the clock.
         let path = self.path(name);
         let new = path.with_extension("new");
         fs::write(&new, text).unwrap();
         fs::rename(new, path).unwrap();
     }
 
-    /// The ids that count in the project, `!` before them where everything asks; how often the person is told something.
+    /// Returns the ids in effect in the project (`!` before them: everything asks), and the number of news.
     fn read(&self, trust: FolderTrust) -> (String, usize) {
         let set = self.book.read(&self.path("work"), trust);
         let ids: Vec<&str> = set.rules.iter().map(|rule| rule.id.as_str()).collect();
@@ -85,7 +85,7 @@ fn a_mistake_keeps_the_last_good_rules_and_asks_for_everything() {
     place.write("project", rule("p"));
     expect(&place, Untrusted, "a", 0);
     expect(&place, Trusted, "a p", 0);
-    // Broken: told once, and the last good ones hold.
+    // Broken: reported once, and the last good rules stay in effect.
     place.write("user", "[[rule");
     expect(&place, Trusted, "!a p", 1);
     expect(&place, Trusted, "!a p", 0);
@@ -105,7 +105,7 @@ fn a_mistake_keeps_the_last_good_rules_and_asks_for_everything() {
     fs::create_dir(place.path("user")).unwrap();
     expect(&place, Trusted, "!a p", 1);
     fs::remove_dir(place.path("user")).unwrap();
-    // Taken away they are gone, and a later mistake does not bring them back.
+    // Rules that were removed are gone, and a later mistake does not bring them back.
     expect(&place, Trusted, "p", 0);
     place.write("user", "[[rule");
     expect(&place, Trusted, "!p", 1);
@@ -176,10 +176,10 @@ fn rules_are_saved_behind_the_others_and_taken_out_without_a_trace() {
     assert_eq!(now(), both);
     assert!(place.path("user").is_symlink());
     assert_eq!(fs::metadata(place.path("dotfile")).unwrap().permissions().mode() & 0o777, 0o600);
-    // The same once more changes nothing.
+    // Saving the same rule again changes nothing.
     assert!(save(text, RuleScope::User).is_ok());
     assert_eq!(now(), both);
-    // For the project it stands in the person's own file.
+    // A project's rule is saved in the user's own file.
     let saved = save("[[rule]]\nid = \"c\"\neffect = \"allow\"\ntool = \"u\"\n", RuleScope::Project).unwrap();
     assert_eq!(saved.rule.folder.as_deref(), Some(work.as_path()));
     // For the session no file is written.
@@ -279,7 +279,7 @@ fn rules_are_tried_on_the_past_and_habits_become_rules() {
     assert_eq!(suggested(3, &none), BTreeMap::from([(cargo.to_owned(), 3)]));
     assert_eq!(suggested(2, &none), BTreeMap::from([(cargo.to_owned(), 3), (notes.to_owned(), 2)]));
     assert_eq!(suggested(4, &none), BTreeMap::new());
-    // What a rule allows already needs none.
+    // Calls that a rule already allows need no suggestion.
     let counting = RuleSet { rules: parse(cargo), ..RuleSet::default() };
     assert_eq!(suggested(2, &counting), BTreeMap::from([(notes.to_owned(), 2)]));
 }

@@ -1,6 +1,6 @@
-//! Rules held against the calls of the past: what one would have matched, and which habits deserve one.
+//! Applies rules to past calls: which calls a rule would have matched, and which habits suggest a rule.
 //!
-//! Reads only. A habit is what a person allowed again and again in one folder and never denied.
+//! Reads only. A habit is what a user repeatedly allowed in one folder and never denied.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,16 +11,16 @@ use crate::frontend::link::PastCalls;
 use crate::store::{PastCall, PastFate};
 use crate::tool::{Access, Origin, Registry};
 
-/// A rule that a habit deserves.
+/// A suggested rule for a habit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     /// As it can be put into the file.
     pub text: String,
-    /// How often a person said yes to what it allows.
+    /// How often a user approved what it allows.
     pub allowed: usize,
 }
 
-/// How rules fare with calls of the past: a call is matched where one of them applies.
+/// Counts the past calls to which at least one of the rules applies.
 #[must_use]
 pub fn tried(rules: &[Rule], past: &[PastCall], registry: &Registry) -> PastCalls {
     let matched: Vec<&PastCall> =
@@ -44,7 +44,7 @@ fn applies(rule: &Rule, call: &PastCall, registry: &Registry) -> bool {
     }
 }
 
-/// Rules for what was allowed at least `min` times and never denied, and that no rule allows yet; the most used first.
+/// Returns rules for calls allowed at least `min` times, never denied, without a rule yet; most used first.
 #[must_use]
 pub fn suggestions(
     past: &[PastCall],

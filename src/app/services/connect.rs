@@ -1,7 +1,6 @@
-//! From a service to a provider: its endpoint with its secrets, and its codec.
+//! Connects a service to a provider: its endpoint with its secrets, and its codec.
 //!
-//! Where a secret is what a command prints, the provider waits with that for its first request: nothing runs before it
-//! is needed.
+//! If a command prints a secret, the provider runs it at its first request: nothing runs before it is needed.
 
 use std::sync::Arc;
 
@@ -44,7 +43,7 @@ impl Service {
 }
 
 impl Target {
-    /// The endpoint, where no command has to be run for it.
+    /// Returns the endpoint, if no command has to be run for it.
     pub fn plain_endpoint(&self, settings: &Settings) -> Option<Endpoint> {
         let mut headers = Vec::new();
         for (name, value) in &self.headers {
@@ -57,7 +56,7 @@ impl Target {
         Some(self.endpoint_with(settings, key, headers))
     }
 
-    /// The endpoint with all its secrets; commands are run where there are some.
+    /// Returns the endpoint with all its secrets; runs the commands that print them.
     pub async fn endpoint(&self, settings: &Settings, keys: &Keys) -> Result<Endpoint, KeyCommandError> {
         let mut headers = Vec::new();
         for (name, value) in &self.headers {
@@ -71,7 +70,7 @@ impl Target {
         Ok(self.endpoint_with(settings, key, headers))
     }
 
-    /// The endpoint with these secrets.
+    /// Returns the endpoint with these secrets.
     fn endpoint_with(
         &self,
         settings: &Settings,
@@ -104,7 +103,7 @@ fn wire(target: &Target, endpoint: &Endpoint, wiring: &Wiring) -> Result<Arc<dyn
     })
 }
 
-/// A provider whose key has to be asked for first.
+/// A provider whose key must be obtained first.
 struct Later {
     inner: Arc<Inner>,
 }

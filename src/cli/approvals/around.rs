@@ -1,6 +1,6 @@
-//! What stands around a request: what came of its call, what it runs after, what runs after it.
+//! The context of a request: the outcome of its call, the calls it runs after, and those that run after it.
 //!
-//! Read from the session's records and its other requests. Called by whoever tells of one request.
+//! Read from the session's records and its other requests. Called to show, decide and watch requests.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::history::{Record, SessionId};
 use crate::message::{CallId, Message, ReturnStatus, ToolName};
 use crate::store::{RequestFilter, RequestState, Store, StoreError, StoredRequest};
 
-/// Requests of one session that are looked at.
+/// Maximum number of requests of one session that are read.
 const LOOKED_AT: usize = 10_000;
 
-/// What came of a call so far.
+/// The outcome of a call so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Came {
     Nothing,
@@ -21,18 +21,18 @@ pub(super) enum Came {
     Returned(ReturnStatus),
 }
 
-/// See the module's words.
+/// The context of a request.
 pub(super) struct Around {
     pub came: Came,
-    /// Calls that must have ended well before, a line each.
+    /// Calls that must have succeeded before, a line each.
     pub depends: Vec<String>,
     /// Requests that wait for this one, a line each.
     pub dependents: Vec<String>,
-    /// What it was asked again as.
+    /// The request that replaced it.
     pub newer: Option<RequestId>,
 }
 
-/// What came of every call of a session, with the name of its tool.
+/// The outcome of every call of a session, with the name of its tool.
 pub(super) struct Calls(BTreeMap<CallId, (Option<ToolName>, Came)>);
 
 impl Calls {
@@ -110,7 +110,7 @@ impl Around {
     }
 }
 
-/// Of the requests of one call, the one that counts.
+/// Returns the current one of a call's requests.
 fn latest<'a>(others: &'a [StoredRequest], call: &CallId) -> Option<&'a StoredRequest> {
     others.iter().rev().find(|other| other.request.call == *call && other.state != RequestState::Superseded)
 }
@@ -120,7 +120,7 @@ fn line(other: &StoredRequest, came: Came) -> String {
     format!("{} {}: {} ({})", request.id, request.tool, request.plan.summary, words::state(other, came))
 }
 
-/// Why an approved call will not run yet, or at all: what it depends on and has no yes, a sentence each.
+/// Returns why an approved call will not run yet, or at all: one sentence per unapproved call it depends on.
 pub(super) async fn held_up(store: &Store, one: &StoredRequest) -> Result<Vec<String>, StoreError> {
     if one.request.depends.is_empty() {
         return Ok(Vec::new());

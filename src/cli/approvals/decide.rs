@@ -1,6 +1,6 @@
-//! `co approvals yes|no|later`: each request by itself, whatever became of the others.
+//! `co approvals yes|no|later`: decides each request separately, regardless of the others' results.
 //!
-//! Every answer is told: what was decided, who was faster, what it still waits for, and who goes on.
+//! It reports every result: the decision, an earlier one, what the call still waits for, and who runs it.
 
 use std::collections::BTreeSet;
 
@@ -18,13 +18,13 @@ use crate::stdx::text::sanitize_line;
 use crate::store::{DecideOutcome, StoredRequest};
 use crate::tool::Risk;
 
-/// Characters of an id by which a person shows to mean just that HIGH request.
+/// Characters of an id that the user must type to approve a HIGH request.
 const NAMED: usize = 8;
 
-/// Requests that are looked through for LOW ones.
+/// Maximum number of requests that are searched for LOW ones.
 const LOOKED_AT: usize = 20_000;
 
-/// The same answer for all of them.
+/// Gives all of them the same answer.
 pub(super) async fn all(
     desk: &mut Desk<'_>,
     ids: &[String],
@@ -82,7 +82,7 @@ async fn low_ones(desk: &Desk<'_>, session: &SessionId) -> Result<Vec<RequestId>
     Ok(low.map(|row| row.id).collect())
 }
 
-/// The request of an id, and what runs in its place; errs with a sentence.
+/// Returns the request with this id, and the call that runs in its place; errs with a sentence.
 async fn named(
     desk: &Desk<'_>,
     id: &str,
@@ -107,17 +107,17 @@ async fn named(
     if let Some((tool, args)) = &instead
         && let Some(plan) = planned(desk.world, &desk.settings, &one.workspace, (tool, args)).await
     {
-        // It is told what runs now, not what was asked.
+        // The report must name what runs now, not what was asked.
         one.request.plan.summary = plan.summary;
     }
     Ok((one, instead))
 }
 
-/// What became of each.
+/// The results of all decisions.
 #[derive(Default)]
 pub(super) struct Done {
     decided: Vec<(StoredRequest, Approval)>,
-    /// As typed, and why not.
+    /// The id as typed, and why it failed.
     failed: Vec<(String, String)>,
     seen: BTreeSet<RequestId>,
 }
@@ -132,7 +132,7 @@ impl Done {
         !self.failed.is_empty()
     }
 
-    /// Decides one; the same one again is no other.
+    /// Decides one request; a repeated one is skipped.
     pub(super) async fn decide(
         &mut self,
         desk: &Desk<'_>,
@@ -161,7 +161,7 @@ impl Done {
         Ok(())
     }
 
-    /// Tells all of it; errs where anything failed.
+    /// Reports all results; errs if anything failed.
     pub(super) async fn tell(mut self, desk: &mut Desk<'_>, format: Format) -> Result<(), CliError> {
         match format {
             Format::Json => self.as_json(desk).await?,
@@ -220,7 +220,7 @@ impl Done {
     }
 }
 
-/// What a yes for the session covers from now on.
+/// Returns what an approval for the session covers from now on.
 fn covered(one: &StoredRequest, approval: &Approval) -> Option<String> {
     let Approval::Approve { remember: Remember::Session, instead, .. } = approval else { return None };
     let (tool, args) =

@@ -1,7 +1,7 @@
-//! `co approvals edit`: the arguments as JSON in the person's own editor, then a yes to what was saved.
+//! `co approvals edit`: opens the arguments as JSON in the user's editor, then approves what was saved.
 //!
-//! What is written is never lost: a text that is wrong comes back with the reason on top, and one that ends in no decision
-//! is kept in its file, which its owner alone can read.
+//! The user's text is never lost: invalid text is opened again with the reason at the top, and text that led
+//! to no decision is kept in its file, which only its owner can read.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::sandbox::shield::give_environment;
 use crate::stdx::text::sanitize_line;
 use crate::store::{RequestState, StoredRequest};
 
-/// Lines of ours begin so; they stand above the arguments only.
+/// The prefix of this program's own lines, which are only above the arguments.
 const OURS: char = '#';
 
 pub(super) async fn run(desk: &mut Desk<'_>, id: &str, note: Option<String>) -> Result<(), CliError> {
@@ -46,7 +46,7 @@ pub(super) async fn run(desk: &mut Desk<'_>, id: &str, note: Option<String>) -> 
     if lost { told.map_err(|error| error.hint(draft.kept())) } else { told }
 }
 
-/// Errs where nobody can decide it any more, before anybody writes anything.
+/// Errs if the request can no longer be decided, before the user starts to edit.
 fn check_open(one: &StoredRequest) -> Result<(), CliError> {
     match one.state {
         RequestState::Waiting | RequestState::Later => Ok(()),
@@ -70,7 +70,7 @@ fn editor(desk: &Desk<'_>) -> Option<String> {
     named.find(|words| !words.trim().is_empty()).cloned()
 }
 
-/// The file that is edited; it goes with the value unless it is kept.
+/// The file that is edited; dropping the value deletes it unless it was kept.
 struct Draft {
     file: Option<NamedTempFile>,
     first: String,
@@ -78,13 +78,13 @@ struct Draft {
 
 impl Draft {
     fn of(one: &StoredRequest) -> Result<Self, CliError> {
-        // Files of this kind can be read and written by their owner only.
+        // Only their owner can read and write files of this kind.
         let file = Builder::new().prefix("co-arguments-").suffix(".json").tempfile()?;
         let first = format!("{:#}\n", one.request.args);
         Ok(Self { file: Some(file), first })
     }
 
-    /// The arguments that were saved and can be run; `None` where nothing was changed or all was taken away.
+    /// Returns the saved arguments if they can be run; `None` if nothing was changed or the text is empty.
     async fn written(
         &mut self,
         desk: &Desk<'_>,
@@ -111,7 +111,7 @@ impl Draft {
                 Err(wrong) => wrong,
             };
             if saved == text {
-                // Given back as it was: the person gives up, or nobody is there.
+                // Saved unchanged: the user gave up, or the editor ran without a user.
                 let message = format!("nothing was decided: {wrong}");
                 let error = CliError::message(Kind::Error, message);
                 return Err(if saved == self.first { error } else { error.hint(self.kept()) });
@@ -129,7 +129,7 @@ impl Draft {
         self.file.as_ref().map(|file| file.path().to_owned()).unwrap_or_default()
     }
 
-    /// What was saved, without the lines of ours at its top.
+    /// Returns what was saved, without this program's own lines at the top.
     fn read(&mut self) -> Result<String, CliError> {
         let bytes = match fs::read(self.path()) {
             Ok(bytes) => bytes,
@@ -150,8 +150,8 @@ impl Draft {
 
     /// Runs the editor and waits for its end.
     async fn edit(&mut self, editor: &str, before: &str) -> Result<(), CliError> {
-        // A shell's words, so that `code -w` and quotes work; `env` takes `NAME=value vim` too.
-        // Ctrl+C is the editor's while it has the terminal.
+        // The command is split by a shell, so that `code -w` and quotes work; `env` also accepts `NAME=value
+        // vim`. While the editor has the terminal, it handles Ctrl+C.
         let _theirs = signal(SignalKind::interrupt())?;
         let script = format!("exec env {editor} \"$@\"");
         let mut command = Command::new("/bin/sh");
@@ -171,7 +171,7 @@ impl Draft {
         Err(if changed { error.hint(self.kept()) } else { error })
     }
 
-    /// Leaves the file where it is, and says where.
+    /// Keeps the file, and returns a message with its path.
     fn kept(&mut self) -> String {
         let path = self.path();
         if let Some(Err(error)) = self.file.take().map(NamedTempFile::keep) {
@@ -181,7 +181,7 @@ impl Draft {
     }
 }
 
-/// The arguments of a text; errs with what is wrong.
+/// Returns the arguments in a text; errs with what is wrong.
 fn checked(tool: &str, schema: Option<&Value>, text: &str) -> Result<Value, String> {
     let args: Value = serde_json::from_str(text).map_err(|error| {
         let words = error.to_string();

@@ -1,20 +1,20 @@
-//! `--set field=value` on the arguments of a request: where the value goes, and of which kind it is. Pure.
+//! `--set field=value` on the arguments of a request: determines the field and the type of its value. Pure.
 //!
-//! The tool's schema says both. Text is taken as it stands where text is wanted; everything else is read as JSON. Nothing
-//! is written that the schema does not take, and every error says which field, what it wants and how to write it.
+//! The tool's schema defines both. A value is literal if the field takes text, and parsed as JSON otherwise.
+//! A value that violates the schema is never written. Errors name the field, what it takes and an example.
 
 use serde_json::{Map, Value};
 
 use crate::stdx::text::{nearest, one_line_summary, sanitize_line};
 use crate::tool::schema::{faults, resolved};
 
-/// Cells of a value in an error.
+/// Width of a value in an error, in cells.
 const SHOWN: usize = 40;
 
-/// Deeper is no field that a person names.
+/// Maximum depth of a field.
 const DEEPEST: usize = 32;
 
-/// The arguments with all the changes; errs with a sentence where one cannot be made.
+/// Returns the arguments with all changes; errs with a sentence if one cannot be made.
 pub(super) fn changed(
     tool: &str,
     schema: Option<&Value>,
@@ -32,7 +32,7 @@ pub(super) fn changed(
     fits(tool, schema, &whole).map(|()| whole)
 }
 
-/// Whether the whole fits the schema; errs with all that is wrong.
+/// Checks the whole arguments against the schema; errs with everything that is wrong.
 pub(super) fn fits(tool: &str, schema: Option<&Value>, args: &Value) -> Result<(), String> {
     if !args.is_object() {
         return Err("the arguments must be one JSON object: { … }".to_owned());
@@ -71,7 +71,7 @@ impl Change<'_> {
         let takes_text = kinds.iter().any(|kind| kind == "string");
         let mut wrong = None;
         for value in tries {
-            // What is wrong with the value that comes nearer to what is wanted is the better help.
+            // The error about the value of the expected kind is the more helpful one.
             let counts = value.is_string() == takes_text;
             let tried = put(whole.clone(), &steps, value).ok_or_else(|| self.nowhere())?;
             match self.fault(&steps, &tried) {
@@ -85,7 +85,7 @@ impl Change<'_> {
         Err(format!("`{}`{wanted}, not `{given}`{}", self.shown(), how(&kinds, self.name)))
     }
 
-    /// Walks the schema to the field; gives the kinds of value it takes.
+    /// Walks the schema to the field; returns the types of value that it accepts.
     fn place(&self, steps: &[&str], whole: &Value) -> Result<Vec<String>, String> {
         let Some(root) = self.schema else {
             return match whole.pointer(&pointer(steps)) {
@@ -103,7 +103,7 @@ impl Change<'_> {
         Ok(kinds(root, at, 0))
     }
 
-    /// What is wrong at the field or below it.
+    /// Returns what is wrong at the field or below it.
     fn fault(&self, steps: &[&str], tried: &Value) -> Option<String> {
         let path: Vec<String> = steps
             .iter()
@@ -153,7 +153,7 @@ fn pointer(steps: &[&str]) -> String {
     steps.iter().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect()
 }
 
-/// How such a value is written.
+/// Says how a value of these types is written.
 fn how(kinds: &[String], name: &str) -> String {
     let name = sanitize_line(name);
     let example = |kind: &str| match kind {
@@ -170,7 +170,7 @@ fn how(kinds: &[String], name: &str) -> String {
         .map_or_else(String::new, |value| format!("; e.g. --set {name}={value}"))
 }
 
-/// The forms a schema leaves open.
+/// Returns the alternatives of a schema.
 fn forms(schema: &Value) -> impl Iterator<Item = &Value> {
     ["anyOf", "oneOf", "allOf"]
         .into_iter()
@@ -178,7 +178,7 @@ fn forms(schema: &Value) -> impl Iterator<Item = &Value> {
         .flatten()
 }
 
-/// The schema of a field or an item.
+/// Returns the schema of a field or an item.
 fn child<'a>(root: &'a Value, schema: &'a Value, step: &str, depth: usize) -> Option<&'a Value> {
     if depth > DEEPEST {
         return None;
@@ -217,7 +217,7 @@ fn kinds(root: &Value, schema: &Value, depth: usize) -> Vec<String> {
     }
 }
 
-/// The value with another one at a place; objects on the way there are made, items only added at the end.
+/// Returns the value with another one set at a place; creates objects on the way, only appends items.
 fn put(mut whole: Value, steps: &[&str], value: Value) -> Option<Value> {
     let mut at = &mut whole;
     for step in steps {

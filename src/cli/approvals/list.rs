@@ -1,5 +1,5 @@
-//! `co approvals list`: what waits, session by session, the oldest first; decided ones where they are asked for, the
-//! newest first.
+//! `co approvals list`: lists waiting requests by session, oldest first; decided ones on demand, newest
+//! first.
 
 use globset::{Glob, GlobMatcher};
 
@@ -11,10 +11,10 @@ use crate::stdx::clock::system_zone;
 use crate::stdx::text::{sanitize_line, truncate};
 use crate::store::{RequestFilter, RequestRow, StoredRequest};
 
-/// Requests that are listed at once.
+/// Maximum number of requests listed.
 const LISTED: usize = 20_000;
 
-/// Cells of what a call does; a mark may follow.
+/// Width of a call's summary, in cells; a mark may follow.
 const WHAT: usize = 44;
 
 pub(super) async fn run(desk: &mut Desk<'_>, wanted: Listed) -> Result<(), CliError> {
@@ -76,7 +76,7 @@ fn in_words(desk: &Desk<'_>, rows: &[RequestRow], undecided: bool) -> String {
     table(["ID", "STATE", "RISK", "AGE", "TOOL", "WHAT", "SESSION", "EXPIRES"], &rows)
 }
 
-/// The sessions in the order of their first row.
+/// Groups the rows by session, in the order of each session's first row.
 fn by_session(rows: Vec<RequestRow>) -> Vec<RequestRow> {
     let mut order = std::collections::HashMap::new();
     for row in &rows {
@@ -105,7 +105,7 @@ fn row(one: &StoredRequest) -> RequestRow {
     }
 }
 
-/// Which of them are listed.
+/// Selects the requests to list.
 struct Filter<'a> {
     wanted: &'a Listed,
     tool: Option<GlobMatcher>,

@@ -1,7 +1,7 @@
-//! `co approvals show`: one request whole, all that a person needs to decide it or to understand what became of it.
+//! `co approvals show`: one whole request, with all that is needed to decide it or to understand its outcome.
 //!
-//! Lines are made harmless one by one, so that a text of several lines cannot pass for rows of ours; the console does the
-//! rest.
+//! Lines are sanitized one by one, so that text of several lines cannot look like rows of this program; the
+//! console does the rest.
 
 mod body;
 
@@ -37,7 +37,7 @@ pub(super) async fn run(desk: &mut Desk<'_>, id: &str, format: Format) -> Result
     }
 }
 
-/// Everything, line by line; the console makes it harmless.
+/// Formats everything, line by line; the console sanitizes it.
 fn in_words(one: &StoredRequest, around: &Around) -> String {
     let mut out = String::new();
     for (name, value) in rows(one, around) {
@@ -107,7 +107,7 @@ fn decision(one: &StoredRequest, rows: &mut Rows) {
     }
 }
 
-/// A row each, the name with the first.
+/// Adds a row for each line; only the first has the name.
 fn list(rows: &mut Rows, name: &'static str, lines: &[String]) {
     for (index, line) in lines.iter().enumerate() {
         rows.push((if index == 0 { name } else { "" }, line.clone()));

@@ -1,4 +1,4 @@
-//! `co approvals …` as typed. Nothing is looked up or decided here.
+//! The arguments of `co approvals …` as typed. Nothing is looked up or decided here.
 
 use clap::{Subcommand, ValueEnum};
 
@@ -15,7 +15,7 @@ pub(in crate::cli) struct Approvals {
 }
 
 impl Approvals {
-    /// Whether `--set` is about arguments here, and not about settings.
+    /// Whether `--set` refers to arguments here, and not to settings.
     pub fn takes_fields(&self) -> bool {
         match &self.what {
             Some(Decide::Yes(_)) => true,
@@ -113,7 +113,7 @@ pub(in crate::cli) struct Yes {
     #[arg(required_unless_present = "all_low")]
     pub ids: Vec<String>,
     /// Change an argument first, e.g. `--set path=b.txt`, `--set list.0=x`; may be given again
-    // The id of the general `--set`, which it takes the place of.
+    // This id replaces that of the global `--set`.
     #[arg(id = "set", long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
     /// A word to the model
@@ -182,7 +182,7 @@ impl StateWord {
         }
     }
 
-    /// Whether a person can still decide.
+    /// Whether a user can still decide.
     pub fn is_undecided(self) -> bool {
         match self {
             Self::Waiting | Self::Later => true,

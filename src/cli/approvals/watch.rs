@@ -1,7 +1,7 @@
-//! `co approvals watch`: what waits, then what becomes of it, as it happens.
+//! `co approvals watch`: prints what waits, then each change as it happens.
 //!
-//! Woken by whoever changes something, never by a timer that looks: it sleeps until then, until the next request expires,
-//! until a signal comes, or until nobody reads on.
+//! Changes wake it; it never polls. It sleeps until a change, the next expiry, a signal, or until its output
+//! has no reader.
 
 use std::collections::{HashMap, HashSet};
 use std::os::fd::AsFd as _;
@@ -21,7 +21,7 @@ use crate::message::ReturnStatus;
 use crate::stdx::text::sanitize_line;
 use crate::store::{RequestFilter, RequestState, Store, StoredRequest};
 
-/// Requests that are told at the beginning.
+/// Maximum number of requests printed at the start.
 const TOLD: usize = 20_000;
 
 pub(super) async fn run(desk: &mut Desk<'_>, format: Format) -> Result<(), CliError> {
@@ -52,7 +52,7 @@ async fn sleep(wait: Option<Duration>) {
     }
 }
 
-/// Resolves once nobody reads standard output any more; never where that cannot be told.
+/// Resolves once standard output has no reader; never if that cannot be detected.
 async fn unread() {
     if let Ok(out) = std::io::stdout().as_fd().try_clone_to_owned()
         && let Ok(watched) = Sender::from_owned_fd_unchecked(out)
@@ -60,17 +60,17 @@ async fn unread() {
     {
         return;
     }
-    // A file, or no file at all: writing to it tells.
+    // A file, or no file at all: errors show only when it is written to.
     std::future::pending::<()>().await;
 }
 
 struct Watch<'a> {
     store: &'a Store,
     format: Format,
-    /// The last change that was told.
+    /// The last change that was printed.
     seq: u64,
     known: HashMap<RequestId, Known>,
-    /// Decided calls whose outcome is still to come, by session.
+    /// Decided calls whose outcome is not known yet.
     running: HashMap<RequestId, StoredRequest>,
 }
 
@@ -82,7 +82,7 @@ struct Known {
 
 impl Watch<'_> {
     async fn begin(&mut self, console: &mut Console) -> Result<(), CliError> {
-        // Before it is listed: what changes meanwhile is told by its new state.
+        // Read before listing: changes during the listing are then printed with their new state.
         self.seq = self.store.latest_change().await?;
         for one in self.store.requests(RequestFilter::Undecided, TOLD).await? {
             self.tell(&one, console)?;
@@ -101,7 +101,7 @@ impl Watch<'_> {
         self.outcomes(console).await
     }
 
-    /// Tells what came of calls that were decided.
+    /// Prints the outcomes of decided calls.
     async fn outcomes(&mut self, console: &mut Console) -> Result<(), CliError> {
         let sessions: HashSet<_> = self.running.values().map(|one| one.session.clone()).collect();
         for session in sessions {
@@ -111,7 +111,7 @@ impl Watch<'_> {
                 .values()
                 .filter(|one| one.session == session)
                 .filter_map(|one| match calls.came(&one.request.call) {
-                    // It was undecided for the model; its real end is still to come.
+                    // This return was made before the decision; the real one is still to come.
                     Came::Nothing | Came::Started | Came::Returned(ReturnStatus::Undecided) => None,
                     Came::Returned(status) => Some((one.id().clone(), status)),
                 })
@@ -133,7 +133,7 @@ impl Watch<'_> {
         }
         let was_decided = before.is_some_and(|before| is_decided(before.state));
         if one.state == RequestState::Consumed && was_decided {
-            // Its session took up what was told already; the outcome follows.
+            // Its session took up a decision that was printed already; the outcome follows.
             return Ok(());
         }
         match self.format {
@@ -163,12 +163,12 @@ impl Watch<'_> {
         }
     }
 
-    /// How long until the next request expires.
+    /// Returns the time until the next request expires.
     fn next_expiry(&self) -> Option<Duration> {
         let undecided = self.known.values().filter(|known| !is_settled(known.state));
         let next = undecided.filter_map(|known| known.expires).min()?;
         let left = next.duration_since(self.store.clock().now());
-        // A moment later it is certainly over.
+        // A millisecond later it has certainly expired.
         Some(Duration::try_from(left).unwrap_or_default() + Duration::from_millis(1))
     }
 }
@@ -199,7 +199,7 @@ fn is_settled(state: RequestState) -> bool {
     }
 }
 
-/// One word for programs.
+/// Returns the name of the event for programs.
 fn event(state: RequestState) -> &'static str {
     match state {
         RequestState::Waiting => "asked",

@@ -1,4 +1,4 @@
-//! What became of requests, in words. Harmless lines are made of them where they are printed.
+//! Descriptions of requests and their outcomes. They are sanitized where they are printed.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -8,7 +8,7 @@ use crate::approval::{Approval, Decider, Request};
 use crate::message::{ReturnStatus, Source};
 use crate::store::{RequestState, StoredRequest};
 
-/// Who decided, as far as the person wants to know it.
+/// Describes who decided, without needless detail.
 pub(super) fn decider(by: &Decider) -> String {
     match by {
         Decider::Tui => "by you (full screen)".to_owned(),
@@ -25,7 +25,7 @@ pub(super) fn decider(by: &Decider) -> String {
     }
 }
 
-/// A decision in two words or three.
+/// Describes a decision in two or three words.
 pub(super) fn verdict(approval: &Approval, request: &Request) -> String {
     match approval {
         Approval::Approve { instead: None, .. } => "approved".to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn verdict(approval: &Approval, request: &Request) -> String {
     }
 }
 
-/// What a person said with a decision.
+/// Returns the note that the user gave with a decision.
 pub(super) fn note(approval: &Approval) -> Option<&str> {
     match approval {
         Approval::Approve { note, .. } => note.as_deref(),
@@ -47,7 +47,7 @@ pub(super) fn note(approval: &Approval) -> Option<&str> {
     }
 }
 
-/// How far a request is, whole.
+/// Describes a request's whole state.
 pub(super) fn state(one: &StoredRequest, came: Came) -> String {
     let decided = one.decision.as_ref().map(|(approval, by)| {
         let said = note(approval).map_or_else(String::new, |note| format!(": {note}"));
@@ -71,7 +71,7 @@ pub(super) fn state(one: &StoredRequest, came: Came) -> String {
     }
 }
 
-/// What came of a call.
+/// Describes the outcome of a call.
 pub(super) fn outcome(came: Came) -> &'static str {
     match came {
         Came::Nothing => "it has not run yet",
@@ -87,7 +87,7 @@ pub(super) fn outcome(came: Came) -> &'static str {
     }
 }
 
-/// Why no decision is taken any more.
+/// Says why a request can no longer be decided.
 pub(super) fn settled(state: RequestState) -> &'static str {
     match state {
         RequestState::Expired => {
@@ -105,7 +105,7 @@ pub(super) fn settled(state: RequestState) -> &'static str {
     }
 }
 
-/// Where words came from.
+/// Describes where text came from.
 pub(super) fn source(source: &Source) -> String {
     match source {
         Source::Program => "a note or a summary of what others said".to_owned(),
@@ -115,7 +115,7 @@ pub(super) fn source(source: &Source) -> String {
     }
 }
 
-/// When something ends: a day of the week for the days that come next, a date for others.
+/// Formats when something ends: a weekday for today and the next six days, else a date.
 pub(super) fn until(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     let (at, today) = (then.to_zoned(zone.clone()), now.to_zoned(zone.clone()).date());
     let days = at.date().since(today).map_or(i32::MAX, |span| span.get_days());

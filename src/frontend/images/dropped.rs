@@ -1,20 +1,20 @@
-//! Which paths a pasted text may be nothing but: files dropped on a terminal come as text, each terminal in its own way.
+//! Recognizes pasted text that is only paths: terminals paste dropped files as text, in different ways.
 //!
-//! Pure: whether there are such files is for the caller to see.
+//! Pure: the caller checks whether such files exist.
 
 /// The longest text that is taken for paths, in bytes.
 const LONGEST: usize = 16 * 1024;
-/// More than can be sent, so that too many are told.
+/// More than can be sent, so that an excess is reported.
 const MOST: usize = 40;
 
-/// The lists of paths that a text may mean, the likeliest first; none for one that is something else.
+/// Returns the lists of paths that a text may mean, the likeliest first; none if it is something else.
 pub fn dropped(text: &str) -> Vec<Vec<String>> {
     let text = text.trim();
     if text.is_empty() || text.len() > LONGEST {
         return Vec::new();
     }
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    // Spaces as they are, a path a line.
+    // One path per line, with unescaped spaces.
     let plain: Option<Vec<String>> = lines.map(one).collect();
     let words: Option<Vec<String>> =
         words(text).and_then(|words| words.iter().map(|word| one(word)).collect());
@@ -27,7 +27,7 @@ pub fn dropped(text: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// One path, where the text looks like one: it has a slash or a dot.
+/// Returns the text as a path if it looks like one: it has a slash or a dot.
 fn one(text: &str) -> Option<String> {
     let path = match text.strip_prefix("file://") {
         Some(url) => decoded(url.split_at(url.find('/')?).1)?,
@@ -37,7 +37,7 @@ fn one(text: &str) -> Option<String> {
     sound.then_some(path)
 }
 
-/// Without the escapes of a URL.
+/// Decodes the percent escapes of a URL.
 fn decoded(url: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = url.bytes();
@@ -52,7 +52,7 @@ fn decoded(url: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Words as a shell takes them apart: quotes of both kinds and backslashes keep spaces. `None` for an open quote.
+/// Splits text like a shell: both kinds of quotes and backslashes keep spaces. `None` for an open quote.
 fn words(text: &str) -> Option<Vec<String>> {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;

@@ -1,7 +1,7 @@
-//! The person's lines: answers to the open question, commands of this face, and everything else, which is the owner's.
+//! The user's lines: answers to the open question, own commands, and everything else, for the owner.
 //!
-//! Nothing is approved by an empty line, by a line that was there before the question, before all that the request would
-//! do was printed, or, where the risk is HIGH, by one line alone.
+//! An empty line approves nothing, nor does a line from before the question, a line before everything that
+//! the request would do was printed, or, if the risk is HIGH, one line alone.
 
 use serde_json::Value;
 
@@ -30,13 +30,13 @@ const CUT: &str = "A terminal gives no longer line than 4095 bytes, so the end o
 /// Bytes of arguments that can be edited: an answer has to fit a terminal's line.
 const LONGEST_EDIT: usize = 3_000;
 
-/// What this face understands itself, for `/help`.
+/// The commands of this front end, for `/help`.
 const OWN_COMMANDS: &str = "/decide: go through the approvals that wait\n/inbox: list what waits in all sessions; /decide NUMBER asks about one of them\n/stop: stop what runs, as Ctrl+C does\n/retry: \
                             do not wait before the next try\n/open NUMBER: go on in a session that /resume \
                             listed\nA line that ends in \\ goes on in the next one.";
 
 impl Plain {
-    /// A line of the person.
+    /// Handles a line of the user.
     pub(super) fn hear(&mut self, text: &str) {
         let text = text.strip_suffix('\r').unwrap_or(text);
         let written_at = self.page.at();
@@ -68,7 +68,7 @@ impl Plain {
         self.say(text);
     }
 
-    /// The line with those before it that ended in a backslash; `None` while it goes on.
+    /// Returns the line joined with those before it that ended in a backslash; `None` if it continues.
     fn joined(&mut self, text: &str) -> Option<String> {
         if let Some(more) = text.strip_suffix('\\') {
             self.begun.push_str(more);
@@ -90,7 +90,7 @@ impl Plain {
         self.ahead.push_back(text);
     }
 
-    /// The question can be read now; these lines, and the beginning of one, were there before.
+    /// Notes that the question is shown now; these lines, and the beginning of one, were typed before.
     pub(super) fn typed_before(&mut self, before: Vec<String>, begun: &str) {
         let now = self.now_ms;
         if let Some(open) = &mut self.approvals.open {
@@ -118,7 +118,7 @@ impl Plain {
         }
     }
 
-    /// Lines that would answer a question, were they not older than it: they are no prompts either.
+    /// Rejects lines that would answer a question but are older than it: they are not prompts either.
     fn no_answers(&mut self, lines: &[String]) {
         match lines {
             [] => {}
@@ -136,7 +136,7 @@ impl Plain {
         }
     }
 
-    /// What this face does itself; whether it was that.
+    /// Executes a command of this front end; returns whether it was one.
     fn own_command(&mut self, text: &str) -> bool {
         let (command, args) = text.trim_end().split_once(' ').unwrap_or((text.trim_end(), ""));
         if command == "/open" {
@@ -213,7 +213,7 @@ impl Plain {
         self.asked = true;
     }
 
-    /// The open question's own line once more, because something stands between it and the person.
+    /// Repeats the open question's own line, because other output came after it.
     pub(super) fn ask_again(&mut self) {
         let Some(open) = &self.approvals.open else { return };
         let number = open.number;
@@ -228,7 +228,7 @@ impl Plain {
         }
     }
 
-    /// A line while a question is open.
+    /// Handles a line while a question is open.
     fn answer(&mut self, text: &str) {
         let now = self.now_ms;
         let Some(open) = &mut self.approvals.open else { return };
@@ -258,7 +258,7 @@ impl Plain {
         }
     }
 
-    /// A line that came too soon: what follows it has to leave time again.
+    /// Rejects a line that came too soon: the next one must wait again.
     fn hasty(&mut self) {
         let now = self.now_ms;
         let Some(open) = &mut self.approvals.open else { return };
@@ -297,7 +297,7 @@ impl Plain {
         self.ask_again();
     }
 
-    /// What follows is a question of its own: nothing that is there already answers it.
+    /// Asks a further question: input that is already available does not answer it.
     fn stage_anew(&mut self, stage: Stage) {
         if let Some(open) = &mut self.approvals.open {
             open.since_ms = None;
@@ -306,7 +306,7 @@ impl Plain {
         self.asked = true;
     }
 
-    /// The question's sentence again, once; after that only its choices.
+    /// Repeats the question's sentence once; after that only its choices.
     fn repeat(&mut self) {
         let of = self.approvals.round();
         let Some(open) = &mut self.approvals.open else { return };
@@ -373,7 +373,7 @@ impl Plain {
         match approval {
             Approval::Later => {
                 self.approvals.mark(&id, State::Aside);
-                // Between turns it waits in the inbox already.
+                // Between turns it is in the inbox already.
                 if self.turn == Activity::Idle {
                     return;
                 }
@@ -386,7 +386,7 @@ impl Plain {
         self.send(Ask::Op(Op::Decide { request: id, approval }));
     }
 
-    /// What follows from the decision that is on its way: with the last one, the turn that waited goes on by itself.
+    /// Returns what follows the decision just sent: after the last one, a deferred turn resumes by itself.
     fn awaits_decision(&self) -> Awaiting {
         let guest = self.header.as_ref().is_some_and(|header| header.read_only.is_some());
         match self.turn {

@@ -1,4 +1,4 @@
-//! What the running turn says, as lines. Called by the state, for what does not wait behind a question.
+//! Events of the running turn, as lines. Called by the state for events that do not wait behind a question.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use crate::approval::{Approval, Decider, RequestId};
 use crate::history::TurnEnd;
 use crate::message::{ToolCall, ToolReturn, UserPart, images};
 
-/// What is known of a call.
+/// What is known about a call.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     summary: String,
-    /// The person was asked: that it starts answers them.
+    /// The user was asked about it: its start confirms their answer.
     was_asked: bool,
     started: bool,
 }
@@ -104,7 +104,7 @@ impl Plain {
         }
     }
 
-    /// What the person said, of one line or of several.
+    /// Prints the user's text, of one or several lines.
     fn said(&mut self, text: &str) {
         let mut lines = text.trim_end().split('\n');
         self.page.line(&format!("You: {}", lines.next().unwrap_or_default()));
@@ -181,7 +181,7 @@ impl Plain {
         self.stand_in = None;
         self.cap = None;
         if *end == TurnEnd::Deferred {
-            // The words below say so.
+            // The line below says it.
             self.told_waiting = self.approvals.count(State::Aside) + self.approvals.count(State::Sent);
         }
         let closes_pipe = self.lines == Lines::Ended && *end == TurnEnd::Deferred;

@@ -1,7 +1,7 @@
-//! Standard input as lines, and what of it is there already.
+//! Standard input as lines, and the input that is already available.
 //!
-//! It is read only when it has something, so that nothing blocks and no thread sits in a read. Lines of a terminal are
-//! the terminal's own work. Called by this front end's loop only.
+//! It is read only when input is available, so that nothing blocks and no thread waits in a read. The
+//! terminal itself edits lines. Called by this front end's loop only.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -16,20 +16,20 @@ use super::state::Source;
 /// Bytes of the longest line.
 const LONGEST: usize = 8 * 1024 * 1024;
 
-/// Bytes that are kept of what was there before a question.
+/// Maximum bytes kept of input from before a question.
 const MOST_BEFORE: usize = 1024 * 1024;
 
 /// Bytes of one read.
 const PIECE: usize = 16 * 1024;
 
 pub(super) struct Stdin {
-    /// `None` for a file, which always has something.
+    /// `None` for a file, which is always ready.
     watched: Option<AsyncFd<OwnedFd>>,
     fd: OwnedFd,
     source: Source,
     buffer: Vec<u8>,
     state: State,
-    /// The beginning of the buffer was there before the last question.
+    /// The beginning of the buffer is from before the last question.
     torn: bool,
 }
 
@@ -40,24 +40,24 @@ enum State {
     Lost,
 }
 
-/// The next thing that standard input says.
+/// The next result of reading standard input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Read {
     Line(String),
     /// A line that began before the last question.
     Torn(String),
     End,
-    /// A line is longer than can be kept.
+    /// A line is too long to be kept.
     Flood,
     /// The terminal is gone.
     Lost,
 }
 
-/// What was there already.
+/// Input that was already available.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Drained {
     pub(super) lines: Vec<String>,
-    /// The beginning of a line, on a terminal: it is gone from there.
+    /// The beginning of a line, on a terminal: it has been removed there.
     pub(super) begun: String,
     pub(super) flood: bool,
 }
@@ -69,7 +69,7 @@ impl Stdin {
         Ok(Self { watched, fd, source, buffer: Vec::new(), state: State::Open, torn: false })
     }
 
-    /// The next line, or the end. Cancel-safe: what was read of a line stays here.
+    /// Returns the next line, or the end. Cancel-safe: a partly read line is kept.
     pub(super) async fn next(&mut self) -> Read {
         loop {
             if let Some(line) = self.line() {
@@ -81,7 +81,7 @@ impl Stdin {
             match self.state {
                 State::Open => {}
                 State::Ended if self.buffer.is_empty() => return Read::End,
-                // The last line of a file may have no end.
+                // The last line of a file may lack its line break.
                 State::Ended => self.buffer.push(b'\n'),
                 State::Lost => return Read::Lost,
             }
@@ -106,7 +106,7 @@ impl Stdin {
         Some(String::from_utf8_lossy(&line[..end]).into_owned())
     }
 
-    /// All whole lines.
+    /// Takes all complete lines.
     fn lines(&mut self) -> Vec<String> {
         let end = self.buffer.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let rest = self.buffer.split_off(end);
@@ -125,7 +125,7 @@ impl Stdin {
         }
     }
 
-    /// Everything that is there already, without waiting.
+    /// Takes everything that is already available, without waiting.
     pub(super) fn drain(&mut self) -> Drained {
         let mut drained = Drained::default();
         let mut bytes = self.buffer.len();
@@ -153,8 +153,8 @@ impl Stdin {
         self.watched.is_none() || has_more(&self.fd)
     }
 
-    /// Takes the line that is being written on the terminal: it is there only in another mode, for a moment. A process
-    /// in the background leaves the terminal alone.
+    /// Takes the line that is being typed on the terminal: it can be read only in non-canonical mode, which
+    /// is set for a moment. A background process does not touch the terminal.
     fn unfinished(&mut self) {
         let ours = tcgetpgrp(&self.fd).is_ok_and(|group| group == rustix::process::getpgrp());
         let (true, Ok(modes)) = (ours && self.state == State::Open, tcgetattr(&self.fd)) else { return };

@@ -1,4 +1,4 @@
-//! What the owner says outside of a turn's events, as lines. Called by the state.
+//! The owner's notices outside of a turn's events, as lines. Called by the state.
 
 use super::state::{Activity, Awaiting, Echo, Life, Plain};
 use super::words;
@@ -21,7 +21,7 @@ impl Plain {
                 self.echoed = None;
                 self.local("prompt", &format!("Not sent: {reason}."), Tone::Warning);
             }
-            // Nothing is completed, searched or shown beside a list here.
+            // This front end has no completion, no search and no previews beside a list.
             Notice::Inputs { .. }
             | Notice::Earlier { .. }
             | Notice::Known { .. }
@@ -37,7 +37,7 @@ impl Plain {
                 self.answered();
                 self.said_by_co("services", words::LOGIN);
             }
-            // The program asks on its first run, before this face is there.
+            // The program asks on its first run, before this front end starts.
             Notice::PickService { why: LoginWhy::First, .. } | Notice::LoginTried { .. } => {}
             Notice::PickModel { text, models: _ } => {
                 self.answered();
@@ -81,7 +81,7 @@ impl Plain {
         }
     }
 
-    /// The turn and what it said are of a session that was left.
+    /// Drops the turn and its output: they belong to a session that was left.
     pub(super) fn forget_turn(&mut self) {
         self.page.flow_end();
         self.held.clear();
@@ -91,7 +91,7 @@ impl Plain {
         (self.messages, self.told_waiting) = (0, 0);
     }
 
-    /// The owner answered the line of a pipe that was no prompt.
+    /// Notes that the owner answered a line of a pipe that was no prompt.
     pub(super) fn answered(&mut self) {
         match self.awaiting {
             Awaiting::Answer => self.awaiting = Awaiting::Nothing,
@@ -159,7 +159,7 @@ impl Plain {
             Tone::Warning => "Warning",
             Tone::Error => "Error",
         };
-        // What was to follow from the last line does not.
+        // The last line has no further consequence to wait for.
         if self.turn == Activity::Idle {
             self.awaiting = Awaiting::Nothing;
         }
@@ -175,7 +175,7 @@ impl Plain {
     }
 }
 
-/// Where the last prompt stands among the messages.
+/// Returns the position of the last prompt among the messages.
 fn last_exchange(messages: &[Message]) -> usize {
     let prompt = |message: &Message| match message {
         Message::User { parts } => parts.iter().any(|part| matches!(part, UserPart::Text { .. })),

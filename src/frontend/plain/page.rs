@@ -1,12 +1,12 @@
-//! The text on its way out: whole lines and sentences, harmless, each once.
+//! The outgoing text: whole lines and sentences, sanitized, each printed once.
 //!
-//! Nothing here knows what it prints. A text that streams is handed on at the ends of lines and sentences, so that a
-//! reader is not given half a word; a line of it that begins like one of ours is quoted, so that it cannot pass for one.
-//! Called by the state of this front end only.
+//! It does not know what it prints. Streamed text is passed on at the ends of lines and sentences, so that a
+//! screen reader gets no partial words; a streamed line that begins like one of this program's own is quoted,
+//! so that it cannot be mistaken for one. Called by the state of this front end only.
 
 use crate::stdx::text::{sanitize, sanitize_line};
 
-/// How our own lines begin, in lower case; a streamed line that begins so is marked as quoted.
+/// How this program's own lines begin, in lower case; a streamed line that begins so is marked as quoted.
 const OURS: [&str; 8] = ["approval ", "1 yes", "high risk", "tool ", "you:", "co:", "choice", "reason for"];
 
 /// The mark of a quoted line.
@@ -21,17 +21,17 @@ pub(super) struct Page {
     fence: Fence,
 }
 
-/// Where the next character would stand.
+/// The position of the next character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum At {
     #[default]
     Start,
-    /// Behind a prompt that waits for a line of the person.
+    /// After a prompt that waits for the user's line.
     Prompt,
     Middle,
 }
 
-/// Whether the streamed text is inside of a block of code.
+/// Whether the streamed text is inside a code block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Fence {
     #[default]
@@ -44,14 +44,14 @@ impl Page {
         self.at
     }
 
-    /// One line of ours. What it holds of others' words cannot break it.
+    /// Prints one of this program's lines. Quoted text in it cannot break it.
     pub(super) fn line(&mut self, text: &str) {
         self.end_line();
         self.out.push_str(&sanitize_line(text));
         self.out.push('\n');
     }
 
-    /// Lines of others' words below one of ours, each moved in, so that none stands where ours begin.
+    /// Prints text by others below one of this program's lines, indented so that it cannot look like one.
     pub(super) fn block(&mut self, text: &str, indent: &str) {
         self.end_line();
         for line in text.lines() {
@@ -63,19 +63,19 @@ impl Page {
         }
     }
 
-    /// Words that a line of the person is to follow.
+    /// Prints a prompt for the user's line.
     pub(super) fn prompt(&mut self, text: &str) {
         self.end_line();
         self.out.push_str(&sanitize_line(text));
         self.at = At::Prompt;
     }
 
-    /// The person's line ended the line of the prompt; on a terminal it is to be seen already.
+    /// Notes that the user's line ended the prompt's line; a terminal shows it already.
     pub(super) fn entered(&mut self) {
         self.at = At::Start;
     }
 
-    /// The person's line behind the prompt, where no terminal shows it.
+    /// Prints the user's line after the prompt, for input that no terminal shows.
     pub(super) fn entered_unseen(&mut self, text: &str) {
         if self.at == At::Prompt {
             self.out.push_str(&sanitize_line(text));
@@ -92,23 +92,23 @@ impl Page {
         }
     }
 
-    /// A piece of a text that streams.
+    /// Adds a piece of streamed text.
     pub(super) fn flow(&mut self, text: &str) {
         self.pending.push_str(text);
-        // Whole lines first: one of them may begin or end a block of code.
+        // Whole lines first: one of them may begin or end a code block.
         let lines = self.pending.rfind('\n').map_or(0, |at| at + 1);
         self.hand_on(lines);
         self.hand_on(sentences(&self.pending, self.fence));
     }
 
-    /// Prints this many bytes of what waits.
+    /// Prints this many bytes of the waiting text.
     fn hand_on(&mut self, bytes: usize) {
         let rest = self.pending.split_off(bytes);
         let ready = std::mem::replace(&mut self.pending, rest);
         self.emit(&ready);
     }
 
-    /// The streamed text is whole: its rest, and the end of its line.
+    /// Ends the streamed text: prints the rest and ends its line.
     pub(super) fn flow_end(&mut self) {
         let rest = std::mem::take(&mut self.pending);
         self.emit(&rest);
@@ -119,7 +119,7 @@ impl Page {
         }
     }
 
-    /// What waits of a streamed text is void.
+    /// Discards the waiting part of a streamed text.
     pub(super) fn flow_void(&mut self) {
         self.pending.clear();
         self.flow_end();
@@ -146,7 +146,7 @@ impl Page {
         }
     }
 
-    /// A line from its start, as it is read out; `None` for the rule of a table.
+    /// Returns the start of a line as it is printed; `None` for the rule of a table.
     fn begun(&mut self, line: &str) -> Option<String> {
         let trimmed = line.trim_start();
         if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
@@ -163,14 +163,14 @@ impl Page {
         Some(if ours { format!("{QUOTED}{line}") } else { line.to_owned() })
     }
 
-    /// What is to be printed since the last time.
+    /// Returns what is to be printed since the last call.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.out)
     }
 }
 
-/// How much of an unfinished line can be handed on: to the end of its last sentence. A row of a table and code wait for
-/// the end of their line.
+/// Returns how much of an unfinished line can be printed: up to the end of its last sentence. Table rows and
+/// code wait for the end of their line.
 fn sentences(open: &str, fence: Fence) -> usize {
     if fence == Fence::Inside || open.trim_start().starts_with(['|', '`', '~']) {
         return 0;
@@ -186,7 +186,7 @@ fn sentences(open: &str, fence: Fence) -> usize {
     sentence.unwrap_or(0)
 }
 
-/// A row of a table without its bars; `None` for the rule below the head.
+/// Returns a table row without its bars; `None` for the rule below the head.
 fn cells(row: &str) -> Option<String> {
     if row.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ')) && row.contains('-') {
         return None;

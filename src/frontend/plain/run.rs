@@ -1,6 +1,6 @@
-//! The loop around the plain face: standard input and output, signals, channels, clock.
+//! The event loop of the plain front end: standard input and output, signals, channels, clock.
 //!
-//! It sleeps without a timer until something happens. Nothing but text is written, so there is nothing to restore.
+//! It sleeps without a timer until something happens. It writes only text, so there is nothing to restore.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,23 +16,23 @@ use super::state::{Input, Plain, Setup, Turned};
 use crate::frontend::channel::FaceUpdates;
 use crate::frontend::link::{Ask, Update};
 
-/// Updates taken in one go before something is printed.
+/// Updates handled at once before something is printed.
 const BATCH: usize = 256;
 
-/// How long a reader may take for what is on its way when the program is told to end.
+/// How long a reader may take for pending output after the program was told to end.
 const STUCK: Duration = Duration::from_millis(200);
 
-/// The face's ends of the link to the session's owner, and how it starts.
+/// This front end's ends of the link to the session's owner, and its initial settings.
 #[derive(Debug)]
 pub struct PlainOptions {
     pub updates: FaceUpdates,
     pub asks: mpsc::Sender<Ask>,
     pub setup: Setup,
-    /// Printed first, e.g. why this face is shown.
+    /// Printed first, e.g. why this front end is used.
     pub preface: Option<String>,
 }
 
-/// Why the plain face ended badly.
+/// Why the plain front end failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PlainError {
     #[error("standard input cannot be used: {0}")]
@@ -41,8 +41,8 @@ pub enum PlainError {
     OwnerGone,
 }
 
-/// Runs the plain face until the person leaves, the input ends, or the owner says goodbye; gives the number of the
-/// signal that ended it, if one did.
+/// Runs the plain front end until the user leaves, the input ends, or the owner sends its goodbye; returns
+/// the number of the signal that ended it, if one did.
 pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
     let PlainOptions { updates, asks, setup, preface } = options;
     let face = Face {
@@ -59,14 +59,14 @@ pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
     face.live(updates, asks, preface).await
 }
 
-/// Whether what we print still goes anywhere.
+/// Whether the output still has a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
     Read,
     Gone,
 }
 
-/// The signals that mean something. Ctrl+Z is the system's.
+/// The signals that are handled. Ctrl+Z is left to the system.
 struct Signals {
     interrupt: Signal,
     ends: [Signal; 3],
@@ -79,7 +79,7 @@ impl Signals {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, ends })
     }
 
-    /// The number of the one that came.
+    /// Returns the number of the signal that arrived.
     async fn ended(ends: &mut [Signal; 3]) -> u8 {
         let [term, hup, quit] = ends;
         let kind = tokio::select! {
@@ -97,10 +97,10 @@ struct Face {
     signals: Signals,
     out: Stdout,
     sight: Sight,
-    /// A word to end that came while a text was written.
+    /// A signal to end that arrived while text was written.
     told: Told,
     started: Instant,
-    /// Asks that found the channel full.
+    /// Asks that did not fit into the channel.
     outbox: VecDeque<Ask>,
     ended_by: Option<u8>,
 }
@@ -146,7 +146,7 @@ impl Face {
         }
     }
 
-    /// The owner is gone: in order when we were closing, else an error.
+    /// The owner is gone: expected if this front end was closing, else an error.
     fn abandoned(&self) -> Result<Option<u8>, PlainError> {
         if self.plain.is_closing() { Ok(self.ended_by) } else { Err(PlainError::OwnerGone) }
     }
@@ -164,7 +164,7 @@ impl Face {
         }
     }
 
-    /// Does what is to be done; a question is asked with nothing before it that could answer it.
+    /// Prints and sends what is due. Before a question input is drained, so that it does not answer it.
     async fn turn(&mut self) -> Going {
         loop {
             let Turned { text, asks, question, over } = self.plain.turned();
@@ -173,7 +173,7 @@ impl Face {
             if question {
                 before = self.stdin.drain();
                 if !before.begun.is_empty() {
-                    // It stands on the terminal's line still.
+                    // It is still on the terminal's line.
                     self.print("\n").await;
                 }
             }
@@ -202,7 +202,7 @@ impl Face {
         }
     }
 
-    /// Writes a text out. A reader that is gone or does not read any more while we are told to end gets no more.
+    /// Writes text. A reader that is gone, or does not read while the program is told to end, gets no more.
     async fn print(&mut self, text: &str) {
         if text.is_empty() || self.sight == Sight::Gone {
             return;
@@ -231,14 +231,14 @@ impl Face {
     }
 }
 
-/// What was heard while a text was written.
+/// Whether a signal to end arrived while text was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Nothing,
     End,
 }
 
-/// Whether the loop goes on.
+/// Whether the loop continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Going {
     On,

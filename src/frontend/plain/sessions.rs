@@ -1,6 +1,6 @@
-//! Other sessions: the list of them as numbered lines, and the change to one of them.
+//! Other sessions: a list of them as numbered lines, and the switch to one of them.
 //!
-//! A number means what was printed last; nothing is opened by a list alone. Called by the state and for its commands.
+//! Numbers refer to the last printed list; a list alone opens nothing. Called by the state and its commands.
 
 use super::approvals::Approvals;
 use super::state::{Activity, Awaiting, Plain};
@@ -8,16 +8,16 @@ use super::words;
 use crate::frontend::link::{Ask, SessionLine};
 use crate::stdx::text::one_line_summary;
 
-/// Sessions that are read out at once; words behind the command narrow the list.
+/// Sessions printed at once; words after the command narrow the list.
 const LISTED: usize = 20;
 
-/// Cells of a title.
+/// Width of a title, in cells.
 const TITLE: usize = 60;
 
 const WHICH: &str = "Type /open and a number that /resume printed, for example /open 1.";
 
 impl Plain {
-    /// Prints the sessions that have these words in their titles, or an id that begins so.
+    /// Prints the sessions with these words in their titles, or an id with this prefix.
     pub(super) fn pick_session(&mut self, query: &str) {
         self.answered();
         let wanted = query.trim().to_lowercase();
@@ -46,7 +46,7 @@ impl Plain {
         self.listed = found;
     }
 
-    /// Goes on in the session of this number, once nothing runs and nothing is asked.
+    /// Switches to the session of this number, unless a turn runs or a question is open.
     pub(super) fn open_session(&mut self, number: &str) {
         let at = number.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let Some(one) = at.and_then(|at| self.listed.get(at)) else { return self.page.line(WHICH) };
@@ -62,17 +62,17 @@ impl Plain {
         self.send(Ask::Open { session });
     }
 
-    /// Another session follows: what is known of the one before is over.
+    /// Clears the state for another session.
     pub(super) fn entered(&mut self) {
         self.approvals = Approvals::default();
         self.listed.clear();
         self.forget_turn();
-        // Its owner says when it is idle.
+        // Its owner reports when it is idle.
         self.turn = Activity::Running;
     }
 }
 
-/// A session in one line.
+/// Describes a session in one line.
 fn told(one: &SessionLine) -> String {
     let title = one_line_summary(&one.title, TITLE);
     let turns = if one.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", one.turns) };

@@ -1,6 +1,6 @@
-//! Sentences for what happens: requests, returns, waits, ends. Values in, plain text out.
+//! Sentences for events: requests, returns, waits, ends. Takes values, returns plain text.
 //!
-//! No glyphs, no columns, no colours. Words of others that are put into a sentence are made harmless by the page.
+//! No glyphs, no columns, no colours. The page sanitizes text by others that a sentence contains.
 
 use std::time::Duration;
 
@@ -14,23 +14,23 @@ use crate::provider::ErrorClass;
 use crate::stdx::text::{one_line_summary, sanitize};
 use crate::tool::{DiffKind, DiffLine, Preview, Risk, Undo};
 
-/// Cells of others' words in a sentence.
+/// Width of quoted text by others in a sentence, in cells.
 const WIDTH: usize = 300;
 
-/// Characters of a row of details; longer lines go on in the next row.
+/// Characters of a row of details; longer lines continue in the next row.
 const ROW: usize = 1_000;
 
-/// Lines of a failed call's answer that are read out.
+/// Lines of a failed call's output that are printed.
 const TAIL: usize = 3;
 
-/// What this face knows of keys; the terminal has the others.
+/// The keys of this front end; the terminal handles the others.
 pub(super) const KEYS: &str = "Enter: send the line\nCtrl+C: stop what runs; twice within 2 seconds leaves\nCtrl+D: \
                                leave\nThe terminal edits the line. `co keys` lists the keys of the full screen.";
 
 /// How a service is set up here: a key must never be typed into a line that is shown.
 pub(super) const LOGIN: &str = "`co auth add`, in a shell of its own, asks for a service and its key.";
 
-/// The sentence that asks for a decision.
+/// Returns the sentence that asks for a decision.
 pub(super) fn question(request: &Request, number: usize, of: usize) -> String {
     let undo = undo(request.plan.undo);
     let risk = request.risk.word();
@@ -38,7 +38,7 @@ pub(super) fn question(request: &Request, number: usize, of: usize) -> String {
     format!("Approval {number} of {of}, {risk} risk, {undo}: {tool}, {}.", ended(&request.plan.summary))
 }
 
-/// A sentence without its full stop; a folder's dot stays.
+/// Returns a sentence without its full stop; the dot of a folder stays.
 fn ended(text: &str) -> String {
     let text = text.trim();
     match text.strip_suffix('.') {
@@ -56,7 +56,7 @@ fn undo(undo: Undo) -> &'static str {
     }
 }
 
-/// What would happen, whole, in rows: nothing is approved before these were printed.
+/// Returns everything that the call would do, in rows: nothing is approved before these are printed.
 pub(super) fn body(request: &Request) -> Vec<String> {
     let mut rows = Vec::new();
     if let Some(again) = &request.again {
@@ -78,7 +78,7 @@ pub(super) fn body(request: &Request) -> Vec<String> {
     rows
 }
 
-/// Everything else there is to know of it.
+/// Returns everything else that is known about the request.
 pub(super) fn facts(request: &Request, header: Option<&Header>) -> Vec<String> {
     let mut rows = Vec::new();
     if request.plan.preview != Preview::None {
@@ -112,7 +112,7 @@ fn arguments(request: &Request, rows: &mut Vec<String>) {
 fn diff(line: &DiffLine, rows: &mut Vec<String>) {
     let number = line.number;
     let words = match line.kind {
-        // Its text repeats where it lies.
+        // Its text repeats the position.
         DiffKind::Hunk => return rows.push(format!("From line {number}:")),
         DiffKind::Context => format!("Line {number}: "),
         DiffKind::Added => format!("Added, line {number}: "),
@@ -121,7 +121,7 @@ fn diff(line: &DiffLine, rows: &mut Vec<String>) {
     put(rows, &words, &line.text);
 }
 
-/// A name and its text; further lines of the text get rows of their own.
+/// Adds a name and its text; a text of several lines gets its own rows.
 fn put(rows: &mut Vec<String>, name: &str, text: &str) {
     if text.contains('\n') {
         rows.push(name.trim_end().to_owned());
@@ -135,7 +135,7 @@ fn put_lines(rows: &mut Vec<String>, indent: &str, text: &str) {
     whole.split('\n').for_each(|line| put_row(rows, &format!("{indent}{line}")));
 }
 
-/// One line as rows of bounded length.
+/// Adds one line as rows of bounded length.
 fn put_row(rows: &mut Vec<String>, line: &str) {
     let shown = sanitize(line);
     let chars: Vec<char> = shown.chars().collect();
@@ -144,7 +144,7 @@ fn put_row(rows: &mut Vec<String>, line: &str) {
     rows.extend(pieces.map(|piece| format!("  (the same line) {piece}")));
 }
 
-/// What the person said, as the answer to an answer of theirs.
+/// Returns the confirmation of the user's decision.
 pub(super) fn decision(approval: &Approval) -> &'static str {
     match approval {
         Approval::Approve { instead: Some(_), .. } => "yes, with other arguments",
@@ -154,7 +154,7 @@ pub(super) fn decision(approval: &Approval) -> &'static str {
     }
 }
 
-/// How a request came to its end without this person; `None` where there is nothing to say.
+/// Says how a request was settled elsewhere; `None` if there is nothing to say.
 pub(super) fn settled(settled: &Settled, number: usize) -> Option<String> {
     match settled {
         Settled::Decided { approval: Approval::Later, .. } => {
@@ -172,7 +172,7 @@ pub(super) fn settled(settled: &Settled, number: usize) -> Option<String> {
     }
 }
 
-/// A call that came to its end, and what it said where that is bad news.
+/// Returns the row of a finished call and, if it did not go well, its output.
 pub(super) fn returned(tool: &str, summary: &str, returned: &ToolReturn) -> (String, Option<String>) {
     let text = returned.text();
     let how = match returned.status {
@@ -195,7 +195,7 @@ pub(super) fn returned(tool: &str, summary: &str, returned: &ToolReturn) -> (Str
     (format!("{}, {how}.", tool_of(tool, summary)), tail.filter(|tail| !tail.is_empty()))
 }
 
-/// A call by its name and what it does.
+/// Describes a call by its tool and what it does.
 pub(super) fn tool_of(tool: &str, summary: &str) -> String {
     let tool = one_line_summary(tool, WIDTH);
     match one_line_summary(&ended(summary), WIDTH) {
@@ -212,7 +212,7 @@ fn extent(text: &str) -> Option<String> {
     }
 }
 
-/// A request that failed and is sent again.
+/// Reports a request that failed and is sent again.
 pub(super) fn retry(
     class: ErrorClass,
     message: &str,
@@ -244,13 +244,13 @@ pub(super) fn retry(
     format!("{what}; trying again in {} ({attempt} of {of}).", seconds(wait))
 }
 
-/// Another model takes over.
+/// Reports that another model takes over.
 pub(super) fn fell_back(from: &str, to: &str, why: &str) -> String {
     let why = one_line_summary(why, WIDTH);
     format!("{from}: {}. {to} goes on in its place until the end of this turn.", ended(&why))
 }
 
-/// A duration to be read out, in whole seconds.
+/// Returns a duration in whole seconds.
 pub(super) fn seconds(took: Duration) -> String {
     match (took.as_millis() + 500) / 1_000 {
         0 => "less than a second".to_owned(),
@@ -259,7 +259,7 @@ pub(super) fn seconds(took: Duration) -> String {
     }
 }
 
-/// How a turn ended; `None` where its answer says it all.
+/// Says how a turn ended; `None` if its reply says everything.
 pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
     let text = match end {
         TurnEnd::Completed => return None,
@@ -289,8 +289,7 @@ pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
     Some(text)
 }
 
-/// What the program told the model in the person's place.
-/// `Image 1: x.png, 1280 by 800.`
+/// Returns `Image 1: x.png, 1280 by 800.`
 pub(super) fn picture(number: usize, picture: &Pictured) -> String {
     let name = picture.name.clone();
     let size = picture.size.map(|size| format!("{} by {}", size.width, size.height));
@@ -302,6 +301,7 @@ pub(super) fn picture(number: usize, picture: &Pictured) -> String {
     }
 }
 
+/// Says what the program told the model on its own.
 pub(super) fn note(kind: &NoteKind, text: &str) -> String {
     let label = match kind {
         NoteKind::Reflection => "The model was told what was wrong",
@@ -316,7 +316,7 @@ pub(super) fn note(kind: &NoteKind, text: &str) -> String {
     format!("{label}: {}", one_line_summary(text, WIDTH))
 }
 
-/// `1 approval`, `3 approvals`.
+/// Returns `1 approval waits`, `3 approvals wait`.
 pub(super) fn approvals(count: usize) -> String {
     match count {
         1 => "1 approval waits".to_owned(),
@@ -324,7 +324,7 @@ pub(super) fn approvals(count: usize) -> String {
     }
 }
 
-/// Whether a yes to it has to be said twice.
+/// Whether it must be approved twice.
 pub(super) fn is_high(request: &Request) -> bool {
     match request.risk {
         Risk::High => true,

@@ -1,7 +1,7 @@
-//! What holds of every decoder and reader whatever bytes it is fed, checked for bytes that somebody chose.
+//! Properties of every decoder and reader that hold for arbitrary input bytes.
 //!
-//! One entry ([`any_bytes`]) for the property test of `cargo test` and for the fuzz target in `fuzz/`. It panics where
-//! something does not hold and does nothing else; the program itself never calls it.
+//! One entry point ([`any_bytes`]) for the property test of `cargo test` and for the fuzz target in `fuzz/`.
+//! It panics if a property does not hold and has no other effect; the program itself never calls it.
 
 use co::provider::anthropic::Anthropic;
 use co::provider::gemini::Gemini;
@@ -12,20 +12,20 @@ use co::provider::{ProviderError, RetryHeaders, StreamDecoder, StreamEvent, Wire
 use co::stdx::json_items::JsonItems;
 use co::stdx::sse::SseReader;
 
-/// What a decoder may hold beside what it was fed, in bytes.
+/// Bytes that a decoder may hold in addition to its input.
 const ROOM: usize = 64 * 1024;
 
 /// The limit of the bare readers here, small enough to be reached.
 const LIMIT: usize = 256;
 
-/// Feeds bytes to everything that reads what a server sent. The first 16 say how the rest is cut into pieces.
+/// Feeds bytes to all readers of server output. The first 16 determine how the rest is split.
 pub fn any_bytes(data: &[u8]) {
     let (sizes, bytes) = data.split_at(data.len().min(16));
     let sizes: Vec<usize> = sizes.iter().map(|size| usize::from(*size) + 1).collect();
     check(bytes, &sizes);
 }
 
-/// The same with pieces of these sizes and the rest in one.
+/// The same with pieces of these sizes and the remainder in one.
 pub fn check(bytes: &[u8], sizes: &[usize]) {
     let pieces = pieces(bytes, sizes);
     events(&pieces, bytes);
@@ -50,8 +50,8 @@ fn pieces<'a>(bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     pieces
 }
 
-/// A reply is the same however it is cut; it is finished or failed, never both; nothing follows its end; and no more is
-/// held than came.
+/// A reply does not depend on how it is split; it is either finished or failed; nothing follows its end; and
+/// no more is held than was received.
 fn codec<C: WireCodec>(codec: &C, pieces: &[&[u8]], bytes: &[u8]) {
     let whole = decode(codec.decoder("asked"), &[bytes]);
     let cut = decode(codec.decoder("asked"), pieces);
@@ -75,7 +75,7 @@ fn decode<D: StreamDecoder>(mut decoder: D, pieces: &[&[u8]]) -> (Vec<StreamEven
         if let Err(error) = decoder.feed(piece, &mut events) {
             return (events, Some(error));
         }
-        // Replacement characters are three bytes for one.
+        // A replacement character takes three bytes for one.
         assert!(decoder.held() <= 3 * fed + ROOM, "{} bytes are held of {fed}", decoder.held());
     }
     let error = decoder.finish(&mut events).err();

@@ -1,8 +1,8 @@
-//! `RecordingFrontend`: the front end of tests. It keeps every event and answers requests from a script.
+//! `RecordingFrontend`: the front end of tests. It records every event and answers requests from a script.
 //!
-//! Deterministic: an answer is given as soon as its request was shown, in the order of showing. A request that no line
-//! of the script matches is left waiting, as by a person who looks on. It ships with the library so that every test of
-//! a turn, ours or another's, drives the same double.
+//! Deterministic: an answer is given as soon as its request was shown, in the order of showing. A request
+//! that no line of the script matches is left waiting, as if a user were watching. It is in the kit so that
+//! every test of a turn uses the same double.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,17 +14,17 @@ use co::agent::port::{Closed, Event, Frontend, Op};
 use co::approval::{Approval, Request};
 use co::message::ToolName;
 
-/// Which requests a line of a script answers.
+/// The requests that a line of a script answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Matches {
     Any,
     Tool(ToolName),
-    /// The plan's summary holds these words.
+    /// The plan's summary contains this text.
     Summary(String),
 }
 
 impl Matches {
-    /// Requests of the tool with this name.
+    /// Matches requests of the tool with this name.
     pub fn tool(name: &str) -> Self {
         Self::Tool(ToolName::new(name))
     }
@@ -38,10 +38,10 @@ impl Matches {
     }
 }
 
-/// What a front end does about an event, in order.
+/// The operations that a front end performs on an event, in order.
 type Reaction = Box<dyn FnMut(&Event) -> Vec<Op> + Send>;
 
-/// Records, and answers. See the module's words.
+/// A front end that records events and answers requests.
 pub struct RecordingFrontend {
     state: Mutex<State>,
     spoken: Notify,
@@ -53,7 +53,7 @@ struct State {
     answers: Vec<(Matches, Approval)>,
     reaction: Reaction,
     ops: VecDeque<Op>,
-    /// Events after which it is closed; `None`: it never closes.
+    /// The number of events after which it is closed; `None` = it never closes.
     closes_after: Option<usize>,
 }
 
@@ -64,19 +64,19 @@ enum Audience {
 }
 
 impl RecordingFrontend {
-    /// A person who looks on and answers nothing.
+    /// Creates a front end whose user watches and answers nothing.
     #[must_use]
     pub fn watching() -> Self {
         Self::new(Audience::Present)
     }
 
-    /// Nobody: requests cannot be answered, and it never speaks.
+    /// Creates a front end without a user: requests cannot be answered, and it sends no operations.
     #[must_use]
     pub fn absent() -> Self {
         Self::new(Audience::Absent)
     }
 
-    /// A person who answers each request with the first line that matches it; a line serves once.
+    /// Creates a front end that answers each request with the first matching line; each line is used once.
     #[must_use]
     pub fn answering(answers: Vec<(Matches, Approval)>) -> Self {
         let this = Self::watching();
@@ -84,7 +84,7 @@ impl RecordingFrontend {
         this
     }
 
-    /// A person who says what `reaction` says of each event: answers, steers, interrupts.
+    /// Creates a front end that performs the operations returned by `reaction`: answers, steers, interrupts.
     #[must_use]
     pub fn reacting(reaction: impl FnMut(&Event) -> Vec<Op> + Send + 'static) -> Self {
         let this = Self::watching();
@@ -92,7 +92,7 @@ impl RecordingFrontend {
         this
     }
 
-    /// The same, gone after it was shown `events` of them: from then on showing errs.
+    /// Closes the front end after `events` events: from then on `show` errs.
     #[must_use]
     pub fn closing_after(self, events: usize) -> Self {
         self.lock().closes_after = Some(events);
@@ -110,18 +110,18 @@ impl RecordingFrontend {
         Self { state: Mutex::new(state), spoken: Notify::new(), audience }
     }
 
-    /// Says something of its own accord.
+    /// Sends an operation that is no reaction to an event.
     pub fn say(&self, op: Op) {
         self.lock().ops.push_back(op);
         self.spoken.notify_one();
     }
 
-    /// Everything that was shown, in order.
+    /// Returns everything that was shown, in order.
     pub fn events(&self) -> Vec<Event> {
         self.lock().events.clone()
     }
 
-    /// Requests that were shown, in order, answered ones included.
+    /// Returns the requests that were shown, in order, including answered ones.
     pub fn requests(&self) -> Vec<Request> {
         let asked = |event: &Event| match event {
             Event::ApprovalNeeded { request } => Some(request.clone()),
@@ -151,7 +151,7 @@ impl RecordingFrontend {
         self.lock().events.iter().filter_map(asked).collect()
     }
 
-    /// All committed text, in order.
+    /// Returns all committed text, in order.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for event in &self.lock().events {

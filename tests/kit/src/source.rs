@@ -1,46 +1,46 @@
-//! Rust files as the tidy checks see them: code without comments and literals, tests apart.
+//! Rust files in the form of the tidy checks: code without comments and literals, tests separated.
 //!
-//! A small lexer of our own, no parser: it knows comments, literals, `#[cfg(test)]` items and paths.
+//! A small lexer, not a parser: it recognizes comments, literals, `#[cfg(test)]` items and paths.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// One file of `src` or `tests`.
 pub struct Source {
-    /// From the root, e.g. `src/agent/turn/mod.rs`.
+    /// Relative to the root, e.g. `src/agent/turn/mod.rs`.
     pub path: String,
-    /// Where it stands below `src`, e.g. `agent/turn`; empty for the crate root and for files of `tests`.
+    /// Its module below `src`, e.g. `agent/turn`; empty for the crate root and for files of `tests`.
     pub module: String,
-    /// Code that ships; comments, literals and tests are blanks, so that lines keep their numbers.
+    /// Shipped code; comments, literals and tests are blanked, so that lines keep their numbers.
     pub code: String,
-    /// The code of tests, blanked likewise.
+    /// The code of tests, blanked in the same way.
     pub tests: String,
-    /// String literals of code that ships: line (from 1) and characters.
+    /// String literals of shipped code: line (from 1) and number of characters.
     pub literals: Vec<(usize, usize)>,
     pub lines: usize,
-    /// All of it is test code.
+    /// Whether all of it is test code.
     pub is_test: bool,
-    /// The `//!` lines it opens with.
+    /// The `//!` lines at its beginning.
     pub doc: String,
 }
 
 impl Source {
-    /// `file:line: what`.
+    /// Formats `file:line: what`.
     pub fn offence(&self, line: usize, what: &str) -> String {
         format!("{}:{line}: {what}", self.path)
     }
 }
 
-/// A path written in code, brace groups spread out: `use a::{b, c}` is `a::b` and `a::c`.
+/// A path in code, with brace groups expanded: `use a::{b, c}` is `a::b` and `a::c`.
 pub struct Named {
-    /// From 1.
+    /// Counted from 1.
     pub line: usize,
     pub segments: Vec<String>,
-    /// In a `pub use`.
+    /// Whether it is in a `pub use`.
     pub is_handed_on: bool,
 }
 
-/// All Rust files of the crate, read from the disk.
+/// Reads all Rust files of the crate from disk.
 pub fn read(root: &Path) -> Vec<Source> {
     let mut found = Vec::new();
     for top in ["src", "tests"] {
@@ -64,7 +64,7 @@ fn walk(folder: &Path, found: &mut dyn FnMut(&Path)) {
     }
 }
 
-/// Files given as path and text.
+/// Parses files given as path and text.
 pub fn parse(files: &[(String, String)]) -> Vec<Source> {
     let mut test_modules = BTreeSet::new();
     let mut sources: Vec<Source> =
@@ -113,8 +113,8 @@ fn module_of(path: &str) -> String {
     }
 }
 
-/// The text with comments and literals as blanks (a quote stays where a string began), and the length of
-/// every string literal.
+/// Returns the text with comments and literals blanked (a quote remains where a string began), and the length
+/// of every string literal.
 fn blank(text: &str) -> (String, Vec<(usize, usize)>) {
     let chars: Vec<char> = text.chars().collect();
     let mut code = String::with_capacity(text.len());
@@ -142,7 +142,7 @@ fn blank(text: &str) -> (String, Vec<(usize, usize)>) {
     (code, literals)
 }
 
-/// Where the comment or literal that starts here ends (here, if none does), and whether it is a string.
+/// Returns the end of the comment or literal at `at` (`at` if none starts), and whether it is a string.
 fn skipped(chars: &[char], at: usize) -> (usize, bool) {
     let next = |ahead: usize| chars.get(at + ahead).copied().unwrap_or(' ');
     let after_name = at > 0 && is_name(chars[at - 1]);
@@ -181,7 +181,7 @@ fn comment_end(chars: &[char], from: usize) -> usize {
     at
 }
 
-/// The end of a string (`quote` 0) or a character (1) with escapes.
+/// Returns the end of a string (`quote` 0) or a character (1) with escapes.
 fn string_end(chars: &[char], from: usize, quote: usize) -> usize {
     let mut at = from;
     while at < chars.len() && chars[at] != ['"', '\''][quote] {
@@ -201,7 +201,7 @@ fn is_name(one: char) -> bool {
     one.is_alphanumeric() || one == '_'
 }
 
-/// Moves every `#[cfg(test)]` item out of the code; `module` hears of test modules in files of their own.
+/// Moves every `#[cfg(test)]` item out of the code; calls `module` for test modules in separate files.
 fn take_tests(code: &mut String, mut module: impl FnMut(&str)) -> String {
     let mut chars: Vec<char> = code.chars().collect();
     let mut tests: Vec<char> = chars.iter().map(|&one| if one == '\n' { '\n' } else { ' ' }).collect();
@@ -225,7 +225,7 @@ fn take_tests(code: &mut String, mut module: impl FnMut(&str)) -> String {
     tests.into_iter().collect()
 }
 
-/// The item behind an attribute: its start after all attributes, and its end.
+/// Returns the item after an attribute: its start after all attributes, and its end.
 fn item(chars: &[char], attribute: usize) -> (usize, usize) {
     let mut start = attribute;
     while start < chars.len() && (chars[start] == '#' || chars[start].is_whitespace()) {
@@ -253,7 +253,7 @@ fn item(chars: &[char], attribute: usize) -> (usize, usize) {
     (start, chars.len())
 }
 
-/// Every path and every single name in blanked code, in order.
+/// Returns every path and every single name in blanked code, in order.
 pub fn names(code: &str) -> Vec<Named> {
     let chars: Vec<char> = code.chars().collect();
     let mut reader =
@@ -267,7 +267,7 @@ pub fn names(code: &str) -> Vec<Named> {
     reader.found
 }
 
-/// The path from the crate's root, with `/`, that a path in a file names; `None` outside of the crate.
+/// Returns the path from the crate's root, with `/`, that a path in a file names; `None` outside the crate.
 pub fn place(source: &Source, segments: &[String]) -> Option<String> {
     let mut place: Vec<&str> = source.module.split('/').collect();
     let mut rest = segments.iter().map(String::as_str).peekable();
@@ -291,7 +291,7 @@ struct Reader<'a> {
     /// The line of character `counted`.
     line: usize,
     counted: usize,
-    /// The segments read so far, those before a brace group included.
+    /// The segments read so far, including those before a brace group.
     before: Vec<String>,
     found: Vec<Named>,
     /// Where the last `pub use` ends.
@@ -299,7 +299,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Sees where a `pub use` starts.
+    /// Records the start of a `pub use`.
     fn note_use(&mut self, at: usize) {
         let starts = |word: &str, at: usize| {
             word.chars().enumerate().all(|(ahead, one)| self.chars.get(at + ahead) == Some(&one))
@@ -317,7 +317,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads one path and the groups in it; says where it ends.
+    /// Reads one path and the groups in it; returns its end.
     fn path(&mut self, from: usize) -> usize {
         let depth = self.before.len();
         let mut at = from;
@@ -336,7 +336,7 @@ impl Reader<'_> {
                     return end;
                 }
                 Some(&one) if is_name(one) => at = next,
-                // A glob or type arguments: the path so far is what is named.
+                // A glob or type arguments: the path so far is the name.
                 Some(_) | None => break end,
             }
         };
@@ -352,7 +352,7 @@ impl Reader<'_> {
         while at < self.chars.len() && self.chars[at] != '}' {
             if is_name(self.chars[at]) {
                 let end = self.path(at);
-                // `as other` names nothing more.
+                // `as other` adds no name.
                 at = find(self.chars, end, |rest| matches!(rest[0], ',' | '}'));
             } else {
                 at += 1;

@@ -1,7 +1,7 @@
-//! How requests are decided while their turn runs: to the store first, and back from there to the machine.
+//! How requests are decided while their turn runs: through the store, and from there to the machine.
 //!
-//! Called by the loop of the turn. A decision made here goes the way of every other: the first answer wins, whoever gave
-//! it.
+//! Called by the loop of the turn. Decisions made here are handled like all others: the first answer wins,
+//! regardless of its origin.
 
 use super::Driver;
 use crate::agent::effect::Input;
@@ -11,7 +11,7 @@ use crate::history::{Record, TurnEnd};
 use crate::store::{DecideOutcome, StoreError};
 
 impl Driver<'_> {
-    /// Writes later on every waiting request, then lets the turn end.
+    /// Decides `Later` for every waiting request, then lets the turn end.
     pub(super) async fn defer(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         for request in self.turn.waiting_requests() {
             self.session.store().decide(&request.id, Approval::Later, self.env.decider.clone()).await?;
@@ -22,7 +22,7 @@ impl Driver<'_> {
         self.feed(Input::Defer).await
     }
 
-    /// A decision made at this front end goes the way of every decision: to the store, first answer wins.
+    /// Writes a decision made at this front end to the store, like any decision: the first answer wins.
     pub(super) async fn decide(
         &mut self,
         request: &RequestId,
@@ -36,7 +36,7 @@ impl Driver<'_> {
         self.apply_decisions(records).await
     }
 
-    /// Requests that a new grant, mode or rule now answers are answered like any other: through the store.
+    /// Answers requests that a new grant, mode or rule now covers, through the store like any other.
     pub(super) async fn settle_covered(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         self.turn.tell_time(self.env.clock.now());
         for (request, approval, by) in self.turn.covered() {
@@ -45,7 +45,7 @@ impl Driver<'_> {
         self.take_decisions().await
     }
 
-    /// Takes what was decided, here or in any process, and gives it to the machine.
+    /// Consumes decisions made here or in any process and feeds them to the machine.
     pub(super) async fn take_decisions(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         let records = self.session.consume_decisions().await?;
         self.apply_decisions(records).await
@@ -61,7 +61,7 @@ impl Driver<'_> {
                     Input::Decided { request, approval, by }
                 }
                 Record::Expired { request, .. } => Input::Expired { request },
-                // Nothing else is ever consumed.
+                // No other record is ever consumed.
                 Record::Opened { .. }
                 | Record::Damaged { .. }
                 | Record::TurnStarted { .. }
@@ -92,8 +92,8 @@ impl Driver<'_> {
         Ok(None)
     }
 
-    /// Shows what was settled of requests that this turn does not wait for: their cards stand on the screen too, and
-    /// the machine knows nothing of them.
+    /// Shows the settlement of requests that this turn does not wait for: their cards are on the screen too,
+    /// but the machine does not know them.
     pub(super) async fn tell_late(&mut self, records: &[Record]) {
         let ours: Vec<RequestId> =
             self.turn.waiting_requests().into_iter().map(|request| request.id).collect();

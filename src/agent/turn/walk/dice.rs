@@ -1,4 +1,4 @@
-//! Chance that can be repeated: what the walks roll. Called by nobody else.
+//! Reproducible randomness for the walks only.
 
 pub(super) struct Dice(pub(super) u64);
 

@@ -9,7 +9,7 @@ use crate::store::StoredRequest;
 use crate::tool::diff::diff;
 use crate::tool::{DiffKind, DiffLine, Preview};
 
-/// All of them, below their heads.
+/// Formats all parts, each below its heading.
 pub(super) fn of(one: &StoredRequest) -> String {
     let request = &one.request;
     let mut out = String::from("\narguments\n");
@@ -60,7 +60,7 @@ fn preview(preview: &Preview, out: &mut String) {
     }
 }
 
-/// Each argument on its own line; texts of several lines below their name, so that they can be read.
+/// Formats each argument on its own line; texts of several lines are below their name, to be readable.
 fn arguments(args: &Value) -> String {
     let Value::Object(fields) = args else { return format!("  {args}\n") };
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! `co-measure`: the size and the shape of what ships: lines of code, circles of imports, names of types.
+//! `co-measure`: the size and structure of the shipped code: lines of code, import cycles, names of types.
 #![expect(clippy::print_stdout, reason = "a tool for the command line")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kit::source::{self, Source};
 
-/// How often one name of a type may be defined.
+/// How many definitions one type name may have.
 const MOST_MEANINGS: usize = 3;
 
 fn main() {
@@ -50,14 +50,14 @@ fn by_module(sources: &[Source]) -> BTreeMap<String, usize> {
     modules
 }
 
-/// The names of types that ship, each with the modules that define it.
+/// Returns the names of shipped types, each with the modules that define it.
 fn names_of_types(sources: &[Source]) -> BTreeMap<String, Vec<&str>> {
     let mut names: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for source in sources {
         for line in source.code.lines() {
             let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
             let mut word = words.next();
-            // `pub(in a::b)` is written without blanks but for the one behind `in`.
+            // `pub(in a::b)` has no blanks except the one after `in`.
             if word.is_some_and(|word| word.ends_with(')')) {
                 word = words.next();
             }
@@ -73,7 +73,7 @@ fn names_of_types(sources: &[Source]) -> BTreeMap<String, Vec<&str>> {
     names
 }
 
-/// Groups of files that import each other, the file that defines a name standing for it.
+/// Returns groups of files that import each other; a name belongs to the file that defines it.
 fn circles(sources: &[Source]) -> Vec<Vec<String>> {
     let modules: BTreeSet<&str> =
         sources.iter().map(|source| source.module.as_str()).filter(|module| !module.is_empty()).collect();
@@ -84,7 +84,7 @@ fn circles(sources: &[Source]) -> Vec<Vec<String>> {
     for source in &shipped {
         for named in source::names(&source.code) {
             let Some(place) = source::place(source, &named.segments) else { continue };
-            // `pub(super)` and `pub(in crate::agent)` say who may look; they import nothing.
+            // `pub(super)` and `pub(in crate::agent)` define visibility; they import nothing.
             let is_visibility = source.module == place || source.module.starts_with(&format!("{place}/"));
             let Some(target) = defining(&place, &modules, &handed_on) else { continue };
             if target != source.module && !named.is_handed_on && !is_visibility {
@@ -95,7 +95,7 @@ fn circles(sources: &[Source]) -> Vec<Vec<String>> {
     components(&modules, &arrows)
 }
 
-/// What modules hand on with `pub use`: the path it has there, and the path that it has below.
+/// Returns what modules re-export with `pub use`: the path there, and the original path.
 fn handed_on(sources: &[&Source], modules: &BTreeSet<&str>) -> BTreeMap<String, String> {
     let mut handed = BTreeMap::new();
     for source in sources {
@@ -113,7 +113,7 @@ fn handed_on(sources: &[&Source], modules: &BTreeSet<&str>) -> BTreeMap<String, 
     handed
 }
 
-/// The module that defines what a path names.
+/// Returns the module that defines what a path names.
 fn defining<'a>(
     path: &str,
     modules: &BTreeSet<&'a str>,
@@ -133,7 +133,7 @@ fn defining<'a>(
     None
 }
 
-/// The components of more than one file of the graph, by reachability.
+/// Returns the components of more than one file in the graph, by reachability.
 fn components(modules: &BTreeSet<&str>, arrows: &BTreeMap<&str, BTreeSet<&str>>) -> Vec<Vec<String>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         modules.iter().map(|from| (*from, reached(from, arrows))).collect();

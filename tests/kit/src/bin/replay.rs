@@ -1,5 +1,5 @@
-//! `co-replay`: a script's replies over HTTP on this machine, for development and for trying a wire format.
-//! Nothing leaves the machine, and nothing but the script is served.
+//! `co-replay`: serves a script's replies over HTTP on this machine, for development and to try a wire
+//! format. Nothing leaves the machine, and nothing but the script is served.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for the command line")]
 
 use std::path::PathBuf;
@@ -66,7 +66,7 @@ async fn serve(args: Args) -> Result<(), String> {
         Wire::Gemini => ("gemini", server.url()),
         Wire::Ollama => ("ollama", server.url()),
     };
-    // At an address of one's own `openai` speaks Chat Completions unless told otherwise.
+    // At a custom address `openai` uses Chat Completions unless configured otherwise.
     let wire = if args.wire == Wire::Responses { " --set providers.openai.wire=responses" } else { "" };
     let replies = if count == 1 { "reply" } else { "replies" };
     println!("serving {count} {replies} at {url}");

@@ -1,8 +1,8 @@
-//! The request checker: refuses what a real service would refuse.
+//! The request checker: rejects what a real service would reject.
 //!
-//! Always on where a script replies, in process and over HTTP, so that no test can pass with a conversation that a real
-//! model would never accept. It reads requests in our own form and both wires' bodies into one form and checks that;
-//! it repairs nothing. What the model gave (signatures) is told to it, so that it notices what does not come back.
+//! Always on where a script replies, in process and over HTTP, so that no test passes with a conversation
+//! that a real model would reject. It converts requests in the program's own form and the wires' bodies into
+//! one form and checks that; it repairs nothing. It knows the sent signatures, to detect missing ones.
 
 mod read;
 
@@ -14,7 +14,7 @@ use super::script::{End, Reply, Step};
 use co::message::StopKind;
 use co::provider::{ErrorClass, ModelRequest, ProviderError};
 
-/// What is wrong with a request, in the words of an API error.
+/// What is wrong with a request, worded like an API error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Finding(String);
@@ -24,7 +24,7 @@ impl Finding {
         Self(text.into())
     }
 
-    /// The refusal as a provider reports it.
+    /// Returns the refusal as a provider reports it.
     pub fn refusal(&self) -> ProviderError {
         let mut error = ProviderError::new(ErrorClass::BadRequest, self.0.clone());
         error.status = Some(400);
@@ -41,7 +41,7 @@ struct Conversation {
     order: Order,
 }
 
-/// Whether returns must come in the order of their calls: our own messages promise it, the services do not demand it.
+/// Whether returns must be in call order: our own messages guarantee it, services do not require it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Order {
     #[default]
@@ -54,9 +54,9 @@ enum Entry {
     User,
     Assistant {
         calls: Vec<Call>,
-        /// Signatures and the like that came with it.
+        /// Signatures and similar data of the reply.
         signatures: Vec<String>,
-        /// Thinking that came with it, signed or not.
+        /// The reply's thinking, signed or not.
         thinking: Vec<String>,
         paused: bool,
     },
@@ -68,11 +68,11 @@ enum Entry {
 struct Call {
     /// Unique in the conversation.
     id: String,
-    /// The id that the provider gave it.
+    /// The id that the provider assigned.
     wire_id: String,
 }
 
-/// What a reply gave that must come back with it.
+/// What a reply contained that must be sent back with it.
 #[derive(Debug)]
 struct Given {
     model: String,
@@ -81,7 +81,7 @@ struct Given {
     signed: Vec<(String, String)>,
 }
 
-/// Checks requests, knowing the replies that were given.
+/// Checks requests, knowing the replies that were sent.
 #[derive(Debug, Default)]
 pub struct Checker {
     given: Vec<Given>,
@@ -90,7 +90,7 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// Notes a reply to the `number`-th request, for `model`, as it is about to be given.
+    /// Records a reply to the `number`-th request, for `model`, just before it is sent.
     pub fn give(&mut self, reply: &Reply, number: usize, model: &str) {
         let mut given = Given { model: model.to_owned(), calls: Vec::new(), signed: Vec::new() };
         let mut thought = String::new();
@@ -112,20 +112,20 @@ impl Checker {
             }
         }
         self.paused = matches!(&reply.end, End::Stop(stop) if stop.kind == StopKind::PauseTurn);
-        // What was not finished is not part of any conversation.
+        // An unfinished reply is not part of any conversation.
         if matches!(reply.end, End::Stop(_)) {
             self.given.push(given);
         }
     }
 
-    /// Notes a recorded answer. Only whether it asks to be continued is read from it, because without that the next
-    /// request would look wrong.
+    /// Records a recorded answer. Only whether it asks to be continued is read from it, because otherwise the
+    /// next request would look wrong.
     pub fn give_recorded(&mut self, body: &[u8]) {
         let mark: &[u8] = b"\"pause_turn\"";
         self.paused = body.windows(mark.len()).any(|piece| piece == mark);
     }
 
-    /// Checks a request in our own form.
+    /// Checks a request in the program's own form.
     pub fn request(&self, request: &ModelRequest) -> Result<(), Finding> {
         self.check(&read::request(request))
     }
@@ -145,7 +145,7 @@ impl Checker {
         self.check(&read::responses::read(body)?)
     }
 
-    /// Checks a Gemini body; the model stands in the path.
+    /// Checks a Gemini body; the model is in the path.
     pub fn gemini(&self, model: &str, body: &Value) -> Result<(), Finding> {
         self.check(&read::gemini::read(model, body)?)
     }
@@ -212,7 +212,7 @@ impl Checker {
         Ok(())
     }
 
-    /// Whether all that was signed came back signed.
+    /// Checks that everything that was signed came back signed.
     fn signatures(
         &self,
         model: &str,
@@ -237,7 +237,7 @@ impl Checker {
     }
 }
 
-/// Whether the calls of a reply are answered, each once.
+/// Checks that each call of a reply is answered once.
 fn answered(at: usize, calls: &[Call], returns: &[String], order: Order) -> Result<(), Finding> {
     let mut seen = HashSet::new();
     for id in returns {

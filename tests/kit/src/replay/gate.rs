@@ -1,7 +1,7 @@
-//! Named moments that a test can wait for and let go, in place of sleeping.
+//! Named points in a script at which a test can hold it, instead of sleeping.
 //!
-//! A reply that comes to a gate marks it as reached and waits; the test waits for the mark, looks, and releases it.
-//! Nothing here knows time. Used by the replay provider and the loopback server.
+//! A reply that arrives at a gate marks it as reached and waits; the test waits for the mark, checks, and
+//! releases the gate. Independent of time. Used by the replay provider and the loopback server.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,37 +14,37 @@ struct State {
     released: BTreeSet<String>,
 }
 
-/// A set of named gates, shared between who serves and who tests. A released gate stays open.
+/// A set of named gates, shared between the server and the test. A released gate stays open.
 #[derive(Debug, Clone, Default)]
 pub struct ReplayGate {
     state: Arc<watch::Sender<State>>,
 }
 
 impl ReplayGate {
-    /// All gates closed.
+    /// Creates a set with all gates closed.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Waits until somebody stands at the gate, released or not. Cancel-safe.
+    /// Waits until a reply has reached the gate, released or not. Cancel-safe.
     pub async fn reached(&self, name: &str) {
         self.until(|state| state.reached.contains(name)).await;
     }
 
-    /// Whether somebody has come to the gate.
+    /// Whether a reply has reached the gate.
     pub fn is_reached(&self, name: &str) -> bool {
         self.state.borrow().reached.contains(name)
     }
 
-    /// Opens the gate, also for those who come later.
+    /// Opens the gate, also for later arrivals.
     pub fn release(&self, name: &str) {
         self.state.send_modify(|state| {
             state.released.insert(name.to_owned());
         });
     }
 
-    /// Comes to the gate and waits until it is released. Cancel-safe: the mark stays.
+    /// Marks the gate as reached and waits until it is released. Cancel-safe: the mark stays.
     pub async fn pass(&self, name: &str) {
         self.state.send_modify(|state| {
             state.reached.insert(name.to_owned());

@@ -1,7 +1,7 @@
-//! `replay`: a provider that says what a script says.
+//! `replay`: a provider that plays the replies of a script.
 //!
-//! It is the double of a model service in every test: deterministic, without network and without sleeping. What it
-//! is asked is kept, and can be looked at. Called by tests, by the turn scripts and (over HTTP) by the whole binary.
+//! It replaces a model service in every test: deterministic, without network and without sleeping. It keeps
+//! its requests for inspection. Called by tests, by the turn scripts and (over HTTP) by the whole binary.
 
 pub mod checker;
 pub mod gate;
@@ -23,17 +23,17 @@ pub use self::script::{Reply, ScriptError, parse_replies, parse_reply};
 use co::message::Opaque;
 use co::provider::{ErrorClass, ModelRequest, Provider, ProviderError, StartKind, StreamEvent, classify};
 
-/// When a call's part ends, which is where the two wires differ.
+/// When a call's part ends, which differs between the two wires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Closing {
-    /// With its last argument, as Anthropic does.
+    /// With its last argument, as in Anthropic's.
     #[default]
     InMidStream,
-    /// At the reply's end, as Chat Completions does.
+    /// At the reply's end, as in Chat Completions.
     AtTheEnd,
 }
 
-/// Serves scripted replies, one a request, in order.
+/// Plays scripted replies, one per request, in order.
 #[derive(Debug, Clone)]
 pub struct ReplayProvider {
     shared: Arc<Mutex<Shared>>,
@@ -50,10 +50,10 @@ struct Shared {
 }
 
 impl ReplayProvider {
-    /// The codec's name that is bound into what this provider gives as opaque.
+    /// The codec name in this provider's opaque data.
     pub const WIRE: &'static str = "replay";
 
-    /// A provider of these replies whose calls close in mid-stream.
+    /// Creates a provider of these replies whose calls close in mid-stream.
     #[must_use]
     pub fn new(replies: Vec<Reply>) -> Self {
         let shared = Shared {
@@ -65,14 +65,14 @@ impl ReplayProvider {
         Self { shared: Arc::new(Mutex::new(shared)), gate: ReplayGate::new(), closing: Closing::InMidStream }
     }
 
-    /// The same provider, closing calls as told.
+    /// Sets when calls close.
     #[must_use]
     pub fn closing(mut self, closing: Closing) -> Self {
         self.closing = closing;
         self
     }
 
-    /// The gates of its script.
+    /// Returns the gates of its script.
     pub fn gate(&self) -> ReplayGate {
         self.gate.clone()
     }
@@ -82,17 +82,17 @@ impl ReplayProvider {
         self.lock().replies.push_back(reply);
     }
 
-    /// Every request so far, in order.
+    /// Returns every request so far, in order.
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.lock().requests.clone()
     }
 
-    /// What was wrong with requests, in order; each was refused as a real service would refuse it.
+    /// Returns what was wrong with requests, in order; each was refused as a real service would refuse it.
     pub fn findings(&self) -> Vec<String> {
         self.lock().findings.clone()
     }
 
-    /// How many replies nobody has asked for yet.
+    /// Returns the number of replies that were not requested yet.
     pub fn left(&self) -> usize {
         self.lock().replies.len()
     }
@@ -162,7 +162,7 @@ impl Provider for ReplayProvider {
     }
 }
 
-/// One thing the stream does next.
+/// The next action of the stream.
 #[derive(Debug, Clone, PartialEq)]
 enum Move {
     Say(StreamEvent),
@@ -172,7 +172,7 @@ enum Move {
     Hang,
 }
 
-/// Turns a reply into what its stream does.
+/// Converts a reply into the actions of its stream.
 struct Performance<'a> {
     model: &'a str,
     request: usize,
@@ -228,7 +228,7 @@ impl<'a> Performance<'a> {
         index
     }
 
-    /// The index of the open part of this kind, started where it is not open.
+    /// Returns the index of the open part of this kind; starts one if none is open.
     fn part(&mut self, kind: StartKind) -> usize {
         match &self.open {
             Some(open) if open.kind == kind => open.index,
@@ -317,7 +317,7 @@ impl<'a> Performance<'a> {
     }
 }
 
-/// The id of a call that the script does not name: unique within a conversation.
+/// Returns the id of a call that the script does not name: unique within a conversation.
 pub(crate) fn made_up_id(request: usize, call: usize) -> String {
     format!("call_{request}_{call}")
 }

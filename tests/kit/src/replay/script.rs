@@ -1,28 +1,28 @@
-//! Scripted replies: what a model would say, as values and as lines of text.
+//! Scripted replies of a model, as values and as lines of text.
 //!
-//! It describes replies and nothing else; who serves them (in process or over HTTP) is its callers' business, and a
-//! script never sleeps: where a test must look at a moment, it names a gate. Called by the turn scripts' runner, by
+//! It only describes replies; its callers serve them (in process or over HTTP). A script never sleeps: where
+//! a test must check a state, it names a gate. Called by the turn scripts' runner, by
 //! [`ReplayProvider`](super::ReplayProvider) and by the loopback server.
 //!
 //! ```text
 //! reply                          starts a reply; its steps are indented
-//!   model NAME                   the model as the provider names it (default: as requested)
+//!   model NAME                   the model's name as the provider sends it (default: as requested)
 //!   thinking TEXT | sig=abc      a piece of a thinking part; `| sig=` only on a part's last piece
 //!   text TEXT                    a piece of a text part; pieces in a row belong to one part
 //!   text "a\n"                   a JSON string where spaces or line ends matter
 //!   text*1000 "x"                the same piece many times
-//!   text <<<                     lines up to `>>>`, without the indent of the first (also thinking, call NAME)
-//!   call NAME {"a":1} | id=c1    a whole call; `| raw` sends arguments that are no JSON, `| open` is cut off in them
+//!   text <<<                     lines up to `>>>`, less the indent of the first (also thinking, call NAME)
+//!   call NAME {"a":1} | id=c1    a whole call; `| raw` sends arguments that are no JSON, `| open` cuts them
 //!   native {"type":"…"}          an item that only the provider understands
 //!   part                         ends the open part, so that the next piece starts another
 //!   gate NAME                    waits here until it is released
-//!   usage IN OUT [CACHED]        tokens (default 10 5); `| cost=0.05`: dollars, as the provider tells them
-//!   stop KIND [words]            end_turn tool_use max_tokens stop_sequence refusal pause_turn or the provider's own word
-//!                                (default: tool_use where there are calls, else end_turn)
+//!   usage IN OUT [CACHED]        tokens (default 10 5); `| cost=0.05`: dollars, as the provider reports them
+//!   stop KIND [words]            end_turn tool_use max_tokens stop_sequence refusal pause_turn or the
+//!                                provider's own word (default: tool_use if there are calls, else end_turn)
 //!   error 429 CODE words | retry-after=2 should-retry=false
 //!                                as the first step a refused request, later an error within the stream
 //!   cut                          the connection ends without the protocol's end
-//!   hang                         nothing more is said
+//!   hang                         no more data is sent
 //! ```
 //! Empty lines and lines that start with `#` are skipped.
 
@@ -38,7 +38,7 @@ use co::message::{StopKind, StopReason, Usage};
 /// One scripted reply to one request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// The model as the provider names it; `None` = as requested.
+    /// The name of the model that the provider sends; `None` = as requested.
     pub model: Option<String>,
     pub steps: Vec<Step>,
     pub usage: Usage,
@@ -46,7 +46,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Whether anything is said before the end: an error without it is a refused request.
+    /// Whether there is any output before the end: an error without it is a refused request.
     pub fn says_something(&self) -> bool {
         self.steps.iter().any(|step| match step {
             Step::Thinking { .. } | Step::Text { .. } | Step::Call { .. } | Step::Native { .. } => true,
@@ -54,7 +54,7 @@ impl Reply {
         })
     }
 
-    /// The same reply as a wire gives it that signs nothing.
+    /// Returns the reply without signatures, as a wire without them sends it.
     #[must_use]
     pub fn unsigned(&self) -> Self {
         let mut reply = self.clone();
@@ -67,27 +67,27 @@ impl Reply {
     }
 }
 
-/// One thing a reply does, in order.
+/// One step of a reply, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     Thinking {
         text: String,
         signature: Option<String>,
     },
-    /// `text`, said `times` times, each time as a delta of its own.
+    /// `text`, sent `times` times, each time as a separate delta.
     Text {
         text: String,
         times: usize,
     },
     Call {
-        /// `None` = made up from the positions of request and call; empty = the provider gives none.
+        /// `None` = generated from the positions of request and call; empty = the provider sends none.
         wire_id: Option<String>,
         name: String,
-        /// JSON text, sent as it stands.
+        /// JSON text, sent unchanged.
         args: String,
         ending: CallEnding,
     },
-    /// The item whole, as its provider would send it.
+    /// The whole item, as its provider would send it.
     Native {
         data: Value,
     },
@@ -97,11 +97,11 @@ pub enum Step {
     },
 }
 
-/// Whether a call's arguments came to their end.
+/// Whether a call's arguments are complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEnding {
     Closed,
-    /// Cut off in the arguments.
+    /// Truncated in the arguments.
     Open,
 }
 
@@ -112,7 +112,7 @@ pub enum End {
     Error(ScriptedError),
     /// The connection ends without the protocol's own end.
     Cut,
-    /// Nothing more is said, and the connection stays.
+    /// No more data is sent, and the connection stays open.
     Hang,
 }
 
@@ -126,7 +126,7 @@ pub struct ScriptedError {
     pub should_retry: Option<bool>,
 }
 
-/// The wire's word for a stop kind; [`StopKind::Other`] has none of its own.
+/// Returns the wire's word for a stop kind; [`StopKind::Other`] has none.
 pub fn stop_word(kind: StopKind) -> Option<&'static str> {
     match kind {
         StopKind::EndTurn => Some("end_turn"),

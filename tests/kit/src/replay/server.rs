@@ -1,10 +1,10 @@
-//! A model service on loopback: scripted replies in either wire's own bytes, or recordings as they are.
+//! A model service on loopback: scripted replies in the bytes of a wire, or unchanged recordings.
 //!
-//! For tests of the HTTP shell and of the whole binary. It speaks plain HTTP/1.1, checks every request as a real
-//! service would, never sleeps, and keeps a connection for the next model request where nothing was cut. Moments are
-//! held by gates, which the process that runs it opens directly, and any other process over `/control/…`:
-//! `POST /control/release/NAME` opens a gate, `GET /control/reached/NAME` answers when somebody stands at it,
-//! `GET /control/log` gives what happened so far, one line each (also appended to a file, where one is named).
+//! For tests of the HTTP shell and of the whole binary. It uses plain HTTP/1.1, checks every request as a
+//! real service would, never sleeps, and keeps a connection for the next model request unless it was cut.
+//! Gates hold it at defined points; its own process opens them directly, any other over `/control/…`: `POST
+//! /control/release/NAME` opens a gate, `GET /control/reached/NAME` answers once a reply has reached it, `GET
+//! /control/log` returns what happened so far, one line each (also appended to a file, if one is set).
 
 mod connection;
 mod frames;
@@ -26,7 +26,7 @@ pub use self::served::{Delivery, Recording, Served};
 use super::ReplayGate;
 use super::checker::Checker;
 
-/// The most connections that are served at the same time; more wait to be accepted.
+/// The maximum number of connections served at the same time; more wait to be accepted.
 const MOST_CONNECTIONS: usize = 64;
 
 /// What a server serves.
@@ -34,13 +34,13 @@ const MOST_CONNECTIONS: usize = 64;
 pub struct Plan {
     /// One answer per model request, in order.
     pub answers: Vec<Served>,
-    /// Other pages: path, status, body. They come before what the server knows by itself.
+    /// Other pages: path, status, body. They override the server's own paths.
     pub pages: Vec<Page>,
-    /// Where each line of the log is appended, for other processes to read.
+    /// The file to which each line of the log is appended, for other processes to read.
     pub log: Option<PathBuf>,
 }
 
-/// A page that is served to any method.
+/// A page that is served for any method.
 #[derive(Debug, Clone)]
 pub struct Page {
     pub path: String,
@@ -48,25 +48,25 @@ pub struct Page {
     pub body: String,
 }
 
-/// A request as it came.
+/// A request as received.
 #[derive(Debug, Clone)]
 pub struct Captured {
     pub method: String,
     pub path: String,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Null where the body is no JSON.
+    /// Null if the body is not JSON.
     pub body: Value,
 }
 
 impl Captured {
-    /// A header's value by its lower-case name.
+    /// Returns a header's value by its lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// A running server; it ends when this is dropped.
+/// A running server; dropping it ends it.
 #[derive(Debug)]
 pub struct ReplayServer {
     address: SocketAddr,
@@ -98,7 +98,7 @@ impl ReplayServer {
         Self::start_on(0, plan).await
     }
 
-    /// The same on a port of choice; 0 takes a free one.
+    /// The same on a given port; 0 takes a free one.
     pub async fn start_on(port: u16, plan: Plan) -> std::io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", port)).await?;
         let address = listener.local_addr()?;
@@ -120,12 +120,12 @@ impl ReplayServer {
         Ok(Self { address, shared, _running: running.drop_guard() })
     }
 
-    /// `http://127.0.0.1:PORT`, without a slash at its end.
+    /// Returns `http://127.0.0.1:PORT`, without a trailing slash.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The base URL as the Chat Completions codec wants it.
+    /// Returns the base URL for the Chat Completions codec.
     pub fn chat_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
@@ -139,28 +139,28 @@ impl ReplayServer {
         self.shared.lock().answers.push_back(answer);
     }
 
-    /// Model requests so far, in order.
+    /// Returns the model requests so far, in order.
     pub fn requests(&self) -> Vec<Captured> {
         self.shared.lock().requests.clone()
     }
 
-    /// What was wrong with requests; each was answered with a 400 that says so.
+    /// Returns what was wrong with requests; each was answered with a 400 that says so.
     pub fn findings(&self) -> Vec<String> {
         self.shared.lock().findings.clone()
     }
 
-    /// How many connections were accepted so far.
+    /// Returns the number of connections accepted so far.
     pub fn connections(&self) -> usize {
         self.shared.lock().connections
     }
 
-    /// What happened so far: `request N PATH`, `gate NAME`, `sent N` (the answer is out), `gone N` (the client went
-    /// away before), `refused N FINDING`.
+    /// Returns the log: `request N PATH`, `gate NAME`, `sent N` (the answer was sent), `gone N` (the client
+    /// disconnected before), `refused N FINDING`.
     pub fn log(&self) -> Vec<String> {
         self.shared.log.borrow().clone()
     }
 
-    /// Waits until the log holds this line. Cancel-safe.
+    /// Waits until the log contains this line. Cancel-safe.
     pub async fn logged(&self, line: &str) {
         let mut changes = self.shared.log.subscribe();
         let waited = changes.wait_for(|lines| lines.iter().any(|logged| logged == line)).await;
@@ -176,7 +176,7 @@ impl Shared {
     fn note(&self, line: String) {
         if let Some(path) = &self.log_file {
             let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-            // A log that cannot be written must not stop the server; readers see that the line is missing.
+            // A log that cannot be written must not stop the server; readers notice that the line is missing.
             let _ = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
         }
         self.log.send_modify(|lines| lines.push(line));

@@ -1,4 +1,4 @@
-//! What a scripted reply does as a stream: events in order, gates, ends, and what is kept of the requests.
+//! A scripted reply as a stream: events in order, gates, ends, and the requests that are kept.
 
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
@@ -10,7 +10,7 @@ pub(super) fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest::new("m", messages)
 }
 
-/// One line per event: short enough to write as data.
+/// Formats an event as one line, short enough to write as data.
 fn line(item: Result<StreamEvent, ProviderError>) -> String {
     let opaque = |opaque: Option<Opaque>| opaque.map_or(String::new(), |opaque| format!(" {}", opaque.data));
     match item {

@@ -1,4 +1,4 @@
-//! The front end of the turn scripts: writes events down as lines and does what the script says.
+//! The front end of the turn scripts: records events as lines and does what the script says.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -27,7 +27,7 @@ struct State {
     ops: VecDeque<Op>,
     answers: Vec<(String, Approval)>,
     triggers: Vec<(String, Deed)>,
-    /// What is said at caps, one after another.
+    /// The answers at caps, in order.
     cap_answers: VecDeque<CapAnswer>,
     text: String,
 }
@@ -57,7 +57,7 @@ impl Face {
         self.spoken.notify_one();
     }
 
-    /// Writes the event down, answers what the script answers, and sets off what it sets off.
+    /// Records the event, and performs the script's answers and triggered actions.
     async fn on(&self, event: Event) {
         let line = {
             let mut state = self.state.lock().unwrap();
@@ -154,7 +154,7 @@ impl Frontend for Face {
     }
 }
 
-/// An event as a line; deltas have none.
+/// Formats an event as a line; deltas have none.
 fn line(event: &Event) -> Option<String> {
     Some(match event {
         Event::TextDelta { .. }

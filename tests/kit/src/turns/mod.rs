@@ -1,4 +1,4 @@
-//! The runner of turn scripts: a scripted model, a scripted person, a real driver, session and database.
+//! The runner of turn scripts: a scripted model, a scripted user, a real driver, session and database.
 
 mod face;
 pub mod run;

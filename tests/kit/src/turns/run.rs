@@ -27,7 +27,7 @@ use super::face::{Face, brief, part};
 use super::script::{Deed, Script, Step, rule};
 use super::world::{World, tools};
 
-/// What happens outside of the turn: another process, another program, a gate.
+/// Events outside of the turn: another process, another program, a gate.
 #[derive(Clone)]
 pub struct Outside {
     store: Store,
@@ -101,7 +101,7 @@ impl Hook for ScriptedHook {
     }
 }
 
-/// Runs the script and gives its transcript.
+/// Runs the script and returns its transcript.
 pub async fn run(script: &Script) -> String {
     let folder = tempfile::tempdir().unwrap();
     let setting = |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value);
@@ -166,7 +166,7 @@ pub async fn run(script: &Script) -> String {
                 drive(driver::run_late_calls(&mut session, &env, &face, CancellationToken::new())).await;
             }
             Step::Queue => {
-                // As many as any script queues; a prompt that never leaves the queue ends here too.
+                // At most as many as any script queues; this also ends if a prompt never leaves the queue.
                 for _ in 0..5 {
                     let Some(prompt) = session.history().queued().first().cloned() else { break };
                     drive(driver::run_turn(&mut session, prompt, &env, &face, CancellationToken::new()))
@@ -190,12 +190,12 @@ pub async fn run(script: &Script) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A turn that hangs fails its test instead of hanging it.
+/// Runs a turn with a time limit: a turn that hangs fails its test.
 async fn drive<T>(turn: impl Future<Output = Result<T, co::store::StoreError>>) -> T {
     tokio::time::timeout(std::time::Duration::from_secs(20), turn).await.expect("the turn hangs").unwrap()
 }
 
-/// What answers, and the gate that the slow tools wait at.
+/// The provider that answers, and the gate at which the slow tools wait.
 struct Models<'a> {
     provider: &'a ReplayProvider,
     slow: &'a ReplayGate,
@@ -252,7 +252,7 @@ fn environment(
     }
 }
 
-/// How calls are decided at first.
+/// Returns the initial policy.
 fn policy(script: &Script) -> Policy {
     let setting =
         |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
@@ -270,7 +270,7 @@ fn policy(script: &Script) -> Policy {
     }
 }
 
-/// What was settled without a person, as the audit gets it.
+/// Formats a decision made without a user, as in the audit.
 fn judged(record: &Record) -> Option<String> {
     let Record::Judged { judgement, .. } = record else { return None };
     let Judgement { tool, args, before, verdict, risk, because, by, .. } = judgement;
@@ -279,7 +279,7 @@ fn judged(record: &Record) -> Option<String> {
     Some(format!("judged {tool} {args} {verdict:?} {risk} {by}: {because}{before}"))
 }
 
-/// Who a request went to, and what came of it.
+/// Formats which model a request went to, and its outcome.
 fn asked(record: &Record) -> Option<String> {
     let Record::RequestEnded { attempt, provider, model, error, usage, .. } = record else { return None };
     let ended = if usage.is_some() { "answered" } else { "stopped" };
@@ -287,7 +287,7 @@ fn asked(record: &Record) -> Option<String> {
     Some(format!("request {attempt} {provider}/{model} {outcome}"))
 }
 
-/// `cap turn_tokens 1000`, `cap day_usd 0.5`.
+/// Reads `cap turn_tokens 1000`, `cap day_usd 0.5`.
 fn caps(script: &Script) -> Caps {
     let set = script.settings.iter().filter(|(key, _)| key == "cap").map(|(_, value)| {
         let (name, amount) = value.split_once(' ').expect("cap NAME AMOUNT");
@@ -302,7 +302,7 @@ fn caps(script: &Script) -> Caps {
     Caps::new(set)
 }
 
-/// What remains: what ran, the conversation, what is still open.
+/// Formats the final state: what ran, the conversation, what is still open.
 fn aftermath(history: &History, world: &World, provider: &ReplayProvider) -> Vec<String> {
     let mut lines =
         vec![format!("== {} requests, {} replies left", provider.requests().len(), provider.left())];
@@ -356,7 +356,7 @@ fn remembered(message: &Message) -> Vec<String> {
     }
 }
 
-/// What holds after every script: the store tells the same story, and it needs no repair.
+/// Checks after every script: the store has the same conversation, and it needs no repair.
 async fn sound(store: &Store, id: &co::history::SessionId, history: &History) {
     if history.len() <= 1 {
         return;
@@ -371,7 +371,7 @@ async fn sound(store: &Store, id: &co::history::SessionId, history: &History) {
     }
 }
 
-/// What holds of every side effect: it began once, and a record said so before its end was recorded.
+/// Checks every side effect: it began once, and its start was recorded before its end.
 fn recorded(records: &[Record], world: &World) {
     for call in world.began() {
         assert_eq!(world.began().iter().filter(|other| **other == call).count(), 1, "{call} ran twice");
@@ -380,7 +380,7 @@ fn recorded(records: &[Record], world: &World) {
             |record: &Record| matches!(record, Record::ToolFinished { returned } if returned.call == call);
         let start =
             records.iter().position(started).unwrap_or_else(|| panic!("{call}: no record of its start"));
-        // A detached call was answered once already, before it ran.
+        // A detached call had a return already, before it ran.
         assert!(
             records.iter().rposition(finished).is_some_and(|end| start < end),
             "{call}: its end is recorded before its start, or never"
@@ -391,7 +391,7 @@ fn recorded(records: &[Record], world: &World) {
     }
 }
 
-/// Whether this record lets the call run; `None` where it says nothing of it.
+/// Whether this record allows the call; `None` if it is about something else.
 fn permitted(record: &Record, call: &CallId) -> Option<bool> {
     match record {
         Record::Judged { call: one, judgement } if one == call => Some(judgement.verdict == Verdict::Allow),

@@ -39,16 +39,16 @@ pub enum Deed {
     Retry,
     Yolo,
     Mode(Mode),
-    /// A rule about a tool is saved.
+    /// Save a rule about a tool.
     Rule(RuleEffect, String),
-    /// The clock goes on by so many milliseconds.
+    /// Advance the clock by this many milliseconds.
     Advance(u64),
-    /// Another process looks for what nobody decided in time.
+    /// Another process expires what is due.
     Expire,
     Steer(String),
     /// Decided by another process: a second connection to the store.
     Elsewhere(String, Approval),
-    /// Another process uses so many tokens.
+    /// Another process uses this many tokens.
     Spends(u64),
     Release(String),
     Change(String, String),
@@ -147,7 +147,7 @@ fn deed(text: &str) -> Deed {
     }
 }
 
-/// `allow TOOL`, `ask TOOL`, `deny TOOL`.
+/// Reads `allow TOOL`, `ask TOOL`, `deny TOOL`.
 pub fn rule(text: &str) -> (RuleEffect, String) {
     let (word, tool) = text.split_once(' ').expect("rule EFFECT TOOL");
     let effect = match word {

@@ -1,4 +1,4 @@
-//! The world of the turn scripts: a few files in memory and tools that read, change, wait and break.
+//! The simulated world of the turn scripts: files in memory, and tools that read, change, wait and fail.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 pub struct World {
     files: Mutex<BTreeMap<String, String>>,
     log: Mutex<Vec<String>>,
-    /// Calls with side effects that began, each as often as it did.
+    /// Calls with side effects that began, once per start.
     began: Mutex<Vec<CallId>>,
 }
 
@@ -49,7 +49,7 @@ impl World {
     }
 }
 
-/// What one tool of the world does.
+/// The behaviour of a tool.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Look,
@@ -86,7 +86,7 @@ struct Double {
     gate: ReplayGate,
 }
 
-/// All tools of a world. `gate` lets `slow` ones go.
+/// Creates all tools of a world. `gate` releases the `slow` ones.
 pub fn tools(world: &Arc<World>, gate: &ReplayGate) -> Vec<Arc<dyn Tool>> {
     KINDS
         .iter()

@@ -1,4 +1,4 @@
-//! Reads requests of every form into the one that is checked, and refuses what is wrong with the form itself.
+//! Converts requests of every form into the one that is checked, and rejects errors of the form itself.
 
 pub mod gemini;
 pub mod ollama;
@@ -10,7 +10,7 @@ use super::{Call, Conversation, Entry, Finding, Order};
 use co::message::{AssistantMessage, Message, PartKind, StopKind};
 use co::provider::ModelRequest;
 
-/// Our own form. It cannot be malformed: its types say so.
+/// Converts a request in the program's own form. Its types ensure that it is well-formed.
 pub fn request(request: &ModelRequest) -> Conversation {
     let entries = request.conversation().map(|message| match message {
         Message::User { .. } => Entry::User,
@@ -37,7 +37,7 @@ fn assistant(reply: &AssistantMessage) -> Entry {
     Entry::Assistant { calls, signatures, thinking, paused: reply.stop.kind == StopKind::PauseTurn }
 }
 
-/// An Anthropic body. `paused`: the last reply asked to be continued, so that an assistant message may come last.
+/// Reads an Anthropic body. `paused`: the last reply asked to be continued, so a reply may come last.
 pub fn anthropic(body: &Value, paused: bool) -> Result<Conversation, Finding> {
     if body.get("max_tokens").and_then(Value::as_u64).is_none_or(|limit| limit == 0) {
         return Err(Finding::new("max_tokens: Field required"));
@@ -135,7 +135,7 @@ fn assistant_blocks(blocks: Vec<&Value>, at: usize, paused: bool) -> Result<Entr
     Ok(Entry::Assistant { calls, signatures, thinking, paused })
 }
 
-/// Whether a name or id is one that the services take.
+/// Checks that the services accept a name or id.
 fn fits(what: &str, value: &str, longest: usize, at: usize) -> Result<(), Finding> {
     let fit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if value.is_empty() || value.len() > longest || !value.bytes().all(fit) {
@@ -144,7 +144,7 @@ fn fits(what: &str, value: &str, longest: usize, at: usize) -> Result<(), Findin
     Ok(())
 }
 
-/// A Chat Completions body.
+/// Reads a Chat Completions body.
 pub fn openai_chat(body: &Value) -> Result<Conversation, Finding> {
     let mut conversation = Conversation { model: model(body)?, entries: Vec::new(), order: Order::Any };
     for (at, message) in messages(body)?.iter().enumerate() {
@@ -196,7 +196,7 @@ fn chat_assistant(message: &Value, at: usize) -> Result<Entry, Finding> {
     let signatures =
         details.filter_map(|item| item.get("signature").and_then(Value::as_str)).map(str::to_owned);
     let thinking = message.get("reasoning_content").and_then(Value::as_str).map(str::to_owned);
-    // This wire lets an assistant message come last.
+    // This wire allows an assistant message at the end.
     Ok(Entry::Assistant {
         calls,
         signatures: signatures.collect(),

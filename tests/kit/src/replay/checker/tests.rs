@@ -1,4 +1,4 @@
-//! Each rule in our own form and in both wires' bodies, the good case beside the bad one.
+//! Each rule in the program's own form and in the bodies of the wires, with a valid and an invalid case.
 
 use serde_json::{Value, json};
 
@@ -116,7 +116,7 @@ fn another_model_need_not_send_signatures() {
     assert_eq!(checker().request(&asked), Ok(()));
 }
 
-/// What our own encoders make of a good conversation is good on the wire.
+/// The program's own encoders turn a valid conversation into valid bodies.
 #[test]
 fn encoded_conversations_pass() {
     let good = request(vec![
@@ -223,7 +223,7 @@ fn ollama_bodies_are_checked() {
     check("a level nobody knows", Checker::default().ollama(&think), Some("invalid think value"));
 }
 
-/// What is wrong with a Gemini body, in the service's own words.
+/// Errors in a Gemini body, worded like the service's.
 #[test]
 fn gemini_bodies_are_checked() {
     let user = |parts: Value| json!({ "role": "user", "parts": parts });
@@ -345,7 +345,7 @@ fn gemini_bodies_are_checked() {
     }
 }
 
-/// Whatever a tool's schema holds, what is declared of it is taken.
+/// Whatever a tool's schema contains, its declaration is accepted.
 #[test]
 fn gemini_takes_what_becomes_of_any_schema() {
     let schemas = [
@@ -367,7 +367,7 @@ fn gemini_takes_what_becomes_of_any_schema() {
     }
 }
 
-/// A signature that was given and does not come back is noticed on this wire too.
+/// A signature that was sent and does not come back is detected on this wire too.
 #[test]
 fn gemini_signatures_come_back() {
     let body = |signature: &str| {

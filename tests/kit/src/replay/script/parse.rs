@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{CallEnding, End, Reply, ScriptedError, Step, stop_word};
 use co::message::{StopKind, StopReason, Usage, Usd};
 
-/// The most often a piece may be repeated.
+/// The maximum number of repetitions of a piece.
 const MOST_REPEATS: usize = 10_000_000;
 
 /// What is wrong with a script, and where.
@@ -19,7 +19,7 @@ pub struct ScriptError {
     pub message: String,
 }
 
-/// Reads a text of `reply` blocks and nothing else.
+/// Reads a text that consists only of `reply` blocks.
 pub fn parse_replies(text: &str) -> Result<Vec<Reply>, ScriptError> {
     let mut lines = Lines { all: text.lines().collect(), next: 0, first: 1 };
     let mut replies = Vec::new();
@@ -32,7 +32,7 @@ pub fn parse_replies(text: &str) -> Result<Vec<Reply>, ScriptError> {
     Ok(replies)
 }
 
-/// Reads the steps of one reply; `first_line` is the number of the first of them in the file around.
+/// Reads the steps of one reply; `first_line` is the line number of the first one in the enclosing file.
 pub fn parse_reply(first_line: usize, steps: &str) -> Result<Reply, ScriptError> {
     let mut lines = Lines { all: steps.lines().collect(), next: 0, first: first_line };
     let reply = read_reply(&mut lines, first_line)?;
@@ -53,7 +53,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The next line that is neither empty nor a comment.
+    /// Returns the next line that is neither empty nor a comment.
     fn next_said(&mut self) -> Option<(usize, &'a str)> {
         while let Some(line) = self.all.get(self.next) {
             self.next += 1;
@@ -65,12 +65,12 @@ impl<'a> Lines<'a> {
         None
     }
 
-    /// Steps back over the line that [`next_said`](Self::next_said) gave.
+    /// Steps back over the line that [`next_said`](Self::next_said) returned.
     fn put_back(&mut self) {
         self.next -= 1;
     }
 
-    /// The lines up to `>>>`, without the indent of the line that opened them.
+    /// Returns the lines up to `>>>`, without the indent of the line that opened them.
     fn block(&mut self, opened_at: usize, indent: usize) -> Result<String, ScriptError> {
         let mut kept = Vec::new();
         while let Some(line) = self.all.get(self.next) {
@@ -169,7 +169,7 @@ fn named(rest: &str, what: &str, line: usize) -> Result<String, ScriptError> {
     Ok(rest.to_owned())
 }
 
-/// A JSON string where the text starts with a quote and is one; the text itself otherwise.
+/// Returns the value of a JSON string if the text is one, else the text itself.
 fn literal(text: &str, line: usize) -> Result<String, ScriptError> {
     if text.is_empty() {
         return Err(fail(line, "nothing is said: give words, a \"string\" or `<<<`"));
@@ -188,7 +188,7 @@ fn thinking(rest: &str, block: Option<String>, line: usize) -> Result<Step, Scri
     };
     let text = match block {
         Some(block) => block,
-        // A signature without thinking is what some models send.
+        // Some models send a signature without thinking.
         None if said.is_empty() && signature.is_some() => String::new(),
         None => literal(said, line)?,
     };
@@ -268,7 +268,7 @@ fn stop_line(rest: &str, line: usize) -> Result<StopReason, ScriptError> {
     let detail = (!words.trim().is_empty()).then(|| words.trim().to_owned());
     Ok(match known.into_iter().find(|kind| stop_word(*kind) == Some(word)) {
         Some(kind) => stop(kind, detail),
-        // As the codec reads it: a window that is full cuts like an output limit.
+        // Like the codec: a full window counts as an output limit.
         None if word == "model_context_window_exceeded" => {
             StopReason { kind: StopKind::MaxTokens, raw: Some(word.to_owned()), detail }
         }

@@ -1,4 +1,4 @@
-//! Every step of the format, and every way to write it wrong.
+//! Every step of the format, and every error in writing it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! One connection: reads requests and answers them, until one is cut, is for a page, or the client goes away.
+//! One connection: answers requests until one is cut or is for a page, or the client disconnects.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -14,7 +14,7 @@ const LONGEST_HEAD: usize = 64 * 1024;
 /// The longest request body, in bytes.
 const LONGEST_BODY: usize = 64 * 1024 * 1024;
 
-/// What ends a body.
+/// The end of a body.
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 /// The wire that a path belongs to.
@@ -28,7 +28,7 @@ enum Wire {
 }
 
 impl Wire {
-    /// The wire that speaks at this path.
+    /// Returns the wire of this path.
     fn of(path: &str) -> Option<Self> {
         let ends: [(&str, Self); 6] = [
             ("/messages", Self::Anthropic),
@@ -42,7 +42,7 @@ impl Wire {
         ends.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, wire)| wire)
     }
 
-    /// The model that a request asks for.
+    /// Returns the model that a request asks for.
     fn model(self, path: &str, body: &Value) -> String {
         let in_path = path.rsplit('/').next().and_then(|last| last.split(':').next());
         let in_body = body.get("model").and_then(Value::as_str);
@@ -51,16 +51,16 @@ impl Wire {
     }
 }
 
-/// What became of an answer.
+/// The result of sending an answer.
 enum Sent {
     All,
-    /// All that there is of it, which is not its end.
+    /// All of it was sent, but it has no proper end.
     Cut,
-    /// The client went away.
+    /// The client disconnected.
     Gone,
 }
 
-/// Whether a connection goes on after an answer.
+/// Whether a connection is kept after an answer.
 #[derive(Clone, Copy, PartialEq)]
 enum After {
     Kept,
@@ -87,7 +87,7 @@ pub async fn serve(mut stream: TcpStream, shared: &Shared) {
                 let (status, kind, body) = page(shared, &request).await;
                 let frames = vec![Frame::Send(body.into_bytes())];
                 let answer = Answer { head: Some(Head::new(status, kind)), frames };
-                // Nobody waits to hear whether a page came through.
+                // Whether a page was received is not logged.
                 let _ = send(&mut stream, shared, answer, After::Closed).await;
                 return;
             }
@@ -110,7 +110,7 @@ async fn model_request(stream: &mut TcpStream, shared: &Shared, request: Capture
     sent
 }
 
-/// Notes the request, checks it, and takes the next answer if it is good.
+/// Records the request, checks it, and takes the next answer if it is valid.
 fn take(shared: &Shared, request: Captured, wire: Wire) -> (usize, Answer, Option<String>) {
     let mut state = shared.lock();
     let body = request.body.clone();
@@ -159,7 +159,7 @@ fn take(shared: &Shared, request: Captured, wire: Wire) -> (usize, Answer, Optio
     }
 }
 
-/// An error that both wires' clients can read.
+/// Returns an error that the clients of all wires can read.
 fn error(status: u16, code: &str, message: &str) -> Answer {
     let body = json!({ "type": "error", "error": { "type": code, "code": code, "message": message } });
     let frames = vec![Frame::Send(body.to_string().into_bytes())];
@@ -212,12 +212,12 @@ async fn page(shared: &Shared, request: &Captured) -> (u16, &'static str, String
     }
 }
 
-/// Sends an answer; its body is chunked, so that a cut is seen as one.
+/// Sends an answer; its body is chunked, so that a cut can be detected.
 async fn send(stream: &mut TcpStream, shared: &Shared, answer: Answer, after: After) -> Sent {
     let mut head = answer.head.map(|head| (head, after));
     let mut frames = answer.frames.into_iter().peekable();
     while let Some(frame) = frames.next() {
-        // The end comes with what is before it, as from most servers.
+        // The end is sent with the last piece, as by most servers.
         let end = if frames.peek().is_none() { LAST_CHUNK } else { b"" };
         let sent = match frame {
             Frame::Gate(name) => {
@@ -231,7 +231,7 @@ async fn send(stream: &mut TcpStream, shared: &Shared, answer: Answer, after: Af
                 waits(stream, std::future::pending()).await;
                 return Sent::Gone;
             }
-            // Dropping the stream without the last chunk is what a cut looks like.
+            // Dropping the stream without the last chunk is a cut.
             Frame::Cut => return Sent::Cut,
             Frame::Send(bytes) => write(stream, &mut head, &bytes, 1, end).await,
             Frame::Repeat { bytes, times } => write(stream, &mut head, &bytes, times, end).await,
@@ -247,17 +247,17 @@ async fn send(stream: &mut TcpStream, shared: &Shared, answer: Answer, after: Af
     if closed.is_err() { Sent::Gone } else { Sent::All }
 }
 
-/// Waits for something while the client is there; false when it went away.
+/// Waits for a future while the client is connected; false if it disconnected.
 async fn waits(stream: &mut TcpStream, something: impl Future<Output = ()>) -> bool {
     let mut byte = [0u8; 1];
     tokio::select! {
         () = something => true,
-        // A client has nothing to say while it waits: whatever comes is its end.
+        // A client sends nothing while it waits: anything that arrives is its end.
         _ = stream.read(&mut byte) => false,
     }
 }
 
-/// Writes the same bytes many times, each in a chunk of its own, and `end` with the last.
+/// Writes the same bytes many times, each time as a separate chunk, and `end` with the last.
 async fn write(
     stream: &mut TcpStream,
     head: &mut Option<(Head, After)>,
@@ -295,7 +295,7 @@ async fn write_head(stream: &mut TcpStream, head: &mut Option<(Head, After)>) ->
     stream.write_all(text.as_bytes()).await
 }
 
-/// Reads one request. `None` where it is none, or the client went away.
+/// Reads one request. `None` if it is invalid, or the client disconnected.
 async fn read(stream: &mut TcpStream) -> Option<Captured> {
     let mut bytes = Vec::new();
     let head_end = loop {

@@ -1,4 +1,4 @@
-//! What is sent on a connection, step by step.
+//! The data sent on a connection, step by step.
 
 use crate::replay::script::{End, Reply, ScriptedError};
 
@@ -12,7 +12,7 @@ pub enum Frame {
         times: usize,
     },
     Gate(String),
-    /// The connection stays, and nothing is said.
+    /// The connection stays open, and nothing is sent.
     Hang,
     /// The connection ends here, in the middle.
     Cut,
@@ -21,7 +21,7 @@ pub enum Frame {
 /// An answer as status, headers and steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// `None` = nothing at all is said before the steps: they hang or cut.
+    /// `None` = nothing is sent before the steps: they hang or cut.
     pub head: Option<Head>,
     pub frames: Vec<Frame>,
 }
@@ -39,13 +39,13 @@ impl Head {
     }
 }
 
-/// One event; wires that name their events give the name.
+/// Formats one event; wires that name their events pass the name.
 pub fn event(name: Option<&str>, data: &serde_json::Value) -> Vec<u8> {
     let name = name.map(|name| format!("event: {name}\n")).unwrap_or_default();
     format!("{name}data: {data}\n\n").into_bytes()
 }
 
-/// The answer to a reply whose events are `frames`: most are streams, some are refusals or silence.
+/// Builds the answer for a reply whose events are `frames`: a stream, a refusal or silence.
 pub fn answer(
     reply: &Reply,
     frames: Vec<Frame>,

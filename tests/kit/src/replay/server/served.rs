@@ -1,4 +1,4 @@
-//! What a server answers with.
+//! The answers of a server.
 
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,9 @@ use crate::replay::Reply;
 /// One answer to one model request.
 #[derive(Debug, Clone)]
 pub enum Served {
-    /// Said in the bytes of the wire that asked.
+    /// Sent in the bytes of the wire of the request.
     Reply(Reply),
-    /// Said as it was recorded.
+    /// Sent as it was recorded.
     Recording(Recording),
 }
 
@@ -24,17 +24,17 @@ pub struct Recording {
     pub delivery: Delivery,
 }
 
-/// How a recording comes through.
+/// How a recording is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     Whole,
-    /// The connection ends after so many bytes of the body.
+    /// The connection ends after this many bytes of the body.
     CutAfter(usize),
-    /// The body comes in pieces of so many bytes, each in a write of its own.
+    /// The body is sent in pieces of this many bytes, each in a separate write.
     InPieces(usize),
-    /// So many bytes of the body come, and then nothing; the connection stays.
+    /// This many bytes of the body are sent, then nothing; the connection stays open.
     SilentAfter(usize),
-    /// The connection stays, and nothing is said.
+    /// The connection stays open, and nothing is sent.
     Silent,
 }
 
@@ -46,11 +46,11 @@ pub struct RecordingError {
     pub reason: String,
 }
 
-/// Headers that are about the bytes on the wire then, not about these.
+/// Headers about the recorded bytes on the wire, which do not apply here.
 const STALE: [&str; 4] = ["content-length", "transfer-encoding", "content-encoding", "connection"];
 
 impl Recording {
-    /// Reads a folder of a recorded case: `headers.json` and `response.sse`, `response.json` or `response.ndjson`.
+    /// Reads a folder of a recorded case: `headers.json`, and `response.sse`, `.json` or `.ndjson`.
     pub fn read(folder: &Path) -> Result<Self, RecordingError> {
         let fail = |reason: String| RecordingError { path: folder.to_owned(), reason };
         let head = std::fs::read(folder.join("headers.json")).map_err(|error| fail(error.to_string()))?;

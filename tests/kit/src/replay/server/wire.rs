@@ -1,4 +1,4 @@
-//! Scripted replies in the bytes of each wire: the counterpart of the decoders, as the services themselves write.
+//! Scripted replies in the bytes of each wire, as the services write them: the counterpart of the decoders.
 
 mod anthropic;
 mod gemini;

@@ -1,4 +1,4 @@
-//! Reads a Gemini body, in the words in which the service refuses what is wrong with it.
+//! Reads a Gemini body; findings are worded like the service's errors.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::super::{Call, Conversation, Entry, Finding, Order};
 use super::text;
 use co::provider::gemini::demands_signatures;
 
-/// The words that a schema of this wire may hold.
+/// The keywords that a schema of this wire may contain.
 const KNOWN: [&str; 22] = [
     "type",
     "format",
@@ -32,7 +32,7 @@ const KNOWN: [&str; 22] = [
     "default",
 ];
 
-/// A body that asks `model`, which stands in the path.
+/// Reads a body for `model`, which is in the path.
 pub fn read(model: &str, body: &Value) -> Result<Conversation, Finding> {
     declarations(body)?;
     let contents = body.get("contents").and_then(Value::as_array).filter(|contents| !contents.is_empty());
@@ -50,9 +50,9 @@ pub fn read(model: &str, body: &Value) -> Result<Conversation, Finding> {
 
 struct Reader {
     conversation: Conversation,
-    /// The calls of the model's last turn: name, and the id where there is one.
+    /// The calls of the model's last turn: name, and the id if there is one.
     names: Vec<(String, String)>,
-    /// Whether the first call of a turn must carry a signature.
+    /// Whether the first call of a turn must have a signature.
     signed: bool,
 }
 
@@ -137,7 +137,7 @@ impl Reader {
             }
             let id = text(call, "id");
             self.names.push((text(call, "name").to_owned(), id.to_owned()));
-            // Without an id a call is known by its place.
+            // Without an id a call is identified by its position.
             calls.push(Call { id: format!("{at}.{number}"), wire_id: id.to_owned() });
         }
         let signatures = parts.iter().map(|part| text(part, "thoughtSignature"));
@@ -162,7 +162,7 @@ fn unsigned(name: &str, position: usize) -> String {
     )
 }
 
-/// A part holds exactly one thing.
+/// Checks that a part has exactly one kind of content.
 fn one_of(at: usize, number: usize, part: &Value) -> Result<(), Finding> {
     const KINDS: [&str; 9] = [
         "text",

@@ -59,17 +59,17 @@ fn assistant(message: &Value, at: usize) -> Result<Entry, Finding> {
             )));
         }
         let id = text(call, "id");
-        // Ids are optional here; a call without one is known by its place.
+        // Ids are optional here; a call without one is identified by its position.
         let known = if id.is_empty() { format!("{at}.{number}") } else { id.to_owned() };
         calls.push(Call { id: known, wire_id: id.to_owned() });
     }
     let thinking = message.get("thinking").and_then(Value::as_str).map(str::to_owned);
     let thinking = thinking.into_iter().collect();
-    // This wire lets an assistant message come last.
+    // This wire allows an assistant message at the end.
     Ok(Entry::Assistant { calls, signatures: Vec::new(), thinking, paused: true })
 }
 
-/// A return: it names its call, or stands in the place of the next one.
+/// Reads a return: it names its call, or belongs to the next one by position.
 fn returned(conversation: &mut Conversation, message: &Value, at: usize) -> Result<(), Finding> {
     if text(message, "tool_name").is_empty() {
         return Err(Finding::new(format!("messages[{at}].tool_name: a return names its tool")));

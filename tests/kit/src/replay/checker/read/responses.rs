@@ -1,5 +1,5 @@
-//! Reads a Responses body for the checker, and refuses in the service's own words what this wire alone forbids:
-//! reasoning without the item it belongs to, calls without outputs, outputs without calls.
+//! Reads a Responses body for the checker, and rejects in the service's own words what only this wire
+//! forbids: reasoning without the item it belongs to, calls without outputs, outputs without calls.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::{Call, Conversation, Entry, Finding, Order};
 use super::text;
 
-/// The items of a body as a conversation.
+/// Reads the items of a body as a conversation.
 pub fn read(body: &Value) -> Result<Conversation, Finding> {
     let mut conversation =
         Conversation { model: super::model(body)?, entries: Vec::new(), order: Order::Any };
@@ -37,7 +37,7 @@ pub fn read(body: &Value) -> Result<Conversation, Finding> {
     Ok(conversation)
 }
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Instructions,
@@ -95,7 +95,7 @@ fn message(item: &Value, at: usize) -> Result<Kind, Finding> {
     Ok(kind)
 }
 
-/// Text, or a list of parts of the kinds that may stand there.
+/// Checks a text, or a list of parts of the kinds that are allowed there.
 fn content(item: &Value, field: &str, at: usize, kinds: &[&str]) -> Result<(), Finding> {
     let place = format!("input[{at}].{field}");
     match item.get(field) {
@@ -128,7 +128,7 @@ fn call(item: &Value, at: usize) -> Result<(), Finding> {
     Err(Finding::new(format!("Invalid 'input[{at}].arguments': no JSON object.")))
 }
 
-/// Whether each call has its output and each output its call, once.
+/// Checks that each call has its output and each output its call, once.
 fn pairs(items: &[Value]) -> Result<(), Finding> {
     let ids = |kind: &'static str| {
         let items = items.iter().filter(move |item| text(item, "type") == kind);
@@ -145,7 +145,7 @@ fn pairs(items: &[Value]) -> Result<(), Finding> {
     }
 }
 
-/// Whether the service keeps what it says.
+/// Whether the service stores its output.
 #[derive(Clone, Copy, PartialEq)]
 enum Stored {
     Yes,
@@ -156,7 +156,7 @@ fn stored(body: &Value) -> Stored {
     if body.get("store") == Some(&Value::Bool(false)) { Stored::No } else { Stored::Yes }
 }
 
-/// Reasoning comes before an item of the same reply, and holds what can be read again.
+/// Checks that reasoning precedes an item of the same reply, and has content that can be read again.
 fn reasoning(item: &Value, next: Option<&Value>, at: usize, stored: Stored) -> Result<(), Finding> {
     let id = match text(item, "id") {
         "" => format!("input[{at}]"),
@@ -189,8 +189,8 @@ fn add_output(entries: &mut Vec<Entry>, item: &Value) {
     }
 }
 
-/// Adds an item to the reply that it belongs to: replies are not told apart on this wire, only from what stands
-/// between them. The service lets one come last.
+/// Adds an item to its reply: on this wire replies are separated only by the items between them. The service
+/// allows one at the end.
 fn add(entries: &mut Vec<Entry>, item: &Value) {
     if !matches!(entries.last(), Some(Entry::Assistant { .. })) {
         let (calls, signatures, thinking) = (Vec::new(), Vec::new(), Vec::new());

@@ -7,7 +7,7 @@ use crate::replay::made_up_id;
 use crate::replay::script::{CallEnding, End, Reply, ScriptedError, Step};
 use co::message::{StopKind, StopReason, Usage};
 
-/// The answer to the `number`-th request, which asked for `model`.
+/// Returns the answer to the `number`-th request, which asked for `model`.
 pub fn answer(reply: &Reply, number: usize, model: &str) -> Answer {
     let mut writer = Writer { frames: Vec::new(), blocks: 0, open: None, calls: 0, number };
     let model = reply.model.as_deref().unwrap_or(model);
@@ -126,7 +126,7 @@ impl Writer {
         let block = json!({ "type": "tool_use", "id": id, "name": name, "input": {} });
         let index = self.start(Kind::Other, &block);
         self.send(&Self::delta(index, &json!({ "type": "input_json_delta", "partial_json": "" })));
-        // In two pieces, as arguments come in reality.
+        // In two pieces, as real services send arguments.
         let middle = (0..=args.len() / 2).rev().find(|at| args.is_char_boundary(*at)).unwrap_or(0);
         let (first, second) = args.split_at(middle);
         for piece in [first, second].into_iter().filter(|piece| !piece.is_empty()) {

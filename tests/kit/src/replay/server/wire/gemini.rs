@@ -1,7 +1,7 @@
 //! A scripted reply in Gemini's bytes, as events or as one array.
 //!
-//! As the service writes: each chunk is a whole response with its usage, lines of events end with CRLF, thoughts are
-//! parts of their own, and what signs them comes on the first call after them, or on an empty text at the end.
+//! Like the service: each chunk is a whole response with its usage, lines of events end with CRLF, thoughts
+//! are separate parts, and their signature is on the first call after them, or on an empty text at the end.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::replay::made_up_id;
 use crate::replay::script::{CallEnding, End, Reply, ScriptedError, Step};
 use co::message::{StopKind, StopReason, Usage};
 
-/// Codes of errors that are no errors on this wire: the reply ends with them.
+/// Codes that are no errors on this wire: the reply ends with them.
 const THROWN_AWAY: [&str; 2] = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"];
 
 /// How Gemini's stream is framed: events with `alt=sse`, else one array.
@@ -24,7 +24,7 @@ pub fn framing(path: &str) -> Framing {
     if path.contains("alt=sse") { Framing::Events } else { Framing::Array }
 }
 
-/// The answer to the `number`-th request, which asked for `model`.
+/// Returns the answer to the `number`-th request, which asked for `model`.
 pub fn answer(reply: &Reply, number: usize, model: &str, framing: Framing) -> Answer {
     let model = reply.model.clone().unwrap_or_else(|| model.to_owned());
     let mut writer = Writer {
@@ -56,7 +56,7 @@ pub fn answer(reply: &Reply, number: usize, model: &str, framing: Framing) -> An
     }
 }
 
-/// A refused request: before it, nothing but gates.
+/// Builds a refused request: only gates precede it.
 fn refused(error: &ScriptedError, framing: Framing, mut frames: Vec<Frame>) -> Answer {
     let mut head = Head::new(error.status, "application/json; charset=UTF-8");
     let retry = error.should_retry.map(|retry| ("x-should-retry".to_owned(), retry.to_string()));
@@ -69,7 +69,7 @@ fn refused(error: &ScriptedError, framing: Framing, mut frames: Vec<Frame>) -> A
     Answer { head: Some(head), frames }
 }
 
-/// An error in the service's own words: how long to wait stands in its details, and so does a quota of a day.
+/// Returns an error in the service's format: the retry delay and a daily quota are in its details.
 fn refusal(error: &ScriptedError) -> Value {
     let mut details = Vec::new();
     if error.code == "insufficient_quota" {
@@ -116,7 +116,7 @@ struct Writer {
     framing: Framing,
     chunks: usize,
     calls: usize,
-    /// What signs the thoughts so far, until there is a part to carry it.
+    /// The signature of the thoughts so far, until a part carries it.
     signature: Option<String>,
     number: usize,
     model: String,
@@ -124,7 +124,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// One response in the bytes of its framing.
+    /// Returns one response in the bytes of its framing.
     fn bytes(&mut self, response: &Value) -> Vec<u8> {
         self.chunks += 1;
         match self.framing {
@@ -145,7 +145,7 @@ impl Writer {
         })
     }
 
-    /// Until the end only the prompt is counted.
+    /// Returns the usage before the end, which counts only the prompt.
     fn counting(&self) -> Value {
         let input = self.usage.input.unwrap_or(0);
         json!({ "promptTokenCount": input, "totalTokenCount": input })
@@ -192,13 +192,13 @@ impl Writer {
             Step::Text { text, times } => self.text(text, *times),
             Step::Call { wire_id, name, args, ending } => self.call(wire_id.as_deref(), name, args, *ending),
             Step::Native { data } => self.part(data),
-            // Nothing on this wire parts two texts in a row.
+            // This wire cannot separate two consecutive texts.
             Step::Part => {}
             Step::Gate { name } => self.frames.push(Frame::Gate(name.clone())),
         }
     }
 
-    /// The first item of an array is not written as the others are.
+    /// Sends a text many times. The first item of an array has another prefix than the others.
     fn text(&mut self, text: &str, times: usize) {
         let part = json!({ "text": text });
         for left in [1, times.saturating_sub(1)].into_iter().filter(|_| times > 0) {
@@ -207,7 +207,7 @@ impl Writer {
         }
     }
 
-    /// What signs the thoughts, on a part of its own.
+    /// Sends the signature of the thoughts in a separate part.
     fn sign(&mut self) {
         if let Some(signature) = self.signature.take() {
             self.part(&json!({ "text": "", "thoughtSignature": signature }));

@@ -1,7 +1,7 @@
 //! A scripted reply as lines of Ollama's `/api/chat`.
 //!
-//! What this wire has no words for is not said: signatures, native items, and calls that were cut off (they come whole
-//! or not at all).
+//! What this wire cannot express is omitted: signatures, native items, and truncated calls (they are sent
+//! whole or not at all).
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::replay::made_up_id;
 use crate::replay::script::{CallEnding, End, Reply, ScriptedError, Step};
 use co::message::{StopKind, StopReason, Usage};
 
-/// The answer to the `number`-th request, which asked for `model`.
+/// Returns the answer to the `number`-th request, which asked for `model`.
 pub fn answer(reply: &Reply, number: usize, model: &str) -> Answer {
     let model = reply.model.clone().unwrap_or_else(|| model.to_owned());
     let mut writer = Writer { frames: Vec::new(), calls: 0, number, model };

@@ -7,7 +7,7 @@ use crate::replay::made_up_id;
 use crate::replay::script::{End, Reply, ScriptedError, Step};
 use co::message::{StopKind, StopReason, Usage};
 
-/// The answer to the `number`-th request, which asked for `model`.
+/// Returns the answer to the `number`-th request, which asked for `model`.
 pub fn answer(reply: &Reply, number: usize, model: &str) -> Answer {
     let model = reply.model.clone().unwrap_or_else(|| model.to_owned());
     let mut writer = Writer { frames: Vec::new(), calls: 0, details: 0, number, model };
@@ -26,7 +26,7 @@ fn refusal(error: &ScriptedError) -> Value {
 struct Writer {
     frames: Vec<Frame>,
     calls: usize,
-    /// Reasoning details so far: each signed thought is one.
+    /// The number of reasoning details so far: one per signed thought.
     details: usize,
     number: usize,
     model: String,
@@ -67,7 +67,7 @@ impl Writer {
             }
             Step::Call { wire_id, name, args, .. } => self.call(wire_id.as_deref(), name, args),
             Step::Native { data } => self.delta(&json!({ "reasoning_details": [data] })),
-            // Nothing on this wire parts two texts in a row.
+            // This wire cannot separate two consecutive texts.
             Step::Part => {}
             Step::Gate { name } => self.frames.push(Frame::Gate(name.clone())),
         }
@@ -79,7 +79,7 @@ impl Writer {
         let id = wire_id.map_or_else(|| made_up_id(self.number, self.calls), str::to_owned);
         let function = json!({ "name": name, "arguments": "" });
         self.delta(&json!({ "tool_calls": [{ "index": index, "id": id, "type": "function", "function": function }] }));
-        // In two pieces, as arguments come in reality.
+        // In two pieces, as real services send arguments.
         let middle = (0..=args.len() / 2).rev().find(|at| args.is_char_boundary(*at)).unwrap_or(0);
         let (first, second) = args.split_at(middle);
         for piece in [first, second].into_iter().filter(|piece| !piece.is_empty()) {
@@ -133,7 +133,7 @@ fn usage_value(usage: &Usage) -> Value {
         "total_tokens": input + output,
         "prompt_tokens_details": { "cached_tokens": usage.cached_input.unwrap_or(0) },
     });
-    // As OpenRouter tells it.
+    // As OpenRouter reports it.
     if let (Some(cost), Some(told)) = (usage.cost, told.as_object_mut()) {
         told.insert("cost".to_owned(), json!(cost.dollars()));
     }

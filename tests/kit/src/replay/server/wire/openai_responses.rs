@@ -7,7 +7,7 @@ use crate::replay::made_up_id;
 use crate::replay::script::{CallEnding, End, Reply, ScriptedError, Step};
 use co::message::{StopKind, StopReason, Usage};
 
-/// The answer to the `number`-th request, which asked for `model`.
+/// Returns the answer to the `number`-th request, which asked for `model`.
 pub fn answer(reply: &Reply, number: usize, model: &str) -> Answer {
     let model = reply.model.clone().unwrap_or_else(|| model.to_owned());
     let mut writer =
@@ -35,9 +35,9 @@ enum Open {
 
 struct Writer {
     frames: Vec<Frame>,
-    /// Events so far: each carries its number.
+    /// The number of events so far; each contains its number.
     sent: usize,
-    /// Items so far, whole; the open one is not among them.
+    /// The complete items so far, without the open one.
     output: Vec<Value>,
     open: Option<Open>,
     calls: usize,
@@ -60,13 +60,13 @@ impl Writer {
         self.frames.push(Frame::Send(bytes));
     }
 
-    /// An event about a piece of the open item; `list` names the index of the piece within it.
+    /// Builds an event about a piece of the open item; `list` names the index of the piece within it.
     fn piece(&self, list: &'static str, field: (&'static str, Value)) -> [(&'static str, Value); 4] {
         let at = self.output.len();
         [("item_id", json!(self.id("item"))), ("output_index", json!(at)), (list, json!(0)), field]
     }
 
-    /// The id of the item that comes next.
+    /// Returns the id of the next item.
     fn id(&self, kind: &str) -> String {
         format!("{kind}_{}_{}", self.number, self.output.len())
     }
@@ -165,7 +165,7 @@ impl Writer {
         })
     }
 
-    /// Ends the open item; reasoning may come with what must be sent back with it.
+    /// Ends the open item; reasoning may have data that must be sent back with it.
     fn close(&mut self, encrypted: Option<&str>) {
         match self.open.take() {
             None => {}
@@ -213,7 +213,7 @@ impl Writer {
             })
         };
         self.added(&item("in_progress", ""));
-        // In two pieces, as arguments come in reality.
+        // In two pieces, as real services send arguments.
         let middle = (0..=args.len() / 2).rev().find(|at| args.is_char_boundary(*at)).unwrap_or(0);
         let (first, second) = args.split_at(middle);
         for piece in [first, second].into_iter().filter(|piece| !piece.is_empty()) {
@@ -226,7 +226,7 @@ impl Writer {
                 self.send("response.function_call_arguments.done", &whole);
                 self.done(item("completed", args));
             }
-            // Its end is told by nobody but the response.
+            // Only the response reports its end.
             CallEnding::Open => self.output.push(item("incomplete", args)),
         }
     }
@@ -240,7 +240,7 @@ impl Writer {
         }
     }
 
-    /// An error comes twice: by itself, and as the response's end.
+    /// Sends an error twice: separately, and as the response's end.
     fn fail(&mut self, error: &ScriptedError) {
         let told = refusal(error)["error"].take();
         self.send("error", &[("error", told)]);
@@ -280,10 +280,10 @@ fn output_text(text: &str) -> Value {
     json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] })
 }
 
-/// Why a response is incomplete; `None` = it is complete.
+/// Returns why a response is incomplete; `None` = it is complete.
 fn incomplete(stop: &StopReason) -> Option<String> {
     match stop.kind {
-        // Nothing on this wire tells a stop sequence from any other end.
+        // This wire does not distinguish a stop sequence from any other end.
         StopKind::EndTurn | StopKind::ToolUse | StopKind::StopSequence => None,
         StopKind::MaxTokens => Some("max_output_tokens".to_owned()),
         StopKind::Refusal if stop.detail.is_some() => None,

@@ -1,4 +1,4 @@
-//! Each rule of this wire, the good case beside the bad one.
+//! Each rule of this wire, with a valid and an invalid case.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use co::message::{
 use co::provider::openai_responses::{OpenAiResponses, WIRE};
 use co::provider::{ModelRequest, WireCodec};
 
-/// A checker that knows a reply of signed thinking and the call `c1`.
+/// Returns a checker that knows a reply with signed thinking and the call `c1`.
 fn checker() -> Checker {
     let mut checker = Checker::default();
     checker.give(&parse_reply(1, "thinking Hm. | sig=s\ncall x {} | id=c1").unwrap(), 1, "m");
@@ -88,7 +88,7 @@ fn items_are_checked() {
     check("no model", checker().openai_responses(&json!({ "input": "hi" })), Some("model"));
 }
 
-/// What our own encoder makes of a good conversation is good on the wire.
+/// The program's own encoder turns a valid conversation into a valid body.
 #[test]
 fn encoded_conversations_pass() {
     let part = |kind, data: Value| AssistantPart { kind, opaque: Some(Opaque::new(WIRE, "m", data)) };
