@@ -156,6 +156,25 @@ pub enum NoteKind {
     Circling,
     /// A summary that replaces older messages, which were omitted.
     Summary,
+    /// The date, the mode and the sandbox that apply from this message on.
+    Situation,
+}
+
+impl NoteKind {
+    /// What a front end calls such a note; `None` if it does not show it.
+    pub fn label(&self) -> Option<&'static str> {
+        match self {
+            Self::Reflection => Some("told the model what was wrong"),
+            Self::CommandOutput => Some("told the model what the command said"),
+            Self::Abort => Some("told the model that the turn before was stopped"),
+            Self::LateOutcome { .. } => Some("told the model how a late call ended"),
+            Self::Budget => Some("told the model to come to an end"),
+            Self::Hook => Some("told the model what a hook said"),
+            Self::Circling => Some("told the model that it repeats itself"),
+            Self::Summary => Some("older messages, in short"),
+            Self::Situation => None,
+        }
+    }
 }
 
 /// One complete reply of the model.

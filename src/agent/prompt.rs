@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::driver::{ActiveModel, AgentEnv};
 use crate::approval::{Mode, Place, Policy, Standing};
 use crate::history::patch_dangling_tool_calls;
-use crate::message::{Message, images};
+use crate::message::{Message, NoteKind, UserPart, images};
 use crate::provider::{ModelRequest, Profile, ToolChoice, ToolSchema};
 use crate::sandbox::Isolation;
 use crate::session::Session;
@@ -22,25 +22,56 @@ use crate::tool::{Registry, ToolSpec};
 const IDENTITY: &str = include_str!("../../prompts/identity.md");
 const APPROVALS: &str = include_str!("../../prompts/approvals.md");
 const TOOLS: &str = include_str!("../../prompts/tools.md");
+const FOLDER: &str = include_str!("../../prompts/folder.md");
 const SITUATION: &str = include_str!("../../prompts/situation.md");
+
+/// A named text of the system prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    pub name: &'static str,
+    pub text: String,
+}
+
+/// What precedes the conversation, the same for every request of a turn: nothing in it changes with time or mode, so
+/// that providers can cache it together with the conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preamble {
+    pub sections: Vec<Section>,
+    pub tools: Vec<ToolSchema>,
+}
+
+impl Preamble {
+    /// Builds it for the turn that begins.
+    pub fn of(session: &Session, env: &AgentEnv) -> Self {
+        let policy = env.policy.borrow().clone();
+        Self {
+            sections: sections(session.history().workspace()),
+            tools: tools(&env.registry, &policy, &env.place),
+        }
+    }
+
+    /// Returns the system prompt.
+    pub fn system(&self) -> String {
+        self.sections.iter().map(|section| section.text.as_str()).collect::<Vec<_>>().join("\n\n")
+    }
+}
 
 /// Builds the next request of a session.
 pub fn request(
     session: &Session,
-    env: &AgentEnv,
+    preamble: &Preamble,
     model: &ActiveModel,
     tool_choice: ToolChoice,
 ) -> ModelRequest {
     let history = session.history();
-    let (system, tools) = preamble(session, env);
     let said: Vec<Arc<Message>> =
         history.entries().iter().map(|(_, message)| visible(message, &model.profile)).collect();
     ModelRequest {
         provider: String::new(),
         model: model.name.clone(),
-        system,
+        system: preamble.system(),
         messages: patch_dangling_tool_calls(&said),
-        tools,
+        tools: preamble.tools.clone(),
         tool_choice,
         max_output_tokens: model.max_output_tokens,
         thinking: model.thinking,
@@ -52,11 +83,20 @@ pub fn request(
     }
 }
 
-/// Returns what precedes the conversation: the system prompt and the tools.
-pub fn preamble(session: &Session, env: &AgentEnv) -> (String, Vec<ToolSchema>) {
-    let policy = env.policy.borrow().clone();
-    let system = system(session.history().workspace(), &policy, env.isolation, env.clock.now());
-    (system, tools(&env.registry, &policy, &env.place))
+/// Returns the note on what applies now, if the conversation does not contain it yet.
+pub fn new_situation(session: &Session, env: &AgentEnv) -> Option<UserPart> {
+    let text = situation(&env.policy.borrow(), env.isolation, env.clock.now());
+    let notes = session.history().entries().iter().rev().filter_map(|(_, message)| situation_in(message));
+    let known = notes.into_iter().next().is_some_and(|known| known == text);
+    (!known).then_some(UserPart::Note { kind: NoteKind::Situation, text })
+}
+
+fn situation_in(message: &Message) -> Option<&str> {
+    let Message::User { parts } = message else { return None };
+    parts.iter().rev().find_map(|part| match part {
+        UserPart::Note { kind: NoteKind::Situation, text } => Some(text.as_str()),
+        UserPart::Note { .. } | UserPart::Text { .. } | UserPart::Image { .. } => None,
+    })
 }
 
 /// Returns the message without images if the model takes none, with a note in their place: they may be from
@@ -68,8 +108,15 @@ fn visible(message: &Arc<Message>, profile: &Profile) -> Arc<Message> {
     }
 }
 
-/// Returns the whole system prompt.
-pub fn system(workspace: &Path, policy: &Policy, isolation: Isolation, now: Timestamp) -> String {
+/// Returns the sections of the system prompt, in order.
+pub fn sections(workspace: &Path) -> Vec<Section> {
+    let folder = FOLDER.replace("{folder}", &workspace.display().to_string());
+    let texts = [("identity", IDENTITY), ("approvals", APPROVALS), ("tools", TOOLS), ("folder", &folder)];
+    texts.into_iter().map(|(name, text)| Section { name, text: text.trim().to_owned() }).collect()
+}
+
+/// Returns what applies now: the date, the mode and the sandbox.
+pub fn situation(policy: &Policy, isolation: Isolation, now: Timestamp) -> String {
     let day = now.to_zoned(system_zone()).strftime("%A, %-d %B %Y").to_string();
     let mode = match (policy.mode, policy.standing) {
         (Mode::Plan, Standing::Asking | Standing::Yolo) => "plan: you may look but change nothing",
@@ -86,21 +133,16 @@ pub fn system(workspace: &Path, policy: &Policy, isolation: Isolation, now: Time
         }
     };
     let sandbox = match isolation {
-        Isolation::None => "none: commands run with the user's own rights, so each one asks",
+        Isolation::None => {
+            "none: commands run with the user's own rights; each one asks, unless a rule of the user allows it"
+        }
         Isolation::Isolated => {
             "commands are shut in: files outside the folder and the network are out of reach"
         }
     };
-    let facts = [
-        ("date", day),
-        ("folder", workspace.display().to_string()),
-        ("mode", mode.into()),
-        ("sandbox", sandbox.into()),
-    ];
-    let situation = facts
-        .iter()
-        .fold(SITUATION.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value));
-    [IDENTITY, APPROVALS, TOOLS, &situation].map(str::trim).join("\n\n")
+    let facts = [("date", day), ("mode", mode.into()), ("sandbox", sandbox.into())];
+    let fill = |text: String, (name, value): &(&str, String)| text.replace(&format!("{{{name}}}"), value);
+    facts.iter().fold(SITUATION.trim().to_owned(), fill)
 }
 
 /// Returns the tools that a model may use: those that no rule denies outright.

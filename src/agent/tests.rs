@@ -224,16 +224,21 @@ fn policy(mode: Mode, standing: Standing) -> Policy {
 }
 
 #[test]
-fn the_prompt_is_filled_in_and_stable_within_a_day() {
+fn the_prompt_is_filled_in_and_holds_nothing_that_changes() {
+    let sections = prompt::sections(Path::new("/w"));
+    let names: Vec<&str> = sections.iter().map(|section| section.name).collect();
+    assert_eq!(names, ["identity", "approvals", "tools", "folder"]);
+    assert!(sections.iter().all(|section| !section.text.contains('{')), "{sections:#?}");
+    assert!(sections.iter().any(|section| section.text.contains("/w")));
     let day = |text: &str| text.parse::<jiff::Timestamp>().unwrap();
     for mode in Mode::ALL {
         for standing in [Standing::Asking, Standing::Yolo] {
             let policy = policy(mode, standing);
-            let system = |now| prompt::system(Path::new("/w"), &policy, Isolation::None, now);
-            let morning = system(day("2026-11-21T12:00:00Z"));
+            let situation = |now| prompt::situation(&policy, Isolation::None, now);
+            let morning = situation(day("2026-11-21T12:00:00Z"));
             assert!(!morning.contains('{') && !morning.contains('}'), "{morning}");
-            assert!(morning.contains("21 November 2026") && morning.contains("/w"), "{morning}");
-            assert_eq!(morning, system(day("2026-11-21T12:30:00Z")));
+            assert!(morning.contains("21 November 2026"), "{morning}");
+            assert_eq!(morning, situation(day("2026-11-21T12:30:00Z")));
         }
     }
 }

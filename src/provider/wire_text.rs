@@ -36,6 +36,7 @@ pub fn note(kind: &NoteKind, text: &str) -> String {
         NoteKind::Hook => "from a program of the user that watches the work",
         NoteKind::Circling => "the same call again",
         NoteKind::Summary => "summary of older messages",
+        NoteKind::Situation => "from now on",
     };
     format!("[note from co: {what}]\n{}\n[end of note]", clean(text))
 }

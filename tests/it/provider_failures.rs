@@ -426,7 +426,7 @@ fn meanwhile(outcome: &Outcome) -> Vec<String> {
         let line = match event {
             Event::Retry { class, message, attempt: 1, .. } => format!("{}: {message}", class.words()),
             Event::PartialReset => "what was shown of the reply is taken back".to_owned(),
-            Event::Prompted { parts } => match parts.first() {
+            Event::Prompted { parts } => match parts.last() {
                 Some(UserPart::Note { text, .. }) => format!("the model is told: {text}"),
                 Some(UserPart::Text { .. } | UserPart::Image { .. }) | None => continue,
             },
@@ -445,7 +445,7 @@ fn stored(outcome: &Outcome) -> String {
     for record in &outcome.records {
         let word = match record {
             Record::Opened { .. } | Record::TurnStarted { .. } => continue,
-            Record::Said { message: Message::User { parts } } => match parts.first() {
+            Record::Said { message: Message::User { parts } } => match parts.last() {
                 Some(UserPart::Note { .. }) => "note to the model".to_owned(),
                 _ => "prompt".to_owned(),
             },

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::run::{self, Driver};
 use super::{AgentEnv, turn};
 use crate::agent::port::{Event, Frontend, Op};
+use crate::agent::prompt;
 use crate::history::{Durability, Record};
 use crate::message::{Message, NoteKind, UserPart};
 use crate::session::Session;
@@ -40,15 +41,20 @@ pub fn can_settle_late(session: &Session) -> bool {
     !session.history().settleable().is_empty()
 }
 
-/// Adds the outcomes of late calls to the conversation, just before the model is asked.
-pub(super) async fn say_outcomes(session: &mut Session, frontend: &dyn Frontend) -> Result<(), StoreError> {
-    let parts: Vec<UserPart> = session
+/// Adds what the next request must contain: outcomes of late calls, and the situation if it changed.
+pub(super) async fn say_news(
+    session: &mut Session,
+    env: &AgentEnv,
+    frontend: &dyn Frontend,
+) -> Result<(), StoreError> {
+    let mut parts: Vec<UserPart> = session
         .history()
         .notes()
         .iter()
         .filter(|(kind, _)| matches!(kind, NoteKind::LateOutcome { .. }))
         .map(|(kind, text)| UserPart::Note { kind: kind.clone(), text: text.clone() })
         .collect();
+    parts.extend(prompt::new_situation(session, env));
     if parts.is_empty() {
         return Ok(());
     }

@@ -19,6 +19,7 @@ pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TurnResult};
 pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
 pub use self::late::{can_settle_late, run_late_calls};
 use super::port::Frontend;
+use super::prompt::new_situation;
 use super::{calls, turn};
 use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart};
@@ -46,6 +47,7 @@ pub async fn run_turn(
         .iter()
         .map(|(kind, text)| UserPart::Note { kind: kind.clone(), text: text.clone() })
         .collect();
+    parts.extend(new_situation(session, env));
     parts.extend(prompt);
     let setup = run::setup(session, env, frontend);
     let (turn, effects) = turn::Turn::start(setup, session.history(), parts);

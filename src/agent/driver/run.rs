@@ -25,7 +25,7 @@ use crate::agent::caps::{CapQuestion, Estimate, Figures};
 use crate::agent::context;
 use crate::agent::effect::{Effect, Input, ModelRole};
 use crate::agent::port::{Closed, Event, Frontend, Op};
-use crate::agent::prompt;
+use crate::agent::prompt::{self, Preamble};
 use crate::agent::turn::{Asked, Audience, Patience, Setup, StopHooks, Turn, TurnKind};
 use crate::approval::{Policy, Provenance};
 use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd, Used};
@@ -96,6 +96,7 @@ pub(super) struct Driver<'a> {
     frontend: &'a dyn Frontend,
     cancel: CancellationToken,
     turn: Turn,
+    preamble: Preamble,
     stream: Option<ModelStream>,
     looking: Looking,
     last_word: LastWord,
@@ -165,12 +166,14 @@ impl<'a> Driver<'a> {
     ) -> Self {
         let wakeups = session.store().wakeups();
         let heard_to = RecordNo(session.history().len());
+        let preamble = Preamble::of(session, env);
         Self {
             session,
             env,
             frontend,
             cancel,
             turn,
+            preamble,
             stream: None,
             looking: Looking::default(),
             last_word: LastWord::default(),
@@ -467,11 +470,11 @@ impl<'a> Driver<'a> {
 
     /// Sends the next request, with the outcomes of late calls.
     async fn call_model(&mut self, choice: ToolChoice, who: ModelRole) -> Result<(), StoreError> {
-        late::say_outcomes(self.session, self.frontend).await?;
+        late::say_news(self.session, self.env, self.frontend).await?;
         let model = self.model(who);
         self.fit_window(&model).await?;
         self.tell_news();
-        let request = prompt::request(self.session, self.env, &model, choice);
+        let request = prompt::request(self.session, &self.preamble, &model, choice);
         // The stream gets its own token: the end of this turn must not look like a reply that broke off.
         // Dropping the stream closes the connection.
         self.stream = Some(model.provider.stream(request, CancellationToken::new()));
@@ -520,7 +523,7 @@ impl<'a> Driver<'a> {
     /// Returns what is used so far, what all processes used today, and the estimate for the next request.
     fn figures(&self, who: ModelRole, day: Used) -> Figures {
         let (_, model, _) = self.answering(who);
-        let request = prompt::request(self.session, self.env, &model, ToolChoice::Auto);
+        let request = prompt::request(self.session, &self.preamble, &model, ToolChoice::Auto);
         let next = Estimate::of(&request, model.profile.price.as_ref());
         Figures { session: self.session.history().spent(), day, next, model: request.model }
     }
@@ -545,8 +548,7 @@ impl<'a> Driver<'a> {
             return Some(u64::from(set));
         }
         let window = model.profile.window?;
-        let (system, tools) = prompt::preamble(self.session, self.env);
-        context::room(window, model.max_output_tokens, &system, &tools)
+        context::room(window, model.max_output_tokens, &self.preamble.system(), &self.preamble.tools)
     }
 
     /// Leaves older messages out and returns how many. Hooks can prevent it, unless the provider demands it.

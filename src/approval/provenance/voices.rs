@@ -60,7 +60,11 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
                 }
                 NoteKind::LateOutcome { call } => (tool(call, tools), Some(call)),
                 NoteKind::Hook | NoteKind::Summary => (Source::Program, None),
-                NoteKind::Reflection | NoteKind::Abort | NoteKind::Budget | NoteKind::Circling => {
+                NoteKind::Reflection
+                | NoteKind::Abort
+                | NoteKind::Budget
+                | NoteKind::Circling
+                | NoteKind::Situation => {
                     return None;
                 }
             };

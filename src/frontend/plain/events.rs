@@ -99,7 +99,11 @@ impl Plain {
                         self.page.line(&words::picture(number, &picture));
                     }
                 }
-                UserPart::Note { kind, text } => self.page.line(&words::note(kind, text)),
+                UserPart::Note { kind, text } => {
+                    if let Some(line) = words::note(kind, text) {
+                        self.page.line(&line);
+                    }
+                }
             }
         }
     }

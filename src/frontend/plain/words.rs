@@ -301,19 +301,11 @@ pub(super) fn picture(number: usize, picture: &Pictured) -> String {
     }
 }
 
-/// Says what the program told the model on its own.
-pub(super) fn note(kind: &NoteKind, text: &str) -> String {
-    let label = match kind {
-        NoteKind::Reflection => "The model was told what was wrong",
-        NoteKind::CommandOutput => "The model was told what the command said",
-        NoteKind::Abort => "The model was told that the turn before was stopped",
-        NoteKind::LateOutcome { .. } => "The model was told how a late call ended",
-        NoteKind::Budget => "The model was told to come to an end",
-        NoteKind::Hook => "The model was told what a hook said",
-        NoteKind::Circling => "The model was told that it repeats itself",
-        NoteKind::Summary => "Older messages, in short",
-    };
-    format!("{label}: {}", one_line_summary(text, WIDTH))
+/// Says what the program told the model on its own; `None` for what is not shown.
+pub(super) fn note(kind: &NoteKind, text: &str) -> Option<String> {
+    let mut label = kind.label()?.chars();
+    let first = label.next()?.to_uppercase();
+    Some(format!("{first}{}: {}", label.as_str(), one_line_summary(text, WIDTH)))
 }
 
 /// Returns `1 approval waits`, `3 approvals wait`.

@@ -4,7 +4,7 @@ use super::{batch, cap, settled, stop};
 use crate::agent::port::Event;
 use crate::frontend::link::Tone;
 use crate::history::{Limit, TurnEnd, grouped};
-use crate::message::{NoteKind, ToolCall, ToolReturn, Usd, UserPart, images};
+use crate::message::{ToolCall, ToolReturn, Usd, UserPart, images};
 use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Standing, Thinking, call};
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model, Phase, Retry, RetryState, Turn};
@@ -147,16 +147,7 @@ pub(super) fn user_cells(parts: &[UserPart]) -> Vec<Cell> {
         UserPart::Text { text } => Some(CellKind::User { text: text.clone() }),
         UserPart::Image { .. } => None,
         UserPart::Note { kind, text } => {
-            let label = match kind {
-                NoteKind::Reflection => "told the model what was wrong",
-                NoteKind::CommandOutput => "told the model what the command said",
-                NoteKind::Abort => "told the model that the turn before was stopped",
-                NoteKind::LateOutcome { .. } => "told the model how a late call ended",
-                NoteKind::Budget => "told the model to come to an end",
-                NoteKind::Hook => "told the model what a hook said",
-                NoteKind::Circling => "told the model that it repeats itself",
-                NoteKind::Summary => "older messages, in short",
-            };
+            let label = kind.label()?;
             let text = format!("{label}: {}", crate::stdx::text::one_line_summary(text, 300));
             Some(CellKind::Note { text })
         }

@@ -96,6 +96,7 @@ fn note(kind: &NoteKind) -> &'static str {
         NoteKind::Hook => "hook",
         NoteKind::Circling => "circling",
         NoteKind::Summary => "summary",
+        NoteKind::Situation => "situation",
     }
 }
 

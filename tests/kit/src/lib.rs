@@ -9,6 +9,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot unwrap has failed")]
 
+use co::message::{Message, NoteKind, UserPart};
+
+/// The message without the note on date, mode and sandbox.
+pub fn without_situation(message: &Message) -> Message {
+    let mut message = message.clone();
+    if let Message::User { parts } = &mut message {
+        parts.retain(|part| !matches!(part, UserPart::Note { kind: NoteKind::Situation, .. }));
+    }
+    message
+}
+
 pub mod any_bytes;
 pub mod recording;
 pub mod replay;

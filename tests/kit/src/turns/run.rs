@@ -187,7 +187,11 @@ pub async fn run(script: &Script) -> String {
         lines.extend(records.iter().filter_map(asked));
         assert_eq!(provider.findings(), Vec::<String>::new(), "no model gets what only another may read");
     }
-    lines.join("\n") + "\n"
+    // What applies from a message on is said in every session; it is shown where a script is about it.
+    let is_situation = |line: &str| line.trim_start_matches("- ").starts_with("note Situation:");
+    let told = lines.join("\n");
+    let shown = told.lines().filter(|line| setting("situation").is_some() || !is_situation(line));
+    shown.map(|line| format!("{line}\n")).collect()
 }
 
 /// Runs a turn with a time limit: a turn that hangs fails its test.

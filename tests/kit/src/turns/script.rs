@@ -110,7 +110,7 @@ fn directive(line: &str, script: &mut Script) {
         }
         "fallback" | "limit" | "cap" | "price" | "window" | "model-window" | "max-output" | "tokens"
         | "retries" | "tool-retries" | "yolo" | "mode" | "rule" | "absent" | "home" | "close-late"
-        | "file" | "expiry" | "still-clock" | "audit" => {
+        | "file" | "expiry" | "still-clock" | "audit" | "situation" => {
             script.settings.push((word.to_owned(), rest.to_owned()));
         }
         _ => panic!("unknown line in a turn script: {line}"),
