@@ -10,7 +10,7 @@ use super::models::{ModelError, first_choice};
 use super::profiles;
 use super::services::{Service, Target};
 use crate::config::Settings;
-use crate::provider::catalog::{self, Codec, LMSTUDIO, ListEndpoint, ListForm, Listed};
+use crate::provider::catalog::{self, Codec, LMSTUDIO, ListEndpoint, ListForm, ListedModel};
 use crate::provider::http::Endpoint;
 use crate::provider::{ErrorClass, Profile, ProviderError};
 use crate::stdx::secrecy::shown_address;
@@ -88,7 +88,7 @@ async fn offer(
         (Service::Http(target), Lists::Live) => listed(target, settings, keys).await,
         (Service::Offline | Service::Http(_), Lists::Live | Lists::Known) => Ok(known(service)),
     };
-    let offered = |Listed { name, told }: Listed| OfferedModel {
+    let offered = |ListedModel { name, told }: ListedModel| OfferedModel {
         profile: profiles::profile(service, &name, settings, told),
         in_use: in_use.is_some_and(|(provider, model)| provider == service.name() && *model == name),
         name,
@@ -98,17 +98,21 @@ async fn offer(
 }
 
 /// What the service is known to have, without asking it: its models in the table, and those that were named.
-fn known(service: &Service) -> Vec<Listed> {
+fn known(service: &Service) -> Vec<ListedModel> {
     let rows = catalog::rows(service.name()).map(|row| row.name.to_owned());
     let mut names: Vec<String> = service.models();
     names.extend(rows);
     names.sort();
     names.dedup();
-    names.into_iter().map(|name| Listed { name, told: Profile::default() }).collect()
+    names.into_iter().map(|name| ListedModel { name, told: Profile::default() }).collect()
 }
 
 /// What a service lists now; the person asked, so commands that give keys are run.
-async fn listed(target: &Target, settings: &Settings, keys: &Keys) -> Result<Vec<Listed>, ProviderError> {
+async fn listed(
+    target: &Target,
+    settings: &Settings,
+    keys: &Keys,
+) -> Result<Vec<ListedModel>, ProviderError> {
     let endpoint = target.endpoint(settings, keys).await;
     let endpoint = endpoint.map_err(|error| ProviderError::new(ErrorClass::Auth, error.to_string()))?;
     catalog::list(&list_place(target, endpoint), PATIENCE).await

@@ -12,7 +12,7 @@ use super::keys::Keys;
 use super::models::ModelError;
 use crate::config::{Key, ProviderSettings, Settings, WireName};
 use crate::provider::catalog::{
-    Codec, Found, KeyNeed, ModelNames, OPENAI_COMPATIBLE, PRESETS, Preset, Probe, preset, probe_local,
+    Codec, KeyNeed, ModelNames, OPENAI_COMPATIBLE, PRESETS, Preset, Probe, RunningServer, preset, probe_local,
 };
 use crate::provider::http::is_unencrypted;
 use crate::provider::offline::{Offline, Pace};
@@ -96,7 +96,7 @@ impl Service {
     }
 
     /// Returns a server that was found on this machine, with the settings for its kind.
-    pub fn found(found: Found, settings: &Settings, keys: &Keys) -> Option<Self> {
+    pub fn found(found: RunningServer, settings: &Settings, keys: &Keys) -> Option<Self> {
         let mut target = Target::named(found.preset.name, settings, keys).ok()?;
         let is_set = settings.providers.get(found.preset.name).is_some_and(|set| set.base_url.is_some());
         if !is_set {

@@ -8,10 +8,10 @@ mod local;
 mod models;
 mod presets;
 
-pub use self::listing::{ListEndpoint, ListForm, Listed, list};
-pub use self::local::{Found, LocalServer, Probe, probe_local};
+pub use self::listing::{ListEndpoint, ListForm, ListedModel, list};
+pub use self::local::{Probe, RunningServer, probe_local};
 pub use self::models::{ModelRow, profile, rows, vendor};
 pub use self::presets::{
-    ANTHROPIC, AZURE_OPENAI, Codec, GEMINI, KeyNeed, LLAMACPP, LMSTUDIO, ModelNames, OLLAMA, OPENAI,
-    OPENAI_COMPATIBLE, OPENROUTER, PRESETS, Preset, preset, reference_table,
+    ANTHROPIC, AZURE_OPENAI, Codec, GEMINI, KeyNeed, LLAMACPP, LMSTUDIO, LocalServer, ModelNames, OLLAMA,
+    OPENAI, OPENAI_COMPATIBLE, OPENROUTER, PRESETS, Preset, preset, reference_table,
 };

@@ -9,6 +9,7 @@
 
 use serde_json::Value;
 
+use super::reply::{MOST_HELD, ReplyBuilder};
 use super::{ErrorClass, ProviderError, Seen, StreamDecoder, StreamEvent, classify};
 use crate::stdx::json_items::JsonItems;
 use crate::stdx::sse::{SseItem, SseReader};
@@ -16,10 +17,6 @@ use crate::stdx::sse::{SseItem, SseReader};
 /// The longest reply that is accepted, in bytes: far above any model's output window, far below harmful
 /// sizes.
 const LONGEST_REPLY: usize = 64 * 1024 * 1024;
-
-/// The most that a decoder may buffer of one reply (arguments without a name, signatures, native items), in
-/// bytes.
-const MOST_HELD: usize = 16 * 1024 * 1024;
 
 /// How many bytes of a body's start are kept in case the body turns out not to be a stream.
 const HEAD: usize = 64 * 1024;
@@ -45,24 +42,28 @@ pub trait Protocol: Clone + PartialEq + Send + 'static {
     const JSON: JsonBody = JsonBody::Reply;
 
     /// Handles one event's data.
-    fn event(&mut self, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
+    fn event(&mut self, data: &Value) -> Result<(), ProviderError>;
 
     /// Like `event`, but takes ownership of the value, for wires that keep large parts of it.
-    fn own_event(&mut self, data: Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        self.event(&data, out)
+    fn own_event(&mut self, data: Value) -> Result<(), ProviderError> {
+        self.event(&data)
     }
 
-    /// Handles `[DONE]`.
-    fn done_sentinel(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
+    /// Handles `[DONE]`, which proxies send on any wire.
+    fn done_sentinel(&mut self) -> Result<(), ProviderError> {
+        Ok(())
+    }
 
     /// Handles the end of the body.
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
+    fn end(&mut self) -> Result<(), ProviderError> {
+        Err(truncated("the connection ended before the reply did"))
+    }
 
     /// Handles a reply that came as one JSON value. The value is not an error object.
-    fn whole(&mut self, body: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
+    fn whole(&mut self, body: &Value) -> Result<(), ProviderError>;
 
-    /// Whether `Finished` was emitted.
-    fn finished(&self) -> bool;
+    /// Returns the builder of the reply's events.
+    fn reply(&mut self) -> &mut ReplyBuilder;
 
     /// Returns the reply's metadata so far.
     fn seen(&self) -> Seen;
@@ -140,16 +141,16 @@ impl<P: Protocol> Decoder<P> {
         Ok(())
     }
 
-    fn drain(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn drain(&mut self) -> Result<(), ProviderError> {
         while let Some(item) = self.next_item()? {
             self.head = None;
             match item {
                 SseItem::Comment => {}
                 SseItem::ErrorField(text) => return Err(error_text(&text)),
-                SseItem::Event { event, data } => self.event(event.as_deref(), &data, out)?,
+                SseItem::Event { event, data } => self.event(event.as_deref(), &data)?,
             }
             // Bytes after the end of the reply are ignored and need not be valid.
-            if self.protocol.finished() {
+            if self.is_finished() {
                 self.framing = Framing::Unknown(Vec::new());
                 self.length = 0;
                 break;
@@ -169,26 +170,21 @@ impl<P: Protocol> Decoder<P> {
         }
     }
 
-    fn event(
-        &mut self,
-        event: Option<&str>,
-        data: &str,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProviderError> {
+    fn event(&mut self, event: Option<&str>, data: &str) -> Result<(), ProviderError> {
         match data.trim() {
             "" => return Ok(()),
-            "[DONE]" => return self.protocol.done_sentinel(out),
+            "[DONE]" => return self.protocol.done_sentinel(),
             _ => {}
         }
         match serde_json::from_str::<Value>(data) {
-            Ok(value) => self.protocol.own_event(value, out),
+            Ok(value) => self.protocol.own_event(value),
             Err(_) if event == Some("error") => Err(error_text(data)),
             Err(_) => Err(malformed(format!("the server sent an event that is no JSON: {}", quoted(data)))),
         }
     }
 
     /// Handles a body that came as one JSON value.
-    fn whole(&mut self, body: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn whole(&mut self, body: &[u8]) -> Result<(), ProviderError> {
         let value = match serde_json::from_slice::<Value>(body) {
             Ok(value) => value,
             Err(error) if error.is_eof() => {
@@ -199,13 +195,27 @@ impl<P: Protocol> Decoder<P> {
         if is_error(&value) {
             return Err(classify::classify_value(&value));
         }
-        self.protocol.whole(&value, out)
+        self.protocol.whole(&value)
     }
-}
 
-impl<P: Protocol> StreamDecoder for Decoder<P> {
-    fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        if self.protocol.finished() {
+    fn is_finished(&mut self) -> bool {
+        self.protocol.reply().is_finished()
+    }
+
+    /// Appends to `out` the events that `read` emits, also where it errs.
+    fn collect(
+        &mut self,
+        out: &mut Vec<StreamEvent>,
+        read: impl FnOnce(&mut Self) -> Result<(), ProviderError>,
+    ) -> Result<(), ProviderError> {
+        self.protocol.reply().swap_events(out);
+        let result = read(self);
+        self.protocol.reply().swap_events(out);
+        result
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
+        if self.is_finished() {
             return Ok(());
         }
         self.length = self.length.saturating_add(bytes.len());
@@ -217,18 +227,18 @@ impl<P: Protocol> StreamDecoder for Decoder<P> {
             head.extend_from_slice(bytes.get(..room).unwrap_or_default());
         }
         self.frame(bytes)?;
-        self.drain(out)
+        self.drain()
     }
 
-    fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        if self.protocol.finished() {
+    fn end(&mut self) -> Result<(), ProviderError> {
+        if self.is_finished() {
             return Ok(());
         }
         let inside = match &mut self.framing {
             Framing::Unknown(_) => return Err(truncated("the server closed the connection without a reply")),
             Framing::Whole(body) => {
                 let body = std::mem::take(body);
-                return self.whole(&body, out);
+                return self.whole(&body);
             }
             Framing::Events(reader) => {
                 reader.finish();
@@ -237,13 +247,13 @@ impl<P: Protocol> StreamDecoder for Decoder<P> {
             Framing::Items(items) => items.is_inside(),
         };
         // An unreadable event without its closing blank line was cut off.
-        self.drain(out).map_err(|error| {
+        self.drain().map_err(|error| {
             if error.class == ErrorClass::Malformed {
                 return truncated("the connection ended in the middle of an event");
             }
             error
         })?;
-        if self.protocol.finished() {
+        if self.is_finished() {
             return Ok(());
         }
         if inside {
@@ -251,8 +261,18 @@ impl<P: Protocol> StreamDecoder for Decoder<P> {
         }
         match self.head.take() {
             Some(head) if !matches!(self.framing, Framing::Items(_)) => Err(foreign(&head)),
-            Some(_) | None => self.protocol.end(out),
+            Some(_) | None => self.protocol.end(),
         }
+    }
+}
+
+impl<P: Protocol> StreamDecoder for Decoder<P> {
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        self.collect(out, |decoder| decoder.read(bytes))
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        self.collect(out, Self::end)
     }
 
     fn seen(&self) -> Seen {
@@ -312,6 +332,11 @@ pub fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     value.as_object()?.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
+/// Returns a string field; empty where there is none.
+pub fn text_of<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
 fn error_text(text: &str) -> ProviderError {
     let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
     classify::classify_value(&value)
@@ -353,21 +378,4 @@ fn quoted(text: &str) -> String {
         start.push('…');
     }
     start
-}
-
-/// A count of the bytes that a decoder buffers, so that no server can exhaust the memory.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Held {
-    bytes: usize,
-}
-
-impl Held {
-    /// Adds `bytes` and the overhead of one table entry. Errs with [`ErrorClass::Malformed`] above the limit.
-    pub fn add(&mut self, bytes: usize) -> Result<(), ProviderError> {
-        self.bytes = self.bytes.saturating_add(bytes).saturating_add(64);
-        if self.bytes > MOST_HELD {
-            return Err(malformed(format!("the reply holds back more than {MOST_HELD} bytes")));
-        }
-        Ok(())
-    }
 }

@@ -13,10 +13,10 @@ mod get;
 mod key;
 mod network;
 mod secrets;
+mod setup_error;
 mod trouble;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,13 +27,14 @@ use tokio_util::sync::CancellationToken;
 use tracing::field::Empty;
 
 use self::connects::Connects;
-use self::exchange::{Exchange, Phase, Throughput};
+use self::exchange::{Exchange, ExchangePhase, Throughput};
 pub use self::get::get_json;
 pub use self::key::{ApiKey, KeyHeader};
 pub use self::network::Network;
 use self::network::{Tls, Via};
 use self::secrets::Secrets;
-use self::trouble::Place;
+pub use self::setup_error::SetupError;
+use self::trouble::Destination;
 use super::{ErrorClass, HttpRequest, ModelRequest, Provider, ProviderError, StreamEvent, WireCodec};
 use crate::stdx::clock::Clock;
 
@@ -69,23 +70,6 @@ impl Default for Timeouts {
     }
 }
 
-/// Why no provider can be created from the configuration.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SetupError {
-    #[error("the base URL `{url}` is not a web address: {reason}")]
-    BaseUrl { url: String, reason: String },
-    #[error("the key holds characters that no key has; was it copied whole and without line ends?")]
-    Key,
-    #[error("the header `{name}` cannot be sent: a name is letters, digits and -, a value one line of text")]
-    Header { name: String },
-    #[error("the setting `proxy` cannot be used: {reason}")]
-    Proxy { reason: String },
-    #[error("`ca_file` {path:?} {reason}")]
-    CaFile { path: PathBuf, reason: String },
-    #[error("the HTTP client could not be started: {reason}")]
-    Client { reason: String },
-}
-
 /// A model service reached over HTTP.
 pub struct HttpProvider<W> {
     codec: Arc<W>,
@@ -119,7 +103,7 @@ struct Route {
     /// The user's own headers, which override the codec's.
     own_headers: HeaderMap,
     client: reqwest::Client,
-    place: Arc<Place>,
+    destination: Arc<Destination>,
 }
 
 impl Route {
@@ -135,8 +119,8 @@ impl Route {
         let tls = Tls::to(&base_url, via.as_ref());
         let client = endpoint.network.client(connect, via.as_ref(), tls, &connects)?;
         let secrets = secrets(endpoint, via.as_ref());
-        let place = Arc::new(Place::new(&base_url, via.as_ref(), connect, secrets, connects));
-        Ok(Self { base_url, headers, own_headers, client, place })
+        let destination = Arc::new(Destination::new(&base_url, via.as_ref(), connect, secrets, connects));
+        Ok(Self { base_url, headers, own_headers, client, destination })
     }
 
     /// Returns the URL of a path, and the headers of one request to it.
@@ -225,12 +209,12 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
             decoder,
             request,
             provider: self.name.clone(),
-            phase: Phase::Prepared(Box::new(prepared)),
+            phase: ExchangePhase::Prepared(Box::new(prepared)),
             ready: VecDeque::new(),
-            told: crate::message::Usage::default(),
+            reported: crate::message::Usage::default(),
             idle: self.idle,
             flow: Throughput::begins(),
-            place: Arc::clone(&self.route.place),
+            destination: Arc::clone(&self.route.destination),
             clock: Arc::clone(&self.clock),
             span,
         };
@@ -238,24 +222,7 @@ impl<W: WireCodec> Provider for HttpProvider<W> {
     }
 }
 
-/// Whether connections may use a proxy; servers on this machine are reached directly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Proxy {
-    Never,
-}
-
-/// Creates a client for the search for servers on this machine.
-pub(super) fn client(connect: Duration, proxy: Proxy) -> Result<reqwest::Client, SetupError> {
-    match proxy {
-        Proxy::Never => Network::default().client(connect, None, Tls::Never, &Connects::default()),
-    }
-}
-
-/// Returns the innermost cause of an error: the outer ones only report that something failed.
-fn deepest(error: &dyn std::error::Error) -> String {
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
+/// Creates a client for servers on this machine, which are reached without a proxy and without TLS.
+pub(super) fn local_client(connect: Duration) -> Result<reqwest::Client, SetupError> {
+    Network::default().client(connect, None, Tls::Never, &Connects::default())
 }

@@ -8,6 +8,8 @@ pub mod profile;
 
 pub mod classify;
 pub mod decoder;
+pub mod message_list;
+pub mod reply;
 pub mod retry_headers;
 pub mod retry_words;
 pub mod wire_text;

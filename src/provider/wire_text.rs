@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -130,7 +131,8 @@ pub fn own<'a>(opaque: Option<&'a Opaque>, wire: &str, asked: &ModelRequest) -> 
 }
 
 /// The form of tool call ids that a host accepts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum IdShape {
     /// Up to 40 letters, digits, `_` and `-`.
     #[default]
@@ -189,13 +191,18 @@ impl WireIds {
 
     /// Returns the id assigned to a call. Errs where the conversation holds no such call.
     pub fn of(&self, call: &CallId) -> Result<&str, ProviderError> {
-        self.of.get(call).map(String::as_str).ok_or_else(|| {
-            ProviderError::new(
-                ErrorClass::BadRequest,
-                format!("the conversation holds a return for {call}, but no such call"),
-            )
-        })
+        self.of.get(call).map(String::as_str).ok_or_else(|| no_such_call(call))
     }
+}
+
+/// The error for a tool return whose call is not in the conversation.
+pub fn no_such_call(call: &CallId) -> ProviderError {
+    bad_request(format!("the conversation holds a return for {call}, but no such call"))
+}
+
+/// The error for a request that a wire cannot express.
+pub fn bad_request(message: impl Into<String>) -> ProviderError {
+    ProviderError::new(ErrorClass::BadRequest, message)
 }
 
 #[cfg(test)]

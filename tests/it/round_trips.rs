@@ -35,7 +35,7 @@ const FOLDERS: &[(&str, Wire, usize, usize)] = &[
     ("compat_groq", Wire::Chat(Quirks::GROQ), 1, 0),
     ("compat_llamabox", Wire::Chat(Quirks::COMPATIBLE), 0, 0),
     ("compat_mistral", Wire::Chat(Quirks::MISTRAL), 1, 1),
-    ("compat_ollama", Wire::Chat(Quirks::OLLAMA), 1, 1),
+    ("compat_ollama", Wire::Chat(Quirks::COMPATIBLE), 1, 1),
     ("compat_openrouter", Wire::Chat(Quirks::OPENROUTER), 2, 1),
     ("compat_xai", Wire::Chat(Quirks::XAI), 0, 0),
 ];

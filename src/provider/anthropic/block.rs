@@ -2,19 +2,19 @@
 
 use serde_json::{Map, Value};
 
-use crate::message::Opaque;
-use crate::provider::decoder::{Held, field};
-use crate::provider::{ProviderError, StartKind, StreamEvent};
+use crate::provider::decoder::{field, text_of};
+use crate::provider::reply::ReplyBuilder;
+use crate::provider::{ProviderError, StartKind};
 
 /// An open block; `index` is the index of its part, from 0 without gaps.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Block {
+pub struct ContentBlock {
     index: usize,
-    content: Content,
+    content: BlockContent,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Content {
+enum BlockContent {
     Text {
         citations: Vec<Value>,
     },
@@ -24,7 +24,7 @@ enum Content {
     Call {
         /// Arguments that came complete in the start event: used if no delta follows.
         input: Value,
-        said: bool,
+        has_deltas: bool,
         /// Fields that only this provider understands.
         fields: Map<String, Value>,
     },
@@ -36,118 +36,101 @@ enum Content {
     },
 }
 
-impl Block {
+impl ContentBlock {
     /// Opens a block with its initial content.
-    pub fn start(
-        index: usize,
-        mut start: Value,
-        held: &mut Held,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<Self, ProviderError> {
-        held.add(weight(&start))?;
-        let text = |key: &str| start.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (kind, content, said) = match start.get("type").and_then(Value::as_str) {
+    pub fn start(mut start: Value, reply: &mut ReplyBuilder) -> Result<Self, ProviderError> {
+        reply.hold_value(&start)?;
+        let (index, content) = match start.get("type").and_then(Value::as_str) {
             Some("text") => {
-                let said = text("text");
+                let index = reply.start_part(StartKind::Text);
+                reply.delta(index, text_of(&start, "text"));
                 let citations = match start.get_mut("citations").map(Value::take) {
                     Some(Value::Array(citations)) => citations,
                     Some(_) | None => Vec::new(),
                 };
-                (StartKind::Text, Content::Text { citations }, said)
+                (index, BlockContent::Text { citations })
             }
             Some("thinking") => {
-                (StartKind::Thinking, Content::Thinking { signature: text("signature") }, text("thinking"))
+                let index = reply.start_part(StartKind::Thinking);
+                reply.delta(index, text_of(&start, "thinking"));
+                (index, BlockContent::Thinking { signature: text_of(&start, "signature").to_owned() })
             }
             Some("tool_use") => {
-                let kind = StartKind::ToolCall { wire_id: text("id"), name: text("name") };
-                (kind, call(start), String::new())
+                (reply.start_call(text_of(&start, "id"), text_of(&start, "name")), call(start))
             }
             Some(_) | None => {
-                (StartKind::Native, Content::Native { data: start, input: String::new() }, String::new())
+                let content = BlockContent::Native { data: start, input: String::new() };
+                (reply.start_part(StartKind::Native), content)
             }
         };
-        out.push(StreamEvent::PartStarted { index, kind });
-        say(index, &said, out);
         Ok(Self { index, content })
     }
 
-    pub fn is_call(&self) -> bool {
-        match self.content {
-            Content::Call { .. } => true,
-            Content::Text { .. } | Content::Thinking { .. } | Content::Native { .. } => false,
-        }
-    }
-
     /// Handles one delta; ignores kinds that are unknown for this block.
-    pub fn delta(
-        &mut self,
-        delta: &Value,
-        held: &mut Held,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProviderError> {
+    pub fn delta(&mut self, delta: &Value, reply: &mut ReplyBuilder) -> Result<(), ProviderError> {
         let kind = field(delta, "type").and_then(Value::as_str).unwrap_or_default();
         let text = |key: &str| field(delta, key).and_then(Value::as_str).unwrap_or_default();
         match (&mut self.content, kind) {
-            (Content::Text { .. }, "text_delta") => say(self.index, text("text"), out),
-            (Content::Text { citations }, "citations_delta") => {
+            (BlockContent::Text { .. }, "text_delta") => reply.delta(self.index, text("text")),
+            (BlockContent::Text { citations }, "citations_delta") => {
                 let citation = delta.get("citation").cloned().unwrap_or_default();
-                held.add(weight(&citation))?;
+                reply.hold_value(&citation)?;
                 citations.push(citation);
             }
-            (Content::Thinking { .. }, "thinking_delta") => say(self.index, text("thinking"), out),
-            (Content::Thinking { signature }, "signature_delta") => {
-                held.add(text("signature").len())?;
+            (BlockContent::Thinking { .. }, "thinking_delta") => reply.delta(self.index, text("thinking")),
+            (BlockContent::Thinking { signature }, "signature_delta") => {
+                reply.hold(text("signature").len())?;
                 signature.push_str(text("signature"));
             }
-            (Content::Call { said, .. }, "input_json_delta") => {
-                *said |= !text("partial_json").is_empty();
-                say(self.index, text("partial_json"), out);
+            (BlockContent::Call { has_deltas, .. }, "input_json_delta") => {
+                *has_deltas |= !text("partial_json").is_empty();
+                reply.delta(self.index, text("partial_json"));
             }
-            (Content::Native { input, .. }, "input_json_delta") => {
-                held.add(text("partial_json").len())?;
+            (BlockContent::Native { input, .. }, "input_json_delta") => {
+                reply.hold(text("partial_json").len())?;
                 input.push_str(text("partial_json"));
             }
-            (Content::Native { data, .. }, "compaction_delta") => {
-                held.add(text("content").len())?;
+            (BlockContent::Native { data, .. }, "compaction_delta") => {
+                reply.hold(text("content").len())?;
                 append(data, "content", text("content"));
             }
             (
-                Content::Text { .. }
-                | Content::Thinking { .. }
-                | Content::Call { .. }
-                | Content::Native { .. },
+                BlockContent::Text { .. }
+                | BlockContent::Thinking { .. }
+                | BlockContent::Call { .. }
+                | BlockContent::Native { .. },
                 _,
             ) => {}
         }
         Ok(())
     }
 
-    /// Closes the block; `bind` converts the data that must be sent back into opaque data.
-    pub fn end(self, out: &mut Vec<StreamEvent>, bind: impl FnOnce(Value) -> Opaque) {
+    /// Closes the block.
+    pub fn end(self, reply: &mut ReplyBuilder) {
         let index = self.index;
         let data = match self.content {
-            Content::Text { citations } if citations.is_empty() => None,
-            Content::Text { citations } => Some(object("citations", Value::Array(citations))),
-            Content::Thinking { signature } if signature.is_empty() => None,
-            Content::Thinking { signature } => Some(object("signature", Value::String(signature))),
-            Content::Call { input, said, fields } => {
-                if !said && input.as_object().is_some_and(|input| !input.is_empty()) {
-                    say(index, &input.to_string(), out);
+            BlockContent::Text { citations } if citations.is_empty() => None,
+            BlockContent::Text { citations } => Some(object("citations", Value::Array(citations))),
+            BlockContent::Thinking { signature } if signature.is_empty() => None,
+            BlockContent::Thinking { signature } => Some(object("signature", Value::String(signature))),
+            BlockContent::Call { input, has_deltas, fields } => {
+                if !has_deltas && input.as_object().is_some_and(|input| !input.is_empty()) {
+                    reply.delta(index, input.to_string());
                 }
                 (!fields.is_empty()).then_some(Value::Object(fields))
             }
-            Content::Native { mut data, input } => {
+            BlockContent::Native { mut data, input } => {
                 if let (Some(data), Ok(input)) = (data.as_object_mut(), serde_json::from_str(&input)) {
                     data.insert("input".to_owned(), input);
                 }
                 Some(data)
             }
         };
-        out.push(StreamEvent::PartEnded { index, opaque: data.map(bind) });
+        reply.end_part(index, data);
     }
 }
 
-fn call(start: Value) -> Content {
+fn call(start: Value) -> BlockContent {
     let mut fields = match start {
         Value::Object(fields) => fields,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
@@ -159,13 +142,7 @@ fn call(start: Value) -> Content {
     // A call by the model itself is the service's default.
     let direct = serde_json::json!({ "type": "direct" });
     fields.retain(|key, value| !(value.is_null() || key == "caller" && *value == direct));
-    Content::Call { input, said: false, fields }
-}
-
-fn say(index: usize, text: &str, out: &mut Vec<StreamEvent>) {
-    if !text.is_empty() {
-        out.push(StreamEvent::PartDelta { index, delta: text.to_owned() });
-    }
+    BlockContent::Call { input, has_deltas: false, fields }
 }
 
 fn append(data: &mut Value, key: &str, more: &str) {
@@ -178,16 +155,4 @@ fn append(data: &mut Value, key: &str, more: &str) {
 
 fn object(key: &str, value: Value) -> Value {
     Value::Object(Map::from_iter([(key.to_owned(), value)]))
-}
-
-/// Returns the approximate size in bytes of a value's strings, for the memory limit.
-fn weight(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(weight).sum::<usize>() + 16,
-        Value::Object(fields) => {
-            fields.iter().map(|(key, value)| key.len() + weight(value)).sum::<usize>() + 16
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => 16,
-    }
 }

@@ -8,33 +8,28 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
-use super::block::Block;
-use crate::message::{Opaque, StopKind, StopReason, Usage};
-use crate::provider::decoder::{Held, Protocol, field, is_error, malformed, truncated};
-use crate::provider::{ProviderError, Seen, StartKind, StreamEvent, classify};
+use super::block::ContentBlock;
+use crate::message::{StopKind, StopReason, Usage};
+use crate::provider::decoder::{Protocol, field, is_error, malformed, truncated};
+use crate::provider::reply::ReplyBuilder;
+use crate::provider::{ProviderError, Seen, classify};
 
 /// The state of one reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessagesProtocol {
-    /// As requested: opaque data is bound to this name.
-    requested: String,
-    named: Option<String>,
+    reply: ReplyBuilder,
     id: Option<String>,
     /// Open blocks by their index on the wire.
-    blocks: BTreeMap<u64, Block>,
-    parts: usize,
-    calls: usize,
-    stop: Stop,
+    blocks: BTreeMap<u64, ContentBlock>,
+    stop: StopFields,
     /// The reported usage; later values replace earlier ones.
     usage: Map<String, Value>,
     /// A server-side container that the next request must name.
     container: Option<Value>,
-    finished: bool,
-    held: Held,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Stop {
+struct StopFields {
     reason: Option<String>,
     sequence: Option<String>,
     explanation: Option<String>,
@@ -43,63 +38,43 @@ struct Stop {
 impl MessagesProtocol {
     pub fn new(model: &str) -> Self {
         Self {
-            requested: model.to_owned(),
-            named: None,
+            reply: ReplyBuilder::new(WIRE, model),
             id: None,
             blocks: BTreeMap::new(),
-            parts: 0,
-            calls: 0,
-            stop: Stop::default(),
+            stop: StopFields::default(),
             usage: Map::new(),
             container: None,
-            finished: false,
-            held: Held::default(),
         }
     }
 
-    fn message_start(&mut self, message: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn message_start(&mut self, message: &Value) -> Result<(), ProviderError> {
         let id = text(message, "id");
-        if self.named.is_some() {
+        if self.reply.is_started() {
             // Proxies repeat the start; a different message in mid-stream invalidates the reply so far.
-            return match id == self.id || self.parts == 0 {
+            return match id == self.id || self.reply.parts() == 0 {
                 true => Ok(()),
                 false => Err(truncated("the server began another reply in the middle of this one")),
             };
         }
         self.id = id;
-        self.name(text(message, "model"), out);
+        self.reply.start(text(message, "model").as_deref());
         self.add_usage(message);
         self.note_container(message);
         Ok(())
     }
 
-    fn name(&mut self, named: Option<String>, out: &mut Vec<StreamEvent>) {
-        let model = named.unwrap_or_else(|| self.requested.clone());
-        self.named = Some(model.clone());
-        out.push(StreamEvent::Started { model });
-    }
-
-    fn start_block(
-        &mut self,
-        at: u64,
-        start: Value,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProviderError> {
-        if self.named.is_none() {
-            self.name(None, out);
-        }
-        self.stop_block(at, out);
-        let index = self.parts;
-        self.parts += 1;
-        let block = Block::start(index, start, &mut self.held, out)?;
-        self.calls += usize::from(block.is_call());
+    fn start_block(&mut self, at: u64, start: Value) -> Result<(), ProviderError> {
+        self.reply.start(None);
+        self.stop_block(at);
+        let block = ContentBlock::start(start, &mut self.reply)?;
         self.blocks.insert(at, block);
         Ok(())
     }
 
-    fn stop_block(&mut self, at: u64, out: &mut Vec<StreamEvent>) {
-        let Some(block) = self.blocks.remove(&at) else { return };
-        block.end(out, |data| Opaque::new(WIRE, self.requested.as_str(), data));
+    fn stop_block(&mut self, at: u64) {
+        if let Some(block) = self.blocks.remove(&at) {
+            block.end(&mut self.reply);
+        }
     }
 
     fn message_delta(&mut self, event: &Value) {
@@ -131,27 +106,20 @@ impl MessagesProtocol {
         }
     }
 
-    fn complete(&mut self, out: &mut Vec<StreamEvent>) {
-        let open: Vec<u64> = self.blocks.keys().copied().collect();
-        for at in open {
-            self.stop_block(at, out);
+    fn complete(&mut self) {
+        for block in std::mem::take(&mut self.blocks).into_values() {
+            block.end(&mut self.reply);
         }
         if let Some(id) = self.container.take() {
-            let index = self.parts;
-            self.parts += 1;
-            out.push(StreamEvent::PartStarted { index, kind: StartKind::Native });
-            let data = json!({ "container": id });
-            let opaque = Some(Opaque::new(WIRE, self.requested.as_str(), data));
-            out.push(StreamEvent::PartEnded { index, opaque });
+            self.reply.native(json!({ "container": id }));
         }
-        self.finished = true;
-        out.push(StreamEvent::Finished { stop: self.stop_reason(), usage: self.total() });
+        self.reply.finish(self.stop_reason(), self.total());
     }
 
     fn stop_reason(&self) -> StopReason {
         let raw = self.stop.reason.as_deref();
         let kind = match raw {
-            None | Some("end_turn" | "compaction") if self.calls > 0 => StopKind::ToolUse,
+            None | Some("end_turn" | "compaction") if self.reply.calls() > 0 => StopKind::ToolUse,
             None | Some("end_turn" | "compaction") => StopKind::EndTurn,
             Some("tool_use") => StopKind::ToolUse,
             Some("max_tokens" | "model_context_window_exceeded") => StopKind::MaxTokens,
@@ -183,11 +151,11 @@ impl MessagesProtocol {
 }
 
 impl Protocol for MessagesProtocol {
-    fn event(&mut self, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        self.own_event(data.clone(), out)
+    fn event(&mut self, data: &Value) -> Result<(), ProviderError> {
+        self.own_event(data.clone())
     }
 
-    fn own_event(&mut self, mut data: Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn own_event(&mut self, mut data: Value) -> Result<(), ProviderError> {
         if is_error(&data) {
             return Err(classify::classify_value(&data));
         }
@@ -195,17 +163,17 @@ impl Protocol for MessagesProtocol {
         match field(&data, "type").and_then(Value::as_str) {
             Some("content_block_delta") => {
                 if let Some(block) = self.blocks.get_mut(&at) {
-                    block.delta(field(&data, "delta").unwrap_or(&Value::Null), &mut self.held, out)?;
+                    block.delta(field(&data, "delta").unwrap_or(&Value::Null), &mut self.reply)?;
                 }
             }
-            Some("message_start") => self.message_start(data.get("message").unwrap_or(&Value::Null), out)?,
+            Some("message_start") => self.message_start(data.get("message").unwrap_or(&Value::Null))?,
             Some("content_block_start") => {
                 let block = data.get_mut("content_block").map(Value::take).unwrap_or_default();
-                self.start_block(at, block, out)?;
+                self.start_block(at, block)?;
             }
-            Some("content_block_stop") => self.stop_block(at, out),
+            Some("content_block_stop") => self.stop_block(at),
             Some("message_delta") => self.message_delta(&data),
-            Some("message_stop") if self.named.is_some() => self.complete(out),
+            Some("message_stop") if self.reply.is_started() => self.complete(),
             Some("message_stop") => return Err(truncated("the server ended its stream without a reply")),
             Some(_) => {}
             None if data.get("choices").is_some() => {
@@ -218,37 +186,28 @@ impl Protocol for MessagesProtocol {
         Ok(())
     }
 
-    /// Not part of this protocol; translating proxies send it.
-    fn done_sentinel(&mut self, _out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        Ok(())
-    }
-
-    fn end(&mut self, _out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        Err(truncated("the connection ended before the reply did"))
-    }
-
-    fn whole(&mut self, body: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
         let Some(content) = body.get("content").and_then(Value::as_array) else {
             return Err(malformed("the server's answer holds no `content`: it is no Anthropic message"));
         };
-        self.message_start(body, out)?;
+        self.message_start(body)?;
         for (at, start) in (0u64..).zip(content) {
-            self.start_block(at, start.clone(), out)?;
-            self.stop_block(at, out);
+            self.start_block(at, start.clone())?;
+            self.stop_block(at);
         }
         // A whole message contains the fields that a stream sends at its end.
         self.message_delta(&json!({ "delta": body }));
-        self.complete(out);
+        self.complete();
         Ok(())
     }
 
-    fn finished(&self) -> bool {
-        self.finished
+    fn reply(&mut self) -> &mut ReplyBuilder {
+        &mut self.reply
     }
 
     fn seen(&self) -> Seen {
         let stop = self.stop.reason.is_some().then(|| self.stop_reason());
-        Seen { model: self.named.clone(), stop, usage: self.total() }
+        Seen { model: self.reply.model(), stop, usage: self.total() }
     }
 }
 

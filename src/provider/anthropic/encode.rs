@@ -10,8 +10,9 @@ use super::{WIRE, thinking};
 use crate::message::{
     AssistantMessage, AssistantPart, Message, PartKind, ReturnPart, ReturnStatus, ToolReturn, UserPart,
 };
-use crate::provider::wire_text::{self, WireIds, clean};
-use crate::provider::{ErrorClass, ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice};
+use crate::provider::message_list::AlternatingMessages;
+use crate::provider::wire_text::{self, WireIds, bad_request, clean};
+use crate::provider::{ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
@@ -68,10 +69,6 @@ fn tool_choice(request: &ModelRequest) -> Option<Value> {
     }
 }
 
-fn bad_request(message: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorClass::BadRequest, message)
-}
-
 fn tools(request: &ModelRequest) -> Value {
     let mut tools: Vec<Value> = request
         .tools
@@ -107,45 +104,33 @@ fn mark_messages(messages: &mut [Value]) {
 }
 
 fn messages(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
-    let mut list = List { messages: Vec::new(), ids: WireIds::default(), request };
+    let mut blocks =
+        MessageBlocks { messages: AlternatingMessages::new("content"), ids: WireIds::default(), request };
     for message in request.conversation() {
         match message {
-            Message::User { parts } => list.add("user", parts.iter().filter_map(user_block).collect()),
-            Message::Assistant(reply) => list.assistant(reply),
-            Message::ToolReturns { returns } => list.returns(returns)?,
+            Message::User { parts } => {
+                blocks.messages.add("user", parts.iter().filter_map(user_block).collect());
+            }
+            Message::Assistant(reply) => blocks.assistant(reply),
+            Message::ToolReturns { returns } => blocks.returns(returns)?,
         }
     }
-    match list.messages.first().and_then(|first| first.get("role")).and_then(Value::as_str) {
-        Some("user") => Ok(list.messages),
-        Some(_) | None => Err(bad_request("the conversation must begin with what the user says")),
-    }
+    blocks.messages.into_messages()
 }
 
-struct List<'a> {
-    messages: Vec<Value>,
+struct MessageBlocks<'a> {
+    messages: AlternatingMessages,
     ids: WireIds,
     request: &'a ModelRequest,
 }
 
-impl List<'_> {
-    /// Appends blocks; merges neighbouring messages of the same role.
-    fn add(&mut self, role: &str, blocks: Vec<Value>) {
-        if blocks.is_empty() {
-            return;
-        }
-        let last = self.messages.last_mut().filter(|last| last.get("role") == Some(&json!(role)));
-        match last.and_then(|last| last.get_mut("content")).and_then(Value::as_array_mut) {
-            Some(content) => content.extend(blocks),
-            None => self.messages.push(json!({ "role": role, "content": blocks })),
-        }
-    }
-
+impl MessageBlocks<'_> {
     fn assistant(&mut self, reply: &AssistantMessage) {
         let mut blocks = Vec::new();
         for part in &reply.parts {
             blocks.extend(self.block(part));
         }
-        self.add("assistant", blocks);
+        self.messages.add("assistant", blocks);
     }
 
     fn block(&mut self, part: &AssistantPart) -> Option<Value> {
@@ -190,7 +175,7 @@ impl List<'_> {
             }
             blocks.push(block);
         }
-        self.add("user", blocks);
+        self.messages.add("user", blocks);
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ const ADAPTIVE: &[&str] =
 
 /// The fields of a request that depend on the thinking level.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Thinking {
+pub struct ThinkingFields {
     pub max_tokens: u32,
     pub thinking: Option<Value>,
     pub output_config: Option<Value>,
@@ -29,12 +29,12 @@ pub struct Thinking {
 }
 
 /// Returns the fields for a request.
-pub fn ask(request: &ModelRequest) -> Thinking {
+pub fn ask(request: &ModelRequest) -> ThinkingFields {
     let style = style(request);
     let known = request.max_output_tokens.or_else(|| longest(request));
     let max_tokens = known.unwrap_or(DEFAULT_MAX_TOKENS);
     let unasked = matches!(style, ThinkingStyle::Levels | ThinkingStyle::Always);
-    let plain = Thinking {
+    let plain = ThinkingFields {
         max_tokens,
         thinking: None,
         output_config: None,
@@ -45,7 +45,7 @@ pub fn ask(request: &ModelRequest) -> Thinking {
         (ThinkingLevel::Default, _) | (_, ThinkingStyle::Never) => return plain,
         // Only these models think by default.
         (ThinkingLevel::Off, ThinkingStyle::Levels) => {
-            return Thinking { thinking: Some(json!({ "type": "disabled" })), thinks: false, ..plain };
+            return ThinkingFields { thinking: Some(json!({ "type": "disabled" })), thinks: false, ..plain };
         }
         (ThinkingLevel::Off, ThinkingStyle::Always) | (ThinkingLevel::Low, _) => (2_048, "low"),
         (ThinkingLevel::Off, ThinkingStyle::Unknown | ThinkingStyle::Budget) => return plain,
@@ -54,7 +54,7 @@ pub fn ask(request: &ModelRequest) -> Thinking {
         (ThinkingLevel::Tokens(tokens), _) => (tokens, level_of(tokens)),
     };
     if unasked {
-        return Thinking {
+        return ThinkingFields {
             thinking: Some(json!({ "type": "adaptive" })),
             output_config: Some(json!({ "effort": effort })),
             ..plain
@@ -69,7 +69,7 @@ pub fn ask(request: &ModelRequest) -> Thinking {
     if budget < LEAST_BUDGET {
         return plain;
     }
-    Thinking {
+    ThinkingFields {
         max_tokens,
         thinking: Some(json!({ "type": "enabled", "budget_tokens": budget })),
         output_config: None,

@@ -49,7 +49,7 @@ pub enum ListForm {
 
 /// A model as a service lists it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct ListedModel {
     /// The name used in requests.
     pub name: String,
     /// The properties that the list states.
@@ -58,9 +58,9 @@ pub struct Listed {
 
 /// Returns the models that a service offers, sorted by name. `patience` limits all pages together.
 /// Cancel-safe.
-pub async fn list(place: &ListEndpoint, patience: Duration) -> Result<Vec<Listed>, ProviderError> {
+pub async fn list(place: &ListEndpoint, patience: Duration) -> Result<Vec<ListedModel>, ProviderError> {
     let until = Instant::now() + patience;
-    let mut models: Vec<Listed> = Vec::new();
+    let mut models: Vec<ListedModel> = Vec::new();
     let mut next = None;
     for _ in 0..MOST_PAGES {
         let path = page_path(place, next.as_deref());
@@ -110,7 +110,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// Returns the models of one page, and the token for requesting the next page.
-fn read(form: ListForm, page: &Value) -> Result<(Vec<Listed>, Option<String>), ProviderError> {
+fn read(form: ListForm, page: &Value) -> Result<(Vec<ListedModel>, Option<String>), ProviderError> {
     let items = match form {
         ListForm::Gemini | ListForm::Ollama => page.get("models"),
         // Together's answer is the array itself.
@@ -128,7 +128,7 @@ fn read(form: ListForm, page: &Value) -> Result<(Vec<Listed>, Option<String>), P
         ListForm::Ollama => ollama,
         ListForm::LmStudio => lm_studio,
     };
-    let good = |listed: &Listed| !listed.name.is_empty() && listed.name.len() <= LONGEST_NAME;
+    let good = |listed: &ListedModel| !listed.name.is_empty() && listed.name.len() <= LONGEST_NAME;
     let listed = items.iter().filter_map(item).filter(good).collect();
     let next = match form {
         ListForm::Anthropic if page.get("has_more").and_then(Value::as_bool) == Some(true) => {
@@ -164,7 +164,7 @@ const OTHER_KINDS: &[&str] = &[
     "speech",
 ];
 
-fn open_ai(item: &Value) -> Option<Listed> {
+fn open_ai(item: &Value) -> Option<ListedModel> {
     let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
     let chats = item.pointer("/capabilities/completion_chat").and_then(Value::as_bool);
     let outputs = item.pointer("/architecture/output_modalities").and_then(Value::as_array);
@@ -184,10 +184,10 @@ fn open_ai(item: &Value) -> Option<Listed> {
         images: sees.or(vision),
         ..Profile::default()
     };
-    Some(Listed { name: text(item, "id")?, told })
+    Some(ListedModel { name: text(item, "id")?, told })
 }
 
-fn anthropic(item: &Value) -> Option<Listed> {
+fn anthropic(item: &Value) -> Option<ListedModel> {
     let supports =
         |what: &str| item.pointer(&format!("/capabilities/{what}/supported")).and_then(Value::as_bool);
     let told = Profile {
@@ -197,10 +197,10 @@ fn anthropic(item: &Value) -> Option<Listed> {
         images: supports("image_input"),
         ..Profile::default()
     };
-    Some(Listed { name: text(item, "id")?, told })
+    Some(ListedModel { name: text(item, "id")?, told })
 }
 
-fn gemini(item: &Value) -> Option<Listed> {
+fn gemini(item: &Value) -> Option<ListedModel> {
     let methods = item.get("supportedGenerationMethods").and_then(Value::as_array);
     if methods.is_some_and(|methods| !methods.iter().any(|method| method == "generateContent")) {
         return None;
@@ -212,19 +212,19 @@ fn gemini(item: &Value) -> Option<Listed> {
         thinking: never_where(item.get("thinking").and_then(Value::as_bool)),
         ..Profile::default()
     };
-    Some(Listed { name: name.strip_prefix("models/").unwrap_or(&name).to_owned(), told })
+    Some(ListedModel { name: name.strip_prefix("models/").unwrap_or(&name).to_owned(), told })
 }
 
 /// Skips embedding models: they are of the BERT family.
-fn ollama(item: &Value) -> Option<Listed> {
+fn ollama(item: &Value) -> Option<ListedModel> {
     let family = item.pointer("/details/family").and_then(Value::as_str).unwrap_or_default();
     if family.ends_with("bert") {
         return None;
     }
-    Some(Listed { name: text(item, "name")?, told: Profile::default() })
+    Some(ListedModel { name: text(item, "name")?, told: Profile::default() })
 }
 
-fn lm_studio(item: &Value) -> Option<Listed> {
+fn lm_studio(item: &Value) -> Option<ListedModel> {
     let kind = text(item, "type")?;
     if kind == "embeddings" {
         return None;
@@ -234,7 +234,7 @@ fn lm_studio(item: &Value) -> Option<Listed> {
         images: Some(kind == "vlm"),
         ..Profile::default()
     };
-    Some(Listed { name: text(item, "id")?, told })
+    Some(ListedModel { name: text(item, "id")?, told })
 }
 
 /// Converts a list's statement: that a model cannot think is certain; how to request thinking, a list does
@@ -244,7 +244,7 @@ fn never_where(thinks: Option<bool>) -> ThinkingStyle {
 }
 
 /// Adds the windows of the models that an Ollama server has loaded.
-fn add_loaded(models: &mut [Listed], loaded: &Value) {
+fn add_loaded(models: &mut [ListedModel], loaded: &Value) {
     let Some(items) = loaded.get("models").and_then(Value::as_array) else { return };
     for item in items {
         let (Some(name), Some(window)) = (text(item, "name"), tokens(item, &["/context_length"])) else {

@@ -7,32 +7,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::presets::{PRESETS, Preset};
+use super::presets::{LocalForm, PRESETS, Preset};
 use crate::provider::http;
 
 /// The longest answer that is read, in bytes.
 const LONGEST_ANSWER: usize = 1024 * 1024;
-
-/// How to recognize a local server of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LocalServer {
-    /// Its usual port.
-    pub port: u16,
-    /// The path of its model list, below its host.
-    pub(super) path: &'static str,
-    pub(super) form: Form,
-}
-
-/// The form that an answer must have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// `{"models": [{"name", "digest" or "details"}]}`
-    Ollama,
-    /// `{"data": [{"id", "type": "llm" | "vlm" | "embeddings", …}]}`
-    LmStudio,
-    /// `{"data": [{"id", "owned_by": "llamacpp"}]}`
-    LlamaCpp,
-}
 
 /// An address to check for a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +42,7 @@ impl Probe {
 
 /// A server that answered and has a chat model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct RunningServer {
     pub preset: &'static Preset,
     /// The probe's URL.
     pub url: String,
@@ -73,8 +52,8 @@ pub struct Found {
 
 /// Queries all places at the same time; each has `patience` to answer. Keeps the order of `probes`.
 /// Cancel-safe.
-pub async fn probe_local(probes: Vec<Probe>, patience: Duration) -> Vec<Found> {
-    let Ok(client) = http::client(patience, http::Proxy::Never) else { return Vec::new() };
+pub async fn probe_local(probes: Vec<Probe>, patience: Duration) -> Vec<RunningServer> {
+    let Ok(client) = http::local_client(patience) else { return Vec::new() };
     let asked = probes.into_iter().map(|probe| {
         let client = client.clone();
         async move { tokio::time::timeout(patience, ask(&client, probe)).await.ok().flatten() }
@@ -82,7 +61,7 @@ pub async fn probe_local(probes: Vec<Probe>, patience: Duration) -> Vec<Found> {
     futures::future::join_all(asked).await.into_iter().flatten().collect()
 }
 
-async fn ask(client: &reqwest::Client, probe: Probe) -> Option<Found> {
+async fn ask(client: &reqwest::Client, probe: Probe) -> Option<RunningServer> {
     let server = probe.preset.local?;
     let mut response = client.get(format!("{}{}", probe.url, server.path)).send().await.ok()?;
     if !response.status().is_success() {
@@ -96,29 +75,29 @@ async fn ask(client: &reqwest::Client, probe: Probe) -> Option<Found> {
         }
     }
     let models = models(server.form, &serde_json::from_slice(&body).ok()?)?;
-    Some(Found { preset: probe.preset, url: probe.url, models })
+    Some(RunningServer { preset: probe.preset, url: probe.url, models })
 }
 
 /// Returns the chat models, if the answer has this server's form and lists any.
-fn models(form: Form, answer: &Value) -> Option<Vec<String>> {
+fn models(form: LocalForm, answer: &Value) -> Option<Vec<String>> {
     let text = |item: &'_ Value, key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
     let list = |key: &str| answer.get(key).and_then(Value::as_array);
     let models: Option<Vec<Option<String>>> = match form {
-        Form::Ollama => list("models")?
+        LocalForm::Ollama => list("models")?
             .iter()
             .map(|item| {
                 let own = item.get("digest").is_some() || item.get("details").is_some();
                 own.then(|| text(item, "name"))
             })
             .collect(),
-        Form::LmStudio => list("data")?
+        LocalForm::LmStudio => list("data")?
             .iter()
             .map(|item| {
                 let kind = text(item, "type")?;
                 Some(if kind == "embeddings" { None } else { text(item, "id") })
             })
             .collect(),
-        Form::LlamaCpp => list("data")?
+        LocalForm::LlamaCpp => list("data")?
             .iter()
             .map(|item| (text(item, "owned_by")? == "llamacpp").then(|| text(item, "id")))
             .collect(),
@@ -145,9 +124,9 @@ mod tests {
         let answers =
             [&ollama, &studio, &llama, &other, &json!([]), &json!({ "models": [] }), &json!({ "data": "x" })];
         let expected = [
-            (Form::Ollama, 0, vec!["qwen3:8b", "llama3"]),
-            (Form::LmStudio, 1, vec!["qwen"]),
-            (Form::LlamaCpp, 2, vec!["m.gguf"]),
+            (LocalForm::Ollama, 0, vec!["qwen3:8b", "llama3"]),
+            (LocalForm::LmStudio, 1, vec!["qwen"]),
+            (LocalForm::LlamaCpp, 2, vec!["m.gguf"]),
         ];
         for (form, own, names) in expected {
             for (at, answer) in answers.iter().enumerate() {

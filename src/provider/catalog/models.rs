@@ -29,32 +29,32 @@ pub struct ModelRow {
 }
 
 /// The models of one service.
-struct Table {
+struct ModelTable {
     /// The service's name in the settings.
     service: &'static str,
     rows: &'static [ModelRow],
-    models: Models,
+    models: ModelOrigin,
 }
 
-/// Whose models a service serves.
+/// Where a service's models come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Models {
-    /// Its own: their properties, except the price, apply elsewhere too.
+enum ModelOrigin {
+    /// From its own vendor: their properties, except the price, apply elsewhere too.
     Own,
     /// Models of other vendors, with its own limits: the rows apply only here.
     Hosted,
 }
 
-const TABLES: &[Table] = &[
-    Table { service: "anthropic", rows: anthropic::ROWS, models: Models::Own },
-    Table { service: "openai", rows: openai::ROWS, models: Models::Own },
-    Table { service: "gemini", rows: google::ROWS, models: Models::Own },
-    Table { service: "xai", rows: others::XAI, models: Models::Own },
-    Table { service: "deepseek", rows: others::DEEPSEEK, models: Models::Own },
-    Table { service: "mistral", rows: others::MISTRAL, models: Models::Own },
-    Table { service: "", rows: others::OPEN, models: Models::Own },
-    Table { service: "groq", rows: others::GROQ, models: Models::Hosted },
-    Table { service: "cerebras", rows: others::CEREBRAS, models: Models::Hosted },
+const TABLES: &[ModelTable] = &[
+    ModelTable { service: "anthropic", rows: anthropic::ROWS, models: ModelOrigin::Own },
+    ModelTable { service: "openai", rows: openai::ROWS, models: ModelOrigin::Own },
+    ModelTable { service: "gemini", rows: google::ROWS, models: ModelOrigin::Own },
+    ModelTable { service: "xai", rows: others::XAI, models: ModelOrigin::Own },
+    ModelTable { service: "deepseek", rows: others::DEEPSEEK, models: ModelOrigin::Own },
+    ModelTable { service: "mistral", rows: others::MISTRAL, models: ModelOrigin::Own },
+    ModelTable { service: "", rows: others::OPEN, models: ModelOrigin::Own },
+    ModelTable { service: "groq", rows: others::GROQ, models: ModelOrigin::Hosted },
+    ModelTable { service: "cerebras", rows: others::CEREBRAS, models: ModelOrigin::Hosted },
 ];
 
 /// Returns the known properties of a model at a service. `told` is what the service's own list states: it
@@ -79,14 +79,14 @@ pub fn vendor(model: &str) -> Option<&'static str> {
 
 /// Returns the properties of a model that apply at every service.
 fn elsewhere(name: &str) -> Profile {
-    let general = TABLES.iter().filter(|table| table.models == Models::Own).flat_map(|table| table.rows);
+    let general = TABLES.iter().filter(|table| table.models == ModelOrigin::Own).flat_map(|table| table.rows);
     let found = general.filter(|row| row.is(name)).max_by_key(|row| row.name.len());
     found.map_or_else(Profile::default, |row| Profile { price: None, ..row.profile })
 }
 
 /// Returns the rows of a service, in the order of the table; none for a service without a table.
 pub fn rows(service: &str) -> impl Iterator<Item = &'static ModelRow> {
-    let of_service = move |table: &&Table| !table.service.is_empty() && table.service == service;
+    let of_service = move |table: &&ModelTable| !table.service.is_empty() && table.service == service;
     TABLES.iter().filter(of_service).flat_map(|table| table.rows)
 }
 

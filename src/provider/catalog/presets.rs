@@ -7,7 +7,6 @@
 
 use std::fmt::Write as _;
 
-use super::local::{Form, LocalServer};
 use crate::provider::http::KeyHeader;
 use crate::provider::openai_chat::Quirks;
 
@@ -37,6 +36,27 @@ pub struct Preset {
     pub check: Option<&'static str>,
     /// How to find it on this machine, if it is a local server.
     pub local: Option<LocalServer>,
+}
+
+/// How to recognize a local server of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalServer {
+    /// Its usual port.
+    pub port: u16,
+    /// The path of its model list, below its host.
+    pub(super) path: &'static str,
+    pub(super) form: LocalForm,
+}
+
+/// The form that an answer must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LocalForm {
+    /// `{"models": [{"name", "digest" or "details"}]}`
+    Ollama,
+    /// `{"data": [{"id", "type": "llm" | "vlm" | "embeddings", …}]}`
+    LmStudio,
+    /// `{"data": [{"id", "owned_by": "llamacpp"}]}`
+    LlamaCpp,
 }
 
 /// The wire format of a service.
@@ -214,17 +234,17 @@ pub const AZURE_OPENAI: Preset = Preset {
 pub const OLLAMA: Preset = Preset {
     codec: Codec::Ollama,
     elsewhere: Codec::Ollama,
-    local: Some(LocalServer { port: 11_434, path: "/api/tags", form: Form::Ollama }),
+    local: Some(LocalServer { port: 11_434, path: "/api/tags", form: LocalForm::Ollama }),
     ..own("ollama", "Ollama", "http://127.0.0.1:11434", &[])
 };
 
 pub const LMSTUDIO: Preset = Preset {
-    local: Some(LocalServer { port: 1_234, path: "/api/v0/models", form: Form::LmStudio }),
+    local: Some(LocalServer { port: 1_234, path: "/api/v0/models", form: LocalForm::LmStudio }),
     ..own("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", &[])
 };
 
 pub const LLAMACPP: Preset = Preset {
-    local: Some(LocalServer { port: 8_080, path: "/v1/models", form: Form::LlamaCpp }),
+    local: Some(LocalServer { port: 8_080, path: "/v1/models", form: LocalForm::LlamaCpp }),
     ..own("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", &[])
 };
 
@@ -244,14 +264,20 @@ pub const PRESETS: &[Preset] = &[
     hosted("deepseek", "DeepSeek", "https://api.deepseek.com", &["DEEPSEEK_API_KEY"], Quirks::DEEPSEEK)
         .model("deepseek-chat"),
     hosted("xai", "xAI", "https://api.x.ai/v1", &["XAI_API_KEY"], Quirks::XAI),
-    hosted("together", "Together AI", "https://api.together.xyz/v1", &["TOGETHER_API_KEY"], Quirks::TOGETHER)
-        .slashed(),
+    hosted(
+        "together",
+        "Together AI",
+        "https://api.together.xyz/v1",
+        &["TOGETHER_API_KEY"],
+        Quirks::COMPATIBLE,
+    )
+    .slashed(),
     hosted(
         "fireworks",
         "Fireworks AI",
         "https://api.fireworks.ai/inference/v1",
         &["FIREWORKS_API_KEY"],
-        Quirks::FIREWORKS,
+        Quirks::COMPATIBLE,
     )
     .slashed(),
     hosted("cerebras", "Cerebras", "https://api.cerebras.ai/v1", &["CEREBRAS_API_KEY"], Quirks::CEREBRAS),

@@ -8,76 +8,46 @@
 use serde_json::{Map, Value};
 
 use super::WIRE;
-use super::call::Growing;
 use super::ending::{self, Ending};
-use super::pieces::Pieces;
-use crate::message::{Opaque, Usage};
+use super::partial_call::PartialCall;
+use super::signatures::{SIGNATURE, SignedText};
+use crate::message::Usage;
 use crate::provider::decoder::{
-    Held, JsonBody, Protocol, is_error, malformed, refuse_other_wires, truncated,
+    JsonBody, Protocol, is_error, malformed, refuse_other_wires, text_of, truncated,
 };
-use crate::provider::{ProviderError, Seen, StartKind, StreamEvent, classify};
-
-/// The field of a part that only its model understands.
-pub(super) const SIGNATURE: &str = "thoughtSignature";
+use crate::provider::reply::{ReplyBuilder, TextKind};
+use crate::provider::{ProviderError, Seen, classify};
 
 /// The state of one reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GenerateProtocol {
-    /// As requested: opaque data is bound to this name.
-    requested: String,
-    named: Option<String>,
-    open: Option<Open>,
-    parts: usize,
-    /// Tool calls whose end is not emitted yet.
-    calls: Vec<Call>,
-    growing: Option<Growing>,
+    reply: ReplyBuilder,
+    /// The fragments of the open text or thinking part.
+    fragments: SignedText,
+    /// Tool calls whose end is not emitted yet: the part's index, with the server's id and the signature,
+    /// where given.
+    calls: Vec<(usize, Map<String, Value>)>,
+    partial: Option<PartialCall>,
     ending: Option<Ending>,
     usage: Option<Usage>,
-    finished: bool,
     /// Whether a chunk without content arrived.
     foreign: bool,
-    held: Held,
-}
-
-/// The open text or thinking part.
-#[derive(Debug, Clone, PartialEq)]
-struct Open {
-    index: usize,
-    kind: Said,
-    pieces: Pieces,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Said {
-    Text,
-    Thinking,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct Call {
-    index: usize,
-    /// The server's id and the signature, where given.
-    fields: Map<String, Value>,
 }
 
 impl GenerateProtocol {
     pub fn new(model: &str) -> Self {
         Self {
-            requested: model.to_owned(),
-            named: None,
-            open: None,
-            parts: 0,
+            reply: ReplyBuilder::new(WIRE, model),
+            fragments: SignedText::default(),
             calls: Vec::new(),
-            growing: None,
+            partial: None,
             ending: None,
             usage: None,
-            finished: false,
             foreign: false,
-            held: Held::default(),
         }
     }
 
-    fn chunk(&mut self, chunk: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn chunk(&mut self, chunk: &Value) -> Result<(), ProviderError> {
         let candidate = first_candidate(chunk);
         let model = chunk.get("modelVersion").and_then(Value::as_str).filter(|model| !model.is_empty());
         let blocked = Ending::of_prompt(chunk);
@@ -86,11 +56,11 @@ impl GenerateProtocol {
             self.foreign = true;
             return Ok(());
         }
-        self.start(model, out);
+        self.reply.start(model);
         if let Some(candidate) = candidate {
             let parts = candidate.get("content").and_then(|content| content.get("parts"));
             for part in parts.and_then(Value::as_array).into_iter().flatten() {
-                self.part(part, out)?;
+                self.part(part)?;
             }
             if let Some(ending) = Ending::of_candidate(candidate) {
                 self.ending = Some(ending);
@@ -106,166 +76,115 @@ impl GenerateProtocol {
         Ok(())
     }
 
-    fn start(&mut self, named: Option<&str>, out: &mut Vec<StreamEvent>) {
-        if self.named.is_some() {
-            return;
-        }
-        let model = named.unwrap_or(&self.requested).to_owned();
-        self.named = Some(model.clone());
-        out.push(StreamEvent::Started { model });
-    }
-
-    fn part(&mut self, part: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn part(&mut self, part: &Value) -> Result<(), ProviderError> {
         if let Some(call) = part.get("functionCall").filter(|call| call.is_object()) {
-            return self.call(part, call, out);
+            return self.call(part, call);
         }
         let signature = part.get(SIGNATURE).and_then(Value::as_str).filter(|signature| !signature.is_empty());
         let Some(text) = part.get("text").and_then(Value::as_str) else {
-            return self.native(part, out);
+            return self.native(part);
         };
         let kind = match part.get("thought").and_then(Value::as_bool) {
-            Some(true) => Said::Thinking,
-            Some(false) | None => Said::Text,
+            Some(true) => TextKind::Thinking(None),
+            Some(false) | None => TextKind::Answer,
         };
-        let goes_on = self.open.as_ref().is_some_and(|open| open.kind == kind);
+        let goes_on = self.reply.continues(kind);
         match (text, signature) {
             ("", None) => return Ok(()),
-            ("", Some(_)) if !goes_on => return self.native(part, out),
+            ("", Some(_)) if !goes_on => return self.native(part),
             _ => {}
         }
         if let Some(signature) = signature {
             // The 64 bytes count the unsigned fragment that may follow.
-            self.held.add(signature.len() + 64)?;
+            self.reply.hold(signature.len() + 64)?;
         }
-        self.say(kind, text, signature, out);
+        if !goes_on {
+            self.close();
+        }
+        self.fragments.add(text, signature);
+        self.reply.text(kind, text);
         Ok(())
     }
 
-    fn say(&mut self, kind: Said, text: &str, signature: Option<&str>, out: &mut Vec<StreamEvent>) {
-        let mut open = match self.open.take() {
-            Some(open) if open.kind == kind => open,
-            before => {
-                self.open = before;
-                let start = match kind {
-                    Said::Text => StartKind::Text,
-                    Said::Thinking => StartKind::Thinking,
-                };
-                Open { index: self.begin(start, out), kind, pieces: Pieces::default() }
-            }
-        };
-        open.pieces.add(text, signature);
-        if !text.is_empty() {
-            out.push(StreamEvent::PartDelta { index: open.index, delta: text.to_owned() });
-        }
-        self.open = Some(open);
-    }
-
-    /// Starts a part; closes the open text or thinking part first.
-    fn begin(&mut self, kind: StartKind, out: &mut Vec<StreamEvent>) -> usize {
-        self.close(out);
-        let index = self.parts;
-        self.parts += 1;
-        out.push(StreamEvent::PartStarted { index, kind });
-        index
-    }
-
-    fn close(&mut self, out: &mut Vec<StreamEvent>) {
-        if let Some(open) = self.open.take() {
-            let opaque = open.pieces.data().map(|data| self.opaque(data));
-            out.push(StreamEvent::PartEnded { index: open.index, opaque });
-        }
+    /// Ends the open text or thinking part.
+    fn close(&mut self) {
+        self.reply.close_with(std::mem::take(&mut self.fragments).data());
     }
 
     /// Handles a part that only its model understands: stored whole, and sent back whole.
-    fn native(&mut self, part: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn native(&mut self, part: &Value) -> Result<(), ProviderError> {
         let says = |(key, value): (&String, &Value)| key != "thought" && !value.is_null();
         if !part.as_object().is_some_and(|fields| fields.iter().any(says)) {
             return Ok(());
         }
-        self.held.add(part.to_string().len())?;
-        let index = self.begin(StartKind::Native, out);
-        out.push(StreamEvent::PartEnded { index, opaque: Some(self.opaque(part.clone())) });
+        self.reply.hold_value(part)?;
+        self.close();
+        self.reply.native(part.clone());
         Ok(())
     }
 
-    fn call(&mut self, part: &Value, call: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        let text = |key: &str| call.get(key).and_then(Value::as_str).unwrap_or_default();
-        let (name, args) = (text("name"), call.get("args").filter(|args| !args.is_null()));
+    fn call(&mut self, part: &Value, call: &Value) -> Result<(), ProviderError> {
+        let (name, args) = (text_of(call, "name"), call.get("args").filter(|args| !args.is_null()));
         let more = call.get("willContinue").and_then(Value::as_bool) == Some(true);
         if name.is_empty() && args.is_none() {
-            return self.more_arguments(call, more, out);
+            return self.more_arguments(call, more);
         }
         // The end mark of fragmented arguments may be missing.
-        self.end_growing(Growing::whole, out);
+        self.end_partial(PartialCall::whole);
         let mut fields = Map::new();
         for (key, value) in [(SIGNATURE, part.get(SIGNATURE)), ("id", call.get("id"))] {
             if let Some(value) = value.and_then(Value::as_str).filter(|value| !value.is_empty()) {
-                self.held.add(value.len())?;
+                self.reply.hold(value.len())?;
                 fields.insert(key.to_owned(), value.into());
             }
         }
-        let kind = StartKind::ToolCall { wire_id: text("id").to_owned(), name: name.to_owned() };
-        let index = self.begin(kind, out);
-        self.held.add(0)?;
-        self.calls.push(Call { index, fields });
+        self.close();
+        let index = self.reply.start_call(text_of(call, "id"), name);
+        self.reply.hold(0)?;
+        self.calls.push((index, fields));
         if more || call.get("partialArgs").is_some() {
-            self.growing = Some(Growing::new(index, args));
-            return self.more_arguments(call, more, out);
+            self.partial = Some(PartialCall::new(index, args));
+            return self.more_arguments(call, more);
         }
-        let delta = match args {
-            None => "{}".to_owned(),
+        match args {
+            None => self.reply.delta(index, "{}"),
             // Gateways may send the arguments as a string.
-            Some(Value::String(text)) => text.clone(),
-            Some(args) => args.to_string(),
-        };
-        if !delta.is_empty() {
-            out.push(StreamEvent::PartDelta { index, delta });
+            Some(Value::String(text)) => self.reply.delta(index, text),
+            Some(args) => self.reply.delta(index, args.to_string()),
         }
         Ok(())
     }
 
     /// Handles a fragment of a call's arguments, or the mark that they are complete.
-    fn more_arguments(
-        &mut self,
-        call: &Value,
-        more: bool,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProviderError> {
-        if let Some(growing) = &mut self.growing {
-            growing.take(call, &mut self.held)?;
+    fn more_arguments(&mut self, call: &Value, more: bool) -> Result<(), ProviderError> {
+        if let Some(partial) = &mut self.partial {
+            partial.take(call, &mut self.reply)?;
         }
         if !more {
-            self.end_growing(Growing::whole, out);
+            self.end_partial(PartialCall::whole);
         }
         Ok(())
     }
 
-    fn end_growing(&mut self, text: impl Fn(&Growing) -> String, out: &mut Vec<StreamEvent>) {
-        if let Some(growing) = self.growing.take() {
-            out.push(StreamEvent::PartDelta { index: growing.index, delta: text(&growing) });
+    fn end_partial(&mut self, text: impl Fn(&PartialCall) -> String) {
+        if let Some(partial) = self.partial.take() {
+            self.reply.delta(partial.index, text(&partial));
         }
     }
 
-    fn opaque(&self, data: Value) -> Opaque {
-        Opaque::new(WIRE, self.requested.as_str(), data)
-    }
-
     /// Ends the reply: closes what is open and emits the stop reason.
-    fn complete(&mut self, ending: &Ending, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn complete(&mut self, ending: &Ending) -> Result<(), ProviderError> {
         // The calls of a failed reply stay open, because they are not valid.
         if let Some(error) = ending.failure() {
             return Err(error);
         }
-        self.close(out);
-        self.end_growing(if ending.is_stop() { Growing::whole } else { Growing::cut }, out);
-        for at in 0..self.calls.len() {
-            let (index, fields) = (self.calls[at].index, std::mem::take(&mut self.calls[at].fields));
-            let opaque = (!fields.is_empty()).then(|| self.opaque(Value::Object(fields)));
-            out.push(StreamEvent::PartEnded { index, opaque });
+        self.close();
+        self.end_partial(if ending.is_stop() { PartialCall::whole } else { PartialCall::cut });
+        for (index, fields) in &mut self.calls {
+            let fields = std::mem::take(fields);
+            self.reply.end_part(*index, (!fields.is_empty()).then_some(Value::Object(fields)));
         }
-        self.finished = true;
-        let stop = ending.reason(self.calls.len());
-        out.push(StreamEvent::Finished { stop, usage: self.usage.unwrap_or_default() });
+        self.reply.finish(ending.reason(self.calls.len()), self.usage.unwrap_or_default());
         Ok(())
     }
 }
@@ -273,46 +192,46 @@ impl GenerateProtocol {
 impl Protocol for GenerateProtocol {
     const JSON: JsonBody = JsonBody::Events;
 
-    fn event(&mut self, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn event(&mut self, data: &Value) -> Result<(), ProviderError> {
         if is_error(data) {
             return Err(classify::classify_value(data));
         }
         if first_candidate(data).is_none() {
             refuse_other_wires(data, "Gemini")?;
         }
-        self.chunk(data, out)
+        self.chunk(data)
     }
 
     /// Not part of this protocol; translating proxies send it.
-    fn done_sentinel(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn done_sentinel(&mut self) -> Result<(), ProviderError> {
         match self.ending.clone() {
-            Some(ending) => self.complete(&ending, out),
+            Some(ending) => self.complete(&ending),
             None => Ok(()),
         }
     }
 
-    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn end(&mut self) -> Result<(), ProviderError> {
         match self.ending.clone() {
-            Some(ending) => self.complete(&ending, out),
-            None if self.foreign && self.named.is_none() => {
+            Some(ending) => self.complete(&ending),
+            None if self.foreign && !self.reply.is_started() => {
                 Err(malformed("the server's answer holds no `candidates`: it is no Gemini reply"))
             }
             None => Err(truncated("the connection ended before the reply did")),
         }
     }
 
-    fn whole(&mut self, body: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        self.event(body, out)?;
-        self.end(out)
+    fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
+        self.event(body)?;
+        self.end()
     }
 
-    fn finished(&self) -> bool {
-        self.finished
+    fn reply(&mut self) -> &mut ReplyBuilder {
+        &mut self.reply
     }
 
     fn seen(&self) -> Seen {
         let stop = self.ending.as_ref().map(|ending| ending.reason(self.calls.len()));
-        Seen { model: self.named.clone(), stop, usage: self.usage.unwrap_or_default() }
+        Seen { model: self.reply.model(), stop, usage: self.usage.unwrap_or_default() }
     }
 }
 

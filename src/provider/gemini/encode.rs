@@ -9,13 +9,14 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::decode::SIGNATURE;
-use super::{NO_SIGNATURE, WIRE, demands_signatures, pieces, schema, thinking};
+use super::signatures::{self, SIGNATURE};
+use super::{NO_SIGNATURE, WIRE, demands_signatures, schema, thinking};
 use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, PartKind, ReturnPart, ToolCall, ToolReturn, UserPart,
 };
-use crate::provider::wire_text::{self, clean};
-use crate::provider::{ErrorClass, ModelRequest, ProviderError, Sampling, ToolChoice};
+use crate::provider::message_list::AlternatingMessages;
+use crate::provider::wire_text::{self, bad_request, clean, no_such_call};
+use crate::provider::{ModelRequest, ProviderError, Sampling, ToolChoice};
 
 /// The longest function name that the service accepts, in bytes.
 const LONGEST_NAME: usize = 64;
@@ -44,10 +45,6 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     }
     set("contents", Value::Array(contents(request)?));
     serde_json::to_vec(&body).map_err(|error| bad_request(error.to_string()))
-}
-
-fn bad_request(message: impl Into<String>) -> ProviderError {
-    ProviderError::new(ErrorClass::BadRequest, message)
 }
 
 fn declarations(request: &ModelRequest) -> Vec<Value> {
@@ -80,28 +77,27 @@ fn generation_config(request: &ModelRequest) -> Map<String, Value> {
 }
 
 fn contents(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
-    let mut list = List {
-        contents: Vec::new(),
+    let mut parts = ContentParts {
+        contents: AlternatingMessages::new("parts"),
         calls: HashMap::new(),
         request,
         unsigned: if demands_signatures(&request.model) { Unsigned::Marked } else { Unsigned::Bare },
     };
     for message in request.conversation() {
         match message {
-            Message::User { parts } => list.add("user", parts.iter().filter_map(user_part).collect()),
-            Message::Assistant(reply) => list.assistant(reply),
-            Message::ToolReturns { returns } => list.returns(returns)?,
+            Message::User { parts: said } => {
+                parts.contents.add("user", said.iter().filter_map(user_part).collect());
+            }
+            Message::Assistant(reply) => parts.assistant(reply),
+            Message::ToolReturns { returns } => parts.returns(returns)?,
         }
     }
-    match list.contents.first().and_then(|first| first.get("role")).and_then(Value::as_str) {
-        Some("user") => Ok(list.contents),
-        Some(_) | None => Err(bad_request("the conversation must begin with what the user says")),
-    }
+    parts.contents.into_messages()
 }
 
-struct List<'a> {
-    contents: Vec<Value>,
-    calls: HashMap<&'a CallId, Sent<'a>>,
+struct ContentParts<'a> {
+    contents: AlternatingMessages,
+    calls: HashMap<&'a CallId, SentCall<'a>>,
     request: &'a ModelRequest,
     unsigned: Unsigned,
 }
@@ -114,24 +110,13 @@ enum Unsigned {
 }
 
 /// A call as sent: its return must use the same name and id.
-struct Sent<'a> {
+struct SentCall<'a> {
     name: Cow<'a, str>,
     /// Only where the server gave one.
     id: Option<&'a str>,
 }
 
-impl<'a> List<'a> {
-    fn add(&mut self, role: &str, parts: Vec<Value>) {
-        if parts.is_empty() {
-            return;
-        }
-        let last = self.contents.last_mut().filter(|last| last.get("role") == Some(&json!(role)));
-        match last.and_then(|last| last.get_mut("parts")).and_then(Value::as_array_mut) {
-            Some(before) => before.extend(parts),
-            None => self.contents.push(json!({ "role": role, "parts": parts })),
-        }
-    }
-
+impl<'a> ContentParts<'a> {
     fn assistant(&mut self, reply: &'a AssistantMessage) {
         let mut parts = Vec::new();
         for part in &reply.parts {
@@ -143,7 +128,7 @@ impl<'a> List<'a> {
                 first.entry(SIGNATURE).or_insert_with(|| json!(NO_SIGNATURE));
             }
         }
-        self.add("model", parts);
+        self.contents.add("model", parts);
     }
 
     fn part(&mut self, part: &'a AssistantPart, parts: &mut Vec<Value>) {
@@ -151,14 +136,14 @@ impl<'a> List<'a> {
         match &part.kind {
             // Signed text must go back unchanged and in the same place.
             PartKind::Text { text } => {
-                parts.extend(pieces::split(text, own).into_iter().filter_map(|piece| match piece {
+                parts.extend(signatures::split(text, own).into_iter().filter_map(|span| match span {
                     ("", None) => None,
                     (text, None) => Some(json!({ "text": clean(text) })),
                     (text, Some(signature)) => Some(json!({ "text": text, SIGNATURE: signature })),
                 }));
             }
             PartKind::Thinking { text } => {
-                parts.extend(pieces::split(text, own).into_iter().filter_map(|(text, signature)| {
+                parts.extend(signatures::split(text, own).into_iter().filter_map(|(text, signature)| {
                     Some(json!({ "text": text, "thought": true, SIGNATURE: signature? }))
                 }));
             }
@@ -178,7 +163,7 @@ impl<'a> List<'a> {
         if let Some(signature) = text(SIGNATURE) {
             part[SIGNATURE] = json!(signature);
         }
-        self.calls.insert(&call.id, Sent { name, id });
+        self.calls.insert(&call.id, SentCall { name, id });
         part
     }
 
@@ -187,10 +172,7 @@ impl<'a> List<'a> {
     fn returns(&mut self, returns: &[ToolReturn]) -> Result<(), ProviderError> {
         let (mut parts, mut images) = (Vec::new(), Vec::new());
         for returned in returns {
-            let sent = self.calls.get(&returned.call).ok_or_else(|| {
-                let call = &returned.call;
-                bad_request(format!("the conversation holds a return for {call}, but no such call"))
-            })?;
+            let sent = self.calls.get(&returned.call).ok_or_else(|| no_such_call(&returned.call))?;
             let mut response = json!({ "name": sent.name, "response": response(returned) });
             if let Some(id) = sent.id {
                 response["id"] = json!(id);
@@ -204,7 +186,7 @@ impl<'a> List<'a> {
             }
         }
         parts.extend(images);
-        self.add("user", parts);
+        self.contents.add("user", parts);
         Ok(())
     }
 }

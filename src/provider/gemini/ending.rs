@@ -46,11 +46,11 @@ const FILTERS: [&str; 7] =
 pub struct Ending {
     raw: String,
     message: Option<String>,
-    kind: Kind,
+    kind: EndingKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum EndingKind {
     Stop,
     MaxTokens,
     Refusal,
@@ -75,11 +75,11 @@ impl Ending {
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
         };
         let kind = match raw.as_str() {
-            "STOP" => Kind::Stop,
-            "MAX_TOKENS" => Kind::MaxTokens,
-            word if BAD_REPLIES.contains(&word) => Kind::BadReply,
-            word if FILTERS.contains(&word) || word.starts_with("IMAGE_") => Kind::Refusal,
-            _ => Kind::Other,
+            "STOP" => EndingKind::Stop,
+            "MAX_TOKENS" => EndingKind::MaxTokens,
+            word if BAD_REPLIES.contains(&word) => EndingKind::BadReply,
+            word if FILTERS.contains(&word) || word.starts_with("IMAGE_") => EndingKind::Refusal,
+            _ => EndingKind::Other,
         };
         Some(Self { raw, message: text(candidate, "finishMessage"), kind })
     }
@@ -93,29 +93,29 @@ impl Ending {
             _ => return None,
         };
         let message = text(feedback, "blockReasonMessage");
-        Some(Self { raw: format!("promptFeedback:{reason}"), message, kind: Kind::Refusal })
+        Some(Self { raw: format!("promptFeedback:{reason}"), message, kind: EndingKind::Refusal })
     }
 
     /// Whether every call of the reply is complete: no other ending guarantees it.
     pub fn is_stop(&self) -> bool {
-        self.kind == Kind::Stop
+        self.kind == EndingKind::Stop
     }
 
     /// Returns the stop reason. Calls in the reply take precedence, because this wire has no reason for them.
     pub fn reason(&self, calls: usize) -> StopReason {
         let (kind, detail) = match self.kind {
-            Kind::Stop if calls > 0 => (StopKind::ToolUse, None),
-            Kind::Stop => (StopKind::EndTurn, None),
-            Kind::MaxTokens => (StopKind::MaxTokens, None),
-            Kind::Refusal => (StopKind::Refusal, self.message.clone()),
-            Kind::BadReply | Kind::Other => (StopKind::Other, self.message.clone()),
+            EndingKind::Stop if calls > 0 => (StopKind::ToolUse, None),
+            EndingKind::Stop => (StopKind::EndTurn, None),
+            EndingKind::MaxTokens => (StopKind::MaxTokens, None),
+            EndingKind::Refusal => (StopKind::Refusal, self.message.clone()),
+            EndingKind::BadReply | EndingKind::Other => (StopKind::Other, self.message.clone()),
         };
         StopReason { kind, raw: Some(self.raw.clone()), detail }
     }
 
     /// Returns the error for a reply that the service discarded.
     pub fn failure(&self) -> Option<ProviderError> {
-        if self.kind != Kind::BadReply {
+        if self.kind != EndingKind::BadReply {
             return None;
         }
         let unsaid = || format!("the service threw the model's reply away: {}", self.raw);

@@ -5,13 +5,13 @@
 //! wire has no field for "one call at a time", so it cannot express `ParallelCalls::One`. Called by
 //! `provider/http`, by the loopback server and by tests.
 
-mod call;
 mod decode;
 mod encode;
 mod ending;
-mod pieces;
-mod place;
+mod partial_call;
+mod request_path;
 mod schema;
+mod signatures;
 mod thinking;
 
 pub use self::decode::GenerateProtocol;
@@ -37,7 +37,7 @@ impl WireCodec for Gemini {
 
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ProviderError> {
         let body = encode::body(request)?;
-        Ok(HttpRequest { path: place::path(&request.model), headers: Vec::new(), body: body.into() })
+        Ok(HttpRequest { path: request_path::of(&request.model), headers: Vec::new(), body: body.into() })
     }
 
     fn decoder(&self, model: &str) -> Self::Decoder {

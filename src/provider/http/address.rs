@@ -4,7 +4,7 @@
 
 use reqwest::Url;
 
-use super::SetupError;
+use super::setup_error::SetupError;
 use crate::stdx::secrecy::shown_address;
 
 /// Paths that local servers offer only below `/v1`, although users often omit it from the base URL.
@@ -70,7 +70,7 @@ pub(super) fn is_loopback(url: &Url) -> bool {
 }
 
 /// Formats `host` or `host:port` for display.
-pub(super) fn place(url: &Url) -> String {
+pub(super) fn host_and_port(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }

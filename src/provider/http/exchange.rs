@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tracing::Span;
 
 use super::body::ResponseBody;
-use super::trouble::{self, Place};
+use super::trouble::{self, Destination};
 use crate::message::Usage;
 use crate::provider::{
     ErrorClass, ModelRequest, ProviderError, RetryHeaders, Seen, StreamDecoder, StreamEvent, WireCodec,
@@ -39,19 +39,19 @@ pub(super) struct Exchange<W: WireCodec> {
     pub request: ModelRequest,
     /// The provider's name, to which opaque data is bound.
     pub provider: String,
-    pub phase: Phase,
+    pub phase: ExchangePhase,
     /// Decoded events that are not emitted yet.
     pub ready: VecDeque<StreamEvent>,
     /// The usage that was emitted last.
-    pub told: Usage,
+    pub reported: Usage,
     pub idle: Duration,
     pub flow: Throughput,
-    pub place: Arc<Place>,
+    pub destination: Arc<Destination>,
     pub clock: Arc<dyn Clock>,
     pub span: Span,
 }
 
-pub(super) enum Phase {
+pub(super) enum ExchangePhase {
     /// Boxed, because it is by far the largest variant.
     Prepared(Box<Result<RequestBuilder, ProviderError>>),
     Streaming(ResponseBody),
@@ -111,60 +111,60 @@ impl<W: WireCodec> Exchange<W> {
             if let Some(event) = self.ready.pop_front() {
                 return Some(Ok(event));
             }
-            match std::mem::replace(&mut self.phase, Phase::Over) {
-                Phase::Prepared(request) => self.phase = self.open(*request).await,
-                Phase::Streaming(body) => self.phase = self.read(body).await,
-                Phase::Failed(error) => {
-                    let error = self.place.secrets.hide_in_error(error);
+            match std::mem::replace(&mut self.phase, ExchangePhase::Over) {
+                ExchangePhase::Prepared(request) => self.phase = self.open(*request).await,
+                ExchangePhase::Streaming(body) => self.phase = self.read(body).await,
+                ExchangePhase::Failed(error) => {
+                    let error = self.destination.secrets.hide_in_error(error);
                     self.span.record("error.type", tracing::field::debug(error.class));
                     self.record();
                     return Some(Err(error));
                 }
-                Phase::Ending(rest) => {
+                ExchangePhase::Ending(rest) => {
                     // If the task failed, its connection is not reused; nothing else depends on it.
                     let _ = rest.await;
                     return None;
                 }
-                Phase::Over => return None,
+                ExchangePhase::Over => return None,
             }
         }
     }
 
     /// Sends the request and checks the response's status and headers.
-    async fn open(&mut self, request: Result<RequestBuilder, ProviderError>) -> Phase {
+    async fn open(&mut self, request: Result<RequestBuilder, ProviderError>) -> ExchangePhase {
         let sent = match request {
             Ok(request) => self.send(request).await,
-            Err(error) => return Phase::Failed(error),
+            Err(error) => return ExchangePhase::Failed(error),
         };
         let response = match sent {
             Ok(response) => response,
-            Err(error) => return Phase::Failed(error),
+            Err(error) => return ExchangePhase::Failed(error),
         };
         let status = response.status();
         if status.is_redirection() {
-            return Phase::Failed(trouble::redirected(&response));
+            return ExchangePhase::Failed(trouble::redirected(&response));
         }
         if !status.is_success() {
-            return Phase::Failed(self.refused(response).await);
+            return ExchangePhase::Failed(self.refused(response).await);
         }
         match trouble::compressed(&response) {
-            Some(error) => Phase::Failed(error),
-            None => Phase::Streaming(ResponseBody::of(response)),
+            Some(error) => ExchangePhase::Failed(error),
+            None => ExchangePhase::Streaming(ResponseBody::of(response)),
         }
     }
 
     /// Sends the request; repeats it once where it used a kept connection that turned out to be closed.
     async fn send(&mut self, request: RequestBuilder) -> Result<Response, ProviderError> {
         let again = request.try_clone();
-        let before = self.place.connects.count();
+        let before = self.destination.connects.count();
         let error = match self.send_once(request).await? {
             Ok(response) => return Ok(response),
             Err(error) => error,
         };
-        let was_kept = self.place.connects.count() == before;
+        let was_kept = self.destination.connects.count() == before;
         match again.filter(|_| was_kept && trouble::was_closed(&error)) {
-            Some(again) => self.send_once(again).await?.map_err(|error| self.place.unreached(error)),
-            None => Err(self.place.unreached(error)),
+            Some(again) => self.send_once(again).await?.map_err(|error| self.destination.unreached(error)),
+            None => Err(self.destination.unreached(error)),
         }
     }
 
@@ -176,7 +176,7 @@ impl<W: WireCodec> Exchange<W> {
     }
 
     /// Reads and decodes the next chunks of the stream.
-    async fn read(&mut self, mut body: ResponseBody) -> Phase {
+    async fn read(&mut self, mut body: ResponseBody) -> ExchangePhase {
         let mut pieces = Vec::new();
         let read = tokio::time::timeout(self.idle, body.read(&mut pieces)).await;
         let mut events = Vec::new();
@@ -184,7 +184,7 @@ impl<W: WireCodec> Exchange<W> {
             match piece {
                 Ok(bytes) => {
                     if let Err(error) = self.feed(&bytes, &mut events) {
-                        return self.decoded(events, Err(error), Phase::Over);
+                        return self.decoded(events, Err(error), ExchangePhase::Over);
                     }
                 }
                 // A server may break the connection after a complete reply.
@@ -193,13 +193,13 @@ impl<W: WireCodec> Exchange<W> {
         }
         match read {
             Ok(_) if ends(&events) => {
-                self.decoded(events, Ok(()), Phase::Ending(tokio::spawn(body.finish())))
+                self.decoded(events, Ok(()), ExchangePhase::Ending(tokio::spawn(body.finish())))
             }
             Ok(0) => {
                 let decoded = self.decoder.finish(&mut events);
-                self.decoded(events, decoded, Phase::Over)
+                self.decoded(events, decoded, ExchangePhase::Over)
             }
-            Ok(_) => self.decoded(events, Ok(()), Phase::Streaming(body)),
+            Ok(_) => self.decoded(events, Ok(()), ExchangePhase::Streaming(body)),
             Err(_) => {
                 let silent = self.silent();
                 self.ended(events, || silent)
@@ -213,17 +213,17 @@ impl<W: WireCodec> Exchange<W> {
     }
 
     /// Handles the end of the stream: fails with `why`, unless the reply was complete.
-    fn ended(&mut self, mut events: Vec<StreamEvent>, why: impl FnOnce() -> ProviderError) -> Phase {
+    fn ended(&mut self, mut events: Vec<StreamEvent>, why: impl FnOnce() -> ProviderError) -> ExchangePhase {
         let decoded = self.decoder.finish(&mut events).map_err(|_| why());
-        self.decoded(events, decoded, Phase::Over)
+        self.decoded(events, decoded, ExchangePhase::Over)
     }
 
     fn decoded(
         &mut self,
         mut events: Vec<StreamEvent>,
         decoded: Result<(), ProviderError>,
-        next: Phase,
-    ) -> Phase {
+        next: ExchangePhase,
+    ) -> ExchangePhase {
         let over = ends(&events);
         bind(&mut events, &self.provider);
         self.notice(&mut events);
@@ -231,11 +231,11 @@ impl<W: WireCodec> Exchange<W> {
         if over {
             self.record();
         } else {
-            self.tell_usage();
+            self.report_usage();
         }
         match decoded {
             Ok(()) => next,
-            Err(error) => Phase::Failed(error),
+            Err(error) => ExchangePhase::Failed(error),
         }
     }
 
@@ -251,23 +251,23 @@ impl<W: WireCodec> Exchange<W> {
     }
 
     /// Emits the usage reported so far, whenever it has changed.
-    fn tell_usage(&mut self) {
+    fn report_usage(&mut self) {
         let usage = self.decoder.seen().usage;
-        if usage != self.told {
-            self.told = usage;
+        if usage != self.reported {
+            self.reported = usage;
             self.ready.push_back(StreamEvent::Usage { usage });
         }
     }
 
     async fn refused(&mut self, response: Response) -> ProviderError {
         let status = response.status().as_u16();
-        if let Some(error) = self.place.in_the_way(status) {
+        if let Some(error) = self.destination.in_the_way(status) {
             return error;
         }
         let headers = retry_headers(response.headers(), self.clock.as_ref());
         // An unreadable body explains nothing; the status still classifies the failure.
         let body = self.body(response, LONGEST_EXPLANATION).await.unwrap_or_default();
-        self.codec.classify(status, &headers, &self.place.secrets.hide_in(body))
+        self.codec.classify(status, &headers, &self.destination.secrets.hide_in(body))
     }
 
     /// Reads the body up to `limit` bytes; the rest is not read.

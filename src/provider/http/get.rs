@@ -43,17 +43,17 @@ pub async fn get_json(
             Err(ProviderError::new(ErrorClass::Idle, format!("no answer within {seconds} s")))
         }
     };
-    answered.map_err(|error| route.place.secrets.hide_in_error(error))
+    answered.map_err(|error| route.destination.secrets.hide_in_error(error))
 }
 
 /// Returns the status and the body of an answer; errs on a redirect.
 async fn answer(route: &Route, request: reqwest::RequestBuilder) -> Result<(u16, Vec<u8>), ProviderError> {
-    let mut response = request.send().await.map_err(|error| route.place.unreached(error))?;
+    let mut response = request.send().await.map_err(|error| route.destination.unreached(error))?;
     let status = response.status();
     if status.is_redirection() {
         return Err(redirected(&response));
     }
-    if let Some(error) = route.place.in_the_way(status.as_u16()) {
+    if let Some(error) = route.destination.in_the_way(status.as_u16()) {
         return Err(error);
     }
     let mut body = Vec::new();

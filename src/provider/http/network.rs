@@ -14,9 +14,10 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
+use super::address;
 use super::connects::Connects;
 use super::secrets::Secrets;
-use super::{SetupError, address, deepest};
+use super::setup_error::{SetupError, deepest};
 
 /// The user's network settings, in addition to the system's. Has no `Debug`: a proxy's address can hold a
 /// password.

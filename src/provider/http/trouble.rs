@@ -13,9 +13,9 @@ use rustls::CertificateError;
 
 use super::address;
 use super::connects::Connects;
-use super::deepest;
 use super::network::Via;
 use super::secrets::Secrets;
+use super::setup_error::deepest;
 use crate::provider::decoder::web_page;
 use crate::provider::{ErrorClass, ProviderError};
 use crate::stdx::secrecy::shown_address;
@@ -30,24 +30,24 @@ const LOCAL: [(u16, &str, &str); 5] = [
 ];
 
 /// Where requests go, as far as an error may name it, and what is needed to describe their failures.
-pub(super) struct Place {
+pub(super) struct Destination {
     /// `host` or `host:port`.
     shown: String,
     /// The port, where the server is on this machine.
     local_port: Option<u16>,
-    proxy: Option<ProxyPlace>,
+    proxy: Option<ProxyFacts>,
     connect: Duration,
     pub secrets: Secrets,
     pub connects: Connects,
 }
 
-struct ProxyPlace {
+struct ProxyFacts {
     shown: String,
     has_credentials: bool,
     tunnels: bool,
 }
 
-impl Place {
+impl Destination {
     pub fn new(
         base: &Url,
         via: Option<&Via>,
@@ -56,12 +56,12 @@ impl Place {
         connects: Connects,
     ) -> Self {
         let local_port = address::is_loopback(base).then(|| base.port_or_known_default()).flatten();
-        let proxy = via.map(|via| ProxyPlace {
+        let proxy = via.map(|via| ProxyFacts {
             shown: via.shown.clone(),
             has_credentials: via.has_credentials(),
             tunnels: base.scheme() == "https",
         });
-        Self { shown: address::place(base), local_port, proxy, connect, secrets, connects }
+        Self { shown: address::host_and_port(base), local_port, proxy, connect, secrets, connects }
     }
 
     /// Describes why a request did not get through.

@@ -3,19 +3,14 @@
 //! Equal conversations give equal bytes, and a longer one begins with the content of the shorter. Opaque data
 //! is sent back only to the codec and model that created it.
 
-use std::collections::HashMap;
-
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
 use super::decode::THINKING;
-use crate::message::{
-    AssistantMessage, CallId, Message, PartKind, ReturnPart, ToolCall, ToolReturn, UserPart,
-};
-use crate::provider::wire_text::{self, WireIds, clean, level_of};
-use crate::provider::{
-    ErrorClass, ModelRequest, ProviderError, Sampling, ThinkingLevel, ThinkingStyle, ToolChoice,
-};
+use crate::message::{AssistantMessage, ToolCall};
+use crate::provider::message_list::{MessageForm, MessageList, UserItem, own_thinking};
+use crate::provider::wire_text::{self, IdShape, bad_request, level_of};
+use crate::provider::{ModelRequest, ProviderError, Sampling, ThinkingLevel, ThinkingStyle, ToolChoice};
 
 /// Models that accept a level only, by the start of their names; used where the profile has no thinking
 /// style.
@@ -42,7 +37,7 @@ pub fn body(request: &ModelRequest, num_ctx: u32) -> Result<Vec<u8>, ProviderErr
     set("truncate", json!(false));
     set("shift", json!(false));
     set("options", options(request, num_ctx));
-    serde_json::to_vec(&body).map_err(|error| ProviderError::new(ErrorClass::BadRequest, error.to_string()))
+    serde_json::to_vec(&body).map_err(|error| bad_request(error.to_string()))
 }
 
 fn options(request: &ModelRequest, num_ctx: u32) -> Value {
@@ -94,134 +89,59 @@ fn tools(request: &ModelRequest) -> Value {
 }
 
 fn messages(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
-    let mut list = List::new(request);
-    if !request.system.is_empty() {
-        list.messages.push(json!({ "role": "system", "content": clean(&request.system) }));
-    }
-    for message in request.conversation() {
-        match message {
-            Message::User { parts } => parts.iter().for_each(|part| list.user_part(part)),
-            Message::Assistant(reply) => list.assistant(reply),
-            Message::ToolReturns { returns } => list.returns(returns)?,
-        }
-    }
-    list.flush_user();
-    Ok(list.messages)
+    let form = OllamaForm { request };
+    let mut list = MessageList::new(&form, IdShape::Any, request);
+    list.system("system", &request.system);
+    list.with_conversation()
 }
 
-struct List<'a> {
-    messages: Vec<Value>,
-    /// Texts and images of the next user message: consecutive user messages are merged.
-    texts: Vec<String>,
-    images: Vec<&'a str>,
-    ids: WireIds,
-    /// Tool names by call: a tool return must name its tool.
-    names: HashMap<&'a CallId, &'a str>,
+struct OllamaForm<'a> {
     request: &'a ModelRequest,
 }
 
-impl<'a> List<'a> {
-    fn new(request: &'a ModelRequest) -> Self {
-        Self {
-            messages: Vec::new(),
-            texts: Vec::new(),
-            images: Vec::new(),
-            ids: WireIds::default(),
-            names: HashMap::new(),
-            request,
-        }
-    }
+impl MessageForm for OllamaForm<'_> {
+    const WIRE: &'static str = WIRE;
 
-    fn user_part(&mut self, part: &'a UserPart) {
-        match part {
-            UserPart::Text { text } => self.texts.push(clean(text).into_owned()),
-            UserPart::Note { kind, text } => self.texts.push(wire_text::note(kind, text)),
-            UserPart::Image { data, .. } => self.images.push(data),
-        }
-    }
-
-    fn flush_user(&mut self) {
-        let (texts, images) = (std::mem::take(&mut self.texts), std::mem::take(&mut self.images));
-        if texts.is_empty() && images.is_empty() {
-            return;
+    fn user(&self, items: &[UserItem<'_>]) -> Value {
+        let (mut texts, mut images) = (Vec::new(), Vec::new());
+        for item in items {
+            match item {
+                UserItem::Text(text) => texts.push(text.as_ref()),
+                UserItem::Image { data, .. } => images.push(data),
+            }
         }
         let mut message = json!({ "role": "user", "content": texts.join("\n\n") });
-        if let (Some(message), false) = (message.as_object_mut(), images.is_empty()) {
-            message.insert("images".to_owned(), json!(images));
+        if !images.is_empty() {
+            message["images"] = json!(images);
         }
-        self.messages.push(message);
+        message
     }
 
-    fn assistant(&mut self, reply: &'a AssistantMessage) {
-        let mut calls = Vec::new();
-        for part in &reply.parts {
-            if let PartKind::ToolCall(call) = &part.kind {
-                let extra = wire_text::own(part.opaque.as_ref(), WIRE, self.request);
-                calls.push(call_item(call, &self.ids.assign(call), extra));
-                self.names.insert(&call.id, call.name.as_str());
-            }
-        }
-        let text = wire_text::spoken(reply);
-        if text.is_empty() && calls.is_empty() {
-            return;
-        }
-        self.flush_user();
+    fn assistant(&self, reply: &AssistantMessage, text: &str, has_calls: bool) -> Map<String, Value> {
         let mut message = Map::new();
         message.insert("role".to_owned(), json!("assistant"));
-        message.insert("content".to_owned(), json!(clean(&text)));
-        if !calls.is_empty() {
-            if let Some(thinking) = self.own_thinking(reply) {
-                message.insert(THINKING.to_owned(), json!(thinking));
-            }
-            message.insert("tool_calls".to_owned(), Value::Array(calls));
+        message.insert("content".to_owned(), json!(text));
+        // A model continues a reply that calls tools from its thinking; the model's template drops it where
+        // it is not needed.
+        if let (Some((_, thinking)), true) = (own_thinking(reply, WIRE, self.request), has_calls) {
+            message.insert(THINKING.to_owned(), json!(thinking));
         }
-        self.messages.push(Value::Object(message));
+        message
     }
 
-    /// Returns the thinking that is sent back with a reply that calls tools: a model continues from it, and
-    /// the model's template drops it where it is not needed.
-    fn own_thinking(&self, reply: &AssistantMessage) -> Option<String> {
-        let mut thinking: Option<String> = None;
-        for part in &reply.parts {
-            let own = wire_text::own(part.opaque.as_ref(), WIRE, self.request);
-            if let (PartKind::Thinking { text }, Some(_)) = (&part.kind, own) {
-                thinking.get_or_insert_default().push_str(&clean(text));
-            }
-        }
-        thinking
+    fn call(&self, call: &ToolCall, id: &str, own: Option<&Value>) -> Value {
+        let mut function = json!({
+            "name": wire_text::tool_name(call.name.as_str()),
+            "arguments": wire_text::arguments(&call.args),
+        });
+        let fields = |key: &str| own.and_then(|own| own.get(key)).and_then(Value::as_object);
+        wire_text::extend(&mut function, fields("function"));
+        let mut item = json!({ "id": id, "function": function });
+        wire_text::extend(&mut item, fields("call"));
+        item
     }
 
-    fn returns(&mut self, returns: &'a [ToolReturn]) -> Result<(), ProviderError> {
-        self.flush_user();
-        for returned in returns {
-            let id = self.ids.of(&returned.call)?.to_owned();
-            let name = self.names.get(&returned.call).copied().unwrap_or_default();
-            self.messages.push(json!({
-                "role": "tool",
-                "tool_name": wire_text::tool_name(name),
-                "tool_call_id": id,
-                "content": wire_text::return_text(returned),
-            }));
-            // Templates show only a tool's text: images follow in a user message that names their tool call.
-            for part in &returned.content {
-                if let ReturnPart::Image { data, .. } = part {
-                    self.texts.push(format!("[note from co: image returned by tool call {id}]"));
-                    self.images.push(data);
-                }
-            }
-        }
-        Ok(())
+    fn tool_return(&self, tool: &str, id: &str, text: &str) -> Value {
+        json!({ "role": "tool", "tool_name": tool, "tool_call_id": id, "content": text })
     }
-}
-
-fn call_item(call: &ToolCall, id: &str, extra: Option<&Value>) -> Value {
-    let mut function = json!({
-        "name": wire_text::tool_name(call.name.as_str()),
-        "arguments": wire_text::arguments(&call.args),
-    });
-    let fields = |key: &str| extra.and_then(|extra| extra.get(key)).and_then(Value::as_object);
-    wire_text::extend(&mut function, fields("function"));
-    let mut item = json!({ "id": id, "function": function });
-    wire_text::extend(&mut item, fields("call"));
-    item
 }

@@ -6,24 +6,23 @@
 
 use serde_json::{Map, Value};
 
-use crate::message::Opaque;
-use crate::provider::decoder::Held;
-use crate::provider::{ProviderError, StartKind, StreamEvent};
+use crate::provider::ProviderError;
+use crate::provider::reply::ReplyBuilder;
 
 /// The calls of one reply, in order of appearance.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Calls {
-    slots: Vec<Slot>,
+pub struct CallAssembler {
+    slots: Vec<CallSlot>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Slot {
-    key: Key,
+struct CallSlot {
+    key: SlotKey,
     id: String,
     name: String,
     args: String,
     /// How much of `args` was emitted, in bytes.
-    said: usize,
+    emitted: usize,
     /// The part's index, once announced.
     part: Option<usize>,
     /// Fields that only this provider understands.
@@ -31,28 +30,33 @@ struct Slot {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Key {
+enum SlotKey {
     Index(u64),
     /// The provider gives no index: calls are identified by id, or by their position in the chunk.
     Position(usize),
 }
 
-struct Fragment<'a> {
-    key: Key,
+struct CallFragment<'a> {
+    key: SlotKey,
     id: &'a str,
     name: &'a str,
     args: String,
 }
 
-impl Calls {
+impl CallAssembler {
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
     /// Handles one entry of `tool_calls`, the `position`-th of its chunk.
-    pub fn fragment(&mut self, value: &Value, position: usize, held: &mut Held) -> Result<(), ProviderError> {
+    pub fn fragment(
+        &mut self,
+        value: &Value,
+        position: usize,
+        reply: &mut ReplyBuilder,
+    ) -> Result<(), ProviderError> {
         let fragment = read(value, position);
-        held.add(fragment.args.len() + fragment.name.len() + fragment.id.len())?;
+        reply.hold(fragment.args.len() + fragment.name.len() + fragment.id.len())?;
         let at = self.slot(&fragment);
         let slot = &mut self.slots[at];
         if slot.id.is_empty() {
@@ -68,7 +72,7 @@ impl Calls {
         for (key, field) in value.as_object().into_iter().flatten() {
             let known = ["index", "id", "type", "function"].contains(&key.as_str());
             if !known && !field.is_null() {
-                held.add(field.to_string().len())?;
+                reply.hold_value(field)?;
                 slot.fields.insert(key.clone(), field.clone());
             }
         }
@@ -76,66 +80,65 @@ impl Calls {
     }
 
     /// Returns the slot of a fragment; creates it if there is none.
-    fn slot(&mut self, fragment: &Fragment<'_>) -> usize {
+    fn slot(&mut self, fragment: &CallFragment<'_>) -> usize {
         let found = self.slots.iter().rposition(|slot| match (fragment.key, slot.key) {
-            (Key::Index(index), Key::Index(taken)) => index == taken,
-            (Key::Position(_), Key::Position(_)) if !fragment.id.is_empty() => slot.id == fragment.id,
-            (Key::Position(here), Key::Position(there)) => here == there,
-            (Key::Index(_), Key::Position(_)) | (Key::Position(_), Key::Index(_)) => false,
+            (SlotKey::Index(index), SlotKey::Index(taken)) => index == taken,
+            (SlotKey::Position(_), SlotKey::Position(_)) if !fragment.id.is_empty() => slot.id == fragment.id,
+            (SlotKey::Position(here), SlotKey::Position(there)) => here == there,
+            (SlotKey::Index(_), SlotKey::Position(_)) | (SlotKey::Position(_), SlotKey::Index(_)) => false,
         });
         // A fragment without index, id and name can only continue the last call.
-        let continues =
-            matches!(fragment.key, Key::Position(_)) && fragment.id.is_empty() && fragment.name.is_empty();
+        let continues = matches!(fragment.key, SlotKey::Position(_))
+            && fragment.id.is_empty()
+            && fragment.name.is_empty();
         let found = found.or_else(|| if continues { self.slots.len().checked_sub(1) } else { None });
         match found {
             Some(at) if !self.slots[at].is_followed_by(fragment) => at,
             Some(_) | None => {
-                self.slots.push(Slot::new(fragment.key));
+                self.slots.push(CallSlot::new(fragment.key));
                 self.slots.len() - 1
             }
         }
     }
 
     /// Announces calls whose name and id are known, and emits their new arguments.
-    pub fn advance(&mut self, parts: &mut usize, out: &mut Vec<StreamEvent>) {
+    pub fn advance(&mut self, reply: &mut ReplyBuilder) {
         for slot in &mut self.slots {
             if slot.part.is_none() && (slot.name.is_empty() || slot.id.is_empty()) {
                 return;
             }
-            slot.say(parts, out);
+            slot.emit(reply);
         }
     }
 
-    /// Announces the remaining calls and ends every call; `bind` converts fields to send back into opaque
-    /// data.
-    pub fn end(&mut self, parts: &mut usize, out: &mut Vec<StreamEvent>, bind: impl Fn(Value) -> Opaque) {
+    /// Announces the remaining calls and ends every call.
+    pub fn end(&mut self, reply: &mut ReplyBuilder) {
         for slot in &mut self.slots {
-            slot.say(parts, out);
+            slot.emit(reply);
         }
         for slot in &mut self.slots {
             let Some(index) = slot.part else { continue };
             let fields = std::mem::take(&mut slot.fields);
-            let opaque = (!fields.is_empty()).then(|| bind(Value::Object(fields)));
-            out.push(StreamEvent::PartEnded { index, opaque });
+            reply.end_part(index, (!fields.is_empty()).then_some(Value::Object(fields)));
         }
     }
 }
 
-impl Slot {
-    fn new(key: Key) -> Self {
+impl CallSlot {
+    fn new(key: SlotKey) -> Self {
         Self {
             key,
             id: String::new(),
             name: String::new(),
             args: String::new(),
-            said: 0,
+            emitted: 0,
             part: None,
             fields: Map::new(),
         }
     }
 
     /// Whether a fragment for this slot begins another call.
-    fn is_followed_by(&self, fragment: &Fragment<'_>) -> bool {
+    fn is_followed_by(&self, fragment: &CallFragment<'_>) -> bool {
         if fragment.name.is_empty() || self.name.is_empty() {
             return false;
         }
@@ -147,23 +150,14 @@ impl Slot {
         more && serde_json::from_str::<Value>(&self.args).is_ok()
     }
 
-    fn say(&mut self, parts: &mut usize, out: &mut Vec<StreamEvent>) {
-        let index = *self.part.get_or_insert_with(|| {
-            let index = *parts;
-            *parts += 1;
-            let kind = StartKind::ToolCall { wire_id: self.id.clone(), name: self.name.clone() };
-            out.push(StreamEvent::PartStarted { index, kind });
-            index
-        });
-        let delta = self.args.get(self.said..).unwrap_or_default();
-        if !delta.is_empty() {
-            out.push(StreamEvent::PartDelta { index, delta: delta.to_owned() });
-            self.said = self.args.len();
-        }
+    fn emit(&mut self, reply: &mut ReplyBuilder) {
+        let index = *self.part.get_or_insert_with(|| reply.start_call(&self.id, &self.name));
+        reply.delta(index, self.args.get(self.emitted..).unwrap_or_default());
+        self.emitted = self.args.len();
     }
 }
 
-fn read(value: &Value, position: usize) -> Fragment<'_> {
+fn read(value: &Value, position: usize) -> CallFragment<'_> {
     let function = value.get("function").unwrap_or(&Value::Null);
     let text = |value: &'_ Value, key: &str| -> Option<String> {
         match value.get(key)? {
@@ -172,8 +166,8 @@ fn read(value: &Value, position: usize) -> Fragment<'_> {
             other => Some(other.to_string()),
         }
     };
-    Fragment {
-        key: value.get("index").and_then(Value::as_u64).map_or(Key::Position(position), Key::Index),
+    CallFragment {
+        key: value.get("index").and_then(Value::as_u64).map_or(SlotKey::Position(position), SlotKey::Index),
         id: value.get("id").and_then(Value::as_str).unwrap_or_default(),
         name: function.get("name").and_then(Value::as_str).unwrap_or_default(),
         args: text(function, "arguments").unwrap_or_default(),

@@ -4,21 +4,21 @@
 use serde_json::{Map, Value};
 
 use crate::provider::ProviderError;
-use crate::provider::decoder::Held;
+use crate::provider::reply::ReplyBuilder;
 
 /// Fields whose fragments are joined; other fields keep their first non-empty value.
 const JOINED: [&str; 3] = ["text", "summary", "data"];
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Details {
+pub struct ReasoningDetails {
     items: Vec<Map<String, Value>>,
 }
 
-impl Details {
+impl ReasoningDetails {
     /// Adds one fragment to the item of the same type, index and id, or starts a new item.
-    pub fn add(&mut self, fragment: &Value, held: &mut Held) -> Result<(), ProviderError> {
+    pub fn add(&mut self, fragment: &Value, reply: &mut ReplyBuilder) -> Result<(), ProviderError> {
         let Some(fragment) = fragment.as_object() else { return Ok(()) };
-        held.add(fragment.values().map(weight).sum())?;
+        reply.hold(fragment.values().map(weight).sum())?;
         let found = self.items.iter_mut().rev().find(|item| same_item(item, fragment));
         let Some(item) = found else {
             self.items.push(fragment.clone());

@@ -6,13 +6,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::messages::{List, mark};
+use super::messages::{mark, messages};
 use super::{
-    CacheKeyField, CacheMarks, MaxTokensField, ParallelField, Quirks, StoreField, StrictSchemas, ToolsField,
-    UsageOption, reasoning, strict,
+    CacheMarks, MaxTokensField, OptionalField, Quirks, StoreField, StrictSchemas, ToolsField, UsageOption,
+    reasoning, strict,
 };
 use crate::message::{Message, PartKind};
-use crate::provider::{ErrorClass, ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice};
+use crate::provider::wire_text::bad_request;
+use crate::provider::{ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest, quirks: Quirks) -> Result<Vec<u8>, ProviderError> {
@@ -21,7 +22,7 @@ pub fn body(request: &ModelRequest, quirks: Quirks) -> Result<Vec<u8>, ProviderE
         body.insert(key.to_owned(), value);
     };
     set("model", json!(request.model));
-    set("messages", Value::Array(messages(request, quirks)?));
+    set("messages", Value::Array(marked_messages(request, quirks)?));
     for (key, value) in tool_fields(request, quirks) {
         set(key, value);
     }
@@ -41,7 +42,7 @@ pub fn body(request: &ModelRequest, quirks: Quirks) -> Result<Vec<u8>, ProviderE
         request.temperature.into_iter().for_each(|value| set("temperature", json!(value)));
         request.top_p.into_iter().for_each(|value| set("top_p", json!(value)));
     }
-    if let (CacheKeyField::Sent, Some(key)) = (quirks.cache_key, &request.cache_key) {
+    if let (OptionalField::Sent, Some(key)) = (quirks.prompt_cache_key, &request.cache_key) {
         set("prompt_cache_key", json!(key));
     }
     if quirks.store == StoreField::Never {
@@ -51,7 +52,7 @@ pub fn body(request: &ModelRequest, quirks: Quirks) -> Result<Vec<u8>, ProviderE
     if quirks.usage == UsageOption::Ask {
         set("stream_options", json!({ "include_usage": true }));
     }
-    serde_json::to_vec(&body).map_err(|error| ProviderError::new(ErrorClass::BadRequest, error.to_string()))
+    serde_json::to_vec(&body).map_err(|error| bad_request(error.to_string()))
 }
 
 /// Returns the fields for tools and tool choice.
@@ -66,7 +67,7 @@ fn tool_fields(request: &ModelRequest, quirks: Quirks) -> Vec<(&'static str, Val
         ToolChoice::Required => fields.push(("tool_choice", json!("required"))),
         ToolChoice::None => fields.push(("tool_choice", json!("none"))),
     }
-    if request.parallel_calls == ParallelCalls::One && quirks.parallel == ParallelField::Sent {
+    if request.parallel_calls == ParallelCalls::One && quirks.parallel_tool_calls == OptionalField::Sent {
         fields.push(("parallel_tool_calls", json!(false)));
     }
     fields
@@ -98,13 +99,8 @@ fn tools(request: &ModelRequest, strictness: StrictSchemas) -> Value {
     Value::Array(tools.collect())
 }
 
-fn messages(request: &ModelRequest, quirks: Quirks) -> Result<Vec<Value>, ProviderError> {
-    let mut list = List::new(request, quirks);
-    list.system(&request.system);
-    for message in request.conversation() {
-        list.add(message)?;
-    }
-    let mut messages = list.finish();
+fn marked_messages(request: &ModelRequest, quirks: Quirks) -> Result<Vec<Value>, ProviderError> {
+    let mut messages = messages(request, quirks)?;
     let bare = request.model.rsplit('/').next().unwrap_or(&request.model);
     if quirks.cache_marks == CacheMarks::ForClaude && bare.starts_with("claude") {
         mark(&mut messages);

@@ -16,9 +16,9 @@ mod totals;
 
 pub use self::decode::ChatProtocol;
 pub use self::quirks::{
-    AfterReturns, CacheKeyField, CacheMarks, EmptyContent, MaxTokensField, ParallelField, QUIRKS, QuirkError,
-    QuirkRow, QuirkValue, Quirks, ReasoningStyle, StoreField, StrictSchemas, SystemRole, ThinkingBack,
-    ThinkingField, ToolResultName, ToolsField, UsageOption,
+    AfterReturns, CacheMarks, EmptyContent, MaxTokensField, OptionalField, QuirkError, Quirks,
+    ReasoningStyle, StoreField, StrictSchemas, SystemRole, ThinkingBack, ThinkingField, ToolsField,
+    UsageOption,
 };
 use super::decoder::Decoder;
 use super::{HttpRequest, ModelRequest, ProviderError, RetryHeaders, WireCodec, classify};

@@ -1,14 +1,19 @@
 //! The differences between hosts of Chat Completions, as data.
 //!
-//! Only what is *sent* differs; replies are decoded the same way for all hosts. [`QUIRKS`] names each
-//! difference and its values, so that settings can change a single one; the constants are the known hosts
-//! (`wire.md` §2, "compat matrix"). Called by the encoder, by `catalog` and by `app`, which reads the
-//! settings.
+//! Only what is *sent* differs; replies are decoded the same way for all hosts. Settings can change single
+//! fields of [`Quirks`]: serde's names are what users write. The constants are the known hosts (`wire.md` §2,
+//! "compat matrix"). Called by the encoder, by `catalog` and by `app`, which reads the settings.
+
+use std::fmt::Display;
+
+use serde::de::value::MapDeserializer;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::provider::wire_text::IdShape;
 
 /// The form of requests that a host accepts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quirks {
     pub max_tokens: MaxTokensField,
     pub system_role: SystemRole,
@@ -17,28 +22,41 @@ pub struct Quirks {
     pub thinking_field: ThinkingField,
     pub usage: UsageOption,
     pub strict: StrictSchemas,
-    pub tool_result_name: ToolResultName,
+    /// The tool's name in a tool message.
+    pub tool_result_name: OptionalField,
+    /// The form of call ids.
     pub ids: IdShape,
     pub empty_content: EmptyContent,
     pub store: StoreField,
-    pub parallel: ParallelField,
+    /// `false` where one call at a time is requested; all hosts allow several by default.
+    pub parallel_tool_calls: OptionalField,
     pub tools: ToolsField,
     pub after_returns: AfterReturns,
-    pub cache_key: CacheKeyField,
+    pub prompt_cache_key: OptionalField,
     pub cache_marks: CacheMarks,
 }
 
+/// Whether a field that not all hosts accept is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OptionalField {
+    Unsaid,
+    Sent,
+}
+
 /// The request field that limits the reply's length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MaxTokensField {
-    /// `max_completion_tokens`: OpenAI, whose reasoning models refuse the older field.
-    MaxCompletionTokens,
-    /// `max_tokens`: nearly all other hosts.
+    /// Nearly all hosts.
     MaxTokens,
+    /// OpenAI, whose reasoning models refuse the older field.
+    MaxCompletionTokens,
 }
 
 /// The role of the system prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SystemRole {
     System,
     /// OpenAI's newer name; it accepts the older one too.
@@ -48,10 +66,11 @@ pub enum SystemRole {
 }
 
 /// The field for a thinking level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ReasoningStyle {
     /// `reasoning_effort: low|medium|high`.
-    Effort,
+    ReasoningEffort,
     /// `thinking: {type: enabled|disabled}` (z.ai, DeepSeek).
     ThinkingType,
     /// `enable_thinking: true|false`, with `thinking_budget` (Qwen at its own host).
@@ -59,13 +78,15 @@ pub enum ReasoningStyle {
     /// `chat_template_kwargs: {enable_thinking}` (models with such a template behind vLLM or SGLang).
     TemplateKwargs,
     /// `reasoning: {effort|max_tokens|enabled}` (OpenRouter).
-    Object,
+    ReasoningObject,
     /// The host has no such field.
+    #[serde(rename = "none")]
     Unsupported,
 }
 
 /// Which replies' thinking is sent back to the model that created it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ThinkingBack {
     /// The host refuses it or does not need it.
     Never,
@@ -75,7 +96,8 @@ pub enum ThinkingBack {
 }
 
 /// The field in which thinking is sent back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ThinkingField {
     /// The field in which it came.
     AsItCame,
@@ -84,7 +106,8 @@ pub enum ThinkingField {
 }
 
 /// Whether `stream_options.include_usage` may be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum UsageOption {
     Ask,
     /// The host refuses the field, or always reports usage.
@@ -92,7 +115,8 @@ pub enum UsageOption {
 }
 
 /// The `strict` field of tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StrictSchemas {
     /// Omitted.
     Unsaid,
@@ -103,15 +127,9 @@ pub enum StrictSchemas {
     WhereItFits,
 }
 
-/// Whether a tool message has the tool's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ToolResultName {
-    Unsaid,
-    Sent,
-}
-
 /// The content of an assistant message that only calls tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EmptyContent {
     /// `""`: accepted by all hosts.
     Empty,
@@ -120,23 +138,17 @@ pub enum EmptyContent {
 }
 
 /// Whether the request tells the host not to store conversations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StoreField {
     Unsaid,
     /// `store: false`.
     Never,
 }
 
-/// Whether `parallel_tool_calls` may be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ParallelField {
-    Unsaid,
-    /// `false` where one call at a time is requested; all hosts allow several by default.
-    Sent,
-}
-
 /// The `tools` field of a request without tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolsField {
     Unsaid,
     /// An empty list where the conversation holds tool calls (Anthropic behind LiteLLM requires it; OpenAI
@@ -144,23 +156,18 @@ pub enum ToolsField {
     EmptyAfterCalls,
 }
 
-/// Whether a user message may follow tool messages directly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What may follow tool messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AfterReturns {
-    UserMayFollow,
-    /// An assistant message must be between them; a short one is inserted.
-    AssistantFirst,
-}
-
-/// Whether `prompt_cache_key` may be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CacheKeyField {
-    Unsaid,
-    Sent,
+    User,
+    /// An assistant message must be between them and the user's; a short one is inserted.
+    Assistant,
 }
 
 /// Whether prefixes to cache are marked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CacheMarks {
     Never,
     /// `cache_control` on content parts, for Claude models (OpenRouter).
@@ -168,23 +175,23 @@ pub enum CacheMarks {
 }
 
 impl Quirks {
-    /// An unknown host: only what all hosts accept.
+    /// An unknown host, and most known ones: only what all hosts accept.
     pub const COMPATIBLE: Self = Self {
         max_tokens: MaxTokensField::MaxTokens,
         system_role: SystemRole::System,
-        reasoning: ReasoningStyle::Effort,
+        reasoning: ReasoningStyle::ReasoningEffort,
         thinking_back: ThinkingBack::WithCalls,
         thinking_field: ThinkingField::AsItCame,
         usage: UsageOption::Ask,
         strict: StrictSchemas::Unsaid,
-        tool_result_name: ToolResultName::Unsaid,
+        tool_result_name: OptionalField::Unsaid,
         ids: IdShape::Any,
         empty_content: EmptyContent::Empty,
         store: StoreField::Unsaid,
-        parallel: ParallelField::Sent,
+        parallel_tool_calls: OptionalField::Sent,
         tools: ToolsField::Unsaid,
-        after_returns: AfterReturns::UserMayFollow,
-        cache_key: CacheKeyField::Unsaid,
+        after_returns: AfterReturns::User,
+        prompt_cache_key: OptionalField::Unsaid,
         cache_marks: CacheMarks::Never,
     };
 
@@ -195,7 +202,7 @@ impl Quirks {
         strict: StrictSchemas::WhereItFits,
         empty_content: EmptyContent::Null,
         store: StoreField::Never,
-        cache_key: CacheKeyField::Sent,
+        prompt_cache_key: OptionalField::Sent,
         ..Self::COMPATIBLE
     };
 
@@ -216,44 +223,40 @@ impl Quirks {
 
     /// Thinking is sent back as `reasoning_details`, which holds more than the plain field.
     pub const OPENROUTER: Self = Self {
-        reasoning: ReasoningStyle::Object,
+        reasoning: ReasoningStyle::ReasoningObject,
         thinking_back: ThinkingBack::Never,
         cache_marks: CacheMarks::ForClaude,
         ..Self::COMPATIBLE
     };
 
     pub const XAI: Self = Self { thinking_back: ThinkingBack::Never, ..Self::COMPATIBLE };
-    pub const TOGETHER: Self = Self::COMPATIBLE;
-    pub const FIREWORKS: Self = Self::COMPATIBLE;
 
     /// Refuses unknown fields.
-    pub const CEREBRAS: Self = Self {
-        max_tokens: MaxTokensField::MaxCompletionTokens,
-        thinking_back: ThinkingBack::Never,
-        ..Self::COMPATIBLE
-    };
+    pub const CEREBRAS: Self = Self::GROQ;
 
-    /// Ollama's OpenAI-compatible endpoint; its own protocol has more fields.
-    pub const OLLAMA: Self = Self::COMPATIBLE;
-    pub const LMSTUDIO: Self = Self::COMPATIBLE;
-    pub const LLAMACPP: Self = Self::COMPATIBLE;
-    pub const VLLM: Self = Self::COMPATIBLE;
     pub const LITELLM: Self = Self { tools: ToolsField::EmptyAfterCalls, ..Self::COMPATIBLE };
 
-    /// Sets one of [`QUIRKS`]. Errs where the name or the value is unknown.
+    /// Sets one quirk. Errs where the name or the value is unknown.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), QuirkError> {
-        let row = QUIRKS
-            .iter()
-            .find(|row| row.name == name)
-            .ok_or_else(|| QuirkError::Unknown { name: name.to_owned(), known: names() })?;
-        let known = || row.values.iter().map(|(value, _)| *value).collect::<Vec<_>>().join(", ");
-        let (_, change) = row
-            .values
-            .iter()
-            .find(|(known, _)| *known == value)
-            .ok_or_else(|| QuirkError::Value { name: row.name, value: value.to_owned(), known: known() })?;
-        change(self);
+        let mut fields = self.fields();
+        if !fields.contains_key(name) {
+            let known = fields.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            return Err(QuirkError::Unknown { name: name.to_owned(), known });
+        }
+        fields.insert(name.to_owned(), value.into());
+        let texts = fields.iter().map(|(name, value)| (name.as_str(), value.as_str().unwrap_or_default()));
+        *self = Self::deserialize(MapDeserializer::new(texts)).map_err(|UnknownValue(known)| {
+            QuirkError::Value { name: name.to_owned(), value: value.to_owned(), known: known.join(", ") }
+        })?;
         Ok(())
+    }
+
+    /// Returns all quirks by name, in the order of the fields.
+    fn fields(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(fields)) => fields,
+            Ok(_) | Err(_) => Map::new(),
+        }
     }
 }
 
@@ -263,197 +266,64 @@ pub enum QuirkError {
     #[error("there is no quirk `{name}`; known are {known}")]
     Unknown { name: String, known: String },
     #[error("`{value}` is no value of the quirk `{name}`; it takes {known}")]
-    Value { name: &'static str, value: String, known: String },
+    Value { name: String, value: String, known: String },
 }
 
-fn names() -> String {
-    QUIRKS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
+/// Serde's report of a value that a quirk does not take, with those that it takes.
+#[derive(Debug, thiserror::Error)]
+#[error("expected one of {0:?}")]
+struct UnknownValue(&'static [&'static str]);
+
+impl serde::de::Error for UnknownValue {
+    fn custom<T: Display>(_: T) -> Self {
+        Self(&[])
+    }
+
+    fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
+        Self(expected)
+    }
 }
-
-/// One difference between hosts, under its name in the settings.
-#[derive(Debug, Clone, Copy)]
-pub struct QuirkRow {
-    pub name: &'static str,
-    /// A one-line description.
-    pub about: &'static str,
-    pub values: &'static [QuirkValue],
-}
-
-/// A value's name in the settings, and the function that applies it.
-pub type QuirkValue = (&'static str, fn(&mut Quirks));
-
-/// All differences that settings can change.
-pub const QUIRKS: &[QuirkRow] = &[
-    QuirkRow {
-        name: "max_tokens",
-        about: "The field that limits a reply's length",
-        values: &[
-            ("max_tokens", |quirks| quirks.max_tokens = MaxTokensField::MaxTokens),
-            ("max_completion_tokens", |quirks| quirks.max_tokens = MaxTokensField::MaxCompletionTokens),
-        ],
-    },
-    QuirkRow {
-        name: "system_role",
-        about: "Who says the system prompt",
-        values: &[
-            ("system", |quirks| quirks.system_role = SystemRole::System),
-            ("developer", |quirks| quirks.system_role = SystemRole::Developer),
-            ("user", |quirks| quirks.system_role = SystemRole::User),
-        ],
-    },
-    QuirkRow {
-        name: "reasoning",
-        about: "How a thinking level is asked for",
-        values: &[
-            ("reasoning_effort", |quirks| quirks.reasoning = ReasoningStyle::Effort),
-            ("thinking_type", |quirks| quirks.reasoning = ReasoningStyle::ThinkingType),
-            ("enable_thinking", |quirks| quirks.reasoning = ReasoningStyle::EnableThinking),
-            ("template_kwargs", |quirks| quirks.reasoning = ReasoningStyle::TemplateKwargs),
-            ("reasoning_object", |quirks| quirks.reasoning = ReasoningStyle::Object),
-            ("none", |quirks| quirks.reasoning = ReasoningStyle::Unsupported),
-        ],
-    },
-    QuirkRow {
-        name: "thinking_back",
-        about: "Which replies' thinking is sent back",
-        values: &[
-            ("never", |quirks| quirks.thinking_back = ThinkingBack::Never),
-            ("with_calls", |quirks| quirks.thinking_back = ThinkingBack::WithCalls),
-            ("always", |quirks| quirks.thinking_back = ThinkingBack::Always),
-        ],
-    },
-    QuirkRow {
-        name: "thinking_field",
-        about: "The field in which thinking is sent back",
-        values: &[
-            ("as_it_came", |quirks| quirks.thinking_field = ThinkingField::AsItCame),
-            ("reasoning_content", |quirks| quirks.thinking_field = ThinkingField::ReasoningContent),
-            ("reasoning", |quirks| quirks.thinking_field = ThinkingField::Reasoning),
-        ],
-    },
-    QuirkRow {
-        name: "usage",
-        about: "Whether usage is asked for (stream_options)",
-        values: &[
-            ("ask", |quirks| quirks.usage = UsageOption::Ask),
-            ("silent", |quirks| quirks.usage = UsageOption::Silent),
-        ],
-    },
-    QuirkRow {
-        name: "strict",
-        about: "What tools say about strict schemas",
-        values: &[
-            ("unsaid", |quirks| quirks.strict = StrictSchemas::Unsaid),
-            ("off", |quirks| quirks.strict = StrictSchemas::Off),
-            ("where_it_fits", |quirks| quirks.strict = StrictSchemas::WhereItFits),
-        ],
-    },
-    QuirkRow {
-        name: "tool_result_name",
-        about: "Whether tool messages name their tool",
-        values: &[
-            ("unsaid", |quirks| quirks.tool_result_name = ToolResultName::Unsaid),
-            ("sent", |quirks| quirks.tool_result_name = ToolResultName::Sent),
-        ],
-    },
-    QuirkRow {
-        name: "ids",
-        about: "The shape of call ids",
-        values: &[("any", |quirks| quirks.ids = IdShape::Any), ("nine", |quirks| quirks.ids = IdShape::Nine)],
-    },
-    QuirkRow {
-        name: "empty_content",
-        about: "The content of a message that only calls tools",
-        values: &[
-            ("empty", |quirks| quirks.empty_content = EmptyContent::Empty),
-            ("null", |quirks| quirks.empty_content = EmptyContent::Null),
-        ],
-    },
-    QuirkRow {
-        name: "store",
-        about: "Whether the host is told not to keep conversations",
-        values: &[
-            ("unsaid", |quirks| quirks.store = StoreField::Unsaid),
-            ("never", |quirks| quirks.store = StoreField::Never),
-        ],
-    },
-    QuirkRow {
-        name: "parallel_tool_calls",
-        about: "Whether one call at a time can be asked for",
-        values: &[
-            ("unsaid", |quirks| quirks.parallel = ParallelField::Unsaid),
-            ("sent", |quirks| quirks.parallel = ParallelField::Sent),
-        ],
-    },
-    QuirkRow {
-        name: "tools",
-        about: "What stands for tools where there are none",
-        values: &[
-            ("unsaid", |quirks| quirks.tools = ToolsField::Unsaid),
-            ("empty_after_calls", |quirks| quirks.tools = ToolsField::EmptyAfterCalls),
-        ],
-    },
-    QuirkRow {
-        name: "after_returns",
-        about: "What may follow tool messages",
-        values: &[
-            ("user", |quirks| quirks.after_returns = AfterReturns::UserMayFollow),
-            ("assistant", |quirks| quirks.after_returns = AfterReturns::AssistantFirst),
-        ],
-    },
-    QuirkRow {
-        name: "prompt_cache_key",
-        about: "Whether the cache key is sent",
-        values: &[
-            ("unsaid", |quirks| quirks.cache_key = CacheKeyField::Unsaid),
-            ("sent", |quirks| quirks.cache_key = CacheKeyField::Sent),
-        ],
-    },
-    QuirkRow {
-        name: "cache_marks",
-        about: "Whether prefixes worth caching are marked",
-        values: &[
-            ("never", |quirks| quirks.cache_marks = CacheMarks::Never),
-            ("for_claude", |quirks| quirks.cache_marks = CacheMarks::ForClaude),
-        ],
-    },
-];
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
 
-    /// Each row has distinct values, and from any host's constant each value can be set.
+    /// The names and values that users write in their settings, as the errors list them.
     #[test]
-    fn every_quirk_can_be_set() {
-        let mut names = HashSet::new();
-        for row in QUIRKS {
-            assert!(names.insert(row.name) && !row.about.is_empty(), "{}", row.name);
-            let mut found = Vec::new();
-            for (value, _) in row.values {
-                let mut quirks = Quirks::OPENAI;
-                quirks.set(row.name, value).unwrap();
-                assert!(!found.contains(&quirks), "{} = {value}", row.name);
-                found.push(quirks);
+    fn quirks_keep_their_names_and_values() {
+        let reasoning =
+            "reasoning_effort, thinking_type, enable_thinking, template_kwargs, reasoning_object, none";
+        let rows = [
+            ("max_tokens", "max_tokens, max_completion_tokens"),
+            ("system_role", "system, developer, user"),
+            ("reasoning", reasoning),
+            ("thinking_back", "never, with_calls, always"),
+            ("thinking_field", "as_it_came, reasoning_content, reasoning"),
+            ("usage", "ask, silent"),
+            ("strict", "unsaid, off, where_it_fits"),
+            ("tool_result_name", "unsaid, sent"),
+            ("ids", "any, nine"),
+            ("empty_content", "empty, null"),
+            ("store", "unsaid, never"),
+            ("parallel_tool_calls", "unsaid, sent"),
+            ("tools", "unsaid, empty_after_calls"),
+            ("after_returns", "user, assistant"),
+            ("prompt_cache_key", "unsaid, sent"),
+            ("cache_marks", "never, for_claude"),
+        ];
+        let mut quirks = Quirks::OPENAI;
+        let names = rows.map(|(name, _)| name).join(", ");
+        let unknown = quirks.set("colour", "red").unwrap_err();
+        assert_eq!(unknown.to_string(), format!("there is no quirk `colour`; known are {names}"));
+        for (name, values) in rows {
+            let wrong = quirks.set(name, "odd").unwrap_err().to_string();
+            let expected = format!("`odd` is no value of the quirk `{name}`; it takes {values}");
+            assert_eq!((wrong, quirks), (expected, Quirks::OPENAI));
+            for value in values.split(", ") {
+                quirks.set(name, value).unwrap();
+                assert_eq!(quirks.fields().get(name), Some(&Value::from(value)), "{name}");
             }
-            assert!(found.contains(&Quirks::OPENAI), "{} has the value of OpenAI", row.name);
+            quirks = Quirks::OPENAI;
         }
-    }
-
-    #[test]
-    fn what_is_no_quirk_is_said() {
-        let said = |name: &str, value: &str| {
-            let mut quirks = Quirks::COMPATIBLE;
-            let error = quirks.set(name, value).unwrap_err().to_string();
-            assert_eq!(quirks, Quirks::COMPATIBLE);
-            error
-        };
-        assert_eq!(said("ids", "long"), "`long` is no value of the quirk `ids`; it takes any, nine");
-        assert!(
-            said("colour", "red")
-                .starts_with("there is no quirk `colour`; known are max_tokens, system_role,")
-        );
     }
 }

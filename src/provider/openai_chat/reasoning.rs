@@ -8,7 +8,7 @@ use crate::provider::{ModelRequest, ThinkingLevel, ThinkingStyle};
 
 /// The thinking to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ask {
+enum ThinkingRequest {
     Off,
     Level(&'static str),
     Tokens(u32),
@@ -17,20 +17,20 @@ enum Ask {
 /// Returns the field to send, if any.
 pub fn field(request: &ModelRequest, style: ReasoningStyle) -> Option<(&'static str, Value)> {
     let ask = ask(request)?;
-    let on = ask != Ask::Off;
+    let on = ask != ThinkingRequest::Off;
     match style {
-        ReasoningStyle::Effort => Some(("reasoning_effort", json!(effort(request, ask)?))),
+        ReasoningStyle::ReasoningEffort => Some(("reasoning_effort", json!(effort(request, ask)?))),
         ReasoningStyle::ThinkingType => {
             Some(("thinking", json!({ "type": if on { "enabled" } else { "disabled" } })))
         }
         ReasoningStyle::EnableThinking => Some(("enable_thinking", json!(on))),
         ReasoningStyle::TemplateKwargs => Some(("chat_template_kwargs", json!({ "enable_thinking": on }))),
-        ReasoningStyle::Object => Some((
+        ReasoningStyle::ReasoningObject => Some((
             "reasoning",
             match ask {
-                Ask::Off => json!({ "enabled": false }),
-                Ask::Level(level) => json!({ "effort": level }),
-                Ask::Tokens(tokens) => json!({ "max_tokens": tokens }),
+                ThinkingRequest::Off => json!({ "enabled": false }),
+                ThinkingRequest::Level(level) => json!({ "effort": level }),
+                ThinkingRequest::Tokens(tokens) => json!({ "max_tokens": tokens }),
             },
         )),
         ReasoningStyle::Unsupported => None,
@@ -40,30 +40,30 @@ pub fn field(request: &ModelRequest, style: ReasoningStyle) -> Option<(&'static 
 /// Returns the number of thinking tokens, for the one host with a separate field for it.
 pub fn budget(request: &ModelRequest, style: ReasoningStyle) -> Option<u32> {
     match (ask(request)?, style) {
-        (Ask::Tokens(tokens), ReasoningStyle::EnableThinking) => Some(tokens),
-        (Ask::Off | Ask::Level(_) | Ask::Tokens(_), _) => None,
+        (ThinkingRequest::Tokens(tokens), ReasoningStyle::EnableThinking) => Some(tokens),
+        (ThinkingRequest::Off | ThinkingRequest::Level(_) | ThinkingRequest::Tokens(_), _) => None,
     }
 }
 
-fn ask(request: &ModelRequest) -> Option<Ask> {
+fn ask(request: &ModelRequest) -> Option<ThinkingRequest> {
     match (request.profile.thinking, request.thinking) {
         (ThinkingStyle::Never, _) | (_, ThinkingLevel::Default) => None,
         // A model that always thinks gets its lowest level.
-        (ThinkingStyle::Always, ThinkingLevel::Off) => Some(Ask::Level(least(bare(request)))),
-        (_, ThinkingLevel::Off) => Some(Ask::Off),
-        (_, ThinkingLevel::Low) => Some(Ask::Level("low")),
-        (_, ThinkingLevel::Medium) => Some(Ask::Level("medium")),
-        (_, ThinkingLevel::High) => Some(Ask::Level("high")),
-        (_, ThinkingLevel::Tokens(tokens)) => Some(Ask::Tokens(tokens)),
+        (ThinkingStyle::Always, ThinkingLevel::Off) => Some(ThinkingRequest::Level(least(bare(request)))),
+        (_, ThinkingLevel::Off) => Some(ThinkingRequest::Off),
+        (_, ThinkingLevel::Low) => Some(ThinkingRequest::Level("low")),
+        (_, ThinkingLevel::Medium) => Some(ThinkingRequest::Level("medium")),
+        (_, ThinkingLevel::High) => Some(ThinkingRequest::Level("high")),
+        (_, ThinkingLevel::Tokens(tokens)) => Some(ThinkingRequest::Tokens(tokens)),
     }
 }
 
 /// Returns the name of the effort, where the model has one for the level.
-fn effort(request: &ModelRequest, ask: Ask) -> Option<&'static str> {
+fn effort(request: &ModelRequest, ask: ThinkingRequest) -> Option<&'static str> {
     match ask {
-        Ask::Level(level) => Some(level),
-        Ask::Tokens(tokens) => Some(level_of(tokens)),
-        Ask::Off => match request.profile.thinking {
+        ThinkingRequest::Level(level) => Some(level),
+        ThinkingRequest::Tokens(tokens) => Some(level_of(tokens)),
+        ThinkingRequest::Off => match request.profile.thinking {
             ThinkingStyle::Levels => Some("none"),
             // Only newer models can switch thinking off; the first gpt-5 has a lowest effort; others refuse
             // the field.

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::calls::Calls;
+use super::calls::CallAssembler;
 use crate::message::{StopKind, StopReason, Usage, Usd};
 
 /// Returns the stop reason of a finish reason, inferred if there is none. Tool calls in the reply take
 /// precedence.
-pub fn stop_reason(raw: Option<&str>, calls: &Calls, refusal: &str) -> StopReason {
+pub fn stop_reason(raw: Option<&str>, calls: &CallAssembler, refusal: &str) -> StopReason {
     let word = match raw {
         None | Some("stop" | "eos" | "end" | "end_turn") => StopKind::EndTurn,
         Some("tool_calls" | "function_call" | "tool_use") => StopKind::ToolUse,

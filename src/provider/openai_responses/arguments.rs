@@ -12,7 +12,7 @@ const NAMESPACE: &str = "functions.";
 
 /// A call inside a wrapper.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Inner {
+pub struct WrappedCall {
     pub name: String,
     /// JSON text.
     pub args: String,
@@ -34,7 +34,7 @@ pub fn is_wrapper(name: &str) -> bool {
 
 /// Returns the calls inside a wrapper. `None` where there are none or the form differs: then it is an
 /// ordinary call.
-pub fn unwrapped(name: &str, args: &str) -> Option<Vec<Inner>> {
+pub fn unwrapped(name: &str, args: &str) -> Option<Vec<WrappedCall>> {
     if !is_wrapper(name) {
         return None;
     }
@@ -43,7 +43,7 @@ pub fn unwrapped(name: &str, args: &str) -> Option<Vec<Inner>> {
     uses.iter().map(inner).collect()
 }
 
-fn inner(used: &Value) -> Option<Inner> {
+fn inner(used: &Value) -> Option<WrappedCall> {
     let name = used.get("recipient_name").and_then(Value::as_str)?;
     let name = name.strip_prefix(NAMESPACE).unwrap_or(name);
     let args = match used.get("parameters") {
@@ -51,7 +51,7 @@ fn inner(used: &Value) -> Option<Inner> {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     };
-    (!name.is_empty()).then(|| Inner { name: name.to_owned(), args })
+    (!name.is_empty()).then(|| WrappedCall { name: name.to_owned(), args })
 }
 
 /// Whether two texts are the same JSON: servers may format the complete text differently from its fragments.

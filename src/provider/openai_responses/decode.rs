@@ -5,85 +5,68 @@
 
 use serde_json::Value;
 
+use super::WIRE;
 use super::item::Section;
-use super::output::Output;
-use super::place::Places;
-use super::totals::{Ended, stop_reason, usage};
-use crate::message::Usage;
-use crate::provider::classify;
-use crate::provider::decoder::{Protocol, is_error, malformed, truncated};
-use crate::provider::{ProviderError, Seen, StreamEvent};
+use super::item_places::ItemPlaces;
+use super::output::OutputItems;
+use super::totals::{ReplyEnd, stop_reason, usage};
+use crate::message::{StopReason, Usage};
+use crate::provider::decoder::{Protocol, is_error, malformed, text_of, truncated};
+use crate::provider::reply::ReplyBuilder;
+use crate::provider::{ProviderError, Seen, classify};
 
 /// The state of one reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResponsesProtocol {
-    /// As requested.
-    requested: String,
-    /// The provider's name for the model; set with `Started`.
-    named: Option<String>,
-    places: Places,
-    output: Output,
-    ended: Option<Ended>,
+    places: ItemPlaces,
+    /// With the builder of the reply.
+    output: OutputItems,
+    end: Option<ReplyEnd>,
     usage: Usage,
-    finished: bool,
 }
 
 impl ResponsesProtocol {
     pub fn new(model: &str) -> Self {
         Self {
-            requested: model.to_owned(),
-            named: None,
-            places: Places::default(),
-            output: Output::new(model),
-            ended: None,
+            places: ItemPlaces::default(),
+            output: OutputItems::new(ReplyBuilder::new(WIRE, model)),
+            end: None,
             usage: Usage::default(),
-            finished: false,
         }
     }
 
-    fn start(&mut self, response: &Value, out: &mut Vec<StreamEvent>) {
-        if self.named.is_some() {
-            return;
-        }
-        let named = text_of(response, "model");
-        let model = if named.is_empty() { &self.requested } else { named }.to_owned();
-        self.named = Some(model.clone());
-        out.push(StreamEvent::Started { model });
+    fn start(&mut self, response: &Value) {
+        self.output.reply.start(response.get("model").and_then(Value::as_str));
     }
 
     /// Handles an event about an item. Other kinds are ignored: the item's end repeats their content.
-    fn item(&mut self, kind: &str, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn item(&mut self, kind: &str, data: &Value) -> Result<(), ProviderError> {
         let number = |key: &str| data.get(key).and_then(Value::as_u64).unwrap_or(0);
         let item = || data.get("item").unwrap_or(&Value::Null);
-        let (at, delta) = (self.places.of(data)?, || text_of(data, "delta"));
-        self.start(&Value::Null, out);
+        let (at, delta) = (self.places.of(data, &mut self.output.reply)?, || text_of(data, "delta"));
+        self.output.reply.start(None);
         match kind {
-            "response.output_item.added" => self.output.added(at, item(), out),
-            "response.output_item.done" => self.output.done(at, item(), out),
-            "response.output_text.delta" => self.output.text(at, delta(), out),
+            "response.output_item.added" => self.output.added(at, item()),
+            "response.output_item.done" => self.output.done(at, item()),
+            "response.output_text.delta" => self.output.text(at, delta()),
             "response.refusal.delta" => self.output.refuse(at, delta()),
             "response.reasoning_summary_text.delta" => {
-                self.output.thinking(at, Section::Summary(number("summary_index")), delta(), out)
+                self.output.thinking(at, Section::Summary(number("summary_index")), delta())
             }
             "response.reasoning_text.delta" => {
-                self.output.thinking(at, Section::Content(number("content_index")), delta(), out)
+                self.output.thinking(at, Section::Content(number("content_index")), delta())
             }
-            "response.function_call_arguments.delta" => self.output.arguments(at, delta(), out),
+            "response.function_call_arguments.delta" => self.output.arguments(at, delta()),
             _ => Ok(()),
         }
     }
 
     /// Handles the final response; `word` is its status where the response has none.
-    fn end_with(
-        &mut self,
-        response: &Value,
-        word: &str,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProviderError> {
-        self.start(response, out);
+    fn end_with(&mut self, response: &Value, word: &str) -> Result<(), ProviderError> {
+        self.start(response);
         self.usage = response.get("usage").map(usage).unwrap_or_default();
         let status = Some(text_of(response, "status")).filter(|status| !status.is_empty()).unwrap_or(word);
-        let ended = match status {
+        let end = match status {
             "failed" => return Err(classify::classify_value(response)),
             "cancelled" => return Err(truncated("the server cancelled its reply")),
             "queued" | "in_progress" if word.is_empty() => {
@@ -91,22 +74,24 @@ impl ResponsesProtocol {
             }
             "incomplete" => {
                 let reason = response.get("incomplete_details").map(|details| text_of(details, "reason"));
-                Ended::Incomplete(reason.filter(|reason| !reason.is_empty()).map(str::to_owned))
+                ReplyEnd::Incomplete(reason.filter(|reason| !reason.is_empty()).map(str::to_owned))
             }
-            _ => Ended::Completed,
+            _ => ReplyEnd::Completed,
         };
         let output = response.get("output").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        self.output.close(output, out)?;
-        let stop = stop_reason(&ended, self.output.calls(), self.output.refusal());
-        self.ended = Some(ended);
-        self.finished = true;
-        out.push(StreamEvent::Finished { stop, usage: self.usage });
+        self.output.close(output)?;
+        self.output.reply.finish(self.stop_reason(&end), self.usage);
+        self.end = Some(end);
         Ok(())
+    }
+
+    fn stop_reason(&self, end: &ReplyEnd) -> StopReason {
+        stop_reason(end, self.output.reply.calls(), self.output.refusal())
     }
 }
 
 impl Protocol for ResponsesProtocol {
-    fn event(&mut self, data: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn event(&mut self, data: &Value) -> Result<(), ProviderError> {
         if is_error(data) {
             return Err(classify::classify_value(data));
         }
@@ -114,49 +99,34 @@ impl Protocol for ResponsesProtocol {
         let response = || data.get("response").unwrap_or(&Value::Null);
         match kind {
             "response.created" | "response.queued" | "response.in_progress" => {
-                self.start(response(), out);
+                self.start(response());
                 Ok(())
             }
-            "response.completed" | "response.done" => self.end_with(response(), "completed", out),
-            "response.incomplete" => self.end_with(response(), "incomplete", out),
-            "response.failed" => self.end_with(response(), "failed", out),
-            "response.cancelled" => self.end_with(response(), "cancelled", out),
-            kind if kind.starts_with("response.") => self.item(kind, data, out),
+            "response.completed" | "response.done" => self.end_with(response(), "completed"),
+            "response.incomplete" => self.end_with(response(), "incomplete"),
+            "response.failed" => self.end_with(response(), "failed"),
+            "response.cancelled" => self.end_with(response(), "cancelled"),
+            kind if kind.starts_with("response.") => self.item(kind, data),
             _ => refuse_other_wires(data),
         }
     }
 
-    /// Not part of this protocol; translating proxies send it.
-    fn done_sentinel(&mut self, _out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        Ok(())
-    }
-
-    fn end(&mut self, _out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        Err(truncated("the connection ended before the reply did"))
-    }
-
-    fn whole(&mut self, body: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn whole(&mut self, body: &Value) -> Result<(), ProviderError> {
         refuse_other_wires(body)?;
         if !body.get("output").is_some_and(Value::is_array) {
             return Err(malformed("the server's answer holds no `output`: it is no Responses reply"));
         }
-        self.end_with(body, "", out)
+        self.end_with(body, "")
     }
 
-    fn finished(&self) -> bool {
-        self.finished
+    fn reply(&mut self) -> &mut ReplyBuilder {
+        &mut self.output.reply
     }
 
     fn seen(&self) -> Seen {
-        let stop =
-            self.ended.as_ref().map(|ended| stop_reason(ended, self.output.calls(), self.output.refusal()));
-        Seen { model: self.named.clone(), stop, usage: self.usage }
+        let stop = self.end.as_ref().map(|end| self.stop_reason(end));
+        Seen { model: self.output.reply.model(), stop, usage: self.usage }
     }
-}
-
-/// Returns a string field; empty where there is none.
-pub fn text_of<'a>(value: &'a Value, key: &str) -> &'a str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Returns an error that names the protocol where the value is of another known one. Unknown values pass.

@@ -6,10 +6,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{input, thinking};
-use crate::provider::wire_text::clean;
-use crate::provider::{
-    ErrorClass, ModelRequest, ParallelCalls, ProviderError, Sampling, ThinkingStyle, ToolChoice,
-};
+use crate::provider::wire_text::{bad_request, clean};
+use crate::provider::{ModelRequest, ParallelCalls, ProviderError, Sampling, ThinkingStyle, ToolChoice};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
@@ -55,7 +53,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
         set("include", json!(["reasoning.encrypted_content"]));
     }
     set("stream", json!(true));
-    serde_json::to_vec(&body).map_err(|error| ProviderError::new(ErrorClass::BadRequest, error.to_string()))
+    serde_json::to_vec(&body).map_err(|error| bad_request(error.to_string()))
 }
 
 /// Converts a number so that it prints as written: 0.7, not the nearest longer one.

@@ -8,17 +8,17 @@
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
-use super::decode::text_of;
 use super::output::{LATE, LATER, UNWRAPPED};
 use crate::message::{
     AssistantMessage, Message, Opaque, PartKind, ReturnPart, StopKind, ToolCall, ToolReturn, UserPart,
 };
+use crate::provider::decoder::text_of;
 use crate::provider::wire_text::{self, WireIds, clean};
 use crate::provider::{ModelRequest, ProviderError};
 
 /// Returns the input items of a request's conversation.
 pub fn items(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
-    let mut list = List { items: Vec::new(), ids: WireIds::default(), request };
+    let mut list = InputItems { items: Vec::new(), ids: WireIds::default(), request };
     for message in request.conversation() {
         match message {
             Message::User { parts } => list.user(parts),
@@ -29,13 +29,13 @@ pub fn items(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
     Ok(list.items)
 }
 
-struct List<'a> {
+struct InputItems<'a> {
     items: Vec<Value>,
     ids: WireIds,
     request: &'a ModelRequest,
 }
 
-impl List<'_> {
+impl InputItems<'_> {
     fn user(&mut self, parts: &[UserPart]) {
         let content: Vec<Value> = parts.iter().filter_map(user_content).collect();
         if !content.is_empty() {
@@ -185,13 +185,7 @@ fn call_item(call: &ToolCall, id: &str) -> Value {
 
 /// Formats a tool return as text, or as text and images; this wire has no field for its status.
 fn output(returned: &ToolReturn) -> Value {
-    let text = returned.text();
-    let text = clean(&text);
-    let text = match wire_text::status_word(returned.status) {
-        Some(word) => format!("[{word}] {text}"),
-        None if text.is_empty() => "(no output)".to_owned(),
-        None => text.into_owned(),
-    };
+    let text = wire_text::return_text(returned);
     let images = returned.content.iter().filter_map(|part| match part {
         ReturnPart::Image { media_type, data } => Some(image(media_type, data)),
         ReturnPart::Text { .. } => None,

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::decode::text_of;
+use crate::provider::decoder::text_of;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
-    pub content: Content,
+pub struct OutputItem {
+    pub content: ItemContent,
     /// The open part of this item.
     pub part: Option<usize>,
     pub done: bool,
@@ -14,7 +14,7 @@ pub struct Item {
 
 /// The state of an item by kind. Lengths count the bytes that were already emitted.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Content {
+pub enum ItemContent {
     Message { said: usize, refused: usize, phase: Option<Value> },
     Reasoning { said: usize, section: Option<Section>, cut: bool },
     Call { id: String, name: String, args: String },
@@ -28,7 +28,7 @@ pub enum Section {
     Content(u64),
 }
 
-impl Content {
+impl ItemContent {
     pub fn of(item: &Value) -> Self {
         match text_of(item, "type") {
             "message" => Self::Message { said: 0, refused: 0, phase: phase(item) },
@@ -74,16 +74,4 @@ pub fn unsaid<'a>(
         said = said.saturating_sub(text.len());
         rest.filter(|rest| !rest.is_empty())
     })
-}
-
-/// Returns the approximate size of an item in bytes, for the memory limit.
-pub fn weight(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(weight).sum::<usize>() + 16,
-        Value::Object(fields) => {
-            fields.iter().map(|(key, value)| key.len() + weight(value)).sum::<usize>() + 16
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => 16,
-    }
 }

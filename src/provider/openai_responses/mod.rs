@@ -11,8 +11,8 @@ mod decode;
 mod encode;
 mod input;
 mod item;
+mod item_places;
 mod output;
-mod place;
 mod thinking;
 mod totals;
 

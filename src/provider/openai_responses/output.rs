@@ -1,6 +1,6 @@
 //! Decodes the output items of one reply, from their start to their end.
 //!
-//! Items are identified by their place (see `place.rs`). Text and thinking are emitted as they arrive. An
+//! Items are identified by their place (see `item_places.rs`). Text and thinking are emitted as they arrive. An
 //! item's `done` event contains its final form; that form is sent back later, and any text missing from the
 //! deltas is emitted then. An item without `done` ends in the form of the finished response, or with its
 //! deltas.
@@ -9,15 +9,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::WIRE;
-use super::arguments::{self, Inner};
-use super::decode::text_of;
-use super::item::{self, Content, Item, Section, phase_data, unsaid, weight};
-use crate::message::Opaque;
-use crate::provider::decoder::{Held, malformed};
-use crate::provider::{ProviderError, StartKind, StreamEvent};
+use super::arguments::{self, WrappedCall};
+use super::item::{self, ItemContent, OutputItem, Section, phase_data, unsaid};
+use crate::provider::decoder::{malformed, text_of};
+use crate::provider::reply::ReplyBuilder;
+use crate::provider::{ProviderError, StartKind};
 
-/// The opaque field of thinking whose item comes after other parts (see [`Output::cut`]): the item's
+/// The opaque field of thinking whose item comes after other parts (see [`OutputItems::cut`]): the item's
 /// `output_index`.
 pub const LATER: &str = "item_comes_later";
 
@@ -27,39 +25,20 @@ pub const LATE: &str = "late_item_of";
 /// The opaque field of a call that was wrapped in another call together with others.
 pub const UNWRAPPED: &str = "unwrapped";
 
-type Taken = Result<(), ProviderError>;
-
 /// The items of a reply.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Output {
-    /// As requested: opaque data is bound to this name.
-    model: String,
+pub struct OutputItems {
+    pub reply: ReplyBuilder,
     /// By place.
-    items: BTreeMap<u64, Item>,
+    items: BTreeMap<u64, OutputItem>,
     /// The item whose text or thinking part is open: at most one.
     open: Option<u64>,
-    parts: usize,
-    calls: usize,
     refusal: String,
-    held: Held,
 }
 
-impl Output {
-    pub fn new(model: &str) -> Self {
-        Self {
-            model: model.to_owned(),
-            items: BTreeMap::new(),
-            open: None,
-            parts: 0,
-            calls: 0,
-            refusal: String::new(),
-            held: Held::default(),
-        }
-    }
-
-    /// Returns the number of tool calls emitted.
-    pub fn calls(&self) -> usize {
-        self.calls
+impl OutputItems {
+    pub fn new(reply: ReplyBuilder) -> Self {
+        Self { reply, items: BTreeMap::new(), open: None, refusal: String::new() }
     }
 
     /// Returns the text of the model's refusal.
@@ -68,164 +47,173 @@ impl Output {
     }
 
     /// Starts an item.
-    pub fn added(&mut self, at: u64, item: &Value, out: &mut Vec<StreamEvent>) -> Taken {
-        self.end(at, out);
-        self.begin(at, Content::of(item))?;
+    pub fn added(&mut self, at: u64, item: &Value) -> Result<(), ProviderError> {
+        self.end(at);
+        self.begin(at, ItemContent::of(item))?;
         match self.items.get(&at).map(|item| &item.content) {
             // A thinking part starts at once: its text may come late, or never.
-            Some(Content::Reasoning { .. }) => {
-                self.said_part(at, StartKind::Thinking, out);
+            Some(ItemContent::Reasoning { .. }) => {
+                self.said_part(at, StartKind::Thinking);
             }
-            Some(Content::Call { id, name, .. })
+            Some(ItemContent::Call { id, name, .. })
                 if !id.is_empty() && !name.is_empty() && !arguments::is_wrapper(name) =>
             {
-                self.announce(at, out);
+                self.announce(at);
             }
-            Some(Content::Message { .. } | Content::Call { .. } | Content::Native) | None => {}
+            Some(ItemContent::Message { .. } | ItemContent::Call { .. } | ItemContent::Native) | None => {}
         }
         Ok(())
     }
 
     /// Handles text of a message.
-    pub fn text(&mut self, at: u64, delta: &str, out: &mut Vec<StreamEvent>) -> Taken {
-        self.expect(at, || Content::Message { said: 0, refused: 0, phase: None })?;
-        if let Some(Item { content: Content::Message { said, .. }, done: false, .. }) =
+    pub fn text(&mut self, at: u64, delta: &str) -> Result<(), ProviderError> {
+        self.expect(at, || ItemContent::Message { said: 0, refused: 0, phase: None })?;
+        if let Some(OutputItem { content: ItemContent::Message { said, .. }, done: false, .. }) =
             self.items.get_mut(&at)
         {
             *said += delta.len();
-            self.say(at, StartKind::Text, delta, out);
+            self.say(at, StartKind::Text, delta);
         }
         Ok(())
     }
 
     /// Handles text of a refusal.
-    pub fn refuse(&mut self, at: u64, delta: &str) -> Taken {
-        self.expect(at, || Content::Message { said: 0, refused: 0, phase: None })?;
-        if let Some(Item { content: Content::Message { refused, .. }, done: false, .. }) =
+    pub fn refuse(&mut self, at: u64, delta: &str) -> Result<(), ProviderError> {
+        self.expect(at, || ItemContent::Message { said: 0, refused: 0, phase: None })?;
+        if let Some(OutputItem { content: ItemContent::Message { refused, .. }, done: false, .. }) =
             self.items.get_mut(&at)
         {
             *refused += delta.len();
-            self.held.add(delta.len())?;
+            self.reply.hold(delta.len())?;
             self.refusal.push_str(delta);
         }
         Ok(())
     }
 
     /// Handles text of thinking.
-    pub fn thinking(&mut self, at: u64, now: Section, delta: &str, out: &mut Vec<StreamEvent>) -> Taken {
-        self.expect(at, || Content::Reasoning { said: 0, section: None, cut: false })?;
+    pub fn thinking(&mut self, at: u64, now: Section, delta: &str) -> Result<(), ProviderError> {
+        self.expect(at, || ItemContent::Reasoning { said: 0, section: None, cut: false })?;
         let item = self.items.get_mut(&at);
-        if let Some(Item { content: Content::Reasoning { said, section, .. }, done: false, .. }) = item {
+        if let Some(OutputItem {
+            content: ItemContent::Reasoning { said, section, .. }, done: false, ..
+        }) = item
+        {
             let apart = *said > 0 && section.is_some_and(|before| before != now);
             *section = Some(now);
             *said += delta.len();
             if apart {
-                self.say(at, StartKind::Thinking, "\n\n", out);
+                self.say(at, StartKind::Thinking, "\n\n");
             }
-            self.say(at, StartKind::Thinking, delta, out);
+            self.say(at, StartKind::Thinking, delta);
         }
         Ok(())
     }
 
     /// Handles a fragment of a call's arguments.
-    pub fn arguments(&mut self, at: u64, delta: &str, out: &mut Vec<StreamEvent>) -> Taken {
-        self.expect(at, || Content::Call { id: String::new(), name: String::new(), args: String::new() })?;
-        if let Some(Item { content: Content::Call { args, .. }, done: false, part }) = self.items.get_mut(&at)
+    pub fn arguments(&mut self, at: u64, delta: &str) -> Result<(), ProviderError> {
+        self.expect(at, || ItemContent::Call {
+            id: String::new(),
+            name: String::new(),
+            args: String::new(),
+        })?;
+        if let Some(OutputItem { content: ItemContent::Call { args, .. }, done: false, part }) =
+            self.items.get_mut(&at)
         {
-            self.held.add(delta.len())?;
+            self.reply.hold(delta.len())?;
             args.push_str(delta);
             if let Some(index) = *part {
-                say(index, delta, out);
+                self.reply.delta(index, delta);
             }
         }
         Ok(())
     }
 
     /// Completes an item.
-    pub fn done(&mut self, at: u64, item: &Value, out: &mut Vec<StreamEvent>) -> Taken {
-        let content = Content::of(item);
+    pub fn done(&mut self, at: u64, item: &Value) -> Result<(), ProviderError> {
+        let content = ItemContent::of(item);
         match self.items.get(&at) {
             Some(known) if known.content.is_like(&content) && known.done => return Ok(()),
             Some(known) if known.content.is_like(&content) => {}
             Some(_) | None => {
-                self.end(at, out);
+                self.end(at);
                 self.begin(at, content)?;
             }
         }
         let Some(known) = self.items.get_mut(&at) else { return Ok(()) };
         known.done = true;
         match &mut known.content {
-            Content::Message { said, refused, phase } => {
+            ItemContent::Message { said, refused, phase } => {
                 let (said, refused) = (*said, *refused);
                 *phase = item::phase(item);
-                self.message_done(at, item, said, refused, out)
+                self.message_done(at, item, said, refused)
             }
-            Content::Reasoning { said, cut, .. } => {
+            ItemContent::Reasoning { said, cut, .. } => {
                 let (said, cut) = (*said, *cut);
-                self.reasoning_done(at, item, said, cut, out)
+                self.reasoning_done(at, item, said, cut)
             }
-            Content::Call { id, name, args } => {
+            ItemContent::Call { id, name, args } => {
                 for (known, told) in [(id, text_of(item, "call_id")), (name, text_of(item, "name"))] {
                     if !told.is_empty() {
                         told.clone_into(known);
                     }
                 }
                 let args = std::mem::take(args);
-                self.call_done(at, &args, &arguments::text(item), out)
+                self.call_done(at, &args, &arguments::text(item))
             }
             // An item without a type cannot be sent back.
-            Content::Native if text_of(item, "type").is_empty() => Ok(()),
-            Content::Native => self.native(item.clone(), out),
+            ItemContent::Native if text_of(item, "type").is_empty() => Ok(()),
+            ItemContent::Native => self.native(item.clone()),
         }
     }
 
     /// Completes the response: items that are still open end in the form of `output`.
-    pub fn close(&mut self, output: &[Value], out: &mut Vec<StreamEvent>) -> Taken {
+    pub fn close(&mut self, output: &[Value]) -> Result<(), ProviderError> {
         if self.items.is_empty() {
             for (at, item) in (0_u64..).zip(output) {
-                self.done(at, item, out)?;
+                self.done(at, item)?;
             }
         }
         let left: Vec<u64> = self.items.iter().filter(|(_, item)| !item.done).map(|(at, _)| *at).collect();
         for at in left {
             let shown = usize::try_from(at).ok().and_then(|at| output.get(at));
             let known = self.items.get(&at);
-            match shown.filter(|shown| known.is_some_and(|known| known.content.is_like(&Content::of(shown))))
+            match shown
+                .filter(|shown| known.is_some_and(|known| known.content.is_like(&ItemContent::of(shown))))
             {
-                Some(shown) => self.done(at, shown, out)?,
-                None => self.end(at, out),
+                Some(shown) => self.done(at, shown)?,
+                None => self.end(at),
             }
         }
         Ok(())
     }
 
-    fn begin(&mut self, at: u64, content: Content) -> Taken {
-        self.held.add(0)?;
-        self.items.insert(at, Item { content, part: None, done: false });
+    fn begin(&mut self, at: u64, content: ItemContent) -> Result<(), ProviderError> {
+        self.reply.hold(0)?;
+        self.items.insert(at, OutputItem { content, part: None, done: false });
         Ok(())
     }
 
     /// Starts an unknown item: deltas may arrive without an `added` event.
-    fn expect(&mut self, at: u64, content: impl FnOnce() -> Content) -> Taken {
+    fn expect(&mut self, at: u64, content: impl FnOnce() -> ItemContent) -> Result<(), ProviderError> {
         if self.items.contains_key(&at) { Ok(()) } else { self.begin(at, content()) }
     }
 
     /// Ends an item with what its deltas contained.
-    fn end(&mut self, at: u64, out: &mut Vec<StreamEvent>) {
+    fn end(&mut self, at: u64) {
         let Some(item) = self.items.get_mut(&at).filter(|item| !item.done) else { return };
         item.done = true;
         let mut data = None;
         match &mut item.content {
-            Content::Message { phase, .. } => data = phase.as_ref().map(phase_data),
+            ItemContent::Message { phase, .. } => data = phase.as_ref().map(phase_data),
             // A call without a name cannot be emitted.
-            Content::Call { name, args, .. } if item.part.is_none() && !name.is_empty() => {
+            ItemContent::Call { name, args, .. } if item.part.is_none() && !name.is_empty() => {
                 let args = std::mem::take(args);
-                self.whole_call(at, &args, out);
+                self.whole_call(at, &args);
                 return;
             }
-            Content::Reasoning { .. } | Content::Call { .. } | Content::Native => {}
+            ItemContent::Reasoning { .. } | ItemContent::Call { .. } | ItemContent::Native => {}
         }
-        self.end_part(at, data, out);
+        self.end_part(at, data);
     }
 
     fn message_done(
@@ -234,120 +222,109 @@ impl Output {
         item: &Value,
         said: usize,
         refused: usize,
-        out: &mut Vec<StreamEvent>,
-    ) -> Taken {
+    ) -> Result<(), ProviderError> {
         for rest in unsaid(item, "content", "output_text", "text", said) {
-            self.say(at, StartKind::Text, rest, out);
+            self.say(at, StartKind::Text, rest);
         }
         for rest in unsaid(item, "content", "refusal", "refusal", refused) {
-            self.held.add(rest.len())?;
+            self.reply.hold(rest.len())?;
             self.refusal.push_str(rest);
         }
-        self.end_part(at, item::phase(item).as_ref().map(phase_data), out);
+        self.end_part(at, item::phase(item).as_ref().map(phase_data));
         Ok(())
     }
 
-    fn reasoning_done(
-        &mut self,
-        at: u64,
-        item: &Value,
-        said: usize,
-        cut: bool,
-        out: &mut Vec<StreamEvent>,
-    ) -> Taken {
+    fn reasoning_done(&mut self, at: u64, item: &Value, said: usize, cut: bool) -> Result<(), ProviderError> {
         if cut {
-            return self.native(json!({ LATE: at, "item": item }), out);
+            return self.native(json!({ LATE: at, "item": item }));
         }
-        let index = self.said_part(at, StartKind::Thinking, out);
+        let index = self.said_part(at, StartKind::Thinking);
         if said == 0 {
             let summary = unsaid(item, "summary", "summary_text", "text", 0);
             let content = unsaid(item, "content", "reasoning_text", "text", 0);
             let mut between = "";
             for text in summary.chain(content) {
-                say(index, between, out);
-                say(index, text, out);
+                self.reply.delta(index, between);
+                self.reply.delta(index, text);
                 between = "\n\n";
             }
         }
-        self.held.add(weight(item))?;
-        self.end_part(at, Some(item.clone()), out);
+        self.reply.hold_value(item)?;
+        self.end_part(at, Some(item.clone()));
         Ok(())
     }
 
     /// Completes a call: `said` came in fragments, `whole` at the end. Errs where they differ, because then
     /// the arguments to run are uncertain.
-    fn call_done(&mut self, at: u64, said: &str, whole: &str, out: &mut Vec<StreamEvent>) -> Taken {
+    fn call_done(&mut self, at: u64, said: &str, whole: &str) -> Result<(), ProviderError> {
         let announced = self.items.get(&at).and_then(|item| item.part);
         let Some(index) = announced else {
             let args = if whole.is_empty() { said } else { whole };
-            self.whole_call(at, args, out);
+            self.whole_call(at, args);
             return Ok(());
         };
         match whole.strip_prefix(said) {
-            Some(rest) => say(index, rest, out),
+            Some(rest) => self.reply.delta(index, rest),
             None if whole.is_empty() || arguments::same(said, whole) => {}
             None => return Err(malformed("the server told a tool call's arguments twice, and differently")),
         }
-        self.end_part(at, None, out);
+        self.end_part(at, None);
         Ok(())
     }
 
     /// Emits a call that was not announced before its arguments were complete.
-    fn whole_call(&mut self, at: u64, args: &str, out: &mut Vec<StreamEvent>) {
-        let Some(Item { content: Content::Call { id, name, .. }, .. }) = self.items.get(&at) else { return };
+    fn whole_call(&mut self, at: u64, args: &str) {
+        let Some(OutputItem { content: ItemContent::Call { id, name, .. }, .. }) = self.items.get(&at) else {
+            return;
+        };
         let Some(inner) = arguments::unwrapped(name, args) else {
-            let index = self.announce(at, out);
-            say(index, args, out);
-            self.end_part(at, None, out);
+            if let Some(index) = self.announce(at) {
+                self.reply.delta(index, args);
+            }
+            self.end_part(at, None);
             return;
         };
         let id = id.clone();
-        for (number, Inner { name, args }) in (1..).zip(inner) {
+        for (number, WrappedCall { name, args }) in (1..).zip(inner) {
             let wire_id = if id.is_empty() { String::new() } else { format!("{id}_{number}") };
-            let index = self.start(StartKind::ToolCall { wire_id, name }, out);
-            self.calls += 1;
-            say(index, &args, out);
-            let opaque = Some(self.bind(json!({ UNWRAPPED: true })));
-            out.push(StreamEvent::PartEnded { index, opaque });
+            let index = self.reply.start_call(&wire_id, &name);
+            self.reply.delta(index, args);
+            self.reply.end_part(index, Some(json!({ UNWRAPPED: true })));
         }
     }
 
-    /// Starts a call's part.
-    fn announce(&mut self, at: u64, out: &mut Vec<StreamEvent>) -> usize {
-        let index = self.parts;
-        if let Some(Item { content: Content::Call { id, name, .. }, part, .. }) = self.items.get_mut(&at) {
-            *part = Some(index);
-            let kind = StartKind::ToolCall { wire_id: id.clone(), name: name.clone() };
-            self.calls += 1;
-            self.start(kind, out);
-        }
-        index
+    /// Starts the part of an item that is a call.
+    fn announce(&mut self, at: u64) -> Option<usize> {
+        let OutputItem { content: ItemContent::Call { id, name, .. }, part, .. } = self.items.get_mut(&at)?
+        else {
+            return None;
+        };
+        *part = Some(self.reply.start_call(id, name));
+        *part
     }
 
     /// Emits an item that only the service understands.
-    fn native(&mut self, data: Value, out: &mut Vec<StreamEvent>) -> Taken {
-        self.held.add(weight(&data))?;
-        self.cut(out);
-        let index = self.start(StartKind::Native, out);
-        let opaque = Some(self.bind(data));
-        out.push(StreamEvent::PartEnded { index, opaque });
+    fn native(&mut self, data: Value) -> Result<(), ProviderError> {
+        self.reply.hold_value(&data)?;
+        self.cut();
+        self.reply.native(data);
         Ok(())
     }
 
-    fn say(&mut self, at: u64, kind: StartKind, text: &str, out: &mut Vec<StreamEvent>) {
+    fn say(&mut self, at: u64, kind: StartKind, text: &str) {
         if !text.is_empty() {
-            let index = self.said_part(at, kind, out);
-            say(index, text, out);
+            let index = self.said_part(at, kind);
+            self.reply.delta(index, text);
         }
     }
 
     /// Returns the open text or thinking part of an item; starts it if needed.
-    fn said_part(&mut self, at: u64, kind: StartKind, out: &mut Vec<StreamEvent>) -> usize {
+    fn said_part(&mut self, at: u64, kind: StartKind) -> usize {
         if let Some(index) = self.items.get(&at).and_then(|item| item.part) {
             return index;
         }
-        self.cut(out);
-        let index = self.start(kind, out);
+        self.cut();
+        let index = self.reply.start_part(kind);
         self.open = Some(at);
         if let Some(item) = self.items.get_mut(&at) {
             item.part = Some(index);
@@ -358,43 +335,26 @@ impl Output {
     /// Ends the open text or thinking part before its item is complete, because another begins: `OpenRouter`
     /// sends a message before the preceding reasoning has ended. Such reasoning's item is emitted as a native
     /// part, marked so that it is sent back in its original position.
-    fn cut(&mut self, out: &mut Vec<StreamEvent>) {
+    fn cut(&mut self) {
         let Some(at) = self.open else { return };
         let mut data = None;
         match self.items.get_mut(&at).map(|item| &mut item.content) {
-            Some(Content::Message { phase, .. }) => data = phase.as_ref().map(phase_data),
-            Some(Content::Reasoning { cut, .. }) => {
+            Some(ItemContent::Message { phase, .. }) => data = phase.as_ref().map(phase_data),
+            Some(ItemContent::Reasoning { cut, .. }) => {
                 *cut = true;
                 data = Some(json!({ LATER: at }));
             }
-            Some(Content::Call { .. } | Content::Native) | None => {}
+            Some(ItemContent::Call { .. } | ItemContent::Native) | None => {}
         }
-        self.end_part(at, data, out);
+        self.end_part(at, data);
     }
 
-    fn start(&mut self, kind: StartKind, out: &mut Vec<StreamEvent>) -> usize {
-        let index = self.parts;
-        self.parts += 1;
-        out.push(StreamEvent::PartStarted { index, kind });
-        index
-    }
-
-    fn end_part(&mut self, at: u64, data: Option<Value>, out: &mut Vec<StreamEvent>) {
+    fn end_part(&mut self, at: u64, data: Option<Value>) {
         if self.open == Some(at) {
             self.open = None;
         }
-        let Some(index) = self.items.get_mut(&at).and_then(|item| item.part.take()) else { return };
-        let opaque = data.map(|data| self.bind(data));
-        out.push(StreamEvent::PartEnded { index, opaque });
-    }
-
-    fn bind(&self, data: Value) -> Opaque {
-        Opaque::new(WIRE, self.model.as_str(), data)
-    }
-}
-
-fn say(index: usize, text: &str, out: &mut Vec<StreamEvent>) {
-    if !text.is_empty() {
-        out.push(StreamEvent::PartDelta { index, delta: text.to_owned() });
+        if let Some(index) = self.items.get_mut(&at).and_then(|item| item.part.take()) {
+            self.reply.end_part(index, data);
+        }
     }
 }

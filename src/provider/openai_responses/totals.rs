@@ -6,20 +6,20 @@ use crate::message::{StopKind, StopReason, Usage, Usd};
 
 /// The service's statement of how a reply ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ended {
+pub enum ReplyEnd {
     Completed,
     /// Cut off, with the reason.
     Incomplete(Option<String>),
 }
 
 /// Returns the stop reason; `calls` is the number of calls in the reply, `refusal` the text of its refusal.
-pub fn stop_reason(ended: &Ended, calls: usize, refusal: &str) -> StopReason {
+pub fn stop_reason(ended: &ReplyEnd, calls: usize, refusal: &str) -> StopReason {
     let (kind, raw) = match ended {
-        Ended::Completed if calls > 0 => (StopKind::ToolUse, "completed".to_owned()),
-        Ended::Completed if !refusal.is_empty() => (StopKind::Refusal, "completed".to_owned()),
-        Ended::Completed => (StopKind::EndTurn, "completed".to_owned()),
-        Ended::Incomplete(None) => (StopKind::Other, "incomplete".to_owned()),
-        Ended::Incomplete(Some(reason)) => (cut_by(reason), format!("incomplete:{reason}")),
+        ReplyEnd::Completed if calls > 0 => (StopKind::ToolUse, "completed".to_owned()),
+        ReplyEnd::Completed if !refusal.is_empty() => (StopKind::Refusal, "completed".to_owned()),
+        ReplyEnd::Completed => (StopKind::EndTurn, "completed".to_owned()),
+        ReplyEnd::Incomplete(None) => (StopKind::Other, "incomplete".to_owned()),
+        ReplyEnd::Incomplete(Some(reason)) => (cut_by(reason), format!("incomplete:{reason}")),
     };
     let detail = (!refusal.is_empty()).then(|| refusal.to_owned());
     StopReason { kind, raw: Some(raw), detail }

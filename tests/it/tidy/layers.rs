@@ -36,7 +36,17 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("L4", &["agent"]),
     // What codecs share.
     ("L5", &["provider/retry_words"]),
-    ("L5", &["provider/classify", "provider/retry_headers", "provider/wire_text", "provider/decoder"]),
+    (
+        "L5",
+        &[
+            "provider/classify",
+            "provider/retry_headers",
+            "provider/wire_text",
+            "provider/message_list",
+            "provider/reply",
+            "provider/decoder",
+        ],
+    ),
     (
         "L5",
         &[

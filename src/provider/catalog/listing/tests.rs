@@ -25,7 +25,7 @@ async fn listed(form: ListForm, path: &str, pages: Vec<Page>) -> Result<Vec<Stri
         timeouts: Timeouts::default(),
     };
     let models = list(&ListEndpoint { endpoint, path: path.to_owned(), form }, LONG).await?;
-    let short = |Listed { name, told }: &Listed| {
+    let short = |ListedModel { name, told }: &ListedModel| {
         let parts = [
             told.window.map(|window| format!("window {window}")),
             told.max_output.map(|most| format!("output {most}")),

@@ -8,26 +8,25 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::decode::text_of;
 use crate::provider::ProviderError;
-use crate::provider::decoder::Held;
+use crate::provider::decoder::text_of;
+use crate::provider::reply::ReplyBuilder;
 
 /// The places of a reply's items.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Places {
-    /// Places by id, of items without a number.
+pub struct ItemPlaces {
+    /// ItemPlaces by id, of items without a number.
     known: BTreeMap<String, u64>,
     /// The first place after all places so far.
     next: u64,
     /// The place of the previous event.
     latest: u64,
-    held: Held,
 }
 
-impl Places {
+impl ItemPlaces {
     /// Returns the place of an event's item. An event with neither number nor id belongs to the previous
     /// event's item.
-    pub fn of(&mut self, event: &Value) -> Result<u64, ProviderError> {
+    pub fn of(&mut self, event: &Value, reply: &mut ReplyBuilder) -> Result<u64, ProviderError> {
         let id = match text_of(event, "item_id") {
             "" => event.get("item").map_or("", |item| text_of(item, "id")),
             id => id,
@@ -37,7 +36,7 @@ impl Places {
             (None, Some(known)) => *known,
             (None, None) if id.is_empty() => self.latest,
             (None, None) => {
-                self.held.add(id.len())?;
+                reply.hold(id.len())?;
                 self.known.insert(id.to_owned(), self.next);
                 self.next
             }

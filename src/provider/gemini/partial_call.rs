@@ -4,14 +4,15 @@
 use serde_json::{Map, Value};
 
 use crate::provider::ProviderError;
-use crate::provider::decoder::{Held, malformed};
+use crate::provider::decoder::malformed;
+use crate::provider::reply::ReplyBuilder;
 
 /// The deepest nesting of arguments that is accepted.
 const DEEPEST: usize = 64;
 
 /// A tool call whose arguments are still arriving.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Growing {
+pub struct PartialCall {
     /// The part's index.
     pub index: usize,
     args: Value,
@@ -19,12 +20,12 @@ pub struct Growing {
 
 /// One step of a fragment's path.
 #[derive(Debug, PartialEq)]
-enum Step {
+enum PathStep {
     Key(String),
     Item(usize),
 }
 
-impl Growing {
+impl PartialCall {
     /// Creates a call without arguments so far, or with the initial ones.
     pub fn new(index: usize, args: Option<&Value>) -> Self {
         let args = args.filter(|args| args.is_object()).cloned();
@@ -32,12 +33,12 @@ impl Growing {
     }
 
     /// Adds the `partialArgs` of one chunk. Fragments of the same string are appended.
-    pub fn take(&mut self, call: &Value, held: &mut Held) -> Result<(), ProviderError> {
+    pub fn take(&mut self, call: &Value, reply: &mut ReplyBuilder) -> Result<(), ProviderError> {
         for piece in call.get("partialArgs").and_then(Value::as_array).into_iter().flatten() {
             let path = piece.get("jsonPath").and_then(Value::as_str).unwrap_or_default();
-            held.add(path.len())?;
+            reply.hold(path.len())?;
             let Some(value) = value(piece) else { continue };
-            held.add(value.as_str().map_or(0, str::len))?;
+            reply.hold(value.as_str().map_or(0, str::len))?;
             let steps = steps(path).ok_or_else(|| misplaced(path))?;
             let place = place(&mut self.args, &steps).ok_or_else(|| misplaced(path))?;
             match (place, value) {
@@ -74,7 +75,7 @@ fn value(piece: &Value) -> Option<Value> {
 }
 
 /// Parses `$.a[0].b` or `$['a b'][0]` into steps.
-fn steps(path: &str) -> Option<Vec<Step>> {
+fn steps(path: &str) -> Option<Vec<PathStep>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
     while !rest.is_empty() {
@@ -84,17 +85,17 @@ fn steps(path: &str) -> Option<Vec<Step>> {
         let (step, after) = if let Some(named) = rest.strip_prefix('.') {
             let end = named.find(['.', '[']).unwrap_or(named.len());
             let (name, after) = named.split_at(end);
-            (Step::Key(name.to_owned()), after)
+            (PathStep::Key(name.to_owned()), after)
         } else {
             let inside = rest.strip_prefix('[')?;
             match inside.chars().next().filter(|quote| ['\'', '"'].contains(quote)) {
                 Some(quote) => {
                     let (name, after) = inside.strip_prefix(quote)?.split_once(quote)?;
-                    (Step::Key(name.to_owned()), after.strip_prefix(']')?)
+                    (PathStep::Key(name.to_owned()), after.strip_prefix(']')?)
                 }
                 None => {
                     let (number, after) = inside.split_once(']')?;
-                    (Step::Item(number.parse().ok()?), after)
+                    (PathStep::Item(number.parse().ok()?), after)
                 }
             }
         };
@@ -106,17 +107,17 @@ fn steps(path: &str) -> Option<Vec<Step>> {
 
 /// Returns the value at a fragment's path, created if missing. A list grows by one item at a time, so that no
 /// index can exhaust the memory.
-fn place<'a>(args: &'a mut Value, steps: &[Step]) -> Option<&'a mut Value> {
+fn place<'a>(args: &'a mut Value, steps: &[PathStep]) -> Option<&'a mut Value> {
     let mut at = args;
     for step in steps {
         at = match step {
-            Step::Key(key) => {
+            PathStep::Key(key) => {
                 if at.is_null() {
                     *at = Value::Object(Map::new());
                 }
                 at.as_object_mut()?.entry(key.as_str()).or_insert(Value::Null)
             }
-            Step::Item(number) => {
+            PathStep::Item(number) => {
                 if at.is_null() {
                     *at = Value::Array(Vec::new());
                 }
@@ -138,9 +139,9 @@ mod tests {
     use super::*;
     use crate::provider::ErrorClass;
 
-    fn grown(pieces: &Value) -> Result<String, ProviderError> {
-        let mut call = Growing::new(0, None);
-        call.take(&json!({ "partialArgs": pieces }), &mut Held::default())?;
+    fn assembled(pieces: &Value) -> Result<String, ProviderError> {
+        let mut call = PartialCall::new(0, None);
+        call.take(&json!({ "partialArgs": pieces }), &mut ReplyBuilder::new("w", "m"))?;
         Ok(call.whole())
     }
 
@@ -160,7 +161,7 @@ mod tests {
             (json!([{ "jsonPath": "$.a", "willContinue": true }]), "{}"),
         ];
         for (pieces, expected) in cases {
-            assert_eq!(grown(&pieces).as_deref(), Ok(expected), "{pieces}");
+            assert_eq!(assembled(&pieces).as_deref(), Ok(expected), "{pieces}");
         }
     }
 
@@ -168,17 +169,17 @@ mod tests {
     fn places_that_there_are_not_are_refused() {
         let deep = format!("${}", ".a".repeat(DEEPEST + 1));
         for path in ["", "a", "$", "$x", "$[", "$[x]", "$['a]", "$.a[4000000000]", "$.a[1]", "$[0]", &deep] {
-            let found = grown(&json!([{ "jsonPath": path, "stringValue": "x" }]));
+            let found = assembled(&json!([{ "jsonPath": path, "stringValue": "x" }]));
             assert_eq!(found.map_err(|error| error.class), Err(ErrorClass::Malformed), "{path}");
         }
         let twice =
             json!([{ "jsonPath": "$.a", "numberValue": 1 }, { "jsonPath": "$.a.b", "stringValue": "x" }]);
-        assert!(grown(&twice).is_err());
+        assert!(assembled(&twice).is_err());
     }
 
     #[test]
     fn a_call_that_was_cut_is_no_json() {
-        let call = Growing::new(0, Some(&json!({ "a": 1 })));
+        let call = PartialCall::new(0, Some(&json!({ "a": 1 })));
         assert_eq!((call.whole().as_str(), call.cut().as_str()), (r#"{"a":1}"#, r#"{"a":1"#));
     }
 }

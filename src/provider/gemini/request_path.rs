@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// Returns the path for a streamed reply of `model`: `x`, `models/x`, `tunedModels/x` or, behind a gateway,
 /// `team/x`.
-pub fn path(model: &str) -> String {
+pub fn of(model: &str) -> String {
     let model = model.trim_matches('/');
     let (collection, name) = match model.split_once('/') {
         Some(("models", name)) => ("models", name),

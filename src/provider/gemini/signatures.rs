@@ -6,28 +6,29 @@
 
 use serde_json::{Map, Value, json};
 
-use super::decode::SIGNATURE;
+/// The field of a part that only its model understands.
+pub const SIGNATURE: &str = "thoughtSignature";
 
 const PIECES: &str = "pieces";
 const BYTES: &str = "bytes";
 
 /// The fragments of one text, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Pieces(Vec<Piece>);
+pub struct SignedText(Vec<SignedSpan>);
 
 #[derive(Debug, Clone, PartialEq)]
-struct Piece {
+struct SignedSpan {
     bytes: usize,
     signature: Option<String>,
 }
 
-impl Pieces {
+impl SignedText {
     /// Adds the next fragment; merges consecutive unsigned ones.
     pub fn add(&mut self, text: &str, signature: Option<&str>) {
         match (self.0.last_mut(), signature) {
-            (Some(Piece { bytes, signature: None }), None) => *bytes += text.len(),
+            (Some(SignedSpan { bytes, signature: None }), None) => *bytes += text.len(),
             (_, signature) => {
-                self.0.push(Piece { bytes: text.len(), signature: signature.map(str::to_owned) });
+                self.0.push(SignedSpan { bytes: text.len(), signature: signature.map(str::to_owned) });
             }
         }
     }
@@ -35,7 +36,7 @@ impl Pieces {
     /// Returns the data to store with the text; `None` where no fragment is signed.
     pub fn data(&self) -> Option<Value> {
         match self.0.as_slice() {
-            [Piece { signature: Some(signature), .. }] => Some(json!({ SIGNATURE: signature })),
+            [SignedSpan { signature: Some(signature), .. }] => Some(json!({ SIGNATURE: signature })),
             pieces if pieces.iter().any(|piece| piece.signature.is_some()) => {
                 let pieces = pieces.iter().map(|piece| {
                     let mut fields = Map::from_iter([(BYTES.to_owned(), json!(piece.bytes))]);
@@ -85,7 +86,7 @@ mod tests {
             (vec![("a", None), ("", Some("s"))], vec![("a", None), ("", Some("s"))]),
         ];
         for (said, expected) in cases {
-            let mut pieces = Pieces::default();
+            let mut pieces = SignedText::default();
             said.iter().for_each(|(text, signature)| pieces.add(text, *signature));
             let text: String = said.iter().map(|(text, _)| *text).collect();
             assert_eq!(split(&text, pieces.data().as_ref()), expected);

@@ -1,0 +1,29 @@
+//! Why a connection cannot be prepared.
+
+use std::path::PathBuf;
+
+/// Why no provider can be created from the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    #[error("the base URL `{url}` is not a web address: {reason}")]
+    BaseUrl { url: String, reason: String },
+    #[error("the key holds characters that no key has; was it copied whole and without line ends?")]
+    Key,
+    #[error("the header `{name}` cannot be sent: a name is letters, digits and -, a value one line of text")]
+    Header { name: String },
+    #[error("the setting `proxy` cannot be used: {reason}")]
+    Proxy { reason: String },
+    #[error("`ca_file` {path:?} {reason}")]
+    CaFile { path: PathBuf, reason: String },
+    #[error("the HTTP client could not be started: {reason}")]
+    Client { reason: String },
+}
+
+/// Returns the innermost cause of an error: the outer ones only report that something failed.
+pub(super) fn deepest(error: &dyn std::error::Error) -> String {
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}
