@@ -81,6 +81,7 @@ pub async fn submit(
 }
 
 /// The hooks that look at what came of calls.
+#[derive(Default)]
 pub(super) struct After {
     hooks: Vec<Arc<dyn Hook>>,
     session: String,
