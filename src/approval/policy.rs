@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::rules::{RuleSet, Subject};
-use super::stages::{self, Step};
-use super::{Decider, Decision, Grants, Taint};
+use super::{Decider, Taint};
 use crate::hook::HookVerdict;
 use crate::sandbox::Isolation;
 use crate::tool::{Access, CallPlan, Category, Effect, Risk, SideEffect, ToolSpec};
@@ -179,16 +178,6 @@ impl<'a> CallFacts<'a> {
 }
 
 impl Policy {
-    /// Decides one call: the first stage that decides ends the walk.
-    pub fn decide(&self, grants: &Grants, call: &CallFacts<'_>) -> Decision {
-        stages::decided(stages::walk(self, grants, call), call)
-    }
-
-    /// Returns the stages of [`Policy::decide`] up to the one that decides, in order.
-    pub fn explain(&self, grants: &Grants, call: &CallFacts<'_>) -> Vec<Step> {
-        stages::walk(self, grants, call)
-    }
-
     /// Counts a call that a rule answered, before the rules' files are read again.
     pub fn count(&mut self, by: &Decider) {
         let Decider::Rule { id } = by else { return };

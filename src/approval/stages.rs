@@ -1,6 +1,6 @@
 //! The stages of a decision, in their fixed order. The first stage that decides ends it.
 //!
-//! Pure. Decisions are made only by [`walk`], so that explanations match decisions. A stage that does not
+//! Pure. A decision is the end of its explanation, so that the two match. A stage that does not
 //! decide gives the reason why.
 
 use super::rules::{Fit, Rule, RuleEffect, RulesHealth};
@@ -96,29 +96,30 @@ pub enum Found {
 /// Maximum number of rules named when none of them applies.
 const NAMED: usize = 3;
 
-/// Returns all stages up to the one that decides.
-pub(super) fn walk(policy: &Policy, grants: &Grants, call: &CallFacts<'_>) -> Vec<Step> {
-    let weighing = Weighing { policy, grants, call, risk: call.risk() };
-    let mut steps = Vec::new();
-    for stage in Stage::ORDER {
-        let found = weighing.look(stage);
-        let ends = matches!(found, Found::Decided(_));
-        steps.push(Step { stage, found });
-        if ends {
-            break;
+impl Policy {
+    /// Decides one call: the first stage that decides ends the walk. A walk without a decision asks.
+    pub fn decide(&self, grants: &Grants, call: &CallFacts<'_>) -> Decision {
+        let ask = |because| Decision { verdict: Verdict::Ask, risk: call.risk(), because, by: Decider::Risk };
+        match self.explain(grants, call).pop().map(|step| step.found) {
+            Some(Found::Decided(decision)) => decision,
+            Some(Found::Passed(because)) => ask(vec![because]),
+            None => ask(Vec::new()),
         }
     }
-    steps
-}
 
-/// The decision of a walk. A walk without a decision asks.
-pub(super) fn decided(steps: Vec<Step>, call: &CallFacts<'_>) -> Decision {
-    match steps.into_iter().next_back().map(|step| step.found) {
-        Some(Found::Decided(decision)) => decision,
-        Some(Found::Passed(because)) => {
-            Decision { verdict: Verdict::Ask, risk: call.risk(), because: vec![because], by: Decider::Risk }
+    /// Returns the stages of [`Policy::decide`] up to the one that decides, in order.
+    pub fn explain(&self, grants: &Grants, call: &CallFacts<'_>) -> Vec<Step> {
+        let weighing = Weighing { policy: self, grants, call, risk: call.risk() };
+        let mut steps = Vec::new();
+        for stage in Stage::ORDER {
+            let found = weighing.look(stage);
+            let ends = matches!(found, Found::Decided(_));
+            steps.push(Step { stage, found });
+            if ends {
+                break;
+            }
         }
-        None => Decision { verdict: Verdict::Ask, risk: call.risk(), because: Vec::new(), by: Decider::Risk },
+        steps
     }
 }
 

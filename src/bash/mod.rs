@@ -5,7 +5,8 @@
 //!
 //! A line is read twice: by the grammar (`tree.rs`), which covers the whole language and is lenient, and by a
 //! strict reader of the subset that all shells interpret alike (`lexer.rs`). A line is understood only if
-//! both find the same words, so an error in one of them cannot hide a command.
+//! both find the same words, so an error in one of them cannot hide a command. [`segments`] splits any other line
+//! loosely, for callers that must find what it may run.
 
 use std::ops::Range;
 
@@ -20,6 +21,7 @@ mod look;
 mod notes;
 mod programs;
 mod reading;
+mod segments;
 mod special;
 mod tree;
 mod wrap;
@@ -79,6 +81,7 @@ pub fn classify(script: &str) -> Class {
 }
 
 pub use self::look::{has_known_words, subcommand};
+pub use self::segments::{Segment, segments};
 pub use self::wrap::{is_interpreter, is_shell};
 
 /// Whether a program runs text that is not in its words: its input, or the content of a script.

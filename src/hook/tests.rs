@@ -488,7 +488,7 @@ fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
         ("\"$CMD\" x", "$CMD"),
         ("sh 2>&1 $f", "$f"),
         ("bash -c \"$f\"", "$f"),
-        ("${X:-./hook.sh}", "$X:-./hook.sh"),
+        ("${X:-./hook.sh}", "${X:-./hook.sh}"),
         ("$(echo ./hook.sh)", "$("),
         ("$(pwd)/hook.sh", "$("),
         ("sh \"$(pwd)\"/hook.sh", "$("),
@@ -497,6 +497,12 @@ fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
         ("./{hook,x}.sh", "./{hook,x}.sh"),
         ("~root/hook.sh", "~root/hook.sh"),
         ("PATH=. hook.sh", "PATH="),
+        ("bash -c \"cd x && ./hook.sh\"", "./hook.sh"),
+        ("\\./hook.sh", "\\./hook.sh"),
+        ("./a\\ b.sh", "./a\\"),
+        ("{ ./hook.sh; }", "hashed"),
+        ("sh < hook.sh", "hashed"),
+        ("foo ${X:- ./hook.sh}", "${X:-"),
     ] {
         assert_eq!(outcome(line), expected, "{line}");
     }

@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::file::{HookCommand, HookDef, HookScope};
-use super::words::{expanded, named, named_by_args};
+use super::words::{named, named_by_args};
 use crate::stdx::fs::{create_private_dir, write_private};
+
+pub use super::words::Whereabouts;
 
 /// Maximum bytes of a file that a hook's command names.
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -24,14 +26,6 @@ const LARGEST_LIST: u64 = 4 * 1024 * 1024;
 
 /// Prefix of the hashed content; changes with the way of hashing.
 const FORM: &[u8] = b"co hook 1\n";
-
-/// The folders against which paths in commands are resolved.
-#[derive(Debug, Clone)]
-pub struct Whereabouts {
-    /// The session's folder, in which hooks run.
-    pub workspace: PathBuf,
-    pub home: Option<PathBuf>,
-}
 
 /// Why a hook cannot run at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,7 +54,7 @@ pub fn program(def: &HookDef, at: &Whereabouts) -> PathBuf {
                 HookScope::Project => at.workspace.as_path(),
                 HookScope::User => def.file.parent().unwrap_or(Path::new("/")),
             };
-            base.join(expanded(program, at))
+            base.join(at.expanded(program))
         }
     }
 }

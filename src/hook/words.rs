@@ -1,14 +1,34 @@
-//! Finds the files that a shell command line names, as far as that is possible without a shell.
+//! Finds the files that a hook's command names, as far as that is possible without a shell.
 //!
 //! It understands just enough of the shell to see where a word may name a program. If such a word is only
 //! known at run time, it returns an error, and the hook is not trusted. Reads no files. Called by `trust`.
 
-use std::iter::Peekable;
 use std::path::{Path, PathBuf};
-use std::str::Chars;
 
-use super::trust::Whereabouts;
-use crate::bash;
+use crate::bash::{self, Segment};
+
+/// The folders against which paths in commands are resolved.
+#[derive(Debug, Clone)]
+pub struct Whereabouts {
+    /// The session's folder, in which hooks run.
+    pub workspace: PathBuf,
+    pub home: Option<PathBuf>,
+}
+
+impl Whereabouts {
+    /// Returns the path for a word; it may be relative.
+    pub(super) fn expanded(&self, word: &str) -> PathBuf {
+        match (word.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (Some(_), None) | (None, _) => PathBuf::from(word),
+        }
+    }
+
+    /// Returns the absolute path for a word of a program that runs in the workspace.
+    fn path(&self, word: &str) -> PathBuf {
+        self.workspace.join(self.expanded(word))
+    }
+}
 
 /// Programs and builtins that run what their arguments name, besides interpreters.
 const RUNNERS: &[&str] = &[
@@ -16,27 +36,30 @@ const RUNNERS: &[&str] = &[
     "time", "setsid", "stdbuf", "ionice", "taskset", "unshare", "setpriv", "chroot", "runuser",
 ];
 
-/// Whether a program or builtin runs what its arguments name.
-fn is_runner(name: &str) -> bool {
-    RUNNERS.contains(&name) || bash::is_interpreter(name)
-}
-
 /// Words after which a command begins.
-const OPENERS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "!", "time"];
+const OPENERS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "!", "time", "{", "}"];
 
-/// Returns every word that may be a file, existing or not. Fails with a word that could name any program.
+/// Programs that change the folder.
+const MOVERS: &[&str] = &["cd", "pushd", "popd"];
+
+/// Returns every word of a command line that may be a file, existing or not. Fails with a word that could name
+/// any program.
 pub(super) fn named(line: &str, at: &Whereabouts) -> Result<Vec<PathBuf>, String> {
-    let mut reader = Reader {
-        at,
-        chars: line.chars().peekable(),
-        now: Word::default(),
-        scene: Scene::START,
-        files: Vec::new(),
-    };
-    reader.read()?;
+    if line.contains('`') {
+        return Err("`".to_owned());
+    }
+    let unquoted = line.replace("\\\n", "").replace(['"', '\''], "");
+    let simple = unquoted.replace(">&", ">").replace("&>", ">").replace(">|", ">");
+    let mut reader = WordReader { at, folder: CurrentFolder::Workspace, files: Vec::new() };
+    let mut end = None;
+    for segment in bash::segments(&simple) {
+        let continues = end == Some(')') && segment.adjoins;
+        reader.segment(&segment, if continues { WordValue::OfShell } else { WordValue::Fixed })?;
+        end = segment.end;
+    }
     // Quoted names may contain blanks.
     let quoted = line.split(['"', '\'']).filter(|text| text.contains(' '));
-    reader.files.extend(quoted.map(|text| in_quotes(text, at)));
+    reader.files.extend(quoted.map(|text| at.path(&reader.word(text).text)).collect::<Vec<_>>());
     Ok(reader.files)
 }
 
@@ -51,7 +74,6 @@ pub(super) fn named_by_args(
     if RUNNERS.contains(&name) {
         return Err(name.to_owned());
     }
-    let in_workspace = |word: &str| at.workspace.join(expanded(word, at));
     let flags = args.iter().take_while(|arg| arg.starts_with('-')).count();
     let (own, rest) = args.split_at(flags);
     let mut found = Vec::new();
@@ -78,7 +100,7 @@ pub(super) fn named_by_args(
         finds_code.iter().any(|flag| arg == flag || (flag.len() == 2 && arg.starts_with(flag)))
     };
     // Arguments after a script belong to the script; after flags it is unknown which word is the script.
-    let is_script = own.is_empty() && rest.first().is_some_and(|script| in_workspace(script).is_file());
+    let is_script = own.is_empty() && rest.first().is_some_and(|script| at.path(script).is_file());
     if let Some(arg) = args.iter().filter(|_| !is_script).find(is_code) {
         return Err(arg.clone());
     }
@@ -89,246 +111,140 @@ pub(super) fn named_by_args(
     if matches!(name, "make" | "gmake" | "just" | "npm" | "rake") {
         words.extend(["Makefile", "makefile", "GNUmakefile", "justfile", "package.json", "Rakefile"]);
     }
-    found.extend(words.into_iter().filter(|word| !word.is_empty()).map(in_workspace));
+    found.extend(words.into_iter().filter(|word| !word.is_empty()).map(|word| at.path(word)));
     Ok(found)
 }
 
-pub(super) fn expanded(word: &str, at: &Whereabouts) -> PathBuf {
-    match (word.strip_prefix("~/"), &at.home) {
-        (Some(rest), Some(home)) => home.join(rest),
-        (Some(_), None) | (None, _) => PathBuf::from(word),
-    }
+/// Whether the value of a word is known before the shell runs it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WordValue {
+    Fixed,
+    OfShell,
 }
 
-#[derive(Default)]
-struct Word {
+/// A word with known variables replaced.
+struct ExpandedWord {
     text: String,
-    sort: Sort,
+    value: WordValue,
+    has_glob: bool,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Sort {
-    #[default]
-    Known,
-    /// Its value is known only to the shell at run time.
-    Open,
-}
-
-/// The role of the next word.
+/// What a word is to the shell, or to the program that it is given to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Command,
-    Argument,
-    /// The value of a variable, at the beginning of a command.
-    Value,
-    /// A file that is written.
-    Target,
+enum WordUse {
+    Program,
+    /// The value of a variable, or an argument of a program that runs nothing of it.
+    Plain,
+    /// An argument of a program that may run the file of this name.
+    MayRun,
+    /// A part of a text that is run.
+    Code,
 }
 
+/// The folder in which the shell is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Runs {
-    Nothing,
-    Files,
-    Text,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Folder {
+enum CurrentFolder {
     Workspace,
-    /// After `cd`; its target is the next word.
-    Moving,
     Elsewhere,
 }
 
-#[derive(Clone, Copy)]
-struct Scene {
-    place: Place,
-    runs: Runs,
-    folder: Folder,
-}
-
-impl Scene {
-    const START: Self = Self { place: Place::Command, runs: Runs::Nothing, folder: Folder::Workspace };
-}
-
-struct Reader<'a> {
+struct WordReader<'a> {
     at: &'a Whereabouts,
-    chars: Peekable<Chars<'a>>,
-    now: Word,
-    scene: Scene,
+    folder: CurrentFolder,
     files: Vec<PathBuf>,
 }
 
-impl Reader<'_> {
-    fn read(&mut self) -> Result<(), String> {
-        while let Some(char) = self.chars.next() {
-            match char {
-                '"' | '\'' => {}
-                '$' => self.expand()?,
-                '=' => self.assign()?,
-                '>' => {
-                    self.end()?;
-                    while self.chars.next_if(|char| "&>|".contains(*char)).is_some() {}
-                    self.scene.place = Place::Target;
-                }
-                '<' => self.end()?,
-                '`' => return Err("`".to_owned()),
-                ')' => {
-                    self.command()?;
-                    self.glue();
-                }
-                '\n' | ';' | '|' | '&' | '(' => self.command()?,
-                '}' if self.now.text.is_empty() => self.command()?,
-                '{' if self.chars.peek().is_some_and(|next| next.is_whitespace()) => self.command()?,
-                blank if blank.is_whitespace() => self.end()?,
-                other => {
-                    // An escaped blank continues the name, and a brace may expand to several names.
-                    if other == '{' || (other == '\\' && self.chars.peek() == Some(&' ')) {
-                        self.now.sort = Sort::Open;
-                    }
-                    self.now.text.push(other);
-                }
+impl WordReader<'_> {
+    /// Reads the words of one command; `first` is the value of the first one.
+    fn segment(&mut self, segment: &Segment, mut first: WordValue) -> Result<(), String> {
+        let mut used = WordUse::Program;
+        let mut words = segment.words.iter();
+        while let Some(word) = words.next() {
+            let value = std::mem::replace(&mut first, WordValue::Fixed);
+            if word.split('=').rev().skip(1).any(|name| name == "PATH") {
+                return Err("PATH=".to_owned());
             }
+            if used == WordUse::Program && value == WordValue::Fixed && OPENERS.contains(&word.as_str()) {
+                continue;
+            }
+            if used == WordUse::Program && word.contains('=') {
+                word.split('=').skip(1).try_for_each(|part| self.look(part, value, WordUse::Plain))?;
+                continue;
+            }
+            if MOVERS.contains(&word.as_str()) && matches!(used, WordUse::Program | WordUse::Code) {
+                let stays = words.next().is_some_and(|folder| self.is_workspace(folder));
+                self.folder = if stays { CurrentFolder::Workspace } else { CurrentFolder::Elsewhere };
+                continue;
+            }
+            word.split('=').try_for_each(|part| self.look(part, value, used))?;
+            used = following(used, word);
         }
-        self.command()
+        let used = if used == WordUse::Program { WordUse::Plain } else { used };
+        segment.reads.iter().try_for_each(|word| self.look(word, WordValue::Fixed, used))
     }
 
-    /// Text right after a substitution belongs to the same word.
-    fn glue(&mut self) {
-        while self.chars.next_if(|char| matches!(char, '"' | '\'')).is_some() {}
-        if self.chars.peek().is_some_and(|next| !next.is_whitespace() && !";|&()<>`".contains(*next)) {
-            self.now.sort = Sort::Open;
+    /// Adds the file of a word; fails with the word if it could name any program.
+    fn look(&mut self, word: &str, value: WordValue, used: WordUse) -> Result<(), String> {
+        if word.is_empty() {
+            return Ok(());
         }
+        let expanded = self.word(word);
+        let text = expanded.text;
+        let (is_path, is_flag) = (text.contains('/'), text.starts_with('-'));
+        let is_unknown = value == WordValue::OfShell || expanded.value == WordValue::OfShell;
+        let is_cut = text.contains("${") && !text.contains('}');
+        let unknown = is_cut || (is_unknown && (is_path || used != WordUse::Plain));
+        let glob = expanded.has_glob && (is_path || used == WordUse::MayRun);
+        let tilde = text.starts_with('~') && !text.starts_with("~/") && is_path;
+        let moved = self.folder == CurrentFolder::Elsewhere
+            && !text.starts_with(['/', '~'])
+            && (is_path || (used == WordUse::MayRun && !is_flag));
+        if unknown || glob || tilde || moved {
+            // The segments of a text end before the parenthesis.
+            return Err(if text.ends_with('$') { format!("{text}(") } else { text });
+        }
+        self.files.push(self.at.path(&text));
+        Ok(())
     }
 
-    fn expand(&mut self) -> Result<(), String> {
-        if self.chars.peek() == Some(&'(') {
-            self.now.sort = Sort::Open;
-            self.now.text.push_str("$(");
-            return self.command();
-        }
-        let braced = self.chars.next_if_eq(&'{').is_some();
-        let mut name = String::new();
-        while let Some(char) =
-            self.chars.next_if(|char| if braced { *char != '}' } else { is_of_name(*char) })
-        {
-            name.push(char);
-        }
-        if braced {
-            self.chars.next();
-        }
-        let path = match (name.as_str(), self.scene.folder) {
-            ("CO_WORKSPACE", _) | ("PWD", Folder::Workspace) => Some(self.at.workspace.as_path()),
+    /// Replaces a variable at the beginning of a word, if it is known.
+    fn word(&self, word: &str) -> ExpandedWord {
+        let (name, rest) = match word.strip_prefix("${").and_then(|inner| inner.split_once('}')) {
+            Some(braced) => braced,
+            None => {
+                let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                let inner = word.strip_prefix('$').unwrap_or_default();
+                inner.split_at(inner.find(|c| !is_of_name(c)).unwrap_or(inner.len()))
+            }
+        };
+        let folder = match (name, self.folder) {
+            ("CO_WORKSPACE", _) | ("PWD", CurrentFolder::Workspace) => Some(self.at.workspace.as_path()),
             ("HOME", _) => self.at.home.as_deref(),
             (_, _) => None,
         };
-        match path {
-            Some(path) if self.now.text.is_empty() => self.now.text = path.display().to_string(),
-            Some(_) | None => {
-                self.now.sort = Sort::Open;
-                self.now.text.push('$');
-                self.now.text.push_str(&name);
-            }
-        }
-        Ok(())
-    }
-
-    fn assign(&mut self) -> Result<(), String> {
-        let name = std::mem::take(&mut self.now.text);
-        if name == "PATH" {
-            return Err("PATH=".to_owned());
-        }
-        if self.scene.place == Place::Command {
-            self.scene.place = Place::Value;
-        } else {
-            self.now.text = name;
-            let place = self.scene.place;
-            self.end()?;
-            self.scene.place = place;
-        }
-        Ok(())
-    }
-
-    /// Ends the word and its command.
-    fn command(&mut self) -> Result<(), String> {
-        self.end()?;
-        if self.scene.folder == Folder::Moving {
-            self.scene.folder = Folder::Elsewhere;
-        }
-        (self.scene.place, self.scene.runs) = (Place::Command, Runs::Nothing);
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<(), String> {
-        let Word { text, sort } = std::mem::take(&mut self.now);
-        if text.is_empty() && sort == Sort::Known {
-            // A value may be empty.
-            if self.scene.place == Place::Value {
-                self.scene.place = Place::Command;
-            }
-            return Ok(());
-        }
-        let place = std::mem::replace(&mut self.scene.place, Place::Argument);
-        if place == Place::Target {
-            return Ok(());
-        }
-        let path = self.path(&text);
-        if self.scene.folder == Folder::Moving && place == Place::Argument {
-            let stays = sort == Sort::Known && (text == "." || path == self.at.workspace);
-            self.scene.folder = if stays { Folder::Workspace } else { Folder::Elsewhere };
-            return Ok(());
-        }
-        if self.is_unclear(&text, sort, place) {
-            return Err(text);
-        }
-        self.go_on(&text, place);
-        self.files.push(path);
-        Ok(())
-    }
-
-    fn is_unclear(&self, text: &str, sort: Sort, place: Place) -> bool {
-        let Scene { runs, folder, .. } = self.scene;
-        let (is_path, is_flag) = (text.contains('/'), text.starts_with('-'));
-        let tilde = text.starts_with('~') && !text.starts_with("~/") && is_path;
-        let open = sort == Sort::Open && (is_path || place == Place::Command || runs != Runs::Nothing);
-        let glob = text.contains(['*', '?', '[']) && (is_path || runs == Runs::Files);
-        let moved = folder == Folder::Elsewhere
-            && !text.starts_with(['/', '~'])
-            && (is_path || (runs == Runs::Files && !is_flag));
-        open || glob || tilde || moved
-    }
-
-    fn go_on(&mut self, text: &str, place: Place) {
-        let name = Path::new(text).file_name().and_then(|name| name.to_str()).unwrap_or(text);
-        match place {
-            Place::Value => self.scene.place = Place::Command,
-            Place::Command if OPENERS.contains(&text) => self.scene.place = Place::Command,
-            Place::Command if ["cd", "pushd", "popd"].contains(&text) => self.scene.folder = Folder::Moving,
-            Place::Command if is_runner(name) => self.scene.runs = Runs::Files,
-            Place::Argument if self.scene.runs == Runs::Files && ["-c", "-e"].contains(&text) => {
-                self.scene.runs = Runs::Text;
-            }
-            Place::Command | Place::Argument | Place::Target => {}
+        let written = if folder.is_some() { rest } else { word };
+        // A brace may expand to several names; a backslash at the end escapes the blank behind it.
+        let of_shell = written.contains(['$', '{']) || written.starts_with('\\') || written.ends_with('\\');
+        ExpandedWord {
+            text: folder.map_or_else(|| word.to_owned(), |folder| format!("{}{rest}", folder.display())),
+            value: if of_shell { WordValue::OfShell } else { WordValue::Fixed },
+            has_glob: written.contains(['*', '?', '[']),
         }
     }
 
-    fn path(&self, text: &str) -> PathBuf {
-        match (text.strip_prefix("~/"), &self.at.home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            (Some(_), None) | (None, _) => self.at.workspace.join(text),
-        }
+    fn is_workspace(&self, folder: &str) -> bool {
+        let ExpandedWord { text, value, .. } = self.word(folder);
+        value == WordValue::Fixed && (text == "." || self.at.path(&text) == self.at.workspace)
     }
 }
 
-fn in_quotes(text: &str, at: &Whereabouts) -> PathBuf {
-    let bare = text.replace("${HOME}", "$HOME").replace("${CO_WORKSPACE}", "$CO_WORKSPACE");
-    match (bare.strip_prefix("$HOME/"), &at.home, bare.strip_prefix("$CO_WORKSPACE/")) {
-        (Some(rest), Some(home), _) => home.join(rest),
-        (_, _, Some(rest)) => at.workspace.join(rest),
-        (_, _, None) => at.workspace.join(text),
+/// Returns how the word after this one is used.
+fn following(used: WordUse, word: &str) -> WordUse {
+    let name = Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or(word);
+    match used {
+        WordUse::Program if RUNNERS.contains(&name) || bash::is_interpreter(name) => WordUse::MayRun,
+        WordUse::Program => WordUse::Plain,
+        WordUse::MayRun if ["-c", "-e"].contains(&word) => WordUse::Code,
+        WordUse::Plain | WordUse::MayRun | WordUse::Code => used,
     }
-}
-
-fn is_of_name(char: char) -> bool {
-    char.is_ascii_alphanumeric() || char == '_'
 }

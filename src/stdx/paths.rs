@@ -131,12 +131,6 @@ fn parts(path: &Path) -> impl Iterator<Item = OsString> {
     })
 }
 
-/// Whether two normalized paths are equal, or one lies inside the other. `/a/b` and `/a/bc` do not overlap.
-#[must_use]
-pub fn overlaps(a: &Path, b: &Path) -> bool {
-    a.starts_with(b) || b.starts_with(a)
-}
-
 /// The maximum nesting of braces in a glob: the glob library recurses once per level.
 const DEEPEST: usize = 8;
 
@@ -190,21 +184,6 @@ mod tests {
         ];
         for (path, expected) in cases {
             assert_eq!(normalize(Path::new(path)), Path::new(expected), "{path}");
-        }
-    }
-
-    #[test]
-    fn overlap_goes_by_component() {
-        let cases = [
-            ("/a/b", "/a/b", true),
-            ("/a/b", "/a/b/c", true),
-            ("/a/b/c", "/a", true),
-            ("/a/b", "/a/bc", false),
-            ("/a", "/b", false),
-        ];
-        for (a, b, expected) in cases {
-            assert_eq!(overlaps(Path::new(a), Path::new(b)), expected, "{a} {b}");
-            assert_eq!(overlaps(Path::new(b), Path::new(a)), expected, "{b} {a}");
         }
     }
 

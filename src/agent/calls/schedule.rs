@@ -13,27 +13,9 @@ use crate::tool::Access;
 
 /// Whether two calls must not overlap.
 pub fn conflict(a: &Access, b: &Access) -> bool {
-    match (a, b) {
-        (Access::Anything, _) | (_, Access::Anything) => true,
-        (Access::Nothing, _) | (_, Access::Nothing) => false,
-        (
-            Access::Paths { reads: a_reads, writes: a_writes },
-            Access::Paths { reads: b_reads, writes: b_writes },
-        ) => {
-            any_overlap(a_writes, b_writes)
-                || any_overlap(a_writes, b_reads)
-                || any_overlap(a_reads, b_writes)
-        }
-    }
-}
-
-fn any_overlap<P: AsRef<Path>>(a: &[P], b: &[P]) -> bool {
-    a.iter().any(|x| b.iter().any(|y| nested(x.as_ref(), y.as_ref())))
-}
-
-/// Whether the paths are equal or one contains the other, by whole components.
-fn nested(a: &Path, b: &Path) -> bool {
-    a.starts_with(b) || b.starts_with(a)
+    let mut touched = AccessSummary::default();
+    touched.add(Some(a));
+    touched.blocks(Some(b))
 }
 
 /// The state of a call's dependencies.

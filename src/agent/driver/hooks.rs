@@ -81,6 +81,7 @@ pub async fn submit(
 }
 
 /// The hooks that run after a call.
+#[derive(Default)]
 pub(super) struct After {
     hooks: Vec<Arc<dyn Hook>>,
     session: String,

@@ -64,14 +64,26 @@ impl Running {
     }
 
     pub(super) fn start(&mut self, call: ToolCall, env: &AgentEnv, session: &Session) {
-        let Some(tool) = env.registry.get(&call.name).cloned() else { return };
-        let started = (call.id.clone(), call.name.0.clone(), tool.spec().side_effect);
         let context = context(&call.id, env, session, self.cancel.clone(), self.progress_in.clone());
+        self.spawn(env.registry.get(&call.name).cloned(), call, context, After::new(env, session));
+    }
+
+    /// Runs a call; without its tool it fails.
+    fn spawn(&mut self, tool: Option<Arc<dyn Tool>>, call: ToolCall, context: ToolContext, after: After) {
+        let (id, name) = (call.id.clone(), call.name.0.clone());
         let span = tracing::info_span!("execute_tool", gen_ai.tool.name = %call.name);
-        let after = After::new(env, session);
-        let task = self.tasks.spawn(run_tool(tool, call, context, after).instrument(span));
-        let (call, name, side_effect) = started;
-        self.calls.insert(task.id(), Started { call, name, side_effect, abort: task });
+        let (side_effect, abort) = match tool {
+            Some(tool) => {
+                let side_effect = tool.spec().side_effect;
+                (side_effect, self.tasks.spawn(run_tool(tool, call, context, after).instrument(span)))
+            }
+            None => {
+                let text = format!("Not run: there is no tool `{name}` any more.");
+                let failed = ToolReturn::program(id.clone(), ReturnStatus::Failed, text);
+                (SideEffect::None { cache_for: None }, self.tasks.spawn(async { (failed, Vec::new()) }))
+            }
+        };
+        self.calls.insert(abort.id(), Started { call: id, name, side_effect, abort });
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -213,5 +225,42 @@ async fn grace_over(deadline: &mut Option<Pin<Box<Sleep>>>) {
     match deadline {
         Some(deadline) => deadline.as_mut().await,
         None => pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::message::ToolName;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_of_a_tool_that_has_vanished_fails() {
+        let mut running = Running::new();
+        let id = CallId("s/1.1.0".to_owned());
+        let call = ToolCall {
+            id: id.clone(),
+            wire_id: "w".to_owned(),
+            name: ToolName::new("gone"),
+            args: json!({}),
+        };
+        let context = ToolContext {
+            call: id.clone(),
+            workspace: "/w".into(),
+            spill: "/spill".into(),
+            own: Arc::new([]),
+            seen: Arc::default(),
+            cancel: running.cancel.clone(),
+            progress: running.progress_in.clone(),
+        };
+        running.spawn(None, call, context, After::default());
+        let ended = tokio::time::timeout(Duration::from_secs(1), running.next()).await;
+        let Ok(Happened::Ended(Input::ToolDone { returned, seen })) = ended else {
+            panic!("the call does not end");
+        };
+        assert_eq!((returned.call.clone(), returned.status, seen), (id, ReturnStatus::Failed, Vec::new()));
+        assert_eq!(returned.text(), "Not run: there is no tool `gone` any more.");
+        assert!(running.is_idle());
     }
 }

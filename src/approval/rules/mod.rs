@@ -24,7 +24,7 @@ use serde_json::Value;
 
 pub use self::draft::draft;
 pub use self::pattern::{Glob, Regex};
-pub use self::predicate::{ArgTest, Predicate, Truth, Wanted};
+pub use self::predicate::{ArgTest, Predicate, Subject, Truth, Wanted};
 
 use self::predicate::Need;
 use crate::message::ToolName;
@@ -73,6 +73,14 @@ impl RuleEffect {
         }
     }
 
+    /// How many of several values must match.
+    fn need(self) -> Need {
+        match self {
+            Self::Allow => Need::All,
+            Self::Ask | Self::Deny => Need::One,
+        }
+    }
+
     pub fn named(word: &str) -> Option<Self> {
         [Self::Allow, Self::Ask, Self::Deny].into_iter().find(|effect| effect.word() == word)
     }
@@ -110,18 +118,6 @@ pub enum RuleScope {
     Project,
     /// Everywhere, permanently.
     User,
-}
-
-/// A call, as rules see it.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
-    pub tool: &'a ToolName,
-    pub origin: &'a Origin,
-    pub args: &'a Value,
-    /// The session's folder; paths in arguments are relative to it.
-    pub folder: &'a Path,
-    /// What the call touches, as far as its plan knows.
-    pub access: &'a Access,
 }
 
 /// Whether a rule applies to a call.
@@ -199,7 +195,7 @@ impl Rule {
     }
 
     fn args_fit(&self, subject: &Subject<'_>) -> Fit {
-        let need = Need::from(self.effect);
+        let need = self.effect.need();
         let mut doubt = None;
         for test in &self.args {
             match test.truth(subject, need) {

@@ -8,11 +8,23 @@ use reqwest::Url;
 use serde_json::{Number, Value};
 
 use super::pattern::{Glob, Regex};
-use super::{RuleEffect, Subject};
 use crate::approval::words::{follows_harmlessly, says_more};
 use crate::bash::{self, Invocation};
+use crate::message::ToolName;
 use crate::stdx::paths::{display_relative, normalize};
-use crate::tool::Access;
+use crate::tool::{Access, Origin};
+
+/// A call, as rules see it.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    pub tool: &'a ToolName,
+    pub origin: &'a Origin,
+    pub args: &'a Value,
+    /// The session's folder; paths in arguments are relative to it.
+    pub folder: &'a Path,
+    /// What the call touches, as far as its plan knows.
+    pub access: &'a Access,
+}
 
 /// The result of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,15 +42,6 @@ pub(super) enum Need {
     All,
     /// To ask or deny, one is enough.
     One,
-}
-
-impl From<RuleEffect> for Need {
-    fn from(effect: RuleEffect) -> Self {
-        match effect {
-            RuleEffect::Allow => Self::All,
-            RuleEffect::Ask | RuleEffect::Deny => Self::One,
-        }
-    }
 }
 
 impl Need {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use unicode_segmentation::UnicodeSegmentation as _;
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::UnicodeWidthStr;
 
 use super::tokens::{Token, tokens};
 
@@ -21,7 +21,7 @@ pub fn width(text: &str) -> usize {
     if is_plain(text) {
         return text.chars().count();
     }
-    text.graphemes(true).map(cells).sum()
+    text.graphemes(true).map(UnicodeWidthStr::width).sum()
 }
 
 /// Whether every character of a text takes one cell regardless of its neighbours: printable ASCII, letters of
@@ -35,10 +35,6 @@ pub fn is_plain(text: &str) -> bool {
 fn is_one_cell(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a1}'..='\u{a8}' | '\u{b0}'..='\u{17f}' | '\u{2500}'..='\u{259f}')
         || "…•●◆◇◐◑◒◓▮▯▸▾▪◦✓✗↓⟳".contains(c)
-}
-
-pub(super) fn cells(grapheme: &str) -> usize {
-    grapheme.width()
 }
 
 /// Replaces tabs by spaces up to the next multiple of four columns, counted from the last line break.
@@ -62,7 +58,7 @@ pub fn expand_tabs(text: &str) -> Cow<'_, str> {
             }
             _ => {
                 out.push_str(grapheme);
-                column += cells(grapheme);
+                column += grapheme.width();
             }
         }
     }
@@ -85,7 +81,7 @@ fn take_cells(text: &str, room: usize) -> String {
     let mut used = 0;
     text.graphemes(true)
         .take_while(|grapheme| {
-            used += cells(grapheme);
+            used += grapheme.width();
             used <= room
         })
         .collect()
@@ -132,8 +128,8 @@ fn wrap_line(line: &str, width: usize, lines: &mut Vec<String>) {
 /// Appends a word at the start of a line, cutting it if it is longer than a line.
 fn push_cut(word: &str, width: usize, current: &mut Line, lines: &mut Vec<String>) {
     for grapheme in word.graphemes(true) {
-        let grapheme = if cells(grapheme) > width { ELLIPSIS } else { grapheme };
-        if current.cells + cells(grapheme) > width {
+        let grapheme = if grapheme.width() > width { ELLIPSIS } else { grapheme };
+        if current.cells + grapheme.width() > width {
             lines.push(current.take());
         }
         current.push(grapheme);
@@ -176,7 +172,7 @@ mod tests {
         assert!(plain.len() > 400, "{}", plain.len());
         for pair in plain.windows(2) {
             let text: String = pair.iter().chain(&['a', pair[0]]).collect();
-            assert_eq!(text.graphemes(true).map(cells).sum::<usize>(), 4, "{text:?}");
+            assert_eq!(text.graphemes(true).map(UnicodeWidthStr::width).sum::<usize>(), 4, "{text:?}");
             assert_eq!(text.graphemes(true).count(), 4, "{text:?}");
         }
         for text in ["日", "e\u{301}", "👩\u{200d}🚀", "◾", "\u{ad}", "a\tb", "\u{200b}"] {

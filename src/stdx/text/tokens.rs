@@ -3,9 +3,8 @@
 //! The only place that defines where text may wrap; used by [`wrap`](super::wrap) for plain text and by the
 //! screen for styled text. It measures only whether a grapheme is wide.
 
-use unicode_segmentation::UnicodeSegmentation;
-
-use super::measure::cells;
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
 
 /// A piece of a line. Joined in order, the pieces are the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +64,7 @@ fn class(grapheme: &str) -> Class {
     let breaks = |c: char| c.is_whitespace() && !matches!(c, '\u{A0}' | '\u{2007}' | '\u{202F}');
     if grapheme.chars().all(breaks) {
         Class::Space
-    } else if cells(grapheme) > 1 {
+    } else if grapheme.width() > 1 {
         Class::Wide
     } else {
         Class::Narrow

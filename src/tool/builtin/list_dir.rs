@@ -5,107 +5,53 @@ use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::path::Path;
 
-use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::args;
 use super::files::{not_found, unreadable};
-use super::output::{Spill, cap, untrusted};
 use super::place::Place;
+use super::typed::{RunContext, TypedTool};
 use super::walk::walker;
-use super::work::{
-    LOOK_TIMEOUT, interrupted, look, look_plan, misuse, off_thread, place_of_plan, place_of_run,
-};
-use crate::message::{Source, ToolName};
+use super::work::{interrupted, look_plan, misuse};
 use crate::stdx::text::sanitize_line;
-use crate::tool::{
-    CallPlan, Category, PlanContext, Risk, SideEffect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
-};
+use crate::tool::{CallPlan, Category, Seen, ToolError, ToolOutput};
 
 /// The maximum number of hidden entries to name; of the others only the number is reported.
 const NAMED: usize = 5;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+pub struct ListDirArgs {
     /// Path of the folder, relative to the workspace; the workspace itself when absent.
     path: Option<String>,
 }
 
-impl Args {
-    fn path(&self) -> &str {
-        self.path.as_deref().unwrap_or(".")
-    }
-}
-
 /// Lists one folder of the workspace.
-pub struct ListDir {
-    spec: ToolSpec,
-}
+pub struct ListDir;
 
-impl ListDir {
-    pub fn new(output_limit: usize) -> Self {
-        Self {
-            spec: ToolSpec {
-                name: ToolName::new("list_dir"),
-                description:
-                    "Lists the files and folders in one folder, with sizes. What .gitignore hides is \
-                              only counted."
-                        .to_owned(),
-                parameters: args::schema::<Args>(),
-                category: Category::Files,
-                risk: Risk::Low,
-                side_effect: SideEffect::None { cache_for: None },
-                origin: crate::tool::Origin::Builtin,
-                output_limit,
-                timeout: LOOK_TIMEOUT,
-            },
-        }
-    }
-}
+impl TypedTool for ListDir {
+    const NAME: &'static str = "list_dir";
+    const CATEGORY: Category = Category::Files;
 
-impl Tool for ListDir {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
+    type Args = ListDirArgs;
+
+    fn description(&self) -> String {
+        "Lists the files and folders in one folder, with sizes. What .gitignore hides is only counted."
+            .to_owned()
     }
 
-    fn plan<'a>(
-        &'a self,
-        args: &'a Value,
-        cx: &'a PlanContext,
-    ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
-        Box::pin(async move {
-            let args: Args = args::parse(&self.spec, args)?;
-            let place = place_of_plan(cx);
-            off_thread(move || {
-                let path = place.readable(args.path())?;
-                Ok(look_plan(format!("list {}", place.shown(&path)), path))
-            })
-            .await
+    fn plan(&self, args: ListDirArgs, place: &Place, _: &Seen) -> Result<CallPlan, ToolError> {
+        let path = place.readable_or_all(args.path.as_deref())?;
+        Ok(look_plan(format!("list {}", place.shown(&path)), path))
+    }
+
+    async fn run(&self, args: ListDirArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
+        cx.read(move |cx| {
+            let path = cx.place.readable_or_all(args.path.as_deref())?;
+            Ok(cx.output_from(&path, list(&cx.place, &path, &cx.cancel)?))
         })
-    }
-
-    fn run<'a>(
-        &'a self,
-        args: &'a Value,
-        cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let args: Args = args::parse(&self.spec, args)?;
-            let (place, cancel) = (place_of_run(cx), cx.cancel.clone());
-            let (spill, limit) = (Spill::new(&cx.spill, &cx.call), self.spec.output_limit);
-            look(&cx.cancel, move || {
-                let path = place.readable(args.path())?;
-                let text = list(&place, &path, &cancel)?;
-                // The output consists of file names or file contents.
-                let source = Source::File { path: place.shown(&path) };
-                Ok(untrusted(cap(text, limit, &spill), source))
-            })
-            .await
-        })
+        .await
     }
 }
 

@@ -1,33 +1,25 @@
 //! The built-in tools, one file each, and their shared code.
 //!
+//! A tool's file holds its arguments, its plan and its run; `typed` makes a [`Tool`] of them.
+//!
 //! A tool accesses only the workspace, the spill folder (to read it back) and, in `shell`, the given sandbox.
 //! It never asks the user, never prints and cannot access the session. Built by the composition root.
 
-mod edit_file;
-
-mod find_files;
-
-mod list_dir;
-
-mod read_file;
-
-mod search_text;
-
-mod shell;
-
-mod write_file;
-
 mod args;
-
+mod change;
+mod edit_file;
 mod files;
-
+mod find_files;
+mod list_dir;
 mod output;
-
 mod place;
-
+mod read_file;
+mod search_text;
+mod shell;
+mod typed;
 mod walk;
-
 mod work;
+mod write_file;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,12 +27,14 @@ use std::time::Duration;
 use crate::sandbox::Sandbox;
 use crate::tool::Tool;
 
+use find_files::FindFiles;
+use list_dir::ListDir;
+use read_file::ReadFile;
+use search_text::SearchText;
+use shell::Shell;
+
 pub use edit_file::EditFile;
-pub use find_files::FindFiles;
-pub use list_dir::ListDir;
-pub use read_file::ReadFile;
-pub use search_text::SearchText;
-pub use shell::Shell;
+pub use typed::Typed;
 pub use write_file::WriteFile;
 
 /// The user's settings for the tools.
@@ -61,13 +55,13 @@ pub struct BuiltinOptions {
 pub fn all(sandbox: Arc<dyn Sandbox>, options: BuiltinOptions) -> Vec<Arc<dyn Tool>> {
     let limit = options.output_limit;
     vec![
-        Arc::new(ReadFile::new(limit)),
-        Arc::new(ListDir::new(limit)),
-        Arc::new(FindFiles::new(limit)),
-        Arc::new(SearchText::new(limit)),
-        Arc::new(WriteFile::new(limit)),
-        Arc::new(EditFile::new(limit)),
-        Arc::new(Shell::new(sandbox, options)),
+        Arc::new(Typed::new(ReadFile, limit)),
+        Arc::new(Typed::new(ListDir, limit)),
+        Arc::new(Typed::new(FindFiles, limit)),
+        Arc::new(Typed::new(SearchText, limit)),
+        Arc::new(Typed::new(WriteFile, limit)),
+        Arc::new(Typed::new(EditFile, limit)),
+        Arc::new(Typed::new(Shell::new(sandbox, options), limit)),
     ]
 }
 

@@ -40,6 +40,11 @@ impl Place {
         }
     }
 
+    /// Returns the real path of `given`, if it may be read; by default that of the workspace.
+    pub fn readable_or_all(&self, given: Option<&str>) -> Result<PathBuf, ToolError> {
+        self.readable(given.unwrap_or("."))
+    }
+
     /// Whether a path belongs to `co` and may not be read by any tool.
     pub fn withholds(&self, path: &Path) -> bool {
         self.is_own(path) && !path.starts_with(&self.spill)

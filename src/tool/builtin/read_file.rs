@@ -7,25 +7,18 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::args;
 use super::files::{check_regular, not_found, resource, unreadable};
 use super::output::untrusted;
 use super::place::Place;
-use super::work::{
-    LOOK_TIMEOUT, interrupted, look, misuse, off_thread, place_of_plan, place_of_run, read_plan,
-};
-use crate::message::{Source, ToolName};
+use super::typed::{RunContext, TypedTool};
+use super::work::{interrupted, misuse, read_plan};
+use crate::message::Source;
 use crate::stdx::fs::Fingerprinter;
-use crate::tool::{
-    CallPlan, Category, PlanContext, Risk, SideEffect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
-    Version,
-};
+use crate::tool::{CallPlan, Category, Seen, ToolError, ToolOutput, Version};
 
 mod kind;
 
@@ -44,7 +37,7 @@ const CHUNK: usize = 64 * 1024;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+pub struct ReadFileArgs {
     /// Path of the file, relative to the workspace.
     path: String,
     /// First line to read, from 1.
@@ -55,7 +48,7 @@ struct Args {
     limit: Option<u64>,
 }
 
-impl Args {
+impl ReadFileArgs {
     fn wanted(&self, room: usize) -> Wanted {
         let first = self.offset.unwrap_or(1);
         Wanted { first, last: first.saturating_add(self.limit.unwrap_or(DEFAULT_LINES) - 1), room }
@@ -74,67 +67,31 @@ impl Args {
 }
 
 /// Reads one file of the workspace, or a spilled output.
-pub struct ReadFile {
-    spec: ToolSpec,
-}
+pub struct ReadFile;
 
-impl ReadFile {
-    pub fn new(output_limit: usize) -> Self {
-        Self {
-            spec: ToolSpec {
-                name: ToolName::new("read_file"),
-                description:
-                    "Reads a text file and returns its lines with their numbers. Long files are read in \
-                              parts with offset and limit. Read a file before you change it."
-                        .to_owned(),
-                parameters: args::schema::<Args>(),
-                category: Category::Files,
-                risk: Risk::Low,
-                side_effect: SideEffect::None { cache_for: None },
-                origin: crate::tool::Origin::Builtin,
-                output_limit,
-                timeout: LOOK_TIMEOUT,
-            },
-        }
-    }
-}
+impl TypedTool for ReadFile {
+    const NAME: &'static str = "read_file";
+    const CATEGORY: Category = Category::Files;
 
-impl Tool for ReadFile {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
+    type Args = ReadFileArgs;
+
+    fn description(&self) -> String {
+        "Reads a text file and returns its lines with their numbers. Long files are read in parts with offset and \
+         limit. Read a file before you change it."
+            .to_owned()
     }
 
-    fn plan<'a>(
-        &'a self,
-        args: &'a Value,
-        cx: &'a PlanContext,
-    ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
-        Box::pin(async move {
-            let args: Args = args::parse(&self.spec, args)?;
-            let place = place_of_plan(cx);
-            off_thread(move || {
-                let path = place.readable(&args.path)?;
-                Ok(read_plan(&place, args.summary(&place.shown(&path)), path))
-            })
-            .await
+    fn plan(&self, args: ReadFileArgs, place: &Place, _: &Seen) -> Result<CallPlan, ToolError> {
+        let path = place.readable(&args.path)?;
+        Ok(read_plan(place, args.summary(&place.shown(&path)), path))
+    }
+
+    async fn run(&self, args: ReadFileArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
+        cx.read(move |cx| {
+            let path = cx.place.readable(&args.path)?;
+            read(&cx.place, &path, args.wanted(cx.output_limit), &cx.cancel)
         })
-    }
-
-    fn run<'a>(
-        &'a self,
-        args: &'a Value,
-        cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let args: Args = args::parse(&self.spec, args)?;
-            let (place, cancel) = (place_of_run(cx), cx.cancel.clone());
-            let wanted = args.wanted(self.spec.output_limit);
-            look(&cx.cancel, move || {
-                let path = place.readable(&args.path)?;
-                read(&place, &path, wanted, &cancel)
-            })
-            .await
-        })
+        .await
     }
 }
 

@@ -6,29 +6,21 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use futures::future::BoxFuture;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::args;
 use super::files::not_found;
-use super::output::{Spill, cap, untrusted};
 use super::place::Place;
+use super::typed::{RunContext, TypedTool};
 use super::walk::{glob, walker};
-use super::work::{
-    LOOK_TIMEOUT, interrupted, look, misuse, off_thread, place_of_plan, place_of_run, read_plan,
-};
-use crate::message::{Source, ToolName};
+use super::work::{interrupted, misuse, read_plan};
 use crate::stdx::paths::display_relative;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::stdx::text::one_line_summary;
-use crate::tool::{
-    CallPlan, Category, PlanContext, Risk, SideEffect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
-};
+use crate::tool::{CallPlan, Category, Seen, ToolError, ToolOutput};
 
 /// The maximum length of a pattern, in bytes: preparing a longer one takes longer than searching with it.
 const MAX_PATTERN: usize = 4 * 1024;
@@ -44,7 +36,7 @@ const MAX_LINE_HELD: usize = 16 * 1024 * 1024;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+pub struct SearchTextArgs {
     /// Regular expression in Rust's syntax, met within one line.
     pattern: String,
     /// File or folder to search, relative to the workspace; the whole workspace when absent.
@@ -64,11 +56,7 @@ enum Case {
     Smart,
 }
 
-impl Args {
-    fn path(&self) -> &str {
-        self.path.as_deref().unwrap_or(".")
-    }
-
+impl SearchTextArgs {
     fn check(&self) -> Result<(), ToolError> {
         if self.pattern.len() > MAX_PATTERN {
             return Err(misuse(format!(
@@ -99,77 +87,44 @@ impl Args {
 }
 
 /// Searches the text of the workspace.
-pub struct SearchText {
-    spec: ToolSpec,
-}
+pub struct SearchText;
 
-impl SearchText {
-    pub fn new(output_limit: usize) -> Self {
-        Self {
-            spec: ToolSpec {
-                name: ToolName::new("search_text"),
-                description: "Searches file contents by a regular expression and returns `path:line: text` for \
-                              each matching line. Files hidden by .gitignore and binary files are not searched."
-                    .to_owned(),
-                parameters: args::schema::<Args>(),
-                category: Category::Search,
-                risk: Risk::Low,
-                side_effect: SideEffect::None { cache_for: None },
-                origin: crate::tool::Origin::Builtin,
-                output_limit,
-                timeout: LOOK_TIMEOUT,
-            },
-        }
-    }
-}
+impl TypedTool for SearchText {
+    const NAME: &'static str = "search_text";
+    const CATEGORY: Category = Category::Search;
 
-impl Tool for SearchText {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
+    type Args = SearchTextArgs;
+
+    fn description(&self) -> String {
+        "Searches file contents by a regular expression and returns `path:line: text` for each matching line. Files \
+         hidden by .gitignore and binary files are not searched."
+            .to_owned()
     }
 
-    fn plan<'a>(
-        &'a self,
-        args: &'a Value,
-        cx: &'a PlanContext,
-    ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
-        Box::pin(async move {
-            let args: Args = args::parse(&self.spec, args)?;
-            args.check()?;
-            args.glob.as_deref().map(glob).transpose()?;
-            let place = place_of_plan(cx);
-            off_thread(move || {
-                let path = place.readable(args.path())?;
-                let pattern = one_line_summary(&args.pattern, 60);
-                let summary = format!("search for {pattern} in {}", place.shown(&path));
-                Ok(read_plan(&place, summary, path))
-            })
-            .await
+    fn plan(&self, args: SearchTextArgs, place: &Place, _: &Seen) -> Result<CallPlan, ToolError> {
+        args.check()?;
+        args.glob.as_deref().map(glob).transpose()?;
+        let path = place.readable_or_all(args.path.as_deref())?;
+        let pattern = one_line_summary(&args.pattern, 60);
+        let summary = format!("search for {pattern} in {}", place.shown(&path));
+        Ok(read_plan(place, summary, path))
+    }
+
+    async fn run(&self, args: SearchTextArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
+        cx.read(move |cx| {
+            let root = cx.place.readable_or_all(args.path.as_deref())?;
+            Ok(cx.output_from(&root, search(&cx.place, &root, &args, &cx.cancel)?))
         })
-    }
-
-    fn run<'a>(
-        &'a self,
-        args: &'a Value,
-        cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let args: Args = args::parse(&self.spec, args)?;
-            let (place, cancel) = (place_of_run(cx), cx.cancel.clone());
-            let (spill, limit) = (Spill::new(&cx.spill, &cx.call), self.spec.output_limit);
-            look(&cx.cancel, move || {
-                let root = place.readable(args.path())?;
-                let text = search(&place, &root, &args, &cancel)?;
-                // The output consists of file names or file contents.
-                let source = Source::File { path: place.shown(&root) };
-                Ok(untrusted(cap(text, limit, &spill), source))
-            })
-            .await
-        })
+        .await
     }
 }
 
-fn search(place: &Place, root: &Path, args: &Args, cancel: &CancellationToken) -> Result<String, ToolError> {
+fn search(
+    place: &Place,
+    root: &Path,
+    args: &SearchTextArgs,
+    cancel: &CancellationToken,
+) -> Result<String, ToolError> {
     if !root.exists() {
         return Err(not_found(root, &place.shown(root)));
     }

@@ -1,17 +1,9 @@
 //! Runs the tools' blocking work, and builds the plans and errors they share.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use tokio_util::sync::CancellationToken;
-
 use super::place::Place;
 use crate::stdx::paths::display_relative;
 use crate::stdx::secret_files::may_hold_secrets;
-use crate::tool::{Access, CallPlan, PlanContext, Preview, Risk, ToolContext, ToolError, Undo};
-
-/// Longer than any read of a healthy disk takes.
-pub const LOOK_TIMEOUT: Duration = Duration::from_secs(60);
+use crate::tool::{Access, CallPlan, Preview, Risk, ToolError, Undo};
 
 /// Runs blocking work off the async threads. If the future is dropped, the work continues and its result is
 /// lost: use it only for reads, and for writes that the caller awaits.
@@ -20,18 +12,6 @@ pub async fn off_thread<T: Send + 'static>(
 ) -> Result<T, ToolError> {
     let broken = |error| terminal(format!("the tool itself failed: {error}"));
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(broken(error)))
-}
-
-/// Runs a read that is abandoned on cancel; `work` checks the same token, so that its thread ends soon too.
-pub async fn look<T: Send + 'static>(
-    cancel: &CancellationToken,
-    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
-) -> Result<T, ToolError> {
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => Err(interrupted()),
-        result = off_thread(work) => result,
-    }
 }
 
 /// Returns the plan of a read-only call on one file or folder.
@@ -56,14 +36,6 @@ pub fn read_plan(place: &Place, summary: String, path: std::path::PathBuf) -> Ca
         return CallPlan { risk: Risk::Medium, ..look_plan(summary, path) };
     }
     look_plan(summary, path)
-}
-
-pub fn place_of_plan(cx: &PlanContext) -> Place {
-    Place { workspace: cx.workspace.clone(), spill: cx.spill.clone(), own: Arc::clone(&cx.own) }
-}
-
-pub fn place_of_run(cx: &ToolContext) -> Place {
-    Place { workspace: cx.workspace.clone(), spill: cx.spill.clone(), own: Arc::clone(&cx.own) }
 }
 
 pub fn misuse(hint: impl Into<String>) -> ToolError {

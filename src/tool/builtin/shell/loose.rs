@@ -4,7 +4,7 @@
 //! returned as commands, because any of it may be run, and a word that is dangerous by itself is returned at
 //! any position. It never fails.
 
-use crate::bash::Invocation;
+use crate::bash::{self, Invocation, Segment};
 
 /// Programs that are returned wherever their names occur: the names are rarely used for anything else.
 const ANYWHERE: [&str; 12] =
@@ -25,35 +25,25 @@ pub fn invocations(script: &str) -> Vec<Invocation> {
     let mut found = Vec::new();
     for text in [joined, apart] {
         let mut piped = false;
-        for piece in text.split_inclusive([';', '|', '&', '(', ')', '`', '\n']) {
-            segment(piece.trim_end_matches([';', '|', '&', '(', ')', '`', '\n']), piped, &mut found);
+        for segment in bash::segments(&text) {
+            commands(&segment, piped, &mut found);
             // Commands in a group read the group's input.
-            piped = piece.ends_with('|') || (piped && !piece.ends_with(['\n', ')', ';']));
+            piped = segment.end == Some('|') || (piped && !matches!(segment.end, Some('\n' | ')' | ';')));
         }
     }
     found
 }
 
-/// Finds the commands in one piece, which has no operators except redirections.
-fn segment(piece: &str, piped: bool, found: &mut Vec<Invocation>) {
-    let spaced = piece.replace('>', " > ").replace('<', " < ");
-    let mut words: Vec<&str> = Vec::new();
-    let (mut writes, mut reads) = (Vec::new(), Vec::new());
-    let mut parts = spaced.split_whitespace().peekable();
-    while let Some(part) = parts.next() {
-        if part != ">" && part != "<" {
-            words.push(part);
-        } else if let Some(target) = parts.next_if(|next| *next != ">" && *next != "<") {
-            let targets = if part == ">" { &mut writes } else { &mut reads };
-            targets.push(Some(target.to_owned()));
-        }
-    }
+/// Finds the commands in one segment.
+fn commands(segment: &Segment, piped: bool, found: &mut Vec<Invocation>) {
+    let targets = |words: &[String]| words.iter().cloned().map(Some).collect();
+    let (mut writes, mut reads) = (targets(&segment.writes), targets(&segment.reads));
     let mut begins = true;
-    for (at, word) in words.iter().enumerate() {
+    for (at, word) in segment.words.iter().enumerate() {
         let name = word.rsplit('/').next().unwrap_or(word);
         if begins || ANYWHERE.contains(&name) || name.starts_with("mkfs") {
             let (writes, reads) = (std::mem::take(&mut writes), std::mem::take(&mut reads));
-            found.push(invocation(&words[at..], writes, reads, piped));
+            found.push(invocation(&segment.words[at..], writes, reads, piped));
         }
         // After a wrapper, any word could be the program.
         begins = begins && (BEFORE.contains(&name) || word.contains('=') || at > 0)
@@ -65,14 +55,14 @@ fn segment(piece: &str, piped: bool, found: &mut Vec<Invocation>) {
 }
 
 fn invocation(
-    words: &[&str],
+    words: &[String],
     writes: Vec<Option<String>>,
     reads: Vec<Option<String>>,
     piped: bool,
 ) -> Invocation {
     Invocation {
-        words: words.iter().map(|word| Some((*word).to_owned())).collect(),
-        written: words.iter().map(|word| (*word).to_owned()).collect(),
+        words: words.iter().cloned().map(Some).collect(),
+        written: words.to_vec(),
         assigns: Vec::new(),
         writes,
         reads,

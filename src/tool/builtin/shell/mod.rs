@@ -10,23 +10,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::BuiltinOptions;
-use super::args;
-use super::output::{Capture, Spill, untrusted, without_torn_end};
-use super::work::{misuse, off_thread, terminal};
+use super::output::{Capture, untrusted, without_torn_end};
+use super::place::Place;
+use super::typed::{RunContext, TypedTool};
+use super::work::{misuse, terminal};
 use crate::bash::{self, Class};
-use crate::message::{Source, ToolName};
+use crate::message::Source;
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::{Command, ExecEvent, Exit, Fate, Sandbox, Survivor};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tool::{
-    Access, CallPlan, Category, Effect, Origin, PlanContext, Preview, Progress, Risk, SideEffect, Tool,
-    ToolContext, ToolError, ToolOutput, ToolSpec, Undo,
+    Access, CallPlan, Category, Effect, Preview, Progress, Risk, Seen, SideEffect, ToolError, ToolOutput,
+    Undo,
 };
 
 mod loose;
@@ -44,7 +43,7 @@ const SUMMARY_WIDTH: usize = 72;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+pub struct ShellArgs {
     /// Command line for `sh -c`, run in the workspace. It has no terminal and no input.
     command: String,
     /// Seconds after which the command is ended.
@@ -54,36 +53,17 @@ struct Args {
 
 /// Runs commands.
 pub struct Shell {
-    spec: ToolSpec,
     sandbox: Arc<dyn Sandbox>,
     options: BuiltinOptions,
 }
 
 impl Shell {
     pub fn new(sandbox: Arc<dyn Sandbox>, options: BuiltinOptions) -> Self {
-        let description = format!(
-            "Runs a command line with sh in the workspace and returns its output, stdout and stderr together. It \
-             is ended after {} seconds, or after timeout (at most {}). Background processes end with the command. \
-             Prefer the file tools for reading, searching and editing.",
-            options.shell_timeout.as_secs(),
-            options.shell_max_timeout.as_secs()
-        );
-        let spec = ToolSpec {
-            name: ToolName::new("shell"),
-            description,
-            parameters: args::schema::<Args>(),
-            category: Category::Shell,
-            risk: Risk::Medium,
-            side_effect: SideEffect::External,
-            origin: Origin::Builtin,
-            output_limit: options.output_limit,
-            timeout: options.shell_max_timeout + MARGIN,
-        };
-        Self { spec, sandbox, options }
+        Self { sandbox, options }
     }
 
-    fn parse(&self, args: &Value) -> Result<(Args, Duration), ToolError> {
-        let args: Args = args::parse(&self.spec, args)?;
+    /// Checks the arguments; returns the command's timeout.
+    fn checked(&self, args: &ShellArgs) -> Result<Duration, ToolError> {
         if args.command.trim().is_empty() {
             return Err(misuse("`command` is empty; give a command line"));
         }
@@ -102,44 +82,47 @@ impl Shell {
             let most = most.as_secs();
             return Err(misuse(format!("`timeout` is at most {most} seconds; run longer work in parts")));
         }
-        Ok((args, timeout))
+        Ok(timeout)
     }
 }
 
-impl Tool for Shell {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
+impl TypedTool for Shell {
+    const NAME: &'static str = "shell";
+    const CATEGORY: Category = Category::Shell;
+    const SIDE_EFFECT: SideEffect = SideEffect::External;
+
+    type Args = ShellArgs;
+
+    fn description(&self) -> String {
+        format!(
+            "Runs a command line with sh in the workspace and returns its output, stdout and stderr together. It \
+             is ended after {} seconds, or after timeout (at most {}). Background processes end with the command. \
+             Prefer the file tools for reading, searching and editing.",
+            self.options.shell_timeout.as_secs(),
+            self.options.shell_max_timeout.as_secs()
+        )
     }
 
-    fn plan<'a>(
-        &'a self,
-        args: &'a Value,
-        cx: &'a PlanContext,
-    ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
-        Box::pin(async move {
-            let (args, _) = self.parse(args)?;
-            let (workspace, own) = (cx.workspace.clone(), Arc::clone(&cx.own));
-            off_thread(move || Ok(planned(args.command, &workspace, &own))).await
-        })
+    fn timeout(&self) -> Duration {
+        self.options.shell_max_timeout + MARGIN
     }
 
-    fn run<'a>(
-        &'a self,
-        args: &'a Value,
-        cx: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let (args, timeout) = self.parse(args)?;
-            let mut env = self.options.env.clone();
-            env.push((MARKER.to_owned(), cx.call.0.clone()));
-            let command = Command { script: args.command.clone(), cwd: cx.workspace.clone(), env, timeout };
-            let ran = self.follow(command, cx).await?;
-            let text = ran.text(timeout);
-            match ran.exit {
-                Exit::Code(0) => Ok(untrusted(text, Source::Command { command: args.command })),
-                Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => Err(terminal(text)),
-            }
-        })
+    fn plan(&self, args: ShellArgs, place: &Place, _: &Seen) -> Result<CallPlan, ToolError> {
+        self.checked(&args)?;
+        Ok(planned(args.command, &place.workspace, &place.own))
+    }
+
+    async fn run(&self, args: ShellArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
+        let timeout = self.checked(&args)?;
+        let mut env = self.options.env.clone();
+        env.push((MARKER.to_owned(), cx.call.0.clone()));
+        let cwd = cx.place.workspace.clone();
+        let ran = self.follow(Command { script: args.command.clone(), cwd, env, timeout }, cx).await?;
+        let text = ran.text(timeout);
+        match ran.exit {
+            Exit::Code(0) => Ok(untrusted(text, Source::Command { command: args.command })),
+            Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => Err(terminal(text)),
+        }
     }
 }
 
@@ -182,16 +165,16 @@ struct Ran {
 }
 
 impl Shell {
-    async fn follow(&self, command: Command, cx: &ToolContext) -> Result<Ran, ToolError> {
+    async fn follow(&self, command: Command, cx: RunContext) -> Result<Ran, ToolError> {
         let mut events = self.sandbox.spawn(command, cx.cancel.clone());
-        let mut capture = Capture::new(self.spec.output_limit, Spill::new(&cx.spill, &cx.call));
+        let mut capture = Capture::new(cx.output_limit, cx.spill.clone());
         let mut live = Live { torn: Vec::new() };
         let mut survivors = None;
         let mut exit = None;
         while let Some(event) = events.next().await {
             match event {
                 Ok(ExecEvent::Output(bytes)) => {
-                    live.show(&bytes, cx);
+                    live.show(&bytes, &cx);
                     capture.push(&bytes).await;
                 }
                 Ok(ExecEvent::Survivors { found, fate }) => survivors = Some((found, fate)),
@@ -238,7 +221,7 @@ struct Live {
 }
 
 impl Live {
-    fn show(&mut self, bytes: &[u8], cx: &ToolContext) {
+    fn show(&mut self, bytes: &[u8], cx: &RunContext) {
         self.torn.extend(bytes);
         let whole = without_torn_end(&self.torn).len();
         let rest = self.torn.split_off(whole);

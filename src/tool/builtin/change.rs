@@ -1,0 +1,88 @@
+//! A permitted change of one file: its plan, and its making.
+
+use std::path::{Path, PathBuf};
+
+use super::files::{Present, resource, version};
+use super::place::Place;
+use super::typed::RunContext;
+use super::work::{interrupted, terminal};
+use crate::tool::diff::{Untouched, counts, diff_inside};
+use crate::tool::{Access, CallPlan, DiffLine, Effect, Preview, Risk, ToolError, ToolOutput, Undo};
+
+/// A permitted change of one file.
+pub struct Change {
+    pub path: PathBuf,
+    pub shown: String,
+    pub old: Present,
+    pub new: String,
+    /// The parts of the old content that certainly stay unchanged.
+    pub untouched: Untouched,
+}
+
+impl Change {
+    /// Returns the old content as text; invalid UTF-8 is replaced.
+    fn old_text(&self) -> String {
+        match &self.old {
+            Present::Absent => String::new(),
+            Present::File { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
+        }
+    }
+
+    pub fn lines(&self) -> Vec<DiffLine> {
+        diff_inside(&self.old_text(), &self.new, self.untouched)
+    }
+
+    pub fn plan(&self, place: &Place) -> CallPlan {
+        let lines = self.lines();
+        let (added, removed) = counts(&lines);
+        let shown = &self.shown;
+        let summary = match &self.old {
+            Present::Absent => format!("write {} to {shown} (new file)", counted(added)),
+            Present::File { .. } => format!("change {shown}: +{added} -{removed}"),
+        };
+        let (risk, needs_person) = guard(place, &self.path);
+        CallPlan {
+            summary,
+            preview: Preview::Diff { path: shown.clone(), lines },
+            risk,
+            access: Access::Paths { reads: Vec::new(), writes: vec![self.path.clone()] },
+            basis: vec![(resource(&self.path), self.old.version())],
+            undo: Undo::None,
+            effect: Effect::OfTool,
+            question: None,
+            needs_person,
+        }
+    }
+
+    /// Writes the whole file, after creating its missing folders, unless the call was cancelled. `report` is
+    /// for the model.
+    pub fn make(&self, cx: &RunContext, report: String) -> Result<ToolOutput, ToolError> {
+        if cx.cancel.is_cancelled() {
+            return Err(interrupted());
+        }
+        let failed = |error| terminal(format!("{} was not written: {error}", self.shown));
+        cx.place.write(&self.path, self.new.as_bytes()).map_err(failed)?;
+        let version = version(self.new.as_bytes());
+        Ok(cx.output_from(&self.path, report).seeing(resource(&self.path), version))
+    }
+}
+
+/// Returns the risk of a write to a path, and why only the user may approve it, if so. Files in `.git` can
+/// run as a program when git is used next. Settings, rules and hooks of `co` decide what it asks for: only
+/// the user may change those. Letter case is ignored, as on some file systems.
+fn guard(place: &Place, path: &Path) -> (Risk, Option<String>) {
+    let inner = path.strip_prefix(&place.workspace).unwrap_or(path);
+    let has = |name: &str| inner.components().any(|part| part.as_os_str().eq_ignore_ascii_case(name));
+    if place.is_own(path) || has(".co") {
+        (Risk::High, Some("it changes settings, rules, hooks or data of co itself".to_owned()))
+    } else if has(".git") {
+        (Risk::High, None)
+    } else {
+        (Risk::Medium, None)
+    }
+}
+
+/// Formats a number of lines.
+pub fn counted(lines: usize) -> String {
+    if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
+}

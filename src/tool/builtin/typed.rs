@@ -1,0 +1,153 @@
+//! The adapter between [`Tool`], whose arguments are JSON, and a tool whose arguments are a Rust type.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::args;
+use super::output::{Spill, cap, untrusted};
+use super::place::Place;
+use super::work::{interrupted, off_thread};
+use crate::message::{CallId, Source, ToolName};
+use crate::tool::{
+    CallPlan, Category, Origin, PlanContext, Progress, Risk, Seen, SideEffect, Tool, ToolContext, ToolError,
+    ToolOutput, ToolSpec,
+};
+
+/// Longer than any read of a healthy disk takes.
+const DISK_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A tool with typed arguments; [`Typed`] makes a [`Tool`] of it.
+pub trait TypedTool: Send + Sync + 'static {
+    const NAME: &'static str;
+    const CATEGORY: Category;
+    const SIDE_EFFECT: SideEffect = SideEffect::None { cache_for: None };
+
+    type Args: DeserializeOwned + JsonSchema + Send + 'static;
+
+    /// What the model reads of the tool.
+    fn description(&self) -> String;
+
+    /// After how long a run is ended.
+    fn timeout(&self) -> Duration {
+        DISK_TIMEOUT
+    }
+
+    /// Plans a call, without side effects, with what the model has `seen`. Blocking.
+    fn plan(&self, args: Self::Args, place: &Place, seen: &Seen) -> Result<CallPlan, ToolError>;
+
+    /// Runs a call with arguments that `plan` accepted. Returns soon after `cx.cancel` fires.
+    fn run(
+        &self,
+        args: Self::Args,
+        cx: RunContext,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+}
+
+/// What the run of one call may use.
+pub struct RunContext {
+    pub call: CallId,
+    pub place: Place,
+    pub seen: Arc<Seen>,
+    pub cancel: CancellationToken,
+    pub progress: mpsc::Sender<Progress>,
+    /// For output that is longer than `output_limit` bytes.
+    pub spill: Spill,
+    pub output_limit: usize,
+}
+
+impl RunContext {
+    /// Runs a blocking read, which is abandoned on cancel; `work` checks `cancel`, so that its thread ends soon
+    /// too.
+    pub async fn read(
+        self,
+        work: impl FnOnce(&Self) -> Result<ToolOutput, ToolError> + Send + 'static,
+    ) -> Result<ToolOutput, ToolError> {
+        let cancel = self.cancel.clone();
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(interrupted()),
+            result = self.change(work) => result,
+        }
+    }
+
+    /// Runs a blocking change, which is never abandoned halfway: a cancel may prevent it, but a later one lets
+    /// it complete.
+    pub async fn change(
+        self,
+        work: impl FnOnce(&Self) -> Result<ToolOutput, ToolError> + Send + 'static,
+    ) -> Result<ToolOutput, ToolError> {
+        off_thread(move || work(&self)).await
+    }
+
+    /// Creates an output of names or content of files at or below `path`, within the limit. Blocking.
+    pub fn output_from(&self, path: &Path, text: String) -> ToolOutput {
+        let source = Source::File { path: self.place.shown(path) };
+        untrusted(cap(text, self.output_limit, &self.spill), source)
+    }
+}
+
+/// The [`Tool`] of a tool with typed arguments.
+pub struct Typed<T> {
+    tool: Arc<T>,
+    spec: ToolSpec,
+}
+
+impl<T: TypedTool> Typed<T> {
+    /// Creates a tool whose output for the model has at most `output_limit` bytes per call.
+    pub fn new(tool: T, output_limit: usize) -> Self {
+        let spec = ToolSpec {
+            name: ToolName::new(T::NAME),
+            description: tool.description(),
+            parameters: args::schema::<T::Args>(),
+            category: T::CATEGORY,
+            risk: if T::SIDE_EFFECT.is_none() { Risk::Low } else { Risk::Medium },
+            side_effect: T::SIDE_EFFECT,
+            origin: Origin::Builtin,
+            output_limit,
+            timeout: tool.timeout(),
+        };
+        Self { tool: Arc::new(tool), spec }
+    }
+}
+
+impl<T: TypedTool> Tool for Typed<T> {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn plan<'a>(
+        &'a self,
+        args: &'a Value,
+        cx: &'a PlanContext,
+    ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
+        Box::pin(async move {
+            let args = args::parse(&self.spec, args)?;
+            let (workspace, spill, own) = (cx.workspace.clone(), cx.spill.clone(), Arc::clone(&cx.own));
+            let (tool, seen) = (Arc::clone(&self.tool), Arc::clone(&cx.seen));
+            off_thread(move || tool.plan(args, &Place { workspace, spill, own }, &seen)).await
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        args: &'a Value,
+        cx: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let args = args::parse(&self.spec, args)?;
+            let ToolContext { call, workspace, spill, own, seen, cancel, progress } = cx.clone();
+            let (spilled, output_limit) = (Spill::new(&spill, &call), self.spec.output_limit);
+            let place = Place { workspace, spill, own };
+            let cx = RunContext { call, place, seen, cancel, progress, spill: spilled, output_limit };
+            self.tool.run(args, cx).await
+        })
+    }
+}
