@@ -12,6 +12,6 @@ pub use self::listing::{ListEndpoint, ListForm, Listed, list};
 pub use self::local::{Found, LocalServer, Probe, probe_local};
 pub use self::models::{ModelRow, profile, rows};
 pub use self::presets::{
-    ANTHROPIC, AZURE_OPENAI, Codec, GEMINI, KeyNeed, LLAMACPP, LMSTUDIO, ModelNames, OLLAMA, OPENAI,
+    ANTHROPIC, AZURE_OPENAI, GEMINI, KeyNeed, LLAMACPP, LMSTUDIO, ModelNames, OLLAMA, OPENAI,
     OPENAI_COMPATIBLE, OPENROUTER, PRESETS, Preset, preset, reference_table,
 };

@@ -17,8 +17,9 @@ mod google;
 mod openai;
 mod others;
 
+use crate::config::ThinkingStyle;
 use crate::provider::profile::LongInput;
-use crate::provider::{Price, Profile, Sampling, ThinkingStyle};
+use crate::provider::{Price, Profile, Sampling};
 
 /// One model, or several versions of it that differ only in their dates.
 #[derive(Debug, Clone, Copy, PartialEq)]

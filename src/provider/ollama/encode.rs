@@ -9,13 +9,12 @@ use serde_json::{Map, Value, json};
 
 use super::WIRE;
 use super::decode::THINKING;
+use crate::config::{ThinkingLevel, ThinkingStyle};
 use crate::message::{
     AssistantMessage, CallId, Message, PartKind, ReturnPart, ToolCall, ToolReturn, UserPart,
 };
 use crate::provider::wire_text::{self, WireIds, clean, level_of};
-use crate::provider::{
-    ErrorClass, ModelRequest, ProviderError, Sampling, ThinkingLevel, ThinkingStyle, ToolChoice,
-};
+use crate::provider::{ErrorClass, ModelRequest, ProviderError, Sampling, ToolChoice};
 
 /// Models that accept a level only, by the start of their names; used where the profile has no thinking
 /// style.
