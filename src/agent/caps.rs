@@ -5,9 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::history::{Cap, Scope, Unit, Used, grouped};
+use crate::config::{Cap, Scope, Unit};
+use crate::history::Used;
 use crate::message::{Usage, Usd};
 use crate::provider::{ModelRequest, Price};
+use crate::stdx::text::grouped;
 
 use super::context;
 

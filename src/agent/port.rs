@@ -8,7 +8,8 @@ use futures::future::BoxFuture;
 
 use super::caps::{CapAnswer, CapQuestion};
 use crate::approval::{Approval, Decider, Request, RequestId};
-use crate::history::{Cap, Record, TurnEnd};
+use crate::config::Cap;
+use crate::history::{Record, TurnEnd};
 use crate::message::{ToolCall, ToolReturn, Usage, Usd, UserPart};
 use crate::provider::ErrorClass;
 use crate::tool::{CallPlan, Progress};

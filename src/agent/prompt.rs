@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::driver::{ActiveModel, AgentEnv};
-use crate::approval::{Mode, Place, Policy, Standing};
+use crate::approval::{Place, Policy, Standing};
+use crate::config::Mode;
 use crate::history::patch_dangling_tool_calls;
 use crate::message::{Message, NoteKind, UserPart, images};
 use crate::provider::{ModelRequest, Profile, ToolChoice, ToolSchema};

@@ -10,7 +10,8 @@ use super::assemble::{Assembler, Step};
 use super::budget::{Allowance, Budget, backoff};
 use super::calls::conflict;
 use super::{context, prompt};
-use crate::approval::{Mode, Policy, Standing};
+use crate::approval::{Policy, Standing};
+use crate::config::Mode;
 use crate::history::{History, Limit, Limits, Record, Used};
 use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, PartKind, ReturnStatus, StopKind, StopReason, ToolCall,

@@ -17,11 +17,11 @@ use super::services::Target;
 use super::world::World;
 use crate::agent::caps::Caps;
 use crate::agent::driver::{AgentEnv, FallbackModel};
-use crate::approval::{Decider, Mode, Place, Policy, Standing};
-use crate::config::{self, CapSettings, ConfigError, ConfigWarning, Loaded, ModeName, Settings};
-use crate::history::{Cap, Limits, SessionId};
+use crate::approval::{Decider, Place, Policy, Standing};
+use crate::config::{self, ConfigError, ConfigWarning, Loaded, Mode, Settings};
+use crate::history::{Limits, SessionId};
 use crate::hook::told::Teller;
-use crate::message::{ToolName, Usd};
+use crate::message::ToolName;
 use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
 use crate::sandbox::env::child_env;
@@ -124,9 +124,9 @@ impl App {
         let hooks = HookFiles::new(&world, &settings, child_env.clone(), Arc::new(teller));
         let hook_words = Mutex::new(Some(words));
         let trusted_folders = Mutex::new(settings.trusted_folders.clone());
-        let policy = watch::Sender::new(Policy { mode: mode_of(&settings), ..Policy::default() });
+        let policy = watch::Sender::new(Policy { mode: settings.mode, ..Policy::default() });
         let rules = Arc::new(RuleBook::new(&world, &settings));
-        let caps = watch::Sender::new(caps(&settings.cap));
+        let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
         Ok(Self {
             settings,
             world,
@@ -164,7 +164,7 @@ impl App {
             Mode::Plan | Mode::DryRun | Mode::DeferAll => now.mode,
         };
         let policy = watch::Sender::new(Policy { mode, standing: Standing::Asking, rules });
-        let caps = watch::Sender::new(caps(&self.settings.cap));
+        let caps = watch::Sender::new(Caps::new(self.settings.caps.clone()));
         (self.env(session, decider, (policy.subscribe(), caps)).await, policy)
     }
 
@@ -303,31 +303,6 @@ pub async fn planned(
     let registry = registry(settings, &sandbox, &[]);
     let (tool, args) = call;
     registry.get(tool)?.plan(args, &plan_context(world, settings, folder)).await.ok()
-}
-
-/// The mode that is set.
-fn mode_of(settings: &Settings) -> Mode {
-    match settings.mode {
-        ModeName::Ask => Mode::Ask,
-        ModeName::Auto => Mode::Auto,
-        ModeName::Plan => Mode::Plan,
-        ModeName::DryRun => Mode::DryRun,
-        ModeName::DeferAll => Mode::DeferAll,
-    }
-}
-
-/// The caps that are set.
-fn caps(set: &CapSettings) -> Caps {
-    let usd = |usd: Option<Usd>| usd.map(|usd| usd.0);
-    let amount = |cap| match cap {
-        Cap::TurnTokens => set.turn_tokens,
-        Cap::TurnUsd => usd(set.turn_usd),
-        Cap::SessionTokens => set.session_tokens,
-        Cap::SessionUsd => usd(set.session_usd),
-        Cap::DayTokens => set.day_tokens,
-        Cap::DayUsd => usd(set.day_usd),
-    };
-    Caps::new(Cap::ALL.into_iter().filter_map(|cap| Some((cap, amount(cap)?))))
 }
 
 /// The store of these settings. Keys that the settings hold are never written to it.

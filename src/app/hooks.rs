@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use super::{App, World};
 use crate::agent::driver::AgentEnv;
-use crate::approval::FolderTrust;
-use crate::config::{PROJECT_FILES, Settings, read_bounded, user_file};
+use crate::config::{FolderTrust, PROJECT_FILES, Settings, read_bounded, user_file};
 use crate::hook::Hook;
 use crate::hook::command::{CommandHook, Missing, Unfit};
 use crate::hook::file::{HookDef, HookProblem, HookScope, parse};

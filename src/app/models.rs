@@ -18,11 +18,11 @@ use super::profiles;
 use super::services::{self, Service, Wiring};
 use crate::agent::driver::ActiveModel;
 use crate::command::ModelLine;
-use crate::config::{Settings, Thinking};
+use crate::config::Settings;
 use crate::provider::catalog::{self, OPENAI_COMPATIBLE, Probe};
 use crate::provider::http::SetupError;
 use crate::provider::offline::Pace;
-use crate::provider::{ParallelCalls, Profile, ThinkingLevel};
+use crate::provider::{ParallelCalls, Profile};
 use crate::stdx::clock::Clock;
 
 /// The model in use, and why.
@@ -347,16 +347,9 @@ impl Models {
 fn make(wiring: &Wiring, service: &Service, model: &str, told: Profile) -> Result<ActiveModel, ModelError> {
     let settings = &wiring.settings;
     let profile = profiles::profile(service, model, settings, told);
-    let thinking = match settings.thinking {
-        Thinking::Off => ThinkingLevel::Off,
-        Thinking::Low => ThinkingLevel::Low,
-        Thinking::Medium => ThinkingLevel::Medium,
-        Thinking::High => ThinkingLevel::High,
-        Thinking::Tokens(tokens) => ThinkingLevel::Tokens(tokens),
-    };
     Ok(ActiveModel {
         max_output_tokens: most_output(settings, &profile),
-        thinking,
+        thinking: settings.thinking,
         parallel_calls: if settings.parallel_calls { ParallelCalls::Allowed } else { ParallelCalls::One },
         temperature: settings.temperature,
         top_p: settings.top_p,

@@ -9,8 +9,8 @@ use super::keys::Keys;
 use super::models::{ModelError, first_choice};
 use super::profiles;
 use super::services::{Service, Target};
-use crate::config::Settings;
-use crate::provider::catalog::{self, Codec, LMSTUDIO, ListEndpoint, ListForm, ListedModel};
+use crate::config::{Codec, Settings};
+use crate::provider::catalog::{self, LMSTUDIO, ListEndpoint, ListForm, ListedModel};
 use crate::provider::http::Endpoint;
 use crate::provider::{ErrorClass, Profile, ProviderError};
 use crate::stdx::secrecy::shown_address;
@@ -132,11 +132,11 @@ pub(super) async fn told(service: &Service, model: &str, settings: &Settings) ->
 pub(super) fn list_place(target: &Target, endpoint: Endpoint) -> ListEndpoint {
     let own_form = target.preset.local.filter(|_| target.preset.name == LMSTUDIO.name);
     let (path, form) = match (target.codec, own_form) {
-        (Codec::OpenAiChat(_), Some(_)) => ("/api/v0/models", ListForm::LmStudio),
+        (Codec::OpenAiChat, Some(_)) => ("/api/v0/models", ListForm::LmStudio),
         (Codec::Anthropic, _) => ("/v1/models", ListForm::Anthropic),
         (Codec::Gemini, _) => ("/v1beta/models", ListForm::Gemini),
         (Codec::Ollama, _) => ("/api/tags", ListForm::Ollama),
-        (Codec::OpenAiChat(_) | Codec::OpenAiResponses, _) => ("/models", ListForm::OpenAi),
+        (Codec::OpenAiChat | Codec::OpenAiResponses, _) => ("/models", ListForm::OpenAi),
     };
     // LM Studio says more beside its `/v1` than below it.
     let base_url = match form {

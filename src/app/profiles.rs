@@ -5,10 +5,9 @@
 //! free. Whoever wants a cap in dollars over such a model sets its prices to 0. Called by the rest of `app`.
 
 use super::services::{Service, Target};
-use crate::config::{ModelOverride, ModelThinking, PriceOverride, Settings};
-use crate::provider::catalog::Codec;
+use crate::config::{Codec, ModelOverride, PriceOverride, Settings};
 use crate::provider::ollama::DEFAULT_NUM_CTX;
-use crate::provider::{Price, Profile, Sampling, ThinkingStyle, catalog};
+use crate::provider::{Price, Profile, Sampling, catalog};
 
 /// What is known of `model` at `service`; `told` is what the service's own list says of it.
 pub(super) fn profile(service: &Service, model: &str, settings: &Settings, told: Profile) -> Profile {
@@ -36,7 +35,7 @@ fn here(target: &Target, told: Profile) -> Profile {
             let loaded = told.window.unwrap_or(DEFAULT_NUM_CTX).clamp(DEFAULT_NUM_CTX, MOST_NUM_CTX);
             Some(target.num_ctx.unwrap_or(loaded))
         }
-        Codec::Anthropic | Codec::OpenAiChat(_) | Codec::OpenAiResponses | Codec::Gemini => told.window,
+        Codec::Anthropic | Codec::OpenAiChat | Codec::OpenAiResponses | Codec::Gemini => told.window,
     };
     Profile { window, ..told }
 }
@@ -53,12 +52,7 @@ fn said_over(known: Profile, said: &ModelOverride) -> Profile {
         window: said.window.or(known.window),
         max_output: said.max_output.or(known.max_output),
         price: said.price.map(price).or(known.price),
-        thinking: said.thinking.map_or(known.thinking, |thinking| match thinking {
-            ModelThinking::Never => ThinkingStyle::Never,
-            ModelThinking::Budget => ThinkingStyle::Budget,
-            ModelThinking::Levels => ThinkingStyle::Levels,
-            ModelThinking::Always => ThinkingStyle::Always,
-        }),
+        thinking: said.thinking.unwrap_or(known.thinking),
         sampling: match said.temperature {
             Some(true) => Sampling::Free,
             Some(false) => Sampling::Fixed,
@@ -112,7 +106,7 @@ pub fn dollars(millionths: u64) -> String {
 mod tests {
     use super::*;
     use crate::app::keys::Keys;
-    use crate::config::Key;
+    use crate::config::{Key, ThinkingStyle};
 
     /// A service of that name, with a key or not.
     fn service(name: &str, settings: &Settings) -> Service {
@@ -137,7 +131,7 @@ mod tests {
         assert_eq!(of("openai", "gpt-5", &settings).price.unwrap().input, 1_250_000);
         settings.models = vec![said("gpt-5", Some(7), 1), said("openai/GPT-5", None, 2)];
         settings.models[0].temperature = Some(true);
-        settings.models[0].thinking = Some(ModelThinking::Never);
+        settings.models[0].thinking = Some(ThinkingStyle::Never);
         let known = of("openai", "gpt-5", &settings);
         assert_eq!((known.window, known.price.unwrap().input), (Some(7), 2));
         assert_eq!(known.price.unwrap().cached_input, None, "a price is replaced as a whole");

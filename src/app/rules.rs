@@ -28,9 +28,9 @@ pub use self::save::{RuleTrouble, SavedRule, revoke_rule, save_rule};
 pub use self::tried::{Suggestion, suggestions, tried};
 
 use super::{App, World};
+use crate::approval::Policy;
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource, RulesHealth};
-use crate::approval::{FolderTrust, Policy};
-use crate::config::{PROJECT_FILES, Settings, read_bounded, user_file};
+use crate::config::{FolderTrust, PROJECT_FILES, Settings, read_bounded, user_file};
 use crate::stdx::fs::{create_private_dir, fingerprint, write_private};
 use crate::store::Store;
 

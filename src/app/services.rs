@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use super::keys::Keys;
 use super::models::ModelError;
-use crate::config::{Key, ProviderSettings, Settings, WireName};
+use crate::config::{Codec, Key, ProviderSettings, Settings};
 use crate::provider::catalog::{
-    Codec, KeyNeed, ModelNames, OPENAI_COMPATIBLE, PRESETS, Preset, Probe, RunningServer, preset, probe_local,
+    KeyNeed, ModelNames, OPENAI_COMPATIBLE, PRESETS, Preset, Probe, RunningServer, preset, probe_local,
 };
 use crate::provider::http::is_unencrypted;
 use crate::provider::offline::{Offline, Pace};
@@ -38,6 +38,8 @@ pub struct Target {
     pub name: String,
     pub preset: &'static Preset,
     pub codec: Codec,
+    /// The service's deviations from Chat Completions.
+    pub chat: Quirks,
     /// Without a trailing slash.
     pub base_url: String,
     pub key: Option<Key>,
@@ -214,16 +216,7 @@ impl Target {
         let elsewhere = set.base_url.as_deref().is_some_and(|url| Some(url) != row.base_url);
         let usual = if elsewhere { row.elsewhere } else { row.codec };
         let chat = quirks(name, row.chat, set)?;
-        let codec = match (set.wire, usual) {
-            (Some(WireName::Anthropic), _) => Codec::Anthropic,
-            (Some(WireName::Responses), _) => Codec::OpenAiResponses,
-            (Some(WireName::Gemini), _) => Codec::Gemini,
-            (Some(WireName::Ollama), _) => Codec::Ollama,
-            (Some(WireName::Chat), _) | (None, Codec::OpenAiChat(_)) => Codec::OpenAiChat(chat),
-            (None, wire @ (Codec::Anthropic | Codec::OpenAiResponses | Codec::Gemini | Codec::Ollama)) => {
-                wire
-            }
-        };
+        let codec = set.wire.unwrap_or(usual);
         let address = set.base_url.as_deref().or(row.base_url);
         let address = address.ok_or_else(|| ModelError::NoAddress { provider: name.to_owned() })?;
         let stored = || match set.moved_by_project {
@@ -241,6 +234,7 @@ impl Target {
             name: name.to_owned(),
             preset: row,
             codec,
+            chat,
             base_url: row.at(address, codec),
             key,
             headers: set.headers.iter().map(|(name, key)| (name.clone(), key.clone())).collect(),

@@ -14,11 +14,11 @@ use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 use super::hooks::{PROJECT_HOOKS, defined};
 use super::login::WriteError;
 use super::{App, World, load_settings};
+use crate::approval::WorkspaceKind;
 use crate::approval::rules::{RuleSet, RuleSource};
-use crate::approval::{FolderTrust, WorkspaceKind};
 use crate::command::code;
 use crate::config::{
-    ConfigWarning, Contents, PROJECT_FILES, Settings, TrustRecord, contents_of, is_readable,
+    ConfigWarning, Contents, FolderTrust, PROJECT_FILES, Settings, TrustRecord, contents_of, is_readable,
     is_readable_text, read_bounded, user_file,
 };
 use crate::hook::file::HookScope;
@@ -243,8 +243,7 @@ fn wanted_in(table: &dyn TableLike, prefix: &str, document: &dyn TableLike, foun
 fn untrusted_key(warning: &ConfigWarning) -> Option<String> {
     match warning {
         ConfigWarning::NotTrusted { key, .. } => Some(key.clone()),
-        ConfigWarning::Later { .. }
-        | ConfigWarning::Replaced { .. }
+        ConfigWarning::NoEffect { .. }
         | ConfigWarning::NotForProjects { .. }
         | ConfigWarning::ValueNotForProjects { .. }
         | ConfigWarning::BadEntry { .. }

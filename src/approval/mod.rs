@@ -18,9 +18,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::grants::{Grant, Grants};
-pub use self::policy::{CallFacts, Circling, FolderTrust, Mode, Place, Policy, Standing, WorkspaceKind};
+pub use self::policy::{CallFacts, Circling, Place, Policy, Standing, WorkspaceKind};
 pub use self::provenance::{Provenance, Reach, Taint};
 pub use self::stages::{Found, Stage, Step};
+use crate::config::Mode;
 use crate::message::{CallId, ToolName};
 use crate::tool::{CallPlan, Risk};
 

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::rules::{RuleSet, Subject};
 use super::{Decider, Taint};
+use crate::config::{FolderTrust, Mode};
 use crate::hook::HookVerdict;
 use crate::sandbox::Isolation;
 use crate::tool::{Access, CallPlan, Category, Effect, Risk, SideEffect, ToolSpec};
@@ -20,55 +20,6 @@ pub struct Policy {
     pub standing: Standing,
     /// The rules of all files and scopes; those of the session are in its grants.
     pub rules: Arc<RuleSet>,
-}
-
-/// Which calls ask the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Read-only calls run, all others ask.
-    #[default]
-    Ask,
-    /// Like ask, but files of the workspace are edited without asking.
-    Auto,
-    /// Read-only: every call with a side effect is denied.
-    Plan,
-    /// A call that would ask or change something returns its preview and becomes a request.
-    DryRun,
-    /// Every call becomes a request and nothing runs; for evals.
-    DeferAll,
-}
-
-impl Mode {
-    pub const ALL: [Self; 5] = [Self::Ask, Self::Auto, Self::Plan, Self::DryRun, Self::DeferAll];
-
-    /// The name as typed and shown.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ask => "ask",
-            Self::Auto => "auto",
-            Self::Plan => "plan",
-            Self::DryRun => "dry-run",
-            Self::DeferAll => "defer-all",
-        }
-    }
-
-    /// Returns the mode with this name.
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.word() == word)
-    }
-
-    /// The next mode when the mode key is pressed: ask → auto → plan → dry-run → ask. Never leads to a mode
-    /// that asks for nothing.
-    #[must_use]
-    pub fn next(self) -> Self {
-        match self {
-            Self::Ask => Self::Auto,
-            Self::Auto => Self::Plan,
-            Self::Plan => Self::DryRun,
-            Self::DryRun | Self::DeferAll => Self::Ask,
-        }
-    }
 }
 
 /// Whether `/yolo` answers instead of the user.
@@ -94,14 +45,6 @@ pub enum WorkspaceKind {
     #[default]
     Project,
     HomeOrRoot,
-}
-
-/// Whether the user trusts the folder's own settings, rules and hooks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FolderTrust {
-    #[default]
-    Untrusted,
-    Trusted,
 }
 
 /// Whether the model repeats this call without progress.

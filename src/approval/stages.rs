@@ -4,7 +4,8 @@
 //! decide gives the reason why.
 
 use super::rules::{Fit, Rule, RuleEffect, RulesHealth};
-use super::{CallFacts, Circling, Decider, Decision, Grants, Mode, Policy, Standing, Verdict, WorkspaceKind};
+use super::{CallFacts, Circling, Decider, Decision, Grants, Policy, Standing, Verdict, WorkspaceKind};
+use crate::config::Mode;
 use crate::hook::HookVerdict;
 use crate::tool::Risk;
 

@@ -11,8 +11,8 @@ use super::day::begin;
 use super::error::{CliError, Kind};
 use super::table::table;
 use crate::app::{World, load_settings, open_store_for_lists};
-use crate::history::grouped;
 use crate::stdx::clock::system_zone;
+use crate::stdx::text::grouped;
 use crate::store::{AuditFilter, AuditRow, Store};
 
 /// Fewer digits of a hash could match many rows.

@@ -224,26 +224,9 @@ fn set_key(name: &str, loaded: &Loaded) -> Option<(Key, String)> {
     }
     let key = loaded.settings.providers.get(name)?.api_key.clone()?;
     let own = source_of(&format!("{name}.api_key"), loaded);
-    let section = loaded.values.iter().find_map(|set| match &set.value {
-        Value::Providers(entries) => {
-            let mut entries = entries.iter();
-            entries
-                .find(|entry| entry.provider == name && entry.field == "api_key")
-                .map(|one| one.source.to_string())
-        }
-        Value::Unset
-        | Value::Text(_)
-        | Value::Integer(_)
-        | Value::Number(_)
-        | Value::Bool(_)
-        | Value::List(_)
-        | Value::Path(_)
-        | Value::Paths(_)
-        | Value::Secret(_)
-        | Value::Table(_)
-        | Value::Records(_) => None,
-    });
-    Some((key, own.or(section)?))
+    let mut entries = loaded.values.iter().flat_map(|set| set.value.sections());
+    let section = entries.find(|entry| entry.section == name && entry.field == "api_key");
+    Some((key, own.or_else(|| Some(section?.source.to_string()))?))
 }
 
 fn source_of(row: &str, loaded: &Loaded) -> Option<String> {

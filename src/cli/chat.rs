@@ -15,13 +15,12 @@ use super::setup::{self, SetUp};
 use crate::app::conductor::{Interactive, interactive};
 use crate::app::{AppError, Models, Opening, Pace, World, load_settings};
 use crate::approval::Decider;
-use crate::config::{Loaded, Notify, Settings, ThemeChoice as Wanted};
+use crate::config::{Loaded, Notify, Settings};
 use crate::frontend::channel;
 use crate::frontend::plain::{self, Echo, PlainError, PlainOptions, Setup, Source, ThinkingShown};
 use crate::tui::keys::Keymap;
 use crate::tui::{
-    self, Call, Fold, Glyphs, Host, Motion, MouseMode, Surroundings, ThemeChoice, TuiError, TuiLink,
-    TuiOptions,
+    self, Call, Fold, Glyphs, Host, Motion, MouseMode, Surroundings, TuiError, TuiLink, TuiOptions,
 };
 
 /// The capacity of the ask channel between the front end and the session's owner.
@@ -206,11 +205,7 @@ fn options(world: &World, settings: &Settings) -> TuiOptions {
         Notify::Off => Call::Never,
     };
     TuiOptions {
-        theme: match settings.theme {
-            Wanted::Auto => ThemeChoice::Auto,
-            Wanted::Dark => ThemeChoice::Dark,
-            Wanted::Light => ThemeChoice::Light,
-        },
+        theme: settings.theme,
         glyphs: if settings.ascii { &Glyphs::ASCII } else { surroundings.glyphs() },
         surroundings,
         motion: if settings.reduced_motion { Motion::Reduced } else { Motion::Full },

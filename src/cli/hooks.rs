@@ -14,8 +14,7 @@ use super::input::Terminals;
 use super::secret;
 use super::table::table;
 use crate::app::{FoundHook, FoundHooks, HookFiles, World, load_settings, open_store};
-use crate::approval::FolderTrust;
-use crate::config::{self, Loaded};
+use crate::config::{FolderTrust, Loaded};
 use crate::hook::file::{HookCommand, HookDef, HookScope};
 use crate::hook::told::Teller;
 use crate::hook::trust::{HookState, program};
@@ -105,11 +104,7 @@ impl<'a> Desk<'a> {
         let (teller, _nobody_listens) = Teller::new();
         let env = child_env(&world.env, &loaded.settings.shell.env);
         let files = HookFiles::new(world, &loaded.settings, env, teller.into());
-        let trust = match loaded.trust {
-            config::FolderTrust::Trusted => FolderTrust::Trusted,
-            config::FolderTrust::Untrusted => FolderTrust::Untrusted,
-        };
-        Self { world, files, trust }
+        Self { world, files, trust: loaded.trust }
     }
 
     /// Returns all hooks, including those of a folder that is not trusted.

@@ -13,8 +13,7 @@ use super::hooks::{Asking, Consent};
 use super::input::Terminals;
 use crate::app::trust::{Belongings, Change, TrustError, is_in_effect, trust_in, trustable, write_trust};
 use crate::app::{World, load_settings, open_store};
-use crate::approval::FolderTrust;
-use crate::config::{Loaded, names_folder};
+use crate::config::{FolderTrust, Loaded, names_folder};
 use crate::store::AuditNote;
 
 pub(super) async fn run(

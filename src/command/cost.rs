@@ -3,7 +3,7 @@
 use super::view::{CommandView, CostPart};
 use super::words::{code, count};
 use super::{Command, CommandEffect, Commands, Say};
-use crate::history::grouped;
+use crate::stdx::text::grouped;
 use crate::store::{Total, UsedModel};
 
 pub(super) const COMMAND: Command =

@@ -1,7 +1,7 @@
 //! `/mode`: shows or changes which calls need approval.
 
 use super::{Command, CommandEffect, CommandView, Commands, Say};
-use crate::approval::Mode;
+use crate::config::Mode;
 
 pub(super) const COMMAND: Command = Command {
     name: "mode",

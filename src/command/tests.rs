@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::approval::{Mode, Request, RequestId, Standing};
+use crate::approval::{Request, RequestId, Standing};
+use crate::config::Mode;
 use crate::message::Usd;
 use crate::message::{CallId, ToolName, Usage};
 use crate::store::{Total, UsedModel};

@@ -1,6 +1,7 @@
 //! The input and the results of commands: plain values exchanged between `command` and `app`.
 
-use crate::approval::{Mode, Request, Standing};
+use crate::approval::{Request, Standing};
+use crate::config::Mode;
 use crate::message::Usage;
 use crate::store::{Total, UsedModel};
 use crate::tool::ToolSpec;

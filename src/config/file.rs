@@ -8,14 +8,14 @@ use std::ops::Range;
 
 use toml_edit::{Document, Item, TableLike};
 
+use super::check::{self, Raw, RawEntry};
 use super::problem::{ConfigError, Source};
-use super::settings::{Kind, SETTINGS, SettingRow};
-use super::value::{self, Raw, RawEntry};
+use super::settings::{self, Known};
 use crate::stdx::text;
 
 /// A row that a file sets.
 pub(super) struct Entry {
-    pub row: &'static SettingRow,
+    pub known: Known,
     /// The key as written, sanitized.
     pub key: String,
     pub raw: Raw,
@@ -57,8 +57,8 @@ impl Walk<'_> {
         for (name, item) in table.iter() {
             let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
             let (line, _) = position(self.text, table.key(name).and_then(toml_edit::Key::span));
-            match (SettingRow::find(&key), first_inside(&key)) {
-                (Some(row), _) => self.entry(row, &key, item, line),
+            match (Known::find(&key), first_inside(&key)) {
+                (Some(known), _) => self.entry(known, &key, item, line),
                 (None, Some(inner)) => match item.as_table_like() {
                     Some(section) => self.table(section, &key),
                     None => self.errors.push(ConfigError::Section {
@@ -72,9 +72,9 @@ impl Walk<'_> {
         }
     }
 
-    fn entry(&mut self, row: &'static SettingRow, key: &str, item: &Item, line: usize) {
+    fn entry(&mut self, known: Known, key: &str, item: &Item, line: usize) {
         let key = shown(key);
-        if let Some((first_key, first_line)) = self.seen.get(row.key) {
+        if let Some((first_key, first_line)) = self.seen.get(known.key()) {
             self.errors.push(ConfigError::SetTwice {
                 source_of: (self.source_at)(line),
                 key,
@@ -83,16 +83,16 @@ impl Walk<'_> {
             });
             return;
         }
-        self.seen.insert(row.key, (key.clone(), line));
-        let raw = match (row.kind, item.as_table_like()) {
-            (Kind::Table | Kind::Records(_) | Kind::Providers, Some(section)) => {
+        self.seen.insert(known.key(), (key.clone(), line));
+        let raw = match (&known, item.as_table_like()) {
+            (Known::Row(row), Some(section)) if row.kind.is_section() => {
                 let mut inside = Vec::new();
                 self.free(&key, section, "", &mut inside);
                 Raw::Table(inside)
             }
-            _ => value::from_toml(item),
+            _ => check::from_toml(item),
         };
-        self.entries.push(Entry { row, key, raw, line });
+        self.entries.push(Entry { known, key, raw, line });
     }
 
     /// Collects all values of a section with free keys, under their dotted names.
@@ -112,7 +112,7 @@ impl Walk<'_> {
                     first_key: format!("{key}.{name}"),
                     first_line: first.line,
                 }),
-                None => out.push(RawEntry { name, raw: value::from_toml(item), line }),
+                None => out.push(RawEntry { name, raw: check::from_toml(item), line }),
             }
         }
     }
@@ -122,16 +122,16 @@ impl Walk<'_> {
 pub(super) fn unknown(source_of: Source, key: &str) -> ConfigError {
     let leaf = |key: &'static str| key.rsplit('.').next().unwrap_or(key);
     let last = key.rsplit('.').next().unwrap_or(key);
-    let nearest = text::nearest(key, SETTINGS.iter().map(|row| row.key))
-        .or_else(|| SETTINGS.iter().map(|row| row.key).find(|key| leaf(key) == last))
-        .or_else(|| text::nearest(key, SETTINGS.iter().flat_map(SettingRow::names)));
+    let nearest = text::nearest(key, settings::keys())
+        .or_else(|| settings::keys().find(|key| leaf(key) == last))
+        .or_else(|| text::nearest(key, settings::names()));
     ConfigError::UnknownKey { source_of, key: shown(key), nearest }
 }
 
 /// The first setting inside the section of that name, without the section's name; `None` if there is none.
 fn first_inside(section: &str) -> Option<&'static str> {
     let inside = |name: &'static str| name.strip_prefix(section)?.strip_prefix('.');
-    SETTINGS.iter().flat_map(SettingRow::names).find_map(inside)
+    settings::names().find_map(inside)
 }
 
 pub(super) fn shown(key: &str) -> String {

@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::check::{self, Kind, Raw, RawEntry};
 use super::file;
+use super::inert::{INERT, InertSetting};
 use super::models;
+use super::places::{home, user_file, xdg};
 use super::problem::{ConfigError, ConfigWarning, Source, Wrong, shown};
-use super::providers::{self, Misfit, ProviderEntry};
-use super::settings::{Field, Kind, ProjectTrust, SETTINGS, SettingRow, Status};
-use super::trust::{Contents, PROJECT_FILES, is_as_trusted, names_folder};
-use super::typed::{Key, Settings};
-use super::value::{self, Raw, RawEntry, RecordEntry, TableEntry, Value};
+use super::providers;
+use super::settings::{self, Known, ProjectTrust, SETTINGS, SettingRow};
+use super::trust::{Contents, FolderTrust, PROJECT_FILES, is_as_trusted, names_folder};
+use super::typed::Settings;
+use super::value::{Key, SectionEntry, TableEntry, Value};
 use crate::stdx::text;
 
 /// Everything that settings are computed from.
@@ -36,21 +39,14 @@ pub struct SourceFile {
     pub text: String,
 }
 
-/// Whether the user trusts the folder in which `co` works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FolderTrust {
-    Trusted,
-    Untrusted,
-}
-
 /// Valid settings, and where their values come from.
 pub struct Loaded {
     pub settings: Settings,
     pub trust: FolderTrust,
-    /// Every implemented setting, in the order of the table.
+    /// Every setting, in the order of the table.
     pub values: Vec<ValueWithSource>,
-    /// Settings that were set but have no effect yet.
-    pub without_effect: Vec<(&'static SettingRow, Source)>,
+    /// Settings that were set but have no effect.
+    pub without_effect: Vec<(&'static InertSetting, Source)>,
     pub warnings: Vec<ConfigWarning>,
 }
 
@@ -95,13 +91,6 @@ pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
     Ok(Loaded { settings, trust, values, without_effect: loading.without_effect, warnings: loading.warnings })
 }
 
-/// The user's settings file: `$XDG_CONFIG_HOME/co/config.toml`, otherwise below `~/.config`. `None` without a
-/// home folder.
-#[must_use]
-pub fn user_file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
-    Some(xdg(env, "XDG_CONFIG_HOME", ".config")?.join("co/config.toml"))
-}
-
 /// Returns the value if no project's file may set it.
 fn refused(row: &SettingRow, raw: &Raw) -> Option<&'static str> {
     let Raw::Text(text) = raw else { return None };
@@ -114,29 +103,25 @@ type Layer = BTreeMap<&'static str, (Value, Source)>;
 /// Puts a value over an existing one. Sections with free keys are merged entry by entry.
 fn put(layer: &mut Layer, key: &'static str, value: Value, source: Source) {
     let value = match (layer.remove(key), value) {
-        (Some((Value::Table(mut entries), _)), Value::Table(above)) => {
-            entries.retain(|entry| above.iter().all(|other| other.name != entry.name));
-            entries.extend(above);
-            Value::Table(entries)
+        (Some((Value::Table(below), _)), Value::Table(above)) => {
+            Value::Table(laid_over(below, above, |one, other| one.name == other.name))
         }
-        (Some((Value::Records(mut entries), _)), Value::Records(above)) => {
-            let same =
-                |one: &RecordEntry, other: &RecordEntry| one.name == other.name && one.field == other.field;
-            entries.retain(|entry| above.iter().all(|other| !same(entry, other)));
-            entries.extend(above);
-            Value::Records(entries)
-        }
-        (Some((Value::Providers(mut entries), _)), Value::Providers(above)) => {
-            let same = |one: &ProviderEntry, other: &ProviderEntry| {
-                (&one.provider, &one.field) == (&other.provider, &other.field)
+        (Some((Value::Sections(below), _)), Value::Sections(above)) => {
+            let same = |one: &SectionEntry, other: &SectionEntry| {
+                (&one.section, &one.field) == (&other.section, &other.field)
             };
-            entries.retain(|entry| above.iter().all(|other| !same(entry, other)));
-            entries.extend(above);
-            Value::Providers(entries)
+            Value::Sections(laid_over(below, above, same))
         }
         (_, value) => value,
     };
     layer.insert(key, (value, source));
+}
+
+/// The upper entries, and those of the lower ones that they do not replace.
+fn laid_over<T>(mut below: Vec<T>, above: Vec<T>, same: impl Fn(&T, &T) -> bool) -> Vec<T> {
+    below.retain(|entry| above.iter().all(|other| !same(entry, other)));
+    below.extend(above);
+    below
 }
 
 struct Loading<'a> {
@@ -144,7 +129,7 @@ struct Loading<'a> {
     home: Option<PathBuf>,
     errors: Vec<ConfigError>,
     warnings: Vec<ConfigWarning>,
-    without_effect: Vec<(&'static SettingRow, Source)>,
+    without_effect: Vec<(&'static InertSetting, Source)>,
 }
 
 impl<'a> Loading<'a> {
@@ -161,8 +146,8 @@ impl<'a> Loading<'a> {
     fn user(&mut self, file: &SourceFile) -> Layer {
         let source_at = |line| Source::UserFile { path: file.path.clone(), line };
         let mut layer = Layer::new();
-        for entry in self.entries(file, &source_at) {
-            self.assign(&mut layer, entry.row, entry.key, entry.raw, source_at(entry.line));
+        for (row, entry) in self.entries(file, &source_at) {
+            self.assign(&mut layer, row, entry.key, entry.raw, source_at(entry.line));
         }
         layer
     }
@@ -170,49 +155,44 @@ impl<'a> Loading<'a> {
     fn project(&mut self, file: &SourceFile, trust: FolderTrust) -> Layer {
         let source_at = |line| Source::ProjectFile { path: file.path.clone(), line };
         let mut layer = Layer::new();
-        for entry in self.entries(file, &source_at) {
-            let source_of = source_at(entry.line);
-            let has_effect = matches!(entry.row.status, Status::Built(_));
-            match (entry.row.project, trust) {
-                (ProjectTrust::Never, _) if has_effect => {
+        for (row, entry) in self.entries(file, &source_at) {
+            let (source_of, key) = (source_at(entry.line), entry.key);
+            let warning = match (row.project, trust, refused(row, &entry.raw)) {
+                (ProjectTrust::Never, _, _) => {
                     let user_file = self.user_file_in_words();
-                    self.warnings.push(ConfigWarning::NotForProjects {
-                        source_of,
-                        key: entry.key,
-                        user_file,
-                    });
+                    ConfigWarning::NotForProjects { source_of, key, user_file }
                 }
-                (ProjectTrust::WhenTrusted, FolderTrust::Untrusted) if has_effect => {
+                (ProjectTrust::WhenTrusted, FolderTrust::Untrusted, _) => {
                     let folder = self.sources.workspace.clone();
-                    self.warnings.push(ConfigWarning::NotTrusted { source_of, key: entry.key, folder });
+                    ConfigWarning::NotTrusted { source_of, key, folder }
                 }
-                _ if refused(entry.row, &entry.raw).is_some() => {
-                    let value = refused(entry.row, &entry.raw).unwrap_or_default();
+                (ProjectTrust::Always | ProjectTrust::WhenTrusted, _, Some(value)) => {
                     let user_file = self.user_file_in_words();
-                    let (key, value) = (entry.key, value.to_owned());
-                    self.warnings.push(ConfigWarning::ValueNotForProjects {
-                        source_of,
-                        key,
-                        value,
-                        user_file,
-                    });
+                    let value = value.to_owned();
+                    ConfigWarning::ValueNotForProjects { source_of, key, value, user_file }
                 }
-                (ProjectTrust::Always | ProjectTrust::WhenTrusted | ProjectTrust::Never, _) => {
-                    self.assign(&mut layer, entry.row, entry.key, entry.raw, source_of);
+                (ProjectTrust::Always | ProjectTrust::WhenTrusted, _, None) => {
+                    self.assign(&mut layer, row, key, entry.raw, source_of);
+                    continue;
                 }
-            }
+            };
+            self.warnings.push(warning);
         }
         layer
     }
 
     fn environment(&mut self) -> Layer {
         let mut layer = Layer::new();
+        let set = |name: &&&'static str| self.sources.env.get(**name).is_some_and(|text| !text.is_empty());
+        let source = |name: &str| Source::Environment { name: name.to_owned() };
         for row in SETTINGS {
-            let set = |name: &&&str| self.sources.env.get(**name).is_some_and(|text| !text.is_empty());
             let Some(name) = row.env.iter().find(set) else { continue };
-            let raw = value::from_text(row.kind, &self.sources.env[*name]);
-            let source = Source::Environment { name: (*name).to_owned() };
-            self.assign(&mut layer, row, row.key.to_owned(), raw, source);
+            let raw = check::from_text(row.kind, &self.sources.env[*name]);
+            self.assign(&mut layer, row, row.key.to_owned(), raw, source(name));
+        }
+        for inert in INERT {
+            let Some(name) = inert.env.iter().find(set) else { continue };
+            self.without_effect(inert, inert.key().to_owned(), source(name));
         }
         self.mistyped_environment();
         layer
@@ -220,7 +200,7 @@ impl<'a> Loading<'a> {
 
     /// Warns about misspelled names of `co`'s own variables. Other variables may belong to other programs.
     fn mistyped_environment(&mut self) {
-        let known = || SETTINGS.iter().flat_map(|row| row.env.iter().copied());
+        let known = settings::env_names;
         for (name, _) in self.sources.env.iter().filter(|(_, text)| !text.is_empty()) {
             let Some(stem) = stem(name) else { continue };
             if known().any(|known| known == name) {
@@ -240,29 +220,46 @@ impl<'a> Loading<'a> {
         let mut layer = Layer::new();
         for (name, text) in &self.sources.flags {
             let source = Source::Flag { name: text::sanitize_line(name).into_owned() };
-            let row = SETTINGS.iter().find(|row| row.flag == Some(name)).or_else(|| SettingRow::find(name));
-            match row {
-                Some(row) => {
-                    let raw = value::from_text(row.kind, text);
+            let row = SETTINGS.iter().find(|row| row.flag == Some(name)).map(Known::Row);
+            match (row.or_else(|| Known::find(name)), SettingRow::around(name)) {
+                (Some(Known::Row(row)), _) => {
+                    let raw = check::from_text(row.kind, text);
                     self.assign(&mut layer, row, row.key.to_owned(), raw, source);
                 }
-                None => match SettingRow::around(name) {
-                    Some((row, inner)) => {
-                        let entry =
-                            RawEntry { name: file::shown(inner), raw: Raw::Text(text.clone()), line: 0 };
-                        self.assign(&mut layer, row, row.key.to_owned(), Raw::Table(vec![entry]), source);
-                    }
-                    None => self.errors.push(file::unknown(source, name.trim_start_matches('-'))),
-                },
+                (Some(Known::Inert(inert)), _) => {
+                    self.without_effect(inert, inert.key().to_owned(), source);
+                }
+                (None, Some((row, inner))) => {
+                    let entry = RawEntry { name: file::shown(inner), raw: Raw::Text(text.clone()), line: 0 };
+                    self.assign(&mut layer, row, row.key.to_owned(), Raw::Table(vec![entry]), source);
+                }
+                (None, None) => self.errors.push(file::unknown(source, name.trim_start_matches('-'))),
             }
         }
         layer
     }
 
-    fn entries(&mut self, file: &SourceFile, source_at: &dyn Fn(usize) -> Source) -> Vec<file::Entry> {
+    /// Parses a file; reports errors and settings without effect.
+    fn entries(
+        &mut self,
+        file: &SourceFile,
+        source_at: &dyn Fn(usize) -> Source,
+    ) -> Vec<(&'static SettingRow, file::Entry)> {
         let (entries, errors) = file::entries(&file.text, &file.path, source_at);
         self.errors.extend(errors);
-        entries
+        let mut rows = Vec::new();
+        for entry in entries {
+            match entry.known {
+                Known::Row(row) => rows.push((row, entry)),
+                Known::Inert(inert) => self.without_effect(inert, entry.key, source_at(entry.line)),
+            }
+        }
+        rows
+    }
+
+    fn without_effect(&mut self, inert: &'static InertSetting, key: String, source_of: Source) {
+        self.without_effect.push((inert, source_of.clone()));
+        self.warnings.push(ConfigWarning::NoEffect { source_of, key, why: inert.why });
     }
 
     fn assign(
@@ -273,40 +270,29 @@ impl<'a> Loading<'a> {
         raw: Raw,
         source_of: Source,
     ) {
-        match row.status {
-            Status::Built(_) => match self.checked(row, &key, raw, &source_of) {
-                Ok(value) => put(layer, row.key, value, source_of),
-                Err(wrong) => {
-                    self.errors.push(ConfigError::BadValue { source_of, key, wrong: Box::new(wrong) });
-                }
-            },
-            Status::Later { with, meanwhile } => {
-                self.without_effect.push((row, source_of.clone()));
-                self.warnings.push(ConfigWarning::Later { source_of, key, with, meanwhile });
-            }
-            Status::Replaced(instead) => {
-                self.without_effect.push((row, source_of.clone()));
-                self.warnings.push(ConfigWarning::Replaced { source_of, key, instead });
-            }
+        match self.checked(row, &key, raw, &source_of) {
+            Ok(value) => put(layer, row.key, value, source_of),
+            Err(wrong) => self.errors.push(ConfigError::BadValue { source_of, key, wrong: Box::new(wrong) }),
         }
     }
 
     fn checked(&mut self, row: &SettingRow, key: &str, raw: Raw, source_of: &Source) -> Result<Value, Wrong> {
         match (row.kind, raw) {
             (Kind::Table, Raw::Table(entries)) => Ok(Value::Table(self.table(key, entries, source_of))),
-            (Kind::Records(fields), Raw::Table(entries)) => {
-                Ok(Value::Records(self.records(key, fields, entries, source_of)))
+            (Kind::Models | Kind::Providers, Raw::Table(entries)) => {
+                Ok(Value::Sections(self.sections(row, key, entries, source_of)))
             }
-            (Kind::Providers, Raw::Table(entries)) => {
-                Ok(Value::Providers(self.providers(key, entries, source_of)))
+            (kind, raw) => {
+                let is_section = matches!(raw, Raw::Other("a section"));
+                let checked = check::check(kind, raw, self.home.as_deref(), source_of);
+                checked.map(|value| self.looked_up(value)).map_err(|wrong| match row.key {
+                    PROVIDER if is_section => {
+                        let advice = "a service of your own is a section [providers.NAME]".to_owned();
+                        Wrong { advice: Some(advice), ..wrong }
+                    }
+                    _ => wrong,
+                })
             }
-            (Kind::Text, raw @ Raw::Other("a section")) if row.key == "provider" => {
-                let wrong = value::check_from(row.kind, raw, self.home.as_deref(), source_of);
-                let advice = Some("a service of your own is a section [providers.NAME]".to_owned());
-                wrong.map_err(|wrong| Wrong { advice, ..wrong })
-            }
-            (kind, raw) => value::check_from(kind, raw, self.home.as_deref(), source_of)
-                .map(|value| self.looked_up(value)),
         }
     }
 
@@ -319,34 +305,12 @@ impl<'a> Loading<'a> {
         }
     }
 
-    /// Checks the entries of the providers' sections and returns the valid ones.
-    fn providers(&mut self, key: &str, entries: Vec<RawEntry>, source_of: &Source) -> Vec<ProviderEntry> {
-        let mut checked = Vec::new();
-        for RawEntry { name, raw, line } in entries {
-            let source_of = source_of.at_line(line);
-            let key = format!("{key}.{name}");
-            match providers::entry(&name, raw, source_of.clone()) {
-                Ok(entry) => {
-                    let value = self.looked_up(entry.value);
-                    checked.push(ProviderEntry { value, ..entry });
-                }
-                Err(Misfit::Wrong(wrong)) => {
-                    self.errors.push(ConfigError::BadValue { source_of, key, wrong: Box::new(wrong) });
-                }
-                Err(Misfit::Unknown { nearest }) => {
-                    self.errors.push(ConfigError::UnknownKey { source_of, key, nearest });
-                }
-            }
-        }
-        checked
-    }
-
     /// Returns the valid entries of a section with free keys; warns about the others.
     fn table(&mut self, key: &str, entries: Vec<RawEntry>, source_of: &Source) -> Vec<TableEntry> {
         let mut table = Vec::new();
         for RawEntry { name, raw, line } in entries {
             let source = source_of.at_line(line);
-            match value::texts(raw) {
+            match check::texts(raw) {
                 Ok(texts) => table.push(TableEntry { name, texts, source }),
                 Err(wrong) => self.warnings.push(ConfigWarning::BadEntry {
                     source_of: source,
@@ -360,60 +324,48 @@ impl<'a> Loading<'a> {
 
     /// Checks the fields of named sections. Any problem is an error, because an ignored misspelled price
     /// would be worse than none.
-    fn records(
+    fn sections(
         &mut self,
+        row: &SettingRow,
         key: &str,
-        fields: &'static [Field],
         entries: Vec<RawEntry>,
         source_of: &Source,
-    ) -> Vec<RecordEntry> {
-        let mut records = Vec::new();
-        for RawEntry { name: dotted, raw, line } in entries {
-            let source_of = source_of.at_line(line);
-            // Names may contain dots (`gpt-5.1`), fields may not. In a flag the name may be quoted.
-            let Some((name, field)) = dotted.rsplit_once('.') else {
-                let inner = "\"NAME\".window";
-                self.errors.push(ConfigError::Section { source_of, key: key.to_owned(), inner });
-                continue;
+    ) -> Vec<SectionEntry> {
+        let mut sections = Vec::new();
+        for RawEntry { name, raw, line } in entries {
+            let source = source_of.at_line(line);
+            let is_provider = row.kind == Kind::Providers;
+            let place = if is_provider {
+                providers::place(key, &name, &check::words(&raw), &source)
+            } else {
+                models::place(key, &name, &source)
             };
-            let name = name.trim_matches('"');
-            let Some(known) = fields.iter().find(|known| known.name == field) else {
-                let nearest = text::nearest(field, fields.iter().map(|known| known.name));
-                let key = format!("{key}.\"{name}\".{field}");
-                self.errors.push(ConfigError::UnknownKey { source_of, key, nearest });
-                continue;
-            };
-            let raw = match raw {
-                Raw::Text(text) if matches!(source_of, Source::Flag { .. }) => {
-                    value::from_text(known.kind, &text)
+            let checked = place.and_then(|place| {
+                let is_text = is_provider || matches!(source, Source::Flag { .. });
+                let raw = if is_text { check::spelled(place.kind, raw) } else { raw };
+                match check::check(place.kind, raw, self.home.as_deref(), &source) {
+                    Ok(value) => Ok((place.section, place.field, self.looked_up(value))),
+                    Err(wrong) => {
+                        let (source_of, wrong) = (source.clone(), Box::new(wrong));
+                        Err(ConfigError::BadValue { source_of, key: place.key, wrong })
+                    }
                 }
-                raw => raw,
-            };
-            match value::check(known.kind, raw, self.home.as_deref()) {
-                Ok(value) => {
-                    records.push(RecordEntry {
-                        name: name.to_owned(),
-                        field: known.name,
-                        value,
-                        source: source_of,
-                    });
-                }
-                Err(wrong) => {
-                    let key = format!("{key}.\"{name}\".{field}");
-                    self.errors.push(ConfigError::BadValue { source_of, key, wrong: Box::new(wrong) });
-                }
+            });
+            match checked {
+                Ok((section, field, value)) => sections.push(SectionEntry { section, field, value, source }),
+                Err(error) => self.errors.push(error),
             }
         }
-        records
+        sections
     }
 
     fn values(&mut self, mut layers: Layer) -> Vec<ValueWithSource> {
         let mut values = Vec::new();
-        for row in SETTINGS.iter().filter(|row| matches!(row.status, Status::Built(_))) {
+        for row in SETTINGS {
             let (mut value, mut source) =
-                layers.remove(row.key).unwrap_or_else(|| (value::default_of(row), Source::Default));
-            if let Value::Records(entries) = &value {
-                self.errors.extend(models::incomplete(entries));
+                layers.remove(row.key).unwrap_or_else(|| (row.default_value(), Source::Default));
+            if row.kind == Kind::Models {
+                self.errors.extend(models::incomplete(value.sections()));
             }
             if row.key == DATA_DIR && matches!(value, Value::Unset) {
                 source = Source::Default;
@@ -471,11 +423,10 @@ impl<'a> Loading<'a> {
                 None => (*key == OLLAMA_HOST).then(|| "ollama".to_owned()),
             })
             .collect();
-        if let Some((Value::Providers(entries), _)) = layers.get(PROVIDERS) {
-            let moves = |entry: &&ProviderEntry| [BASE_URL, PRESET].contains(&entry.field.as_str());
-            let named = entries.iter().filter(moves).filter(|entry| is_projects(&entry.source));
-            moved.extend(named.map(|entry| entry.provider.clone()));
-        }
+        let sections = layers.get(PROVIDERS).map(|(value, _)| value.sections()).unwrap_or_default();
+        let moves = |entry: &&SectionEntry| [BASE_URL, PRESET].contains(&entry.field.as_str());
+        let by_section = sections.iter().filter(moves).filter(|entry| is_projects(&entry.source));
+        moved.extend(by_section.map(|entry| entry.section.clone()));
         for name in &moved {
             let key = if name.is_empty() { API_KEY.to_owned() } else { format!("{name}.{API_KEY}") };
             let kept = layers.get(key.as_str()).filter(|(_, source)| !is_projects(source));
@@ -484,13 +435,13 @@ impl<'a> Loading<'a> {
                 self.warnings.push(ConfigWarning::KeyWithheld { source_of, key });
             }
         }
-        if let Some((Value::Providers(entries), _)) = layers.get_mut(PROVIDERS) {
-            let withheld = |entry: &mut ProviderEntry| {
-                moved.contains(&entry.provider) && entry.is_secret() && !is_projects(&entry.source)
+        if let Some((Value::Sections(entries), _)) = layers.get_mut(PROVIDERS) {
+            let withheld = |entry: &mut SectionEntry| {
+                moved.contains(&entry.section) && providers::is_secret(entry) && !is_projects(&entry.source)
             };
-            let withheld: Vec<ProviderEntry> = entries.extract_if(.., withheld).collect();
+            let withheld: Vec<SectionEntry> = entries.extract_if(.., withheld).collect();
             for entry in withheld {
-                let key = format!("{PROVIDERS}.{}.{}", entry.provider, entry.field);
+                let key = format!("{PROVIDERS}.{}.{}", entry.section, entry.field);
                 self.warnings.push(ConfigWarning::KeyWithheld { source_of: entry.source, key });
             }
         }
@@ -513,14 +464,13 @@ const BASE_URL: &str = "base_url";
 const API_KEY: &str = "api_key";
 const OLLAMA_HOST: &str = "ollama.host";
 const PRESET: &str = "preset";
+const PROVIDER: &str = "provider";
 const PROVIDERS: &str = "providers";
 
 fn settings(values: &[ValueWithSource]) -> Settings {
-    let mut settings = Settings::unwritten();
+    let mut settings = Settings::blank();
     for ValueWithSource { row, value, .. } in values {
-        if let Status::Built(set) = row.status {
-            set(&mut settings, value.clone());
-        }
+        row.write(&mut settings, value.clone());
     }
     settings.shell.timeout = settings.shell.timeout.min(settings.shell.max_timeout);
     settings
@@ -529,39 +479,4 @@ fn settings(values: &[ValueWithSource]) -> Settings {
 /// The part of an environment name after the prefix of `co`.
 fn stem(name: &str) -> Option<&str> {
     name.strip_prefix("CO_CLI_").or_else(|| name.strip_prefix("CO_"))
-}
-
-/// An absolute path from the environment; the XDG specification says that relative paths are ignored.
-fn absolute(env: &BTreeMap<String, String>, name: &str) -> Option<PathBuf> {
-    env.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
-}
-
-fn home(env: &BTreeMap<String, String>) -> Option<PathBuf> {
-    absolute(env, "HOME")
-}
-
-fn xdg(env: &BTreeMap<String, String>, name: &str, below_home: &str) -> Option<PathBuf> {
-    absolute(env, name).or_else(|| Some(home(env)?.join(below_home)))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-
-    #[test]
-    fn the_user_file_follows_xdg() {
-        let below_home = Some("/h/.config/co/config.toml");
-        for (home, xdg, expected) in [
-            ("", "", None),
-            ("/h", "", below_home),
-            ("/h", "/x", Some("/x/co/config.toml")),
-            ("/h", "x", below_home),
-        ] {
-            let env = [("HOME", home), ("XDG_CONFIG_HOME", xdg)];
-            let env = env.map(|(name, text)| (name.to_owned(), text.to_owned())).into_iter().collect();
-            assert_eq!(user_file(&env).as_deref(), expected.map(Path::new));
-        }
-    }
 }

@@ -3,46 +3,44 @@
 //! Defaults < the user's file < the project's file < environment < flags. [`load()`] is pure: from texts it
 //! returns [`Settings`], the origin of every value, and warnings, or all errors at once. [`read_sources`] is
 //! the only function that accesses the disk. Nothing here reads the process environment, prints, or decides
-//! what a setting is used for. Called by `app` and `cli`; other code uses the plain fields of [`Settings`].
+//! what a setting is used for. Called by `app` and `cli`; other code uses the plain fields of [`Settings`],
+//! and the values that settings choose from ([`Mode`], [`ThinkingLevel`], [`Cap`], …), which are defined here.
 
-mod settings;
-
-mod typed;
-
-mod load;
-
-mod models;
-
+mod cap;
+mod check;
+mod choices;
+mod describe;
 mod file;
-
+mod inert;
+mod load;
+mod models;
+mod places;
+mod problem;
+mod providers;
+mod read;
+mod settings;
+mod trust;
+mod typed;
 mod value;
 
-mod problem;
-
-mod read;
-
-mod describe;
-
-mod trust;
-
-mod providers;
-
+pub use cap::{Cap, Scope, Unit};
+pub use check::{Kind, checked_url};
+pub use choices::{Codec, Mode, Notify, ThemeChoice, ThinkingLevel, ThinkingStyle};
 pub use describe::{describe, reference_table};
-pub use load::{FolderTrust, Loaded, SourceFile, Sources, ValueWithSource, load, user_file};
-pub use models::{ModelOverride, ModelThinking, PriceOverride};
-pub use problem::{ConfigError, ConfigWarning, Source, Wrong};
-pub use providers::{ProviderEntry, ProviderSettings};
+pub use inert::{INERT, InertSetting};
+pub use load::{Loaded, SourceFile, Sources, ValueWithSource, load};
+pub use models::{ModelOverride, PriceOverride};
+pub use places::user_file;
+pub use problem::{ConfigError, ConfigWarning, NoEffect, Source, Wrong};
+pub use providers::ProviderSettings;
 pub use read::read_sources;
-pub use settings::{Field, Kind, LaterChoice, ProjectTrust, SETTINGS, SettingRow, Status};
+pub use settings::{ProjectTrust, SETTINGS, SettingRow, Target};
 pub use trust::{
-    Contents, PROJECT_FILES, TrustRecord, contents_of, is_as_trusted, is_readable, is_readable_text,
-    names_folder, read_bounded,
+    Contents, FolderTrust, PROJECT_FILES, TrustRecord, contents_of, is_as_trusted, is_readable,
+    is_readable_text, names_folder, read_bounded,
 };
-pub use typed::{
-    CapSettings, Endpoint, Key, ModeName, Notify, Secret, Settings, ShellSettings, ThemeChoice, Thinking,
-    WireName,
-};
-pub use value::{RecordEntry, TableEntry, Value, checked_url};
+pub use typed::{Settings, ShellSettings};
+pub use value::{Key, Secret, SectionEntry, TableEntry, Value};
 
 #[cfg(test)]
 mod tests;

@@ -5,26 +5,27 @@
 
 use std::collections::BTreeMap;
 
-use super::problem::ConfigError;
-use super::settings::{Field, Kind};
-use super::value::{RecordEntry, Value};
+use super::check::{Kind, Place};
+use super::choices::ThinkingStyle;
+use super::problem::{ConfigError, Source};
+use super::value::{SectionEntry, Value};
+use crate::stdx::text;
 
 const TOKENS: Kind = Kind::Integer { min: 1, max: 100_000_000 };
 const USD: Kind = Kind::Number { min: 0.0, max: 1_000_000.0 };
 
 /// The fields of one model's section.
-#[rustfmt::skip]
-pub(super) const MODEL_FIELDS: &[Field] = &[
-    Field { name: "window", kind: TOKENS },
-    Field { name: "max_output", kind: TOKENS },
-    Field { name: INPUT_PRICE, kind: USD },
-    Field { name: OUTPUT_PRICE, kind: USD },
-    Field { name: "cached_input_price", kind: USD },
-    Field { name: "cache_write_price", kind: USD },
-    Field { name: "reasoning_price", kind: USD },
-    Field { name: "thinking", kind: Kind::Choice { names: ModelThinking::NAMES, later: &[] } },
-    Field { name: "temperature", kind: Kind::Bool },
-    Field { name: "images", kind: Kind::Bool },
+const FIELDS: &[(&str, Kind)] = &[
+    ("window", TOKENS),
+    ("max_output", TOKENS),
+    (INPUT_PRICE, USD),
+    (OUTPUT_PRICE, USD),
+    ("cached_input_price", USD),
+    ("cache_write_price", USD),
+    ("reasoning_price", USD),
+    ("thinking", Kind::Choice(ThinkingStyle::NAMES)),
+    ("temperature", Kind::Bool),
+    ("images", Kind::Bool),
 ];
 
 const INPUT_PRICE: &str = "input_price";
@@ -41,7 +42,7 @@ pub struct ModelOverride {
     pub max_output: Option<u32>,
     /// Replaces a known price as a whole.
     pub price: Option<PriceOverride>,
-    pub thinking: Option<ModelThinking>,
+    pub thinking: Option<ThinkingStyle>,
     /// Whether it accepts a temperature.
     pub temperature: Option<bool>,
     pub images: Option<bool>,
@@ -57,33 +58,37 @@ pub struct PriceOverride {
     pub reasoning: Option<u64>,
 }
 
-super::typed::choice! {
-    /// How a model's thinking is controlled.
-    ModelThinking {
-        /// It does not think.
-        Never = "never",
-        /// It accepts a number of tokens.
-        Budget = "budget",
-        /// It accepts a level, and thinking can be turned off.
-        Levels = "levels",
-        /// It accepts a level and always thinks.
-        Always = "always",
+/// Finds the field of one key below `models`, dotted as written.
+pub(super) fn place(key: &str, dotted: &str, source_of: &Source) -> Result<Place, ConfigError> {
+    let source_of = source_of.clone();
+    // Names may contain dots (`gpt-5.1`), fields may not. In a flag the name may be quoted.
+    let Some((name, field)) = dotted.rsplit_once('.') else {
+        return Err(ConfigError::Section { source_of, key: key.to_owned(), inner: "\"NAME\".window" });
+    };
+    let name = name.trim_matches('"');
+    let key = format!("{key}.\"{name}\".{field}");
+    match FIELDS.iter().find(|(known, _)| *known == field) {
+        Some((_, kind)) => Ok(Place { section: name.to_owned(), field: field.to_owned(), kind: *kind, key }),
+        None => {
+            let nearest = text::nearest(field, FIELDS.iter().map(|(known, _)| *known));
+            Err(ConfigError::UnknownKey { source_of, key, nearest })
+        }
     }
 }
 
 /// Collects the sections by name.
-pub(super) fn overrides(entries: Vec<RecordEntry>) -> Vec<ModelOverride> {
+pub(super) fn overrides(entries: Vec<SectionEntry>) -> Vec<ModelOverride> {
     let mut models: BTreeMap<String, ModelOverride> = BTreeMap::new();
     // `incomplete` has ensured that a model with any price has both of these.
     let mut prices: BTreeMap<String, PriceOverride> = BTreeMap::new();
-    for RecordEntry { name, field, value, .. } in entries {
+    for SectionEntry { section: name, field, value, .. } in entries {
         let model = models
             .entry(name.clone())
             .or_insert_with(|| ModelOverride { name: name.clone(), ..ModelOverride::default() });
         if field.ends_with("_price") {
             let price = prices.entry(name).or_default();
-            let millionths = millionths(&value);
-            match field {
+            let millionths = millionths(value);
+            match field.as_str() {
                 INPUT_PRICE => price.input = millionths,
                 OUTPUT_PRICE => price.output = millionths,
                 "cached_input_price" => price.cached_input = Some(millionths),
@@ -93,10 +98,10 @@ pub(super) fn overrides(entries: Vec<RecordEntry>) -> Vec<ModelOverride> {
             }
             continue;
         }
-        match field {
+        match field.as_str() {
             "window" => model.window = value.optional_integer(),
             "max_output" => model.max_output = value.optional_integer(),
-            "thinking" => model.thinking = Some(value.choice(ModelThinking::named)),
+            "thinking" => model.thinking = Some(value.choice(ThinkingStyle::named)),
             "temperature" => model.temperature = Some(value.bool()),
             "images" => model.images = Some(value.bool()),
             other => unreachable!("`{other}` is no field of a model"),
@@ -109,21 +114,21 @@ pub(super) fn overrides(entries: Vec<RecordEntry>) -> Vec<ModelOverride> {
 }
 
 /// Returns an error for each incomplete price: input and output prices are both required.
-pub(super) fn incomplete(entries: &[RecordEntry]) -> Vec<ConfigError> {
+pub(super) fn incomplete(entries: &[SectionEntry]) -> Vec<ConfigError> {
     let has =
-        |name: &str, field: &str| entries.iter().any(|entry| entry.name == name && entry.field == field);
+        |name: &str, field: &str| entries.iter().any(|entry| entry.section == name && entry.field == field);
     let mut errors: Vec<(&str, ConfigError)> = Vec::new();
     for entry in entries.iter().filter(|entry| entry.field.ends_with("_price")) {
-        let missing = [INPUT_PRICE, OUTPUT_PRICE].into_iter().find(|field| !has(&entry.name, field));
+        let missing = [INPUT_PRICE, OUTPUT_PRICE].into_iter().find(|field| !has(&entry.section, field));
         if let Some(missing) = missing
-            && errors.iter().all(|(name, _)| *name != entry.name)
+            && errors.iter().all(|(name, _)| *name != entry.section)
         {
             errors.push((
-                &entry.name,
+                &entry.section,
                 ConfigError::HalfAPrice {
                     source_of: entry.source.clone(),
-                    key: format!("models.\"{}\"", entry.name),
-                    set: entry.field,
+                    key: format!("models.\"{}\"", entry.section),
+                    set: entry.field.clone(),
                     missing,
                 },
             ));
@@ -133,8 +138,8 @@ pub(super) fn incomplete(entries: &[RecordEntry]) -> Vec<ConfigError> {
 }
 
 /// Converts US dollars to millionths.
-fn millionths(value: &Value) -> u64 {
-    let dollars = value.number();
+fn millionths(value: Value) -> u64 {
+    let dollars = value.number().unwrap_or_default();
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -88,7 +88,7 @@ pub enum ConfigError {
     #[error(
         "{source_of}: {key} sets `{set}` but no `{missing}`; a price needs `input_price` and `output_price`"
     )]
-    HalfAPrice { source_of: Source, key: String, set: &'static str, missing: &'static str },
+    HalfAPrice { source_of: Source, key: String, set: String, missing: &'static str },
     #[error("{} cannot be read: {error}; repair it or move it away", shown(path))]
     Unreadable { path: PathBuf, error: io::Error },
     #[error("no folder for sessions is known, because HOME is not set; set CO_DATA_DIR to an absolute path")]
@@ -98,13 +98,8 @@ pub enum ConfigError {
 /// What was ignored, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigWarning {
-    #[error(
-        "{source_of}: `{key}` is known, but comes later with {with}; it has no effect now{}",
-        clause(meanwhile)
-    )]
-    Later { source_of: Source, key: String, with: &'static str, meanwhile: &'static str },
-    #[error("{source_of}: `{key}` has no effect: {instead}")]
-    Replaced { source_of: Source, key: String, instead: &'static str },
+    #[error("{source_of}: `{key}` {}", why.warning())]
+    NoEffect { source_of: Source, key: String, why: NoEffect },
     #[error(
         "{source_of}: `{key}` is ignored, because you do not trust this folder; `co trust {}` does",
         shown(folder)
@@ -145,6 +140,26 @@ pub enum ConfigWarning {
     UnknownEnvironment { name: String, nearest: &'static str },
 }
 
+/// Why a known setting has no effect. The `Display` form is for tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoEffect {
+    /// It comes with a feature that does not exist yet.
+    #[error("comes with {0}")]
+    ComesWith(&'static str),
+    /// It will never be a setting; the text says what to do instead.
+    #[error("{0}")]
+    Replaced(&'static str),
+}
+
+impl NoEffect {
+    fn warning(self) -> String {
+        match self {
+            Self::ComesWith(with) => format!("is known, but comes later with {with}; it has no effect now"),
+            Self::Replaced(instead) => format!("has no effect: {instead}"),
+        }
+    }
+}
+
 /// A path as one sanitized line.
 pub(super) fn shown(path: &Path) -> String {
     text::sanitize_line(&path.display().to_string()).into_owned()
@@ -152,8 +167,4 @@ pub(super) fn shown(path: &Path) -> String {
 
 fn guess(nearest: Option<&str>) -> String {
     nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
-}
-
-fn clause(text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("; {text}") }
 }

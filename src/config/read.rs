@@ -5,7 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::load::{SourceFile, Sources, user_file};
+use super::load::{SourceFile, Sources};
+use super::places::user_file;
 use super::problem::ConfigError;
 use super::trust::{PROJECT_FILES, TrustRecord, contents_of};
 

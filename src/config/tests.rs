@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
+use super::settings::{self, Known};
 use super::*;
 
 /// Sources for the workspace `/ws` of a user whose home is `/home/u`.
@@ -52,10 +53,6 @@ impl Sources {
 
 fn lines<T: std::fmt::Display>(items: &[T]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-}
-
-fn row(key: &str) -> &'static SettingRow {
-    SettingRow::find(key).unwrap_or_else(|| panic!("no row {key}"))
 }
 
 /// The value in effect as text, and its source.
@@ -141,7 +138,7 @@ fn fields_hold_what_was_set() {
             ProviderSettings { api_key: Some(Key::literal("sk-1")), ..ProviderSettings::default() },
         )]),
         discover_local: false,
-        thinking: Thinking::High,
+        thinking: ThinkingLevel::High,
         context_tokens: Some(8_000),
         shell: ShellSettings { timeout: minute, max_timeout: minute, env: vec!["A".to_owned()] },
         trusted_folders: vec![PathBuf::from("/home/u/a"), PathBuf::from("/b")],
@@ -350,7 +347,7 @@ fn what_has_no_effect_is_warned_about() {
         (
             sources().user("max_history_messages = 0"),
             "/home/u/.config/co/config.toml:1: `max_history_messages` is known, but comes later with compaction; it has \
-             no effect now; `context_tokens` bounds the history"
+             no effect now"
                 .to_owned(),
         ),
         (sources().env("CO_MODLE", "x"), "environment CO_MODLE is not a setting; did you mean `CO_MODEL`?".to_owned()),
@@ -416,20 +413,24 @@ fn every_setting_of_the_seed_is_answered() {
     let variables: BTreeSet<&str> = SEED.iter().map(|(_, env, _)| *env).collect();
     assert_eq!((fields.len(), variables.len()), (35, 36));
     for (key, env, text) in SEED {
-        let row = row(key);
-        assert!(row.env.contains(env), "{key}: {env}");
-        let by_file = sources().user(&format!("{key} = {}", toml_text(row.kind, text))).loaded();
+        let known = Known::find(key).unwrap_or_else(|| panic!("{key} is not known"));
+        let (variables, in_file) = match &known {
+            Known::Row(row) => (row.env, toml_text(row.kind, text)),
+            Known::Inert(inert) => (inert.env, format!("'{text}'")),
+        };
+        assert!(variables.contains(env), "{key}: {env}");
+        let by_file = sources().user(&format!("{key} = {in_file}")).loaded();
         let by_env = sources().env(env, text).loaded();
         let expected = ["/home/u/.config/co/config.toml:1".to_owned(), format!("environment {env}")];
         for (loaded, source) in [by_file, by_env].iter().zip(expected) {
-            let value = loaded.values.iter().find(|value| value.row.key == row.key);
-            match (row.status, value) {
-                (Status::Built(_), Some(value)) => assert_eq!(value.source.to_string(), source, "{key}"),
-                (Status::Later { .. } | Status::Replaced(_), None) => {
+            let value = loaded.values.iter().find(|value| value.row.key == known.key());
+            match (&known, value) {
+                (Known::Row(_), Some(value)) => assert_eq!(value.source.to_string(), source, "{key}"),
+                (Known::Inert(_), None) => {
                     let warnings = lines(&loaded.warnings);
                     assert!(warnings.starts_with(&format!("{source}: `")), "{key}: {warnings}");
                     assert_eq!(loaded.warnings.len(), 1, "{warnings}");
-                    assert!(effect(loaded, row.key).ends_with(&format!("(set: {source})")), "{key}");
+                    assert!(effect(loaded, known.key()).ends_with(&format!("(set: {source})")), "{key}");
                 }
                 (_, value) => panic!("{key}: in effect is {}", value.is_some()),
             }
@@ -445,10 +446,10 @@ fn toml_text(kind: Kind, text: &str) -> String {
         | Kind::Bool
         | Kind::Level { .. }
         | Kind::Table
-        | Kind::Records(_)
+        | Kind::Models
         | Kind::Providers => text.to_owned(),
         Kind::List | Kind::PathList => format!("['{}']", text.replace(',', "', '")),
-        Kind::Text | Kind::Url | Kind::Host { .. } | Kind::Choice { .. } | Kind::Path | Kind::Secret => {
+        Kind::Text | Kind::Url | Kind::Host { .. } | Kind::Choice(_) | Kind::Path | Kind::Secret => {
             format!("'{text}'")
         }
     }
@@ -463,11 +464,11 @@ fn sample(row: &SettingRow) -> String {
         Kind::Integer { max, .. } => max.to_string(),
         Kind::Number { max, .. } => max.to_string(),
         Kind::Bool => (row.default != "true").to_string(),
-        Kind::Choice { names, .. } => (*names.last().unwrap()).to_owned(),
+        Kind::Choice(names) => (*names.last().unwrap()).to_owned(),
         Kind::List => "one,two".to_owned(),
         Kind::Path => "/a".to_owned(),
         Kind::PathList => "/a,/b".to_owned(),
-        Kind::Table | Kind::Records(_) | Kind::Providers => "{}".to_owned(),
+        Kind::Table | Kind::Models | Kind::Providers => "{}".to_owned(),
     }
 }
 
@@ -475,7 +476,7 @@ fn sample(row: &SettingRow) -> String {
 fn every_built_row_changes_its_own_field_from_every_layer() {
     let plain = sources().loaded().settings;
     // Sections with free keys have their own test.
-    let is_one_value = |row: &&SettingRow| matches!(row.status, Status::Built(_)) && !row.kind.is_section();
+    let is_one_value = |row: &&SettingRow| !row.kind.is_section();
     for row in SETTINGS.iter().filter(is_one_value) {
         let text = sample(row);
         let by_env = sources().env(row.env[0], &text).loaded();
@@ -535,7 +536,7 @@ fn a_model_is_told_field_by_field() {
             name: "gpt-5.1".to_owned(),
             window: Some(2_000),
             price: Some(PriceOverride { input: 250_000, output: 2_000_000, ..PriceOverride::default() }),
-            thinking: Some(ModelThinking::Levels),
+            thinking: Some(ThinkingStyle::Levels),
             temperature: Some(false),
             ..ModelOverride::default()
         },
@@ -609,9 +610,8 @@ fn sections_of_services_are_laid_over_each_other_key_by_key() {
         .flag("providers.work.num_ctx", "9000")
         .loaded();
     let expected = ProviderSettings {
-        moved_by_project: false,
         preset: Some("openai".to_owned()),
-        wire: Some(WireName::Responses),
+        wire: Some(Codec::OpenAiResponses),
         base_url: Some("https://h/v1".to_owned()),
         api_key: Some(Key::literal("hunter3")),
         headers: BTreeMap::from([("X-Team".to_owned(), Key::literal("hunter2"))]),
@@ -619,6 +619,7 @@ fn sections_of_services_are_laid_over_each_other_key_by_key() {
         model: Some("p".to_owned()),
         models: vec!["c".to_owned(), "d".to_owned()],
         num_ctx: Some(9_000),
+        ..ProviderSettings::default()
     };
     assert!(loaded.settings.providers["work"] == expected);
     assert!(loaded.settings.providers["vault"].api_key == Some(Key::Command("pass vault".to_owned())));
@@ -684,16 +685,16 @@ fn a_servers_own_variable_has_many_forms() {
 
 #[test]
 fn thinking_is_a_level_or_a_number() {
-    for (text, expected) in [("high", Thinking::High), ("4096", Thinking::Tokens(4_096))] {
+    for (text, expected) in [("high", ThinkingLevel::High), ("4096", ThinkingLevel::Tokens(4_096))] {
         assert_eq!(sources().env("CO_THINKING", text).loaded().settings.thinking, expected);
     }
-    assert_eq!(sources().user("thinking = 2000").loaded().settings.thinking, Thinking::Tokens(2_000));
+    assert_eq!(sources().user("thinking = 2000").loaded().settings.thinking, ThinkingLevel::Tokens(2_000));
 }
 
 #[test]
 fn the_table_is_sound() {
-    let names: Vec<&str> = SETTINGS.iter().flat_map(SettingRow::names).collect();
-    let env: Vec<&str> = SETTINGS.iter().flat_map(|row| row.env.iter().copied()).collect();
+    let names: Vec<&str> = settings::names().collect();
+    let env: Vec<&str> = settings::env_names().collect();
     for (what, all) in [("names", &names), ("environment", &env)] {
         let distinct: BTreeSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), all.len(), "{what} are distinct");
@@ -704,7 +705,9 @@ fn the_table_is_sound() {
     }
     for row in SETTINGS {
         assert!(!row.env.is_empty() || row.kind.is_section(), "{}", row.key);
-        assert!(!row.doc.is_empty() && !row.doc.ends_with('.'), "{}", row.key);
+    }
+    for doc in SETTINGS.iter().map(|row| row.doc).chain(INERT.iter().map(|inert| inert.doc)) {
+        assert!(!doc.is_empty() && !doc.ends_with('.'), "{doc}");
     }
 }
 
@@ -729,14 +732,15 @@ fn secrets_are_never_shown() {
 #[test]
 fn the_reference_names_every_setting_once() {
     let table = reference_table();
-    for row in SETTINGS {
-        let start = format!("| `{}`", row.key);
+    let rows = SETTINGS.iter().map(|row| (row.key, row.env));
+    for (key, env) in rows.chain(INERT.iter().map(|inert| (inert.names[0], inert.env))) {
+        let start = format!("| `{key}`");
         let rows: Vec<&str> = table
             .lines()
             .filter(|l| l.starts_with(&format!("{start} |")) || l.starts_with(&format!("{start},")))
             .collect();
-        assert_eq!(rows.len(), 1, "{}", row.key);
-        assert!(row.env.iter().all(|name| rows[0].contains(&format!("`{name}`"))), "{}", rows[0]);
+        assert_eq!(rows.len(), 1, "{key}");
+        assert!(env.iter().all(|name| rows[0].contains(&format!("`{name}`"))), "{}", rows[0]);
     }
     assert!(table.contains("| `max_requests`, `max_request_limit` | `CO_MAX_REQUESTS`, `CO_CLI_MAX_REQUEST_LIMIT` | `25` | when trusted | Most model requests in one turn; 0: no limit |\n"));
 }

@@ -11,8 +11,16 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::load::user_file;
+use super::places::user_file;
 use crate::stdx::fs::{create_private_dir, write_private};
+
+/// Whether the user trusts the settings, rules and hooks of the folder in which `co` works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FolderTrust {
+    #[default]
+    Untrusted,
+    Trusted,
+}
 
 /// The files in a folder that configure `co`.
 pub const PROJECT_FILES: [&str; 3] = [".co/config.toml", ".co/rules.toml", ".co/hooks.toml"];

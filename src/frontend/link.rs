@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use crate::agent::port::{Event, Op};
 use crate::approval::rules::RuleScope;
-use crate::approval::{Approval, Mode, Request, RequestId, Standing};
+use crate::approval::{Approval, Request, RequestId, Standing};
 pub use crate::command::{ModelLine, Tone};
-use crate::config::Secret;
+use crate::config::{Mode, Secret};
 use crate::frontend::images::Prompt;
 use crate::history::SessionId;
 use crate::message::{Message, ToolName, Usd};

@@ -3,7 +3,6 @@
 //! A session is an append-only sequence of [`Record`]s; [`History`] is the state folded from them. The
 //! conversation changes only by [`History::apply`], live and on replay. Nothing here does I/O.
 
-mod cap;
 mod fold;
 mod late;
 mod repair;
@@ -15,11 +14,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::cap::{Cap, Scope, Unit, grouped};
 pub use self::fold::{History, OpenCall, RunningTurn, SEEN};
 pub use self::late::{Detached, Fate};
 pub use self::repair::patch_dangling_tool_calls;
 use crate::approval::{Approval, Decider, DeferredToolRequests, Judgement, Request, RequestId};
+use crate::config::Cap;
 use crate::message::{CallId, Message, NoteKind, ToolCall, ToolReturn, Usage, Usd, UserPart};
 use crate::provider::{ErrorClass, ProviderError};
 

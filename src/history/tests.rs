@@ -658,3 +658,16 @@ proptest! {
         prop_assert_eq!(shown(&History::of(&records)), shown(&history));
     }
 }
+
+#[test]
+fn limits_are_stored_as_plain_words() {
+    for (limit, json) in [
+        (Limit::Requests, "\"requests\""),
+        (Limit::Tokens, "\"tokens\""),
+        (Limit::Cap(Cap::DayUsd), "\"day_usd\""),
+        (Limit::Cap(Cap::TurnTokens), "\"turn_tokens\""),
+    ] {
+        assert_eq!(serde_json::to_string(&limit).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Limit>(json).unwrap(), limit);
+    }
+}

@@ -35,7 +35,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use self::error::{ErrorClass, Fallback, ProviderError, Recovery};
-pub use self::profile::{LongInput, Price, Profile, Sampling, ThinkingStyle};
+pub use self::profile::{LongInput, Price, Profile, Sampling};
+use crate::config::ThinkingLevel;
 use crate::message::{Message, Opaque, StopReason, Usage};
 
 /// A client of one model service.
@@ -135,20 +136,6 @@ pub enum ParallelCalls {
     Allowed,
     /// The request asks for one call at a time, where the wire has a field for it.
     One,
-}
-
-/// How much the model may think before it replies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ThinkingLevel {
-    /// The provider's own default: the request does not mention thinking.
-    #[default]
-    Default,
-    Off,
-    Low,
-    Medium,
-    High,
-    /// A budget in tokens; the nearest level where a wire has only levels.
-    Tokens(u32),
 }
 
 /// One event of a streamed reply.

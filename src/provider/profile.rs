@@ -4,6 +4,7 @@
 //! `catalog` holds the rows, settings override them, codecs read how to build a request, the turn reads the
 //! prices.
 
+use crate::config::ThinkingStyle;
 use crate::message::{Usage, Usd};
 
 /// The number of tokens that a price is quoted for.
@@ -36,22 +37,6 @@ impl Profile {
             images: self.images.or(other.images),
         }
     }
-}
-
-/// How thinking is requested from a model.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ThinkingStyle {
-    /// Unknown: requested in the wire's usual way if the user asks for thinking, not mentioned otherwise.
-    #[default]
-    Unknown,
-    /// The model does not think; thinking is never requested.
-    Never,
-    /// The model accepts a number of tokens.
-    Budget,
-    /// The model accepts a level, and thinking can be switched off.
-    Levels,
-    /// The model accepts a level and always thinks.
-    Always,
 }
 
 /// Whether a model accepts a temperature.

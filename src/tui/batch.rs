@@ -8,7 +8,7 @@ use super::composer::Editor;
 use super::model::{Model, Overlay};
 use crate::agent::calls::conflict;
 use crate::approval::RequestId;
-use crate::history::Cap;
+use crate::config::Cap;
 use crate::tool::Access;
 
 /// The list's own state; marks are with the cards.

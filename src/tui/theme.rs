@@ -7,6 +7,7 @@
 use ratatui::style::{Color, Modifier, Style};
 
 use super::line::Ink;
+use crate::config::ThemeChoice;
 
 /// The role of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -45,18 +46,6 @@ pub enum Role {
     Removed,
     /// A key the user can press.
     Key,
-}
-
-/// The user's choice of theme.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ThemeChoice {
-    /// From the terminal: light if it reports a light background, otherwise dark; 16 colours if it has no
-    /// more.
-    #[default]
-    Auto,
-    Dark,
-    Light,
-    Ansi16,
 }
 
 /// Terminal information from the environment. Values as found; `None` where unset.
@@ -144,7 +133,6 @@ impl Theme {
         let palette = match choice {
             ThemeChoice::Dark => Palette::Dark,
             ThemeChoice::Light => Palette::Light,
-            ThemeChoice::Ansi16 => Palette::Ansi16,
             ThemeChoice::Auto if !around.has_256_colours() => Palette::Ansi16,
             ThemeChoice::Auto if around.is_light() => Palette::Light,
             ThemeChoice::Auto => Palette::Dark,

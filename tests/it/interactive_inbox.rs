@@ -2,7 +2,8 @@
 
 use co::agent::port::{Event, Op};
 use co::app::Opening;
-use co::approval::{Approval, Decider, Mode, RequestId, Standing};
+use co::approval::{Approval, Decider, RequestId, Standing};
+use co::config::Mode;
 use co::frontend::link::{Ask, Holder, InboxLine, Notice, Update};
 use co::history::{SessionId, TurnEnd};
 use co::store::StoredRequest;

@@ -1,6 +1,7 @@
 //! The inbox of the plain face: a numbered list, one of it as a question, and the mode in words.
 
-use co::approval::{Approval, Mode, Standing};
+use co::approval::{Approval, Standing};
+use co::config::Mode;
 use co::frontend::link::{Ask, Header, Notice, Update};
 use co::frontend::plain::{Echo, Input, Plain, Setup, Source, ThinkingShown};
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use co::approval::{Approval, Decider, Judgement, Mode, RequestId, Verdict};
+use co::approval::{Approval, Decider, Judgement, RequestId, Verdict};
+use co::config::Mode;
 use co::history::{Durability, Record};
 use co::message::{CallId, ReturnStatus, ToolName};
 use co::session::Session;

@@ -2,8 +2,9 @@
 
 use co::agent::caps::{CapAnswer, CapQuestion};
 use co::agent::port::{Event, Op};
+use co::config::Cap;
 use co::frontend::link::{Ask, Header, Known, Money, Notice};
-use co::history::{Cap, Limit, TurnEnd};
+use co::history::{Limit, TurnEnd};
 use co::message::{Usage, Usd};
 use co::tui::Cmd;
 

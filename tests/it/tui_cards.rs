@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use co::agent::port::{Event, Settled};
 use co::approval::rules::RuleScope;
-use co::approval::{Approval, Decider, Mode, Remember, Request, Taint};
+use co::approval::{Approval, Decider, Remember, Request, Taint};
+use co::config::Mode;
 use co::frontend::link::{Ask, Notice, PastCalls, RuleCheck};
 use co::history::TurnEnd;
 use co::message::{Source, ToolName};

@@ -1,6 +1,7 @@
 //! The inbox: what keys do to it, how every state looks, and what no sequence of keys and updates does.
 
-use co::approval::{Approval, Mode, Request, RequestId, Standing};
+use co::approval::{Approval, Request, RequestId, Standing};
+use co::config::Mode;
 use co::frontend::link::{Ask, Header, Holder, InboxLine, Notice, Tone};
 use co::history::SessionId;
 use co::message::ToolName;

@@ -1,7 +1,8 @@
 //! A screen without a terminal: key strings and updates in, whole screens and asks out.
 
 use co::agent::port::{Event, Op};
-use co::approval::{Approval, Mode, Request, RequestId, Standing};
+use co::approval::{Approval, Request, RequestId, Standing};
+use co::config::{Mode, ThemeChoice};
 use co::frontend::link::{Ask, ContextUse, Header, Notice, Update};
 use co::history::SessionId;
 use co::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
@@ -10,7 +11,7 @@ use co::tui::key::parse_keys;
 use co::tui::keys::Keymap;
 use co::tui::msg::{Mouse, MouseWhat};
 use co::tui::theme::Glyphs;
-use co::tui::{Cmd, Fold, Input, Model, Motion, Msg, Setup, Surroundings, Theme, ThemeChoice, update, view};
+use co::tui::{Cmd, Fold, Input, Model, Motion, Msg, Setup, Surroundings, Theme, update, view};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;

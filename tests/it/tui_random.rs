@@ -6,10 +6,11 @@ use std::time::Duration;
 use co::agent::caps::{CapAnswer, CapQuestion};
 use co::agent::port::{Event, Op, Settled};
 use co::approval::{Approval, Decider, Request, Taint};
+use co::config::Cap;
 use co::frontend::link::{
     Ask, CommandLine, EarlierLine, Header, Notice, PastCalls, RuleCheck, SessionLine, Tone,
 };
-use co::history::{Cap, SessionId, TurnEnd};
+use co::history::{SessionId, TurnEnd};
 use co::message::{Message, ReturnStatus, Source, ToolName, UserPart};
 use co::provider::ErrorClass;
 use co::tool::{Category, Progress, Risk, SideEffect, ToolSpec};

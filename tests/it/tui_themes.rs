@@ -1,11 +1,12 @@
 //! Colours and stillness: one rich screen in every palette, what reduced motion shows, and what lies over a card.
 
 use co::agent::port::Event;
+use co::config::ThemeChoice;
 use co::frontend::link::{CommandLine, Notice};
 use co::message::ReturnStatus;
 use co::tool::Risk;
 use co::tui::theme::Background;
-use co::tui::{Cmd, Input, Motion, Surroundings, Theme, ThemeChoice};
+use co::tui::{Cmd, Input, Motion, Surroundings, Theme};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use serde_json::json;

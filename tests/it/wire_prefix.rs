@@ -3,6 +3,7 @@
 //! For random conversations, and each codec that can be asked: what was sent up to a reply is sent again the same way
 //! after it, but for the marks that say where prefixes end.
 
+use co::config::ThinkingLevel;
 use co::message::{
     AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
     StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
@@ -12,7 +13,7 @@ use co::provider::gemini::Gemini;
 use co::provider::ollama::Ollama;
 use co::provider::openai_chat::{OpenAiChat, Quirks};
 use co::provider::openai_responses::OpenAiResponses;
-use co::provider::{ModelRequest, ThinkingLevel, ToolSchema, WireCodec};
+use co::provider::{ModelRequest, ToolSchema, WireCodec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -9,8 +9,9 @@ use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
 use crate::agent::port::Event;
 use crate::approval::{
-    Approval, CallFacts, Circling, Decider, Decision, Judgement, Mode, Place, Reach, RequestId, Verdict,
+    Approval, CallFacts, Circling, Decider, Decision, Judgement, Place, Reach, RequestId, Verdict,
 };
+use crate::config::Mode;
 use crate::history::Record;
 use crate::message::ReturnStatus;
 use crate::tool::{Access, CallPlan, SideEffect, ToolSpec};

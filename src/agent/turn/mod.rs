@@ -30,7 +30,8 @@ use super::effect::{Effect, Input, ModelRole};
 use super::loop_guard::RepeatDetector;
 use super::port::Event;
 use crate::approval::{Approval, Decider, RequestId};
-use crate::history::{Cap, Durability, History, Limits, Record, SessionId, TurnEnd};
+use crate::config::Cap;
+use crate::history::{Durability, History, Limits, Record, SessionId, TurnEnd};
 use crate::message::{Message, PartKind, StopKind, UserPart, images};
 use crate::provider::{Price, ProviderError};
 

@@ -4,7 +4,8 @@ use super::{Audience, Phase, Turn};
 use crate::agent::caps::{CapAnswer, CapQuestion, Figures};
 use crate::agent::effect::Effect;
 use crate::agent::port::Event;
-use crate::history::{Cap, Limit, TurnEnd};
+use crate::config::Cap;
+use crate::history::{Limit, TurnEnd};
 
 /// A request that waits for the user's answer about a cap.
 #[derive(Debug)]

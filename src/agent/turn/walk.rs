@@ -17,12 +17,9 @@ use crate::agent::caps::{CapAnswer, Caps, Estimate, Figures};
 use crate::agent::effect::{Effect, Input, ModelRole};
 use crate::agent::port::Event;
 use crate::approval::rules::{Rule, RuleEffect, RuleSet};
-use crate::approval::{
-    Approval, Decider, Grants, Mode, Place, Policy, Provenance, RequestId, Standing, Verdict,
-};
-use crate::history::{
-    Cap, History, Limit, Limits, Record, SessionId, TurnEnd, Used, patch_dangling_tool_calls,
-};
+use crate::approval::{Approval, Decider, Grants, Place, Policy, Provenance, RequestId, Standing, Verdict};
+use crate::config::{Cap, Mode};
+use crate::history::{History, Limit, Limits, Record, SessionId, TurnEnd, Used, patch_dangling_tool_calls};
 use crate::hook::HookVerdict;
 use crate::message::{
     CallId, Message, ReturnStatus, StopKind, StopReason, ToolCall, ToolName, ToolReturn, Usage, Usd, UserPart,

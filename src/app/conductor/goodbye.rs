@@ -2,10 +2,10 @@
 
 use super::view::title;
 use crate::app::{App, AppError};
-use crate::history::grouped;
 use crate::message::Usd;
 use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
+use crate::stdx::text::grouped;
 
 /// What was saved and how to go on; of a session in which nothing happened only what waits in others.
 pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, AppError> {

@@ -2,8 +2,8 @@
 
 use super::desk::Desk;
 use crate::app::trust::Belongings;
-use crate::approval::FolderTrust;
 use crate::command::{Say, Trusting, code};
+use crate::config::FolderTrust;
 
 impl Desk {
     /// Tells the person, once, what of the session's folder does not count.

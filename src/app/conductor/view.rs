@@ -4,6 +4,7 @@ use super::desk::Desk;
 use crate::app::status_rows;
 use crate::approval::rules::{Rule, RulesHealth};
 use crate::command::{Activity, CommandView, CostPart, RuleLine, Totals};
+use crate::config::Cap;
 use crate::frontend::link::{ContextUse, Header, Known, Money};
 use crate::history::History;
 use crate::message::{Message, Usage, Usd, UserPart, images};
@@ -111,7 +112,8 @@ async fn money(desk: &Desk, history: &History) -> Option<Money> {
     let session = history.spent().usd;
     let known = if today.unpriced > 0 { Known::Partly } else { Known::All };
     let paid = today.usd.plus(session) > Usd(0);
-    paid.then_some(Money { session, today: today.usd, cap: desk.app.settings.cap.day_usd, known })
+    let cap = desk.app.settings.caps.get(&Cap::DayUsd).copied().map(Usd);
+    paid.then_some(Money { session, today: today.usd, cap, known })
 }
 
 /// The session's name: given, or the beginning of its first prompt.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::app::KeyFile;
 use crate::app::services::Target;
-use crate::config::{Key, WireName};
+use crate::config::{Codec, Key};
 use crate::frontend::link::Consent;
 use crate::provider::catalog::PRESETS;
 use crate::stdx::clock::SystemClock;
@@ -181,7 +181,7 @@ fn a_section_changes_its_preset() {
     let cases: &[(Change, &str, (&str, &str))] = &[
         (|_| {}, "openai", ("OpenAI Responses", "https://api.openai.com/v1")),
         (
-            |s| s.own("openai").wire = Some(WireName::Chat),
+            |s| s.own("openai").wire = Some(Codec::OpenAiChat),
             "openai",
             ("Chat Completions", "https://api.openai.com/v1"),
         ),
@@ -202,7 +202,7 @@ fn a_section_changes_its_preset() {
             ("Ollama", "http://10.0.0.1:11434"),
         ),
         (
-            |s| s.own("ollama").wire = Some(WireName::Chat),
+            |s| s.own("ollama").wire = Some(Codec::OpenAiChat),
             "ollama",
             ("Chat Completions", "http://127.0.0.1:11434/v1"),
         ),
@@ -219,7 +219,7 @@ fn a_section_changes_its_preset() {
         (
             |s| {
                 s.own("proxy").base_url = text("https://proxy.example/llm");
-                s.own("proxy").wire = Some(WireName::Anthropic);
+                s.own("proxy").wire = Some(Codec::Anthropic);
             },
             "proxy",
             ("Anthropic Messages", "https://proxy.example/llm"),

@@ -12,9 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::{Service, Target, Wiring};
 use crate::app::keys::{KeyCommandError, Keys};
 use crate::app::models::ModelError;
-use crate::config::Settings;
+use crate::config::{Codec, Settings};
 use crate::provider::anthropic::Anthropic;
-use crate::provider::catalog::Codec;
 use crate::provider::gemini::Gemini;
 use crate::provider::http::{ApiKey, Endpoint, HttpProvider, Network, Timeouts};
 use crate::provider::offline::Offline;
@@ -96,7 +95,7 @@ fn wire(target: &Target, endpoint: &Endpoint, wiring: &Wiring) -> Result<Arc<dyn
     let clock = Arc::clone(&wiring.clock);
     Ok(match target.codec {
         Codec::Anthropic => Arc::new(HttpProvider::new(Anthropic, endpoint, clock)?),
-        Codec::OpenAiChat(quirks) => Arc::new(HttpProvider::new(OpenAiChat::new(quirks), endpoint, clock)?),
+        Codec::OpenAiChat => Arc::new(HttpProvider::new(OpenAiChat::new(target.chat), endpoint, clock)?),
         Codec::OpenAiResponses => Arc::new(HttpProvider::new(OpenAiResponses, endpoint, clock)?),
         Codec::Gemini => Arc::new(HttpProvider::new(Gemini, endpoint, clock)?),
         Codec::Ollama => Arc::new(HttpProvider::new(Ollama::new(target.num_ctx), endpoint, clock)?),

@@ -9,11 +9,11 @@ use super::Desk;
 use crate::app::{plan_context, tools};
 use crate::approval::rules::RuleSet;
 use crate::approval::{
-    CallFacts, Circling, Decision, Found, Grants, Mode, Place, Policy, Request, Standing, Step, Taint,
-    Verdict,
+    CallFacts, Circling, Decision, Found, Grants, Place, Policy, Request, Standing, Step, Taint, Verdict,
 };
 use crate::cli::console::Console;
 use crate::cli::error::{CliError, Kind};
+use crate::config::Mode;
 use crate::message::ToolName;
 use crate::sandbox::Isolation;
 use crate::session::Session;

@@ -115,7 +115,7 @@ impl Plain {
     pub(super) fn prompt_words(&self) -> String {
         let Some(header) = &self.header else { return "You: ".to_owned() };
         let mut words = Vec::new();
-        if header.mode != crate::approval::Mode::Ask {
+        if header.mode != crate::config::Mode::Ask {
             words.push(header.mode.word());
         }
         match header.standing {

@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::config::{ThinkingLevel, ThinkingStyle};
 use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
     StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
 };
-use crate::provider::{
-    ErrorClass, ParallelCalls, Sampling, ThinkingLevel, ThinkingStyle, ToolChoice, ToolSchema,
-};
+use crate::provider::{ErrorClass, ParallelCalls, Sampling, ToolChoice, ToolSchema};
 
 fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest::new("claude-x", messages)

@@ -9,8 +9,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::config::ThinkingStyle;
 use crate::provider::http::{Endpoint, get_json};
-use crate::provider::{ErrorClass, Price, Profile, ProviderError, ThinkingStyle};
+use crate::provider::{ErrorClass, Price, Profile, ProviderError};
 
 /// The most pages that are requested.
 const MOST_PAGES: usize = 20;

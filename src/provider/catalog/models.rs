@@ -17,8 +17,9 @@ mod google;
 mod openai;
 mod others;
 
+use crate::config::ThinkingStyle;
 use crate::provider::profile::LongInput;
-use crate::provider::{Price, Profile, Sampling, ThinkingStyle};
+use crate::provider::{Price, Profile, Sampling};
 
 /// One model, or several versions of it that differ only in their dates.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,7 +74,7 @@ pub fn profile(service: &str, model: &str, told: Profile) -> Profile {
 #[must_use]
 pub fn vendor(model: &str) -> Option<&'static str> {
     let name = bare(model);
-    let own = TABLES.iter().filter(|table| table.models == Models::Own && !table.service.is_empty());
+    let own = TABLES.iter().filter(|table| table.models == ModelOrigin::Own && !table.service.is_empty());
     own.into_iter().find(|table| table.rows.iter().any(|row| row.is(&name))).map(|table| table.service)
 }
 

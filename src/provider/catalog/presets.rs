@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 
+use crate::config::Codec;
 use crate::provider::http::KeyHeader;
 use crate::provider::openai_chat::Quirks;
 
@@ -59,16 +60,6 @@ pub(super) enum LocalForm {
     LlamaCpp,
 }
 
-/// The wire format of a service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Codec {
-    Anthropic,
-    OpenAiChat(Quirks),
-    OpenAiResponses,
-    Gemini,
-    Ollama,
-}
-
 /// Whether a service works without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyNeed {
@@ -90,7 +81,7 @@ impl Codec {
     pub fn title(self) -> &'static str {
         match self {
             Self::Anthropic => "Anthropic Messages",
-            Self::OpenAiChat(_) => "Chat Completions",
+            Self::OpenAiChat => "Chat Completions",
             Self::OpenAiResponses => "OpenAI Responses",
             Self::Gemini => "Gemini",
             Self::Ollama => "Ollama",
@@ -110,8 +101,8 @@ const fn hosted(
     Preset {
         name,
         title,
-        codec: Codec::OpenAiChat(chat),
-        elsewhere: Codec::OpenAiChat(chat),
+        codec: Codec::OpenAiChat,
+        elsewhere: Codec::OpenAiChat,
         chat,
         base_url: Some(base_url),
         path: "",
@@ -163,8 +154,8 @@ impl Preset {
             Codec::Ollama => address.strip_suffix("/v1").unwrap_or(address).to_owned(),
             Codec::Gemini => address.strip_suffix("/v1beta").unwrap_or(address).to_owned(),
             Codec::Anthropic => address.to_owned(),
-            Codec::OpenAiChat(_) | Codec::OpenAiResponses if !has_path => format!("{address}{}", self.path),
-            Codec::OpenAiChat(_) | Codec::OpenAiResponses => address.to_owned(),
+            Codec::OpenAiChat | Codec::OpenAiResponses if !has_path => format!("{address}{}", self.path),
+            Codec::OpenAiChat | Codec::OpenAiResponses => address.to_owned(),
         }
     }
 
@@ -361,7 +352,7 @@ mod tests {
 
     #[test]
     fn an_address_gets_its_path() {
-        let chat = Codec::OpenAiChat(Quirks::COMPATIBLE);
+        let chat = Codec::OpenAiChat;
         let cases = [
             (&AZURE_OPENAI, chat, "https://n.azure.test", "https://n.azure.test/openai/v1"),
             (&AZURE_OPENAI, chat, " https://n.azure.test/ ", "https://n.azure.test/openai/v1"),

@@ -3,14 +3,12 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::config::{ThinkingLevel, ThinkingStyle};
 use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
     StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
 };
-use crate::provider::{
-    ErrorClass, Sampling, StartKind, StreamDecoder, StreamEvent, ThinkingLevel, ThinkingStyle, ToolChoice,
-    ToolSchema,
-};
+use crate::provider::{ErrorClass, Sampling, StartKind, StreamDecoder, StreamEvent, ToolChoice, ToolSchema};
 
 const OLD: &str = "gemini-2.5-flash";
 const NEW: &str = "gemini-3-pro-preview";

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::config::{ThinkingLevel, ThinkingStyle};
+use crate::provider::ModelRequest;
 use crate::provider::wire_text::level_of;
-use crate::provider::{ModelRequest, ThinkingLevel, ThinkingStyle};
 
 /// The smallest budget that every model with budgets accepts, in tokens.
 const LEAST_BUDGET: u32 = 512;

@@ -1,13 +1,13 @@
 //! `offline`: the built-in provider for a first look without a key and without network.
 //!
-//! It is no language model and says so. A fixed set of rules turns plain requests into real tool calls, which go
-//! through the same turn and the same approvals as any model's, and tells honestly what came of them. Equal
+//! It is no language model and says so. A table of fixed requests has a script for each of them, with real tool calls,
+//! which go through the same turn and the same approvals as any model's; what came of them is told honestly. Equal
 //! conversations get equal replies. It opens no connection and reads no file. Called by `app` where nothing else is
 //! configured.
 
-mod answer;
 mod outcome;
-mod understand;
+mod reply;
+mod script;
 mod words;
 
 use std::collections::VecDeque;
@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use self::reply::Reply;
 use super::{ModelRequest, Provider, ProviderError, StartKind, StreamEvent};
 use crate::message::{StopKind, StopReason, Usage};
 
@@ -51,14 +51,6 @@ impl Offline {
     }
 }
 
-/// What is said in one reply, in order.
-#[derive(Debug, Clone, PartialEq)]
-enum Say {
-    Thinking(String),
-    Text(String),
-    Call { name: &'static str, args: Value },
-}
-
 impl Provider for Offline {
     fn name(&self) -> &str {
         Self::NAME
@@ -69,8 +61,7 @@ impl Provider for Offline {
         request: ModelRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        let said = answer::reply(&request);
-        let events = events(said, answer::replies_so_far(&request), self.pace);
+        let events = events(Reply::to(&request), self.pace);
         let pace = self.pace;
         stream::unfold(events, move |mut events| async move {
             let event = events.pop_front()?;
@@ -84,26 +75,23 @@ impl Provider for Offline {
     }
 }
 
-fn events(said: Vec<Say>, before: usize, pace: Pace) -> VecDeque<StreamEvent> {
+fn events(reply: Reply, pace: Pace) -> VecDeque<StreamEvent> {
+    let Reply { before, thought, text, calls } = reply;
+    let stop = if calls.is_empty() { StopKind::EndTurn } else { StopKind::ToolUse };
+    let mut parts = vec![(StartKind::Thinking, thought.to_owned()), (StartKind::Text, text)];
+    parts.retain(|(_, text)| !text.is_empty());
+    parts.extend(calls.into_iter().zip(1..).map(|((name, args), number)| {
+        let wire_id = format!("offline_{before}_{number}");
+        (StartKind::ToolCall { wire_id, name: name.to_owned() }, args.to_string())
+    }));
     let mut events = VecDeque::from([StreamEvent::Started { model: Offline::MODEL.to_owned() }]);
-    let mut calls = 0;
-    for (index, say) in said.into_iter().enumerate() {
-        let (kind, text) = match say {
-            Say::Thinking(text) => (StartKind::Thinking, text),
-            Say::Text(text) => (StartKind::Text, text),
-            Say::Call { name, args } => {
-                calls += 1;
-                let wire_id = format!("offline_{before}_{calls}");
-                (StartKind::ToolCall { wire_id, name: name.to_owned() }, args.to_string())
-            }
-        };
+    for (index, (kind, text)) in parts.into_iter().enumerate() {
         events.push_back(StreamEvent::PartStarted { index, kind });
         events.extend(pieces(&text, pace).into_iter().map(|delta| StreamEvent::PartDelta { index, delta }));
         events.push_back(StreamEvent::PartEnded { index, opaque: None });
     }
-    let kind = if calls > 0 { StopKind::ToolUse } else { StopKind::EndTurn };
     // No model, no tokens: the usage stays unsaid.
-    events.push_back(StreamEvent::Finished { stop: StopReason::new(kind), usage: Usage::default() });
+    events.push_back(StreamEvent::Finished { stop: StopReason::new(stop), usage: Usage::default() });
     events
 }
 

@@ -32,6 +32,14 @@ I did not understand that; I only know a few plain requests, and I will not make
 
 ";
 
+/// Said before a call that needs approval.
+pub const PROPOSED_RUN: &str = "I propose to run this; it waits for your decision.\n";
+pub const PROPOSED_WRITE: &str = "I propose to write this; it waits for your decision.\n";
+pub const PROPOSED_EDIT: &str = "\nNow the change; it waits for your decision.\n";
+
+/// The content of a note for which no text was given.
+pub const EMPTY_NOTE: &str = "# A note\n\nWritten by the tour of `co`, because you asked for a note.\n";
+
 /// A page of Markdown, to see how it is drawn.
 pub const MARKDOWN: &str = "\
 # A heading

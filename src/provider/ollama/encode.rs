@@ -7,10 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::WIRE;
 use super::decode::THINKING;
+use crate::config::{ThinkingLevel, ThinkingStyle};
 use crate::message::{AssistantMessage, ToolCall};
 use crate::provider::message_list::{MessageForm, MessageList, UserItem, own_thinking};
 use crate::provider::wire_text::{self, IdShape, bad_request, level_of};
-use crate::provider::{ModelRequest, ProviderError, Sampling, ThinkingLevel, ThinkingStyle, ToolChoice};
+use crate::provider::{ModelRequest, ProviderError, Sampling, ToolChoice};
 
 /// Models that accept a level only, by the start of their names; used where the profile has no thinking
 /// style.

@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::config::{ThinkingLevel, ThinkingStyle};
 use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, Opaque, PartKind, ReturnStatus, StopKind, StopReason,
     ToolCall, ToolName, ToolReturn,
 };
-use crate::provider::{
-    ModelRequest, ParallelCalls, Profile, Sampling, ThinkingLevel, ThinkingStyle, ToolSchema,
-};
+use crate::provider::{ModelRequest, ParallelCalls, Profile, Sampling, ToolSchema};
 
 const MODEL: &str = "anthropic/claude-x";
 

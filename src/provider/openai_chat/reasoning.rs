@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::ReasoningStyle;
+use crate::config::{ThinkingLevel, ThinkingStyle};
+use crate::provider::ModelRequest;
 use crate::provider::wire_text::level_of;
-use crate::provider::{ModelRequest, ThinkingLevel, ThinkingStyle};
 
 /// The thinking to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

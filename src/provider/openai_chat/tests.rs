@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::config::ThinkingLevel;
 use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
     StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
 };
-use crate::provider::{ErrorClass, ThinkingLevel, ToolChoice, ToolSchema};
+use crate::provider::{ErrorClass, ToolChoice, ToolSchema};
 
 fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest::new("gpt-x", messages)

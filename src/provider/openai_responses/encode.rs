@@ -6,8 +6,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{input, thinking};
+use crate::config::ThinkingStyle;
 use crate::provider::wire_text::{bad_request, clean};
-use crate::provider::{ModelRequest, ParallelCalls, ProviderError, Sampling, ThinkingStyle, ToolChoice};
+use crate::provider::{ModelRequest, ParallelCalls, ProviderError, Sampling, ToolChoice};
 
 /// Returns the body's bytes.
 pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {

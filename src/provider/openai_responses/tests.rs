@@ -4,13 +4,12 @@ use serde_json::{Value, json};
 
 use super::output::{LATE, LATER, UNWRAPPED};
 use super::*;
+use crate::config::{ThinkingLevel, ThinkingStyle};
 use crate::message::{
     AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
     StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
 };
-use crate::provider::{
-    ErrorClass, ParallelCalls, Profile, Sampling, ThinkingLevel, ThinkingStyle, ToolChoice, ToolSchema,
-};
+use crate::provider::{ErrorClass, ParallelCalls, Profile, Sampling, ToolChoice, ToolSchema};
 
 fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest::new("gpt-x", messages)

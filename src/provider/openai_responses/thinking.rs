@@ -1,7 +1,8 @@
 //! Encodes a thinking level: a level's name, where the model accepts one.
 
+use crate::config::{ThinkingLevel, ThinkingStyle};
+use crate::provider::ModelRequest;
 use crate::provider::wire_text::level_of;
-use crate::provider::{ModelRequest, ThinkingLevel, ThinkingStyle};
 
 /// Returns the effort to request; `None` = the request omits it.
 pub fn effort(request: &ModelRequest) -> Option<&'static str> {

@@ -162,6 +162,19 @@ impl Line {
     }
 }
 
+/// Formats a whole number with thousands separators: `1,234,567`.
+pub fn grouped(number: impl std::fmt::Display) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ mod sanitize;
 mod tokens;
 
 pub use cut::{HeadTail, head_tail, one_line_summary};
-pub use measure::{expand_tabs, is_plain, truncate, width, wrap};
+pub use measure::{expand_tabs, grouped, is_plain, truncate, width, wrap};
 pub use nearest::nearest;
 pub use sanitize::{sanitize, sanitize_line};
 pub use tokens::{Token, tokens};

@@ -8,7 +8,8 @@ use super::card::{
     keys_line, more, sources, taint_mark, whole_words,
 };
 use super::{Fold, call, diff};
-use crate::approval::{Mode, RequestId};
+use crate::approval::RequestId;
+use crate::config::Mode;
 use crate::stdx::text::one_line_summary;
 use crate::tool::{Preview, Risk, Undo};
 use crate::tui::batch::{After, Batch, Round, Row, notes, numbers};

@@ -10,6 +10,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::message::images;
 use crate::stdx::image::Size;
+use crate::stdx::text::grouped;
 
 /// A paste of more lines or bytes than this becomes one atomic chip.
 const CHIP_LINES: usize = 8;
@@ -155,19 +156,6 @@ pub fn size(bytes: usize) -> String {
         1_000..1_000_000 => scaled(1_000, "kB"),
         _ => scaled(1_000_000, "MB"),
     }
-}
-
-/// Formats `1204` as `1,204`.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

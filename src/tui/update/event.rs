@@ -3,8 +3,9 @@
 use super::{batch, cap, settled, stop};
 use crate::agent::port::Event;
 use crate::frontend::link::Tone;
-use crate::history::{Limit, TurnEnd, grouped};
+use crate::history::{Limit, TurnEnd};
 use crate::message::{ToolCall, ToolReturn, Usd, UserPart, images};
+use crate::stdx::text::grouped;
 use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Standing, Thinking, call};
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model, Phase, Retry, RetryState, Turn};

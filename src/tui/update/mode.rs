@@ -1,8 +1,8 @@
 //! The key that goes through the modes. It never leads to where nothing asks.
 
 use super::say;
-use crate::approval::Mode;
 use crate::command::about_mode;
+use crate::config::Mode;
 use crate::frontend::link::Ask;
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::Cmd;

@@ -1,6 +1,7 @@
 //! The two lines that say where one is: the header, and the rule that carries the mode.
 
-use crate::approval::{Mode, Standing};
+use crate::approval::Standing;
+use crate::config::Mode;
 use crate::frontend::link::{ContextUse, Header, Known, Money};
 use crate::stdx::text::one_line_summary;
 use crate::tui::batch::Round;

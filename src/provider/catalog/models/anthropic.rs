@@ -5,7 +5,7 @@
 //! `github.com/anomalyco/models.dev` and `github.com/pydantic/genai-prices` for the models before Claude 4.6.
 
 use super::{ModelRow, over_written};
-use crate::provider::ThinkingStyle::{Always, Budget, Levels, Never};
+use crate::config::ThinkingStyle::{Always, Budget, Levels, Never};
 
 const fn model(name: &'static str, window: u32, output: u32) -> ModelRow {
     ModelRow::new(name).window(window).output(output).sees()

@@ -6,8 +6,8 @@
 //! request to the Pro models.
 
 use super::{ModelRow, over};
-use crate::provider::ThinkingStyle;
-use crate::provider::ThinkingStyle::{Always, Budget, Never};
+use crate::config::ThinkingStyle;
+use crate::config::ThinkingStyle::{Always, Budget, Never};
 
 const fn model(name: &'static str, output: u32, style: ThinkingStyle) -> ModelRow {
     ModelRow::new(name).window(1_048_576).output(output).sees().thinks(style)

@@ -6,8 +6,8 @@
 //! temperature.
 
 use super::{ModelRow, over, over_written};
-use crate::provider::ThinkingStyle;
-use crate::provider::ThinkingStyle::{Always, Levels, Never, Unknown};
+use crate::config::ThinkingStyle;
+use crate::config::ThinkingStyle::{Always, Levels, Never, Unknown};
 
 const fn reasoning(name: &'static str, window: u32, output: u32, style: ThinkingStyle) -> ModelRow {
     ModelRow::new(name).window(window).output(output).thinks(style).fixed()

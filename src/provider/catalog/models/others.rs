@@ -3,7 +3,7 @@
 //! Sources are named at each table.
 
 use super::{ModelRow, over};
-use crate::provider::ThinkingStyle::{Always, Levels, Never};
+use crate::config::ThinkingStyle::{Always, Levels, Never};
 
 /// Source: `github.com/anomalyco/models.dev`, which quotes `docs.x.ai/developers/pricing` (July to September
 /// 2026). Sources disagree on output limits or give the window's size, so there are none here.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::provider::ThinkingStyle::{Always, Levels, Never, Unknown};
+use crate::config::ThinkingStyle::{Always, Levels, Never, Unknown};
 
 fn window(service: &str, model: &str) -> Option<u32> {
     profile(service, model, Profile::default()).window

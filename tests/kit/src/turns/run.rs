@@ -7,10 +7,9 @@ use crate::replay::{Closing, ReplayGate, ReplayProvider};
 use co::agent::caps::Caps;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
 use co::approval::rules::{Rule, RuleSet};
-use co::approval::{
-    Approval, Decider, FolderTrust, Judgement, Mode, Place, Policy, Request, Standing, Verdict, WorkspaceKind,
-};
-use co::history::{Cap, Durability, History, Known, Limits, Record, Unit, patch_dangling_tool_calls};
+use co::approval::{Approval, Decider, Judgement, Place, Policy, Request, Standing, Verdict, WorkspaceKind};
+use co::config::{Cap, FolderTrust, Mode, Unit};
+use co::history::{Durability, History, Known, Limits, Record, patch_dangling_tool_calls};
 use co::hook::{Hook, HookEvent, HookInput, HookVerdict};
 use co::message::{CallId, Message, PartKind, ToolName, Usage, Usd, UserPart};
 use co::provider::Price;

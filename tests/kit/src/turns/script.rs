@@ -3,7 +3,8 @@
 use crate::replay::{Reply, parse_replies};
 use co::agent::caps::CapAnswer;
 use co::approval::rules::RuleEffect;
-use co::approval::{Approval, Mode, Remember};
+use co::approval::{Approval, Remember};
+use co::config::Mode;
 use co::hook::HookVerdict;
 use co::message::ToolName;
 

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::message::Usd;
+use crate::stdx::text::grouped;
 
 /// A cap: what is counted, and over which scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -92,23 +93,9 @@ impl Cap {
     }
 }
 
-/// Formats a number with thousands separators: `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::Limit;
 
     #[test]
     fn amounts_are_read_and_written() {
@@ -119,19 +106,6 @@ mod tests {
             (Cap::SessionTokens, 1_234_567, "1,234,567 tokens", "1234567"),
         ] {
             assert_eq!((cap.words(amount), cap.written(amount)), (words.to_owned(), written.to_owned()));
-        }
-    }
-
-    #[test]
-    fn limits_are_stored_as_plain_words() {
-        for (limit, json) in [
-            (Limit::Requests, "\"requests\""),
-            (Limit::Tokens, "\"tokens\""),
-            (Limit::Cap(Cap::DayUsd), "\"day_usd\""),
-            (Limit::Cap(Cap::TurnTokens), "\"turn_tokens\""),
-        ] {
-            assert_eq!(serde_json::to_string(&limit).unwrap(), json);
-            assert_eq!(serde_json::from_str::<Limit>(json).unwrap(), limit);
         }
     }
 }

@@ -1,0 +1,152 @@
+//! Values that settings choose from, defined once for the settings and for what they configure.
+
+use serde::{Deserialize, Serialize};
+
+/// Gives variants the names that they have in a file; `all` for enums of which every variant has a name.
+macro_rules! names {
+    ($type:ident { $($variant:ident = $text:literal,)+ }) => {
+        impl $type {
+            /// The names as written in a file.
+            pub const NAMES: &'static [&'static str] = &[$($text,)+];
+
+            /// Returns the variant with that name, if there is one.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                match name { $($text => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+    ($type:ident, all { $($variant:ident = $text:literal,)+ }) => {
+        names! { $type { $($variant = $text,)+ } }
+
+        impl $type {
+            pub const ALL: [Self; Self::NAMES.len()] = [$(Self::$variant,)+];
+
+            /// The name as typed and shown.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$variant => $text,)+ }
+            }
+        }
+    };
+}
+
+/// Which calls ask the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Read-only calls run, all others ask.
+    #[default]
+    Ask,
+    /// Like ask, but files of the workspace are edited without asking.
+    Auto,
+    /// Read-only: every call with a side effect is denied.
+    Plan,
+    /// A call that would ask or change something returns its preview and becomes a request.
+    DryRun,
+    /// Every call becomes a request and nothing runs; for evals.
+    DeferAll,
+}
+
+names! {
+    Mode, all {
+        Ask = "ask",
+        Auto = "auto",
+        Plan = "plan",
+        DryRun = "dry-run",
+        DeferAll = "defer-all",
+    }
+}
+
+impl Mode {
+    /// The next mode when the mode key is pressed: ask → auto → plan → dry-run → ask. Never leads to a mode
+    /// that asks for nothing.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Ask => Self::Auto,
+            Self::Auto => Self::Plan,
+            Self::Plan => Self::DryRun,
+            Self::DryRun | Self::DeferAll => Self::Ask,
+        }
+    }
+}
+
+/// How much the model may think before it replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ThinkingLevel {
+    /// The provider's own default: the request does not mention thinking.
+    #[default]
+    Default,
+    Off,
+    Low,
+    Medium,
+    High,
+    /// A budget in tokens; the nearest level where a wire has only levels.
+    Tokens(u32),
+}
+
+names! { ThinkingLevel { Off = "off", Low = "low", Medium = "medium", High = "high", } }
+
+/// How thinking is requested from a model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ThinkingStyle {
+    /// Unknown: requested in the wire's usual way if the user asks for thinking, not mentioned otherwise.
+    #[default]
+    Unknown,
+    /// The model does not think; thinking is never requested.
+    Never,
+    /// The model accepts a number of tokens.
+    Budget,
+    /// The model accepts a level, and thinking can be switched off.
+    Levels,
+    /// The model accepts a level and always thinks.
+    Always,
+}
+
+names! { ThinkingStyle { Never = "never", Budget = "budget", Levels = "levels", Always = "always", } }
+
+/// Colours for a dark or a light terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ThemeChoice {
+    /// From the terminal: light if it reports a light background, otherwise dark; 16 colours if it has no
+    /// more.
+    #[default]
+    Auto,
+    Dark,
+    Light,
+}
+
+names! { ThemeChoice { Auto = "auto", Dark = "dark", Light = "light", } }
+
+/// How the user is notified while the terminal has no focus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Notify {
+    /// In a way the terminal is known to support, otherwise by its bell.
+    #[default]
+    Auto,
+    Bell,
+    Off,
+}
+
+names! { Notify { Auto = "auto", Bell = "bell", Off = "off", } }
+
+/// The wire format of a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Codec {
+    Anthropic,
+    OpenAiChat,
+    OpenAiResponses,
+    Gemini,
+    Ollama,
+}
+
+names! {
+    Codec {
+        Anthropic = "anthropic",
+        OpenAiChat = "chat",
+        OpenAiResponses = "responses",
+        Gemini = "gemini",
+        Ollama = "ollama",
+    }
+}

@@ -1,0 +1,175 @@
+//! The requests that the tour knows, and its script for each of them.
+
+use serde_json::{Value, json};
+
+use super::words;
+
+/// One turn: a reply for each step, and the last words.
+pub struct Script {
+    /// Each step is one reply; the next one follows if all calls of the one before succeeded.
+    pub steps: Vec<Step>,
+    /// What the reply after the last calls ends with.
+    pub end: Vec<&'static str>,
+}
+
+/// One scripted reply.
+#[derive(Default)]
+pub struct Step {
+    pub thought: &'static str,
+    pub words: Vec<&'static str>,
+    pub calls: Vec<(&'static str, Value)>,
+}
+
+type Row = (&'static str, fn(&[&str]) -> Script);
+
+/// The known requests. `{file}` stands for one word or a quoted text, `{text}` for any text.
+const REQUESTS: &[Row] = &[
+    ("show me around", |_| tour()),
+    ("list the files here", |_| list(".")),
+    ("list the files in {file}", |given| list(given[0])),
+    ("read {file}", |given| {
+        let thought = "The request names a file. `read_file` reads it; reading needs no approval.";
+        Script::one(thought, "I read.\n", "read_file", json!({ "path": given[0] }))
+    }),
+    ("find files named {file}", |given| {
+        let thought = "The request asks for files by name: that is `find_files`.";
+        Script::one(thought, "I look for them.\n", "find_files", json!({ "pattern": given[0] }))
+    }),
+    ("search for {text} in {file}", |given| search(given[0], given[1])),
+    ("run {text}", |given| {
+        let thought = "The request is a command. Commands may do anything, so this will wait for a yes.";
+        Script::one(thought, words::PROPOSED_RUN, "shell", json!({ "command": given[0] }))
+    }),
+    ("write a note to {file}: {text}", |given| write(given[0], &format!("{}\n", given[1]))),
+    ("write a note to {file}", |given| write(given[0], words::EMPTY_NOTE)),
+    ("replace {text} with {text} in {file}", |given| replace(given[0], given[1], given[2])),
+    ("hi", |_| Script::said(&[words::HELLO, "\n", words::HOW_TO_CONNECT])),
+    ("hello", |_| Script::said(&[words::HELLO, "\n", words::HOW_TO_CONNECT])),
+    ("help", |_| Script::said(&[words::WHAT_I_CAN_DO, "\n", words::HOW_TO_CONNECT])),
+    ("what can you do", |_| Script::said(&[words::WHAT_I_CAN_DO, "\n", words::HOW_TO_CONNECT])),
+    ("how do I connect a model", |_| Script::said(&[words::HOW_TO_CONNECT])),
+    ("connect", |_| Script::said(&[words::HOW_TO_CONNECT])),
+    ("show me some markdown", |_| Script::said(&[words::MARKDOWN])),
+    ("markdown", |_| Script::said(&[words::MARKDOWN])),
+];
+
+/// Returns the script for a request. What has the form of no known one is said not to be understood.
+pub fn script(request: &str) -> Script {
+    let request = request.trim().trim_end_matches(['?', '!']).trim_end();
+    let known = |(pattern, make): &Row| Some(make(&filled(pattern, request)?));
+    REQUESTS.iter().find_map(known).unwrap_or_else(|| {
+        let thought = "No request that I know begins like this. Saying so is better than guessing.";
+        let words = vec![words::NOT_UNDERSTOOD, words::WHAT_I_CAN_DO, "\n", words::HOW_TO_CONNECT];
+        Script::of([Step { thought, words, calls: Vec::new() }])
+    })
+}
+
+/// Returns what the request has in the places of the pattern; `None` if it has another form.
+fn filled<'a>(pattern: &str, request: &'a str) -> Option<Vec<&'a str>> {
+    let (start, mut places) = pattern.split_once('{').unwrap_or((pattern, ""));
+    let head = request.get(..start.len())?;
+    let mut rest = request.get(start.len()..).filter(|_| head.eq_ignore_ascii_case(start))?;
+    let mut found = Vec::new();
+    while let Some((kind, after)) = places.split_once('}') {
+        let (separator, next) = after.split_once('{').unwrap_or((after, ""));
+        let given;
+        (given, rest) = if separator.is_empty() { (rest, "") } else { rest.split_once(separator)? };
+        found.push(unquoted(given.trim(), kind)?);
+        places = next;
+    }
+    rest.is_empty().then_some(found)
+}
+
+/// The text without quotes around it; `None` if it is empty, or not one word where a file is expected.
+fn unquoted<'a>(text: &'a str, kind: &str) -> Option<&'a str> {
+    let inner = ['`', '"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
+    let is_one = inner.is_some() || kind != "file" || !text.contains(char::is_whitespace);
+    Some(inner.unwrap_or(text)).filter(|text| is_one && !text.is_empty())
+}
+
+impl Script {
+    fn of(steps: impl Into<Vec<Step>>) -> Self {
+        Self { steps: steps.into(), end: Vec::new() }
+    }
+
+    /// Words and nothing else.
+    fn said(words: &[&'static str]) -> Self {
+        Self::of([Step { words: words.to_vec(), ..Step::default() }])
+    }
+
+    /// One call, with words before it.
+    fn one(thought: &'static str, words: &'static str, tool: &'static str, args: Value) -> Self {
+        Self::of([Step::call(thought, words, tool, args)])
+    }
+}
+
+impl Step {
+    fn call(thought: &'static str, words: &'static str, tool: &'static str, args: Value) -> Self {
+        Self { thought, words: vec![words], calls: vec![(tool, args)] }
+    }
+}
+
+fn list(path: &str) -> Script {
+    let thought = "The request asks what is in a folder: `list_dir` tells.";
+    Script::one(thought, "I look.\n", "list_dir", json!({ "path": path }))
+}
+
+fn search(text: &str, path: &str) -> Script {
+    let thought =
+        "The request asks where words occur. `search_text` takes a pattern, so I escape what is special.";
+    let args = json!({ "pattern": regex::escape(text), "path": path });
+    Script::one(thought, "I search.\n", "search_text", args)
+}
+
+fn write(path: &str, content: &str) -> Script {
+    let thought =
+        "The request asks for a file to be written. That changes something, so it will wait for a yes.";
+    let args = json!({ "path": path, "content": content });
+    Script::one(thought, words::PROPOSED_WRITE, "write_file", args)
+}
+
+fn replace(old: &str, new: &str, path: &str) -> Script {
+    let thought = "Before a file is changed it has to be read: first `read_file`, then `edit_file`.";
+    let read = Step::call(thought, "I read it first.\n", "read_file", json!({ "path": path }));
+    let args = json!({ "path": path, "old": old, "new": new });
+    Script::of([read, Step::call("", words::PROPOSED_EDIT, "edit_file", args)])
+}
+
+fn tour() -> Script {
+    let look = Step {
+        thought: "The tour: two reads at once, then a change that asks.",
+        words: vec![words::TOUR_LOOK],
+        calls: vec![("list_dir", json!({ "path": "." })), ("find_files", json!({ "pattern": "README*" }))],
+    };
+    let args = json!({ "path": "co-tour.md", "content": words::TOUR_NOTE });
+    let write = Step::call("", words::TOUR_WRITE, "write_file", args);
+    Script { steps: vec![look, write], end: vec![words::TOUR_END, words::HOW_TO_CONNECT] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_fills_the_places_of_its_pattern() {
+        let cases: &[(&str, &str, Option<&[&str]>)] = &[
+            ("read {file}", "Read README.md", Some(&["README.md"])),
+            ("read {file}", "read \"my notes.md\"", Some(&["my notes.md"])),
+            ("read {file}", "read the whole book", None),
+            ("read {file}", "read ", None),
+            ("run {text}", "run `git status`", Some(&["git status"])),
+            ("run {text}", "run git log --oneline", Some(&["git log --oneline"])),
+            ("run {text}", "run", None),
+            ("write a note to {file}: {text}", "write a note to a.md: b: c", Some(&["a.md", "b: c"])),
+            ("write a note to {file}: {text}", "write a note to a.md", None),
+            ("replace {text} with {text} in {file}", "replace a b with c in d", Some(&["a b", "c", "d"])),
+            ("search for {text} in {file}", "search for \"fn main\" in .", Some(&["fn main", "."])),
+            ("help", "HELP", Some(&[])),
+            ("help", "help me", None),
+            ("help", "日本語", None),
+        ];
+        for (pattern, request, expected) in cases {
+            assert_eq!(filled(pattern, request).as_deref(), *expected, "{request}");
+        }
+    }
+}
