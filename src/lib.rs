@@ -18,7 +18,8 @@
 //! | L4 | [`agent`] |
 //! | L5 | `provider/*`, `sandbox/*`, `hook/*`, `tool/builtin/*`: implementations of the seams |
 //! | L6 | [`command`], [`frontend`], [`tui`] |
-//! | L8 | [`app`], [`cli`] |
+//! | L7 | [`accounts`] |
+//! | L8 | [`app`], [`runtime`], [`cli`] |
 //!
 //! - [`stdx`]: what the standard library lacks: widths and cutting of text, framing of event streams and JSON, paths
 //!   confined to a folder, atomic and owner-only files, the clock, names of files that hold secrets.
@@ -41,7 +42,9 @@
 //! - [`command`]: slash commands, one file each: what they may know, and what they want done.
 //! - [`frontend`]: print, JSON, the plain face, and the link between an interactive face and its session.
 //! - [`tui`]: the full screen: model, update, view, and a thin shell, which alone knows the terminal.
-//! - [`app`]: the composition root; services, keys and models; the owner of a session behind a face; headless turns.
+//! - [`accounts`]: accounts with model services: keys, logging in, what they offer, and which model answers.
+//! - [`app`]: the composition root: builds what the others are given; hooks, rules and trust of folders.
+//! - [`runtime`]: what owns a session: behind an interactive face, in headless turns, beside the session at hand.
 //! - [`cli`]: the command line, its errors and exit codes, and its commands.
 //!
 //! Beside `src`: `tests/kit` is a crate that does not ship (scripted replies and the server that gives them, the runner of
@@ -103,5 +106,9 @@ pub mod frontend;
 
 pub mod tui;
 
+pub mod accounts;
+
 pub mod app;
+pub mod runtime;
+
 pub mod cli;

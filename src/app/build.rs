@@ -10,11 +10,11 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
 use super::hooks::HookFiles;
-use super::keys::Keys;
-use super::models::{ModelError, Models};
 use super::rules::{Looks, RuleBook};
-use super::services::Target;
 use super::world::World;
+use crate::accounts::Target;
+use crate::accounts::keys::Keys;
+use crate::accounts::{self, ModelError, Models};
 use crate::agent::caps::Caps;
 use crate::agent::driver::{AgentEnv, FallbackModel};
 use crate::approval::{Decider, Place, Policy, Standing};
@@ -75,8 +75,8 @@ pub fn advice_at_start(loaded: &Loaded) -> Vec<String> {
     warnings
         .chain(rebound)
         .chain(misnamed(&loaded.settings))
-        .chain(super::models::unused(&loaded.settings))
-        .chain(super::models::mistaken(&loaded.settings))
+        .chain(accounts::unused(&loaded.settings))
+        .chain(accounts::mistaken(&loaded.settings))
         .collect()
 }
 

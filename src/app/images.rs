@@ -4,7 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Models, World};
+use super::World;
+use crate::accounts::Models;
 use crate::frontend::images::{ImageError, Places, Prompt, Sight, attach, read};
 use crate::message::UserPart;
 use crate::message::images::mention;

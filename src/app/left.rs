@@ -21,7 +21,7 @@ use crate::stdx::text::one_line_summary;
 const SUMMARY: usize = 100;
 
 /// The mark of the processes of one of the person's own commands; `count` tells those of this process apart.
-pub(super) fn own_mark(session: &SessionId, count: usize) -> String {
+pub fn own_mark(session: &SessionId, count: usize) -> String {
     format!("{}{}.{count}", own_prefix(session), std::process::id())
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{Models, Origin, World};
+use super::World;
+use crate::accounts::{Models, Origin};
 use crate::approval::WorkspaceKind;
 use crate::config::{Settings, user_file};
 use crate::sandbox::Sandbox as _;

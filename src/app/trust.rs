@@ -12,8 +12,8 @@ use std::sync::PoisonError;
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 
 use super::hooks::{PROJECT_HOOKS, defined};
-use super::login::WriteError;
 use super::{App, World, load_settings};
+use crate::accounts::login::WriteError;
 use crate::approval::WorkspaceKind;
 use crate::approval::rules::{RuleSet, RuleSource};
 use crate::command::code;

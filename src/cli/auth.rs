@@ -8,8 +8,9 @@ use super::error::{CliError, Kind};
 use super::input::Terminals;
 use super::table::table;
 use super::{secret, setup};
-use crate::app::login::{check, hint};
-use crate::app::{AppError, KeyFileError, Keys, ModelError, Put, Service, Target, World, load_settings};
+use crate::accounts::login::{check, hint};
+use crate::accounts::{KeyFileError, Keys, ModelError, Put, Service, Target};
+use crate::app::{AppError, World, load_settings};
 use crate::config::{Key, Loaded, Secret, Settings, Source, Value};
 use crate::provider::catalog::PRESETS;
 

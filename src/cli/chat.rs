@@ -12,12 +12,13 @@ use super::console::Console;
 use super::error::{CliError, Kind};
 use super::input::Terminals;
 use super::setup::{self, SetUp};
-use crate::app::conductor::{Interactive, interactive};
-use crate::app::{AppError, Models, Opening, Pace, World, load_settings};
+use crate::accounts::{Models, Pace};
+use crate::app::{AppError, Opening, World, load_settings};
 use crate::approval::Decider;
 use crate::config::{Loaded, Notify, Settings};
 use crate::frontend::channel;
 use crate::frontend::plain::{self, Echo, PlainError, PlainOptions, Setup, Source, ThinkingShown};
+use crate::runtime::interactive::{Interactive, interactive};
 use crate::tui::keys::Keymap;
 use crate::tui::{
     self, Call, Fold, Glyphs, Host, Motion, MouseMode, Surroundings, TuiError, TuiLink, TuiOptions,

@@ -6,7 +6,8 @@
 use std::error::Error;
 use std::io;
 
-use crate::app::{AppError, ModelError};
+use crate::accounts::ModelError;
+use crate::app::AppError;
 use crate::config::{ConfigError, Source};
 use crate::provider::ProviderError;
 use crate::session::SessionError;

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::args::Models;
 use super::console::Console;
 use super::error::{CliError, Kind};
-use crate::app::{Lists, Offer, OfferedModel, World, dollars, load_settings, offers, tokens};
+use crate::accounts::{Lists, Offer, OfferedModel, dollars, offers, tokens};
+use crate::app::{World, load_settings};
 use crate::provider::Price;
 use crate::stdx::text::{sanitize_line, width};
 

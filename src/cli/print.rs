@@ -10,12 +10,10 @@ use super::console::Console;
 use super::error::{CliError, Kind};
 use super::input::Terminals;
 use super::signals::Stop;
+use crate::accounts::{Models, Origin, Pace};
 use crate::agent::driver::TurnResult;
 use crate::agent::port::Frontend;
-use crate::app::headless::{self, Went, Work};
-use crate::app::{
-    App, AppError, Models, Opening, Origin, Pace, World, advice_at_start, images, left_behind, load_settings,
-};
+use crate::app::{App, AppError, Opening, World, advice_at_start, images, left_behind, load_settings};
 use crate::approval::Decider;
 use crate::config::Loaded;
 use crate::frontend::images::Prompt;
@@ -24,6 +22,7 @@ use crate::frontend::print::{Delivery, Detail, PrintFrontend};
 use crate::history::{Limit, SessionId, TurnEnd};
 use crate::message::UserPart;
 use crate::message::images::mentions;
+use crate::runtime::headless::{self, Went, Work};
 use crate::session::Session;
 use crate::store::RequestFilter;
 

@@ -9,8 +9,9 @@ use super::console::Console;
 use super::error::CliError;
 use super::input::Terminals;
 use super::{auth, secret};
-use crate::app::login::{Entered, TryError, keep, may_offer, offers, skip, try_out, write_choice};
-use crate::app::{Keys, Models, Origin, Service, World};
+use crate::accounts::login::{Entered, TryError, keep, may_offer, offers, skip, try_out, write_choice};
+use crate::accounts::{Keys, Models, Origin, Service};
+use crate::app::World;
 use crate::config::{Loaded, user_file};
 use crate::frontend::link::{Consent, LoginNeed, ServiceLine};
 

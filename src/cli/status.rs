@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::console::Console;
 use super::error::CliError;
-use crate::app::{AppError, Models, Pace, World, advice, load_settings, open_store_for_lists, status_rows};
+use crate::accounts::{Models, Pace};
+use crate::app::{AppError, World, advice, load_settings, open_store_for_lists, status_rows};
 use crate::stdx::text::sanitize_line;
 
 /// Prints the rows; errors if the store cannot be used, after printing them.

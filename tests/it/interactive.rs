@@ -5,14 +5,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use co::accounts::{Models, Pace};
 use co::agent::port::{Event, Op};
-use co::app::conductor::{Interactive, interactive};
-use co::app::{Models, Opening, Pace, World, load_settings, open_store};
+use co::app::{Opening, World, load_settings, open_store};
 use co::approval::{Approval, Decider, RequestId, Standing};
 use co::frontend::link::{Ask, Header, Notice, Tone, Update};
 use co::history::TurnEnd;
 use co::message::{Message, UserPart};
 use co::provider::catalog::{OLLAMA, Probe};
+use co::runtime::interactive::{Interactive, interactive};
 use co::stdx::clock::SystemClock;
 use co::store::{DecideOutcome, Store};
 use tokio::sync::mpsc;

@@ -64,7 +64,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("L6", &["command"]),
     ("L6", &["frontend"]),
     ("L6", &["tui"]),
+    ("L7", &["accounts"]),
     ("L8", &["app"]),
+    ("L8", &["runtime"]),
     ("L8", &["cli"]),
 ];
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::app::KeyFile;
-use crate::app::services::Target;
+use crate::accounts::KeyFile;
+use crate::accounts::services::Target;
 use crate::config::{Codec, Key};
 use crate::frontend::link::Consent;
 use crate::provider::catalog::PRESETS;

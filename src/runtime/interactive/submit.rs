@@ -21,7 +21,7 @@ use crate::message::{NoteKind, UserPart, images};
 use crate::session::Session;
 
 /// How long hooks may hold up the end of a session.
-pub(in crate::app) const LEAVING: Duration = Duration::from_secs(2);
+pub(in crate::runtime) const LEAVING: Duration = Duration::from_secs(2);
 
 /// Why a prompt came back whose hooks did not get to speak.
 const STOPPED: &str = "it was stopped before the hooks had looked at it";
@@ -169,18 +169,18 @@ impl Desk {
 }
 
 /// What hooks are told at a session's start.
-pub(in crate::app) fn session_start(session: &Session) -> HookInput {
+pub(in crate::runtime) fn session_start(session: &Session) -> HookInput {
     let source = if session.history().turns() == 0 { "new" } else { "resume" };
     about(session, HookSubject::SessionStart { source })
 }
 
 /// Words of hooks, for the next prompt.
-pub(in crate::app) fn notes(said: HooksSaid) -> impl Iterator<Item = Record> {
+pub(in crate::runtime) fn notes(said: HooksSaid) -> impl Iterator<Item = Record> {
     said.notes.into_iter().map(|text| Record::Noted { kind: NoteKind::Hook, text })
 }
 
 /// Tells hooks that the session is left, and waits for them a moment.
-pub(in crate::app) async fn session_ended(session: &Session, env: &AgentEnv, reason: &'static str) {
+pub(in crate::runtime) async fn session_ended(session: &Session, env: &AgentEnv, reason: &'static str) {
     let input = about(session, HookSubject::SessionEnd { reason });
     let saying = driver::hooks_say(&env.hooks, &input);
     let _those_that_take_longer_are_ended = tokio::time::timeout(LEAVING, saying).await;

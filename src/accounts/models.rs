@@ -459,7 +459,7 @@ fn split<'a>(name: &'a str, settings: &Settings) -> (Option<&'a str>, Option<&'a
 }
 
 /// Returns a sentence for each key of a service without a named model, because such a key is not used.
-pub(super) fn unused(settings: &Settings) -> Vec<String> {
+pub fn unused(settings: &Settings) -> Vec<String> {
     let (provider, model) = wanted(settings);
     if provider.is_some() || model.is_some() {
         return Vec::new();
@@ -476,7 +476,7 @@ pub(super) fn unused(settings: &Settings) -> Vec<String> {
 
 /// Returns a sentence if the model names an unknown provider but a similar one exists: the whole name then
 /// goes to another service, which the user may not have intended.
-pub(super) fn mistaken(settings: &Settings) -> Option<String> {
+pub fn mistaken(settings: &Settings) -> Option<String> {
     let name = settings.model.as_deref()?.trim();
     let (provider, _) = name.split_once('/')?;
     if settings.provider.is_some() || services::is_known(provider, settings) {

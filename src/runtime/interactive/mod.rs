@@ -28,9 +28,10 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use self::desk::{Desk, Heard, Known};
-use super::{App, AppError, ModelChoice, Opened, Opening, World, advice_at_start, left_behind};
+use crate::accounts::{ModelChoice, Models};
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
+use crate::app::{App, AppError, Opened, Opening, World, advice_at_start, left_behind};
 use crate::approval::{Approval, Decider, RequestId, Standing};
 use crate::command::{Say, Tone, code};
 use crate::config::Loaded;
@@ -46,7 +47,7 @@ use crate::store::{DecideOutcome, Wakeups};
 pub struct Interactive {
     pub world: World,
     pub loaded: Loaded,
-    pub models: Arc<super::Models>,
+    pub models: Arc<Models>,
     pub opening: Opening,
     pub asks: mpsc::Receiver<Ask>,
     pub face: Updates,

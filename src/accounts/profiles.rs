@@ -105,7 +105,7 @@ pub fn dollars(millionths: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::keys::Keys;
+    use crate::accounts::keys::Keys;
     use crate::config::{Key, ThinkingStyle};
 
     /// A service of that name, with a key or not.

@@ -12,12 +12,12 @@ use super::desk::{Desk, Heard, Known};
 use super::{AppError, Conductor, Going, Queue, UnsavedPrompt, Work};
 use crate::agent::driver::{self, FallbackModel, TurnResult};
 use crate::agent::port::{Frontend, Op};
-use crate::app::headless::CLOSING;
 use crate::command::Say;
 use crate::frontend::channel::ChannelFrontend;
 use crate::frontend::link::Ask;
 use crate::history::{Limit, TurnEnd};
 use crate::message::images;
+use crate::runtime::headless::CLOSING;
 use crate::store::StoreError;
 
 /// Words of the person that a turn has not heard yet; it hears each within an event.

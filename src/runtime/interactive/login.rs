@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::desk::Desk;
 use super::named;
-use crate::app::login::{Entered, may_offer, offers, skip, write_choice};
-use crate::app::{Models, Origin};
+use crate::accounts::login::{Entered, may_offer, offers, skip, write_choice};
+use crate::accounts::{Models, Origin};
 use crate::command::{Say, code};
 use crate::config::user_file;
 use crate::frontend::link::{LoginTrouble, LoginWhy, ModelLine, Notice};

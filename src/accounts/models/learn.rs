@@ -3,8 +3,9 @@
 use std::sync::{Arc, PoisonError};
 
 use super::{ModelChoice, Models, most_output};
+use crate::accounts::offers;
+use crate::accounts::profiles;
 use crate::agent::driver::ActiveModel;
-use crate::app::{offers, profiles};
 use crate::provider::Profile;
 
 impl Models {

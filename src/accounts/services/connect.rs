@@ -10,8 +10,8 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use super::{Service, Target, Wiring};
-use crate::app::keys::{KeyCommandError, Keys};
-use crate::app::models::ModelError;
+use crate::accounts::keys::{KeyCommandError, Keys};
+use crate::accounts::models::ModelError;
 use crate::config::{Codec, Settings};
 use crate::provider::anthropic::Anthropic;
 use crate::provider::gemini::Gemini;
@@ -24,7 +24,7 @@ use crate::provider::{ErrorClass, ModelRequest, Provider, ProviderError, StreamE
 
 impl Service {
     /// Prepares connections; nothing is sent and nothing is run.
-    pub(in crate::app) fn connect(&self, wiring: &Wiring) -> Result<Arc<dyn Provider>, ModelError> {
+    pub(in crate::accounts) fn connect(&self, wiring: &Wiring) -> Result<Arc<dyn Provider>, ModelError> {
         match self {
             Self::Offline => Ok(Arc::new(Offline::new(wiring.pace))),
             Self::Http(target) => match target.plain_endpoint(&wiring.settings) {

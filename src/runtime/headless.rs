@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::AppError;
-use super::conductor::submit::{notes, session_ended, session_start};
+use super::interactive::submit::{notes, session_ended, session_start};
 use crate::agent::driver::{self, AgentEnv, Submitted, TurnResult};
 use crate::agent::port::Frontend;
+use crate::app::AppError;
 use crate::history::{Durability, Record};
 use crate::message::UserPart;
 use crate::session::Session;

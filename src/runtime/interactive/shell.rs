@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::app::left::own_mark;
+use crate::app::own_mark;
 use crate::command::{Privacy, code};
 use crate::history::SessionId;
 use crate::sandbox::survivors::MARKER;

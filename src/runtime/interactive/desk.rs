@@ -13,9 +13,10 @@ use super::inbox::Beside;
 use super::shell::{Shell, ShellEvent};
 use super::submit::Pending;
 use super::{named, view};
+use crate::accounts::login::Entered;
+use crate::accounts::{ModelChoice, Origin};
 use crate::agent::port::{Closed, Event, Frontend, Op};
-use crate::app::login::Entered;
-use crate::app::{App, ModelChoice, Origin, images};
+use crate::app::{App, images};
 use crate::approval::{Decider, Standing};
 use crate::command::{Activity, Command, CommandEffect, Commands, Entry, Privacy, Say, code, dispatch};
 use crate::config::{Contents, Mode};
@@ -471,7 +472,7 @@ impl Desk {
             }
         };
         // A group that does not end is ended by the drop of its stream.
-        let _ = tokio::time::timeout(crate::app::headless::CLOSING, ended).await;
+        let _ = tokio::time::timeout(crate::runtime::headless::CLOSING, ended).await;
     }
 
     /// Tells the face what waits in this session.

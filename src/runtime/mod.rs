@@ -1,0 +1,6 @@
+//! What owns a session while it is worked on: behind a face ([`interactive`]) and where nobody watches ([`headless`]).
+//!
+//! Called by `cli` with what `app` built; nothing here draws or prints.
+
+pub mod headless;
+pub mod interactive;
