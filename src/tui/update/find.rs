@@ -15,22 +15,20 @@ pub fn act(model: &mut Model, key: FindKey) {
             find.stage = Stage::Writing;
             model.focus = Focus::Composer;
         }
-        (FindKey::Next, Some(find)) => {
-            find.stage = Stage::Walking;
-            let to = find.next();
-            go(model, to);
-        }
-        (FindKey::Previous, Some(find)) => {
-            find.stage = Stage::Walking;
-            let to = find.previous();
-            go(model, to);
-        }
         (FindKey::Tools, Some(find)) => {
             find.reach = find.reach.turned();
             recount(model);
         }
-        (FindKey::Edit | FindKey::Next | FindKey::Previous | FindKey::Tools, None) => {}
+        (FindKey::Edit | FindKey::Tools, None) => {}
     }
+}
+
+/// Goes to the next or the previous match.
+pub fn step(model: &mut Model, to: fn(&Find) -> Option<Current>) {
+    let Some(find) = &mut model.find else { return };
+    find.stage = Stage::Walking;
+    let to = to(find);
+    go(model, to);
 }
 
 /// What is searched for was changed.

@@ -3,7 +3,7 @@
 use super::flash;
 use crate::config::checked_url;
 use crate::frontend::link::{Ask, Consent, LoginNeed, LoginTrouble, LoginWhy, ModelLine, ServiceLine};
-use crate::tui::keys::{Change, LoginKey};
+use crate::tui::keys::{LoginKey, TextEdit};
 use crate::tui::login::{Login, Stage};
 use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::msg::Cmd;
@@ -153,22 +153,22 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 /// The key takes this change; whether it does.
-pub fn change(model: &mut Model, change: Change) -> bool {
+pub fn edit(model: &mut Model, edit: TextEdit) -> bool {
     let Overlay::Login(login) = &mut model.overlay else { return false };
     if login.stage != Stage::Key {
         return matches!(login.stage, Stage::Trying | Stage::Consent);
     }
-    match change {
-        Change::Backspace => login.key.backspace(),
-        Change::KillToStart | Change::KillWordBack | Change::KillPartBack => login.key.clear(),
-        Change::Newline
-        | Change::Delete
-        | Change::KillToEnd
-        | Change::KillWordForward
-        | Change::Yank
-        | Change::YankOlder
-        | Change::Undo
-        | Change::Redo => {}
+    match edit {
+        TextEdit::Backspace => login.key.backspace(),
+        TextEdit::KillToStart | TextEdit::KillWordBack | TextEdit::KillPartBack => login.key.clear(),
+        TextEdit::Newline
+        | TextEdit::Delete
+        | TextEdit::KillToEnd
+        | TextEdit::KillWordForward
+        | TextEdit::Yank
+        | TextEdit::YankOlder
+        | TextEdit::Undo
+        | TextEdit::Redo => {}
     }
     true
 }
