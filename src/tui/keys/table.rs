@@ -99,10 +99,10 @@ pub fn rows() -> std::slice::Iter<'static, Binding> {
 struct Section {
     context: Context,
     group: HelpGroup,
-    rows: &'static [Row],
+    rows: &'static [KeyRow],
 }
 
-struct Row {
+struct KeyRow {
     name: &'static str,
     action: Action,
     /// As [`parse_key`] reads them, with spaces between them.
@@ -115,24 +115,24 @@ const fn at(context: Context, group: HelpGroup) -> Section {
     Section { context, group, rows: &[] }
 }
 
-const fn row(name: &'static str, action: Action, keys: &'static str, help: &'static str) -> Row {
-    Row { name, action, keys, help, weight: Weight::Light }
+const fn row(name: &'static str, action: Action, keys: &'static str, help: &'static str) -> KeyRow {
+    KeyRow { name, action, keys, help, weight: Weight::Light }
 }
 
 impl Section {
-    const fn rows(self, rows: &'static [Row]) -> Self {
+    const fn rows(self, rows: &'static [KeyRow]) -> Self {
         Self { rows, ..self }
     }
 
-    fn binding(&self, row: &Row) -> Binding {
-        let &Row { name, action, keys, help, weight } = row;
+    fn binding(&self, row: &KeyRow) -> Binding {
+        let &KeyRow { name, action, keys, help, weight } = row;
         let key = |text| parse_key(text).expect("the keys of the table are written as people write them");
         let keys = keys.split(' ').map(key).collect();
         Binding { context: self.context, name, action, keys, group: self.group, help, weight }
     }
 }
 
-impl Row {
+impl KeyRow {
     const fn approves(self) -> Self {
         Self { weight: Weight::Approves, ..self }
     }

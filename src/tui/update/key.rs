@@ -11,11 +11,11 @@ use crate::tui::cards::{Cards, Stage};
 use crate::tui::cells::Cell;
 use crate::tui::completion::Popup;
 use crate::tui::composer::{Editor, Moved};
-use crate::tui::find::Find;
+use crate::tui::find::{Find, FindStage};
 use crate::tui::form::{LONGEST, Mode};
 use crate::tui::key::{Key, Mods};
 use crate::tui::keys::{Action, Context, FindKey, Move, Nav, TextEdit, Weight};
-use crate::tui::login::Stage as LoginStage;
+use crate::tui::login::LoginStage;
 use crate::tui::model::{Chord, Focus, GOODBYE_MS, Life, Model, Overlay, Panel};
 use crate::tui::msg::{Cmd, MouseMode};
 
@@ -97,8 +97,8 @@ fn contexts(model: &Model) -> &'static [Context] {
     }
     if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
         return match find.stage {
-            find::Stage::Writing => &[Context::Find, Context::Text, Context::Global],
-            find::Stage::Walking => &[Context::Found, Context::Global],
+            FindStage::Writing => &[Context::Find, Context::Text, Context::Global],
+            FindStage::Walking => &[Context::Found, Context::Global],
         };
     }
     if model.focus == Focus::Card && model.asks_cap() {
@@ -146,7 +146,7 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
     match model.focus {
         Focus::Transcript => None,
         Focus::Composer => match &mut model.find {
-            Some(find) => (find.stage == find::Stage::Writing).then_some(&mut find.editor),
+            Some(find) => (find.stage == FindStage::Writing).then_some(&mut find.editor),
             None => Some(&mut model.composer.editor),
         },
         Focus::Card if model.asks_cap() => None,

@@ -8,7 +8,7 @@ use crate::tui::cards::Stage as CardStage;
 use crate::tui::cells::Fold;
 use crate::tui::cells::call::seconds;
 use crate::tui::completion::Place;
-use crate::tui::find::Stage;
+use crate::tui::find::FindStage;
 use crate::tui::form::Mode;
 use crate::tui::inbox::{Inbox, Round, Scope};
 use crate::tui::keys::{
@@ -16,7 +16,7 @@ use crate::tui::keys::{
     PickKey, RuleKey, SelectKey, TextEdit,
 };
 use crate::tui::line::Line;
-use crate::tui::login::Stage as LoginStage;
+use crate::tui::login::LoginStage;
 use crate::tui::model::{Activity, Focus, Life, Model, Overlay, Phase, RetryState, Stop, Turn};
 use crate::tui::pick::List;
 use crate::tui::theme::Role;
@@ -258,7 +258,7 @@ fn hints(model: &Model) -> (String, Role) {
             LoginStage::Consent => format!("y send unencrypted  {}", hints_of(model, TRYING)),
         }
     } else if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
-        hints_of(model, if find.stage == Stage::Writing { SEARCHING } else { FOUND })
+        hints_of(model, if find.stage == FindStage::Writing { SEARCHING } else { FOUND })
     } else if let (Focus::Composer, Some(popup)) = (model.focus, &model.completion.popup) {
         let runs = popup.word.place == Place::Command;
         hints_of(model, if runs { COMPLETING_COMMAND } else { COMPLETING })
