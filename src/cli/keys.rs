@@ -8,7 +8,8 @@ use super::error::{CliError, Kind};
 use super::table::table;
 use crate::app::{World, load_settings};
 use crate::config::{ConfigWarning, Source};
-use crate::tui::keys::{Keymap, Listed, list};
+use crate::tui::key::Key;
+use crate::tui::keys::{Bound, Keymap};
 
 pub(super) fn run(
     what: &Keys,
@@ -26,12 +27,11 @@ pub(super) fn run(
         wrong.extend(keymap.conflicts().iter().map(ToString::to_string));
         return check(&wrong, console);
     }
-    let rows = list(&keymap);
     if what.json {
-        console.json(&rows.iter().map(as_json).collect::<Vec<_>>())?;
+        console.json(&keymap.by_context().map(as_json).collect::<Vec<_>>())?;
     } else {
-        console
-            .out(&table(["KEYS", "DOES", "NAME", "SET"], &rows.iter().map(in_words).collect::<Vec<_>>()))?;
+        let rows: Vec<_> = keymap.by_context().map(in_words).collect();
+        console.out(&table(["KEYS", "DOES", "NAME", "SET"], &rows))?;
     }
     for problem in wrong {
         console.note(&format!("co: {problem}"));
@@ -53,8 +53,12 @@ fn check(wrong: &[String], console: &mut Console) -> Result<(), CliError> {
         .hint("`co keys` lists every key and its name; they are set in the section [keys] of config.toml"))
 }
 
-fn in_words(row: &Listed) -> [String; 4] {
-    let keys = if row.keys.is_empty() { "(none)".to_owned() } else { row.keys.join("  ") };
+fn names(keys: &[Key]) -> Vec<String> {
+    keys.iter().map(Key::to_string).collect()
+}
+
+fn in_words(row: &Bound) -> [String; 4] {
+    let keys = if row.keys.is_empty() { "(none)".to_owned() } else { names(&row.keys).join("  ") };
     let set = match &row.source {
         Source::Default => String::new(),
         // The folder would not fit; `--json` includes it.
@@ -62,16 +66,16 @@ fn in_words(row: &Listed) -> [String; 4] {
         Source::ProjectFile { line, .. } => format!(".co/config.toml:{line}"),
         Source::Environment { .. } | Source::Flag { .. } => row.source.to_string(),
     };
-    [keys, row.words.clone(), row.name.clone(), set]
+    [keys, row.binding.words(), row.binding.path(), set]
 }
 
-fn as_json(row: &Listed) -> Value {
+fn as_json(row: &Bound) -> Value {
     json!({
-        "name": row.name,
-        "keys": row.keys,
-        "default": row.usual,
-        "does": row.words,
-        "where": row.place,
+        "name": row.binding.path(),
+        "keys": names(&row.keys),
+        "default": names(&row.binding.keys),
+        "does": row.binding.words(),
+        "where": row.binding.context.about(),
         "set": (row.source != Source::Default).then(|| row.source.to_string()),
     })
 }

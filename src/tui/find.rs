@@ -16,7 +16,7 @@ use super::transcript::{Bookmark, Transcript};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Find {
     pub editor: Editor,
-    pub stage: Stage,
+    pub stage: FindStage,
     pub reach: Reach,
     /// The cell at the top when the search was opened; the first match shown is the first one from here on.
     pub from: usize,
@@ -34,7 +34,7 @@ pub struct Find {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum FindStage {
     /// The query is being typed.
     Writing,
     /// Keys move from match to match.
@@ -110,7 +110,7 @@ impl Find {
     pub fn new(transcript: &Transcript) -> Self {
         Self {
             editor: Editor::default(),
-            stage: Stage::Writing,
+            stage: FindStage::Writing,
             reach: Reach::TextAndTools,
             from: transcript.seen().start,
             start: transcript.bookmark(),

@@ -3,7 +3,7 @@
 //! It shows the user's own key bindings, not the defaults. Lines are made here because `update` must know how
 //! many there are. Changed by `update::help`, framed by `view::help`.
 
-use super::keys::{Action, Bound, Context, Group, Keymap, Weight, words};
+use super::keys::{Action, Bound, Context, HelpGroup, Keymap, Weight};
 use super::line::{Line, Margin, Span, wrap_spans};
 use super::theme::{Glyphs, Role};
 
@@ -45,7 +45,7 @@ pub struct Help {
 
 /// The area of the list, in cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct HelpArea {
     /// Before the list.
     pub margin: usize,
     /// The list with its border, if it has one.
@@ -63,7 +63,7 @@ pub enum Edge {
     Border,
 }
 
-impl Place {
+impl HelpArea {
     pub fn of(screen: usize, pane: usize) -> Self {
         if screen < TWO_COLUMNS {
             let rows = pane.saturating_sub(1);
@@ -129,30 +129,29 @@ impl Help {
     }
 
     /// Returns all lines of keys.
-    pub fn lines(&self, keymap: &Keymap, place: Place, glyphs: &Glyphs) -> Vec<Line> {
-        if self.is_filtered() { self.listed(keymap, place, glyphs) } else { columns(keymap, place) }
+    pub fn lines(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {
+        if self.is_filtered() { self.listed(keymap, area, glyphs) } else { columns(keymap, area) }
     }
 
-    fn listed(&self, keymap: &Keymap, place: Place, glyphs: &Glyphs) -> Vec<Line> {
+    fn listed(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {
         let left = self.left(keymap);
         if left.is_empty() {
             return vec![Line::of("no key does that", Role::Dim)];
         }
-        let keys = if place.columns == 1 { KEYS } else { LISTED_KEYS };
+        let keys = if area.columns == 1 { KEYS } else { LISTED_KEYS };
         let words_at = keys + 3;
         let line = |(at, row): (usize, &&Bound)| {
             let mark = if at == self.marked { glyphs.folded } else { " " };
             let mut line = Line::of(mark, Role::Key).with(" ", Role::Text);
             line = line.with(names(row, keys), Role::Key);
             line.pad_to(words_at);
-            line = line.with(words(row.binding), Role::Text);
+            line = line.with(row.binding.words(), Role::Text);
             // A narrow screen has no room for the name used in the settings.
-            if place.columns > 1 {
+            if area.columns > 1 {
                 line.pad_to(words_at + WORDS + 1);
-                let (context, action) = (row.binding.context.name(), row.binding.action.name());
-                line = line.with(format!("{context}.{action}"), Role::Dim);
+                line = line.with(row.binding.path(), Role::Dim);
             }
-            line.cut(place.inside())
+            line.cut(area.inside())
         };
         left.iter().enumerate().map(line).collect()
     }
@@ -164,22 +163,21 @@ pub fn can_run(row: &Bound) -> bool {
     let here = matches!(row.binding.context, Context::Global | Context::Composer);
     let alone = !matches!(
         row.binding.action,
-        Action::Send | Action::Move(_) | Action::Change(_) | Action::Help | Action::QuitOrDelete
+        Action::Send | Action::Move(_) | Action::Edit(_) | Action::Help | Action::QuitOrDelete
     );
-    here && alone && row.binding.action.weight() == Weight::Light
+    here && alone && row.binding.weight == Weight::Light
 }
 
 fn haystack(row: &Bound) -> String {
     let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
-    let (context, action) = (row.binding.context, row.binding.action);
-    let place = context.about();
-    format!("{} {} {}.{} {place}", keys.join(" "), words(row.binding), context.name(), action.name())
-        .to_lowercase()
+    let Bound { binding, .. } = row;
+    let parts = [&keys.join(" "), &binding.words(), &binding.path(), binding.context.about()];
+    parts.join(" ").to_lowercase()
 }
 
 /// Arranges the groups in columns, each in the shortest one.
-fn columns(keymap: &Keymap, place: Place) -> Vec<Line> {
-    let mut columns = vec![Vec::new(); place.columns];
+fn columns(keymap: &Keymap, area: HelpArea) -> Vec<Line> {
+    let mut columns = vec![Vec::new(); area.columns];
     for group in groups(keymap) {
         let shortest = columns.iter_mut().min_by_key(|column| column.len());
         let column: &mut Vec<Line> = shortest.expect("a list has at least one column");
@@ -188,7 +186,7 @@ fn columns(keymap: &Keymap, place: Place) -> Vec<Line> {
         }
         column.extend(group);
     }
-    let width = place.inside() / place.columns;
+    let width = area.inside() / area.columns;
     let height = columns.iter().map(Vec::len).max().unwrap_or_default();
     let line = |row: usize| {
         let mut line = Line::new();
@@ -198,13 +196,13 @@ fn columns(keymap: &Keymap, place: Place) -> Vec<Line> {
         }
         line
     };
-    let note = wrap_spans(&[Span::new(NOTE, Role::Dim)], place.inside(), &Margin::default());
+    let note = wrap_spans(&[Span::new(NOTE, Role::Dim)], area.inside(), &Margin::default());
     (0..height).map(line).chain([Line::new()]).chain(note).collect()
 }
 
 fn groups(keymap: &Keymap) -> Vec<Vec<Line>> {
     let mut groups = Vec::new();
-    for group in Group::ALL {
+    for group in HelpGroup::ALL {
         let mut lines = vec![Line::of(group.title(), Role::Heading)];
         let shown = |row: &&Bound| row.binding.group == group && !row.binding.help.is_empty();
         lines.extend(

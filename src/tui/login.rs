@@ -16,7 +16,7 @@ const LONGEST: usize = 8 * 1024;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Login {
     pub service: ServiceLine,
-    pub stage: Stage,
+    pub stage: LoginStage,
     pub address: Editor,
     pub key: Masked,
     /// Why the last try did not work.
@@ -27,7 +27,7 @@ pub struct Login {
 
 /// What is being entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum LoginStage {
     Address,
     Key,
     /// The owner tries it.
@@ -85,9 +85,9 @@ impl Login {
     /// The form of a service that was picked from a list.
     pub fn new(service: ServiceLine, list: Pick) -> Self {
         let stage = match (service.address, service.key) {
-            (LoginNeed::Needed, _) => Stage::Address,
-            (_, LoginNeed::Needed | LoginNeed::Optional) => Stage::Key,
-            (_, LoginNeed::Known) => Stage::Trying,
+            (LoginNeed::Needed, _) => LoginStage::Address,
+            (_, LoginNeed::Needed | LoginNeed::Optional) => LoginStage::Key,
+            (_, LoginNeed::Known) => LoginStage::Trying,
         };
         Self {
             service,

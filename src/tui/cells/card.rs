@@ -23,7 +23,7 @@ use crate::frontend::link::Header;
 use crate::tool::{Preview, hunks};
 use crate::tui::cards::{Card, Stage};
 use crate::tui::composer::{Position, Rows};
-use crate::tui::keys::{Action, CardKey, Context, Keymap, Scroll};
+use crate::tui::keys::{Action, CardKey, Context, Keymap, Nav};
 use crate::tui::line::Line;
 use crate::tui::model::ListView;
 use crate::tui::theme::{Glyphs, Role};
@@ -279,7 +279,7 @@ pub(super) fn more(card: &Card, keymap: &Keymap, context: Context, whole: Action
         let outside = [(context, Action::Card(CardKey::Read), "$EDITOR")];
         return keymap.row(&outside);
     }
-    let keys = [(Context::Global, Action::Scroll(Scroll::PageDown), ""), (context, whole, "all")];
+    let keys = [(Context::Global, Action::Nav(Nav::PageDown), ""), (context, whole, "all")];
     match card.whole {
         Fold::Folded => keymap.row(&keys),
         Fold::Open => keymap.row(&keys[..1]),

@@ -12,7 +12,7 @@ use crate::tui::cards::Card;
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::form::{Entry, Field, Form, Mode, Need, word};
 use crate::tui::hunks::Hunks;
-use crate::tui::keys::{Action, CardKey, Context, FormKey, Keymap, Scroll};
+use crate::tui::keys::{Action, CardKey, Context, FormKey, Keymap, Nav};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
 
@@ -418,7 +418,7 @@ fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> (Vec<Line>, usize) 
     while sheet.drawn.lines.len() + 1 < height {
         sheet.put(Line::new());
     }
-    let scrolls = [(Context::Global, Action::Scroll(Scroll::PageDown), "")];
+    let scrolls = [(Context::Global, Action::Nav(Nav::PageDown), "")];
     let keys = if most > 0 { frame.keymap.hints(&scrolls) } else { Vec::new() };
     let more = match most - from {
         0 if most == 0 => Line::new(),

@@ -9,7 +9,7 @@ use super::card::{Frame, Holds, LOW, OutOfSight, facts, hint, prepare_detail};
 use crate::frontend::link::Header;
 use crate::tui::cards::Card;
 use crate::tui::inbox::Place;
-use crate::tui::keys::{Action, Context, InboxKey, Keymap, Scroll};
+use crate::tui::keys::{Action, Context, InboxKey, Keymap, Nav};
 use crate::tui::line::Line;
 
 /// Where it stands.
@@ -83,9 +83,9 @@ pub fn lines(card: &Card, space: &Space<'_>) -> Vec<Line> {
     let mut lines: Vec<Line> = body.iter().skip(from).take(room).cloned().collect();
     if clipped {
         let keys = match space.place {
-            Place::Alone => vec![(Context::Global, Action::Scroll(Scroll::PageDown), "")],
+            Place::Alone => vec![(Context::Global, Action::Nav(Nav::PageDown), "")],
             Place::Beside | Place::Below => vec![
-                (Context::Global, Action::Scroll(Scroll::LineDown), ""),
+                (Context::Global, Action::Nav(Nav::LineDown), ""),
                 (Context::Inbox, Action::Inbox(InboxKey::Open), "whole"),
             ],
         };

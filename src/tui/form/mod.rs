@@ -13,7 +13,7 @@ use crate::tool::diff::diff;
 use crate::tool::schema::{Fault, faults, resolved};
 use crate::tool::{DiffLine, ToolSpec};
 use crate::tui::composer::Editor;
-use crate::tui::keys::{Context, Scroll};
+use crate::tui::keys::{Context, Nav};
 
 /// Bytes of a text that is edited here; longer ones are edited outside.
 pub const LONGEST: usize = 64 * 1024;
@@ -172,12 +172,12 @@ impl Form {
     }
 
     /// Scrolls what stands beside the fields, of which so many lines can be out of sight above.
-    pub fn scroll_beside(&mut self, by: Scroll, most: usize) {
+    pub fn scroll_beside(&mut self, by: Nav, most: usize) {
         self.scroll = match by {
-            Scroll::PageUp => self.scroll.saturating_sub(PAGE),
-            Scroll::PageDown => self.scroll + PAGE,
-            Scroll::LineUp => self.scroll.saturating_sub(1),
-            Scroll::LineDown => self.scroll + 1,
+            Nav::PageUp => self.scroll.saturating_sub(PAGE),
+            Nav::PageDown => self.scroll + PAGE,
+            Nav::Up | Nav::LineUp => self.scroll.saturating_sub(1),
+            Nav::Down | Nav::LineDown => self.scroll + 1,
         }
         .min(most);
     }

@@ -4,8 +4,8 @@
 
 use super::{Action, Context, Keymap};
 
-/// What a hint is wanted for: where the key is pressed, what it does, and the words behind it.
-pub type Wanted<'a> = (Context, Action, &'a str);
+/// What a hint is made from: where the key is pressed, what it does, and the words behind it.
+pub type HintSpec<'a> = (Context, Action, &'a str);
 
 /// A key and what it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,22 +16,22 @@ pub struct Hint {
 }
 
 impl Keymap {
-    pub fn hints(&self, wanted: &[Wanted<'_>]) -> Vec<Hint> {
-        let one = |(context, action, words): &Wanted<'_>| {
+    pub fn hints(&self, specs: &[HintSpec<'_>]) -> Vec<Hint> {
+        let one = |(context, action, words): &HintSpec<'_>| {
             let key = self.shown(*context, *action);
             (!key.is_empty()).then(|| Hint { action: *action, key, words: (*words).to_owned() })
         };
-        wanted.iter().filter_map(one).collect()
+        specs.iter().filter_map(one).collect()
     }
 
     /// The hints in a row: `PgDn to the end, v makes room`.
-    pub fn row(&self, wanted: &[Wanted<'_>]) -> String {
-        self.hints(wanted).iter().map(Hint::text).collect::<Vec<_>>().join(", ")
+    pub fn row(&self, specs: &[HintSpec<'_>]) -> String {
+        self.hints(specs).iter().map(Hint::text).collect::<Vec<_>>().join(", ")
     }
 
     /// What there is to say, and behind a colon the keys that help.
-    pub fn told(&self, words: &str, wanted: &[Wanted<'_>]) -> String {
-        match self.row(wanted) {
+    pub fn told(&self, words: &str, specs: &[HintSpec<'_>]) -> String {
+        match self.row(specs) {
             row if row.is_empty() => words.to_owned(),
             row => format!("{words}: {row}"),
         }

@@ -4,13 +4,9 @@
 //! never taken from a text, and interrupt and Escape have a key wherever they have one by default. An entry that
 //! breaks a rule is told and leaves its action's default. Called by `update::key`, the views and `co keys`.
 
-use std::collections::HashMap;
-
-use super::problem::path;
-use super::{
-    Action, Binding, Context, KeyProblem, LAYERS, Letters, Refusal, Weight, conflict, parse_key, rows,
-};
-use crate::config::{Source, TableEntry};
+use super::conflict::{self, Owners};
+use super::{Action, Binding, Bound, Context, KeyProblem, LAYERS, Letters, Refusal, Weight, parse_key, rows};
+use crate::config::TableEntry;
 use crate::stdx::text::nearest;
 use crate::tui::key::{Code, Key, Mods};
 
@@ -19,26 +15,7 @@ use crate::tui::key::{Code, Key, Mods};
 pub struct Keymap {
     rows: Vec<Bound>,
     /// The same rows, to be asked with every key press.
-    found: HashMap<(Context, Key), Action>,
-}
-
-/// One row of the table, with the keys that it has.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bound {
-    pub binding: &'static Binding,
-    pub keys: Vec<Key>,
-    /// Who gave it these keys.
-    pub source: Source,
-}
-
-impl Bound {
-    fn default_of(binding: &'static Binding) -> Self {
-        Self { binding, keys: binding.keys.to_vec(), source: Source::Default }
-    }
-
-    fn is_set(&self) -> bool {
-        self.source != Source::Default
-    }
+    owners: Owners,
 }
 
 impl Default for Keymap {
@@ -70,18 +47,29 @@ impl Keymap {
         (Self::of_rows(bound), problems)
     }
 
-    /// What `key` does in the first of `contexts` that knows it.
-    pub fn action(&self, contexts: &[Context], key: Key) -> Option<Action> {
+    /// The row of `key` in the first of `contexts` that knows it.
+    pub fn binding(&self, contexts: &[Context], key: Key) -> Option<&'static Binding> {
         debug_assert!(
             contexts.len() == 1 || LAYERS.contains(&contexts),
             "{contexts:?} is asked, but LAYERS does not list it: `co keys --check` would not know of it"
         );
-        contexts.iter().find_map(|context| self.found.get(&(*context, key)).copied())
+        conflict::first(&self.owners, contexts, key)
+    }
+
+    /// What `key` does there.
+    pub fn action(&self, contexts: &[Context], key: Key) -> Option<Action> {
+        self.binding(contexts, key).map(|row| row.action)
     }
 
     /// Every row, in the order of the table.
     pub fn rows(&self) -> &[Bound] {
         &self.rows
+    }
+
+    /// Every row, in the order in which lists show the contexts.
+    pub fn by_context(&self) -> impl Iterator<Item = &Bound> {
+        let of = |context| self.rows.iter().filter(move |row| row.binding.context == context);
+        Context::ALL.into_iter().flat_map(of)
     }
 
     /// The keys that do this there.
@@ -108,12 +96,11 @@ impl Keymap {
 
     /// Of two rows of one context that want the same key, the one that the person set has it.
     fn of_rows(mut rows: Vec<Bound>) -> Self {
-        let found = conflict::owners(&rows);
-        for row in &mut rows {
-            let (context, action) = (row.binding.context, row.binding.action);
-            row.keys.retain(|key| found.get(&(context, *key)) == Some(&action));
+        let owners = conflict::owners(&rows);
+        for Bound { binding, keys, .. } in &mut rows {
+            keys.retain(|key| owners.get(&(binding.context, *key)) == Some(binding));
         }
-        Self { rows, found }
+        Self { rows, owners }
     }
 }
 
@@ -149,12 +136,12 @@ fn named(entry: &TableEntry) -> Result<&'static Binding, Box<KeyProblem>> {
         return Err(Box::new(KeyProblem::UnknownContext { place, name, context, nearest }));
     };
     let here = || rows().filter(|row| row.context == known);
-    if let Some(binding) = here().find(|row| row.action.name() == action) {
+    if let Some(binding) = here().find(|row| row.name == action) {
         return Ok(binding);
     }
     // The right action in the wrong context is more likely than another action.
-    let elsewhere = rows().find(|row| row.action.name() == action).map(path);
-    let near = || nearest(action, here().map(|row| row.action.name()));
+    let elsewhere = rows().find(|row| row.name == action).map(Binding::path);
+    let near = || nearest(action, here().map(|row| row.name));
     let nearest = elsewhere.or_else(|| near().map(|action| format!("{context}.{action}")));
     Err(Box::new(KeyProblem::UnknownAction { place, name, nearest }))
 }
@@ -164,7 +151,7 @@ fn refusal(binding: &Binding, key: Key) -> Option<Refusal> {
     if binding.keys.contains(&key) {
         return None;
     }
-    if binding.action.weight() == Weight::Approves && is_reflex(key) {
+    if binding.weight == Weight::Approves && is_reflex(key) {
         return Some(Refusal::Reflex);
     }
     if binding.context.letters() == Letters::AreText && key.typed().is_some() {
@@ -223,9 +210,8 @@ fn take_back(bound: &mut [Bound], lost: &'static Binding) -> Vec<KeyProblem> {
 
 fn lost_way_out(bound: &[Bound]) -> Option<&'static Binding> {
     let (now, usual) = (conflict::owners(bound), conflict::usual());
-    let ways_out =
-        rows().filter(|row| row.context == Context::Global && row.action.weight() == Weight::WayOut);
-    ways_out.into_iter().find(|row| {
+    let mut ways_out = rows().filter(|row| row.context == Context::Global && row.weight == Weight::WayOut);
+    ways_out.find(|row| {
         LAYERS.iter().any(|layer| {
             conflict::reaches(&usual, layer, row.action) && !conflict::reaches(&now, layer, row.action)
         })
@@ -237,7 +223,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tui::keys::CardKey;
+    use crate::config::Source;
+    use crate::tui::keys::{CardKey, TextEdit};
 
     fn entry(name: &str, texts: &[&str]) -> TableEntry {
         let source = Source::Flag { name: "f".to_owned() };
@@ -256,7 +243,7 @@ mod tests {
 
     /// The keys of an action, by its full name.
     fn keys(keymap: &Keymap, name: &str) -> String {
-        let row = keymap.rows().iter().find(|row| path(row.binding) == name).unwrap();
+        let row = keymap.rows().iter().find(|row| row.binding.path() == name).unwrap();
         row.keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     }
 
@@ -295,7 +282,7 @@ mod tests {
         assert_eq!(keymap.action(card, Key::ctrl('c')), None);
         assert_eq!(keymap.action(card, Key::ctrl('q')), Some(Action::Interrupt));
         assert_eq!(keymap.shown(Context::Card, Action::Card(CardKey::Why)), "?");
-        assert_eq!(keymap.shown(Context::Text, Action::Change(crate::tui::keys::Change::Undo)), "");
+        assert_eq!(keymap.shown(Context::Text, Action::Edit(TextEdit::Undo)), "");
     }
 
     #[test]
@@ -402,7 +389,7 @@ mod tests {
     }
 
     fn set() -> impl Strategy<Value = Vec<(String, Vec<String>)>> {
-        let names: Vec<String> = rows().map(path).collect();
+        let names: Vec<String> = rows().map(Binding::path).collect();
         prop::collection::vec((prop::sample::select(names), prop::collection::vec(written(), 0..3)), 0..12)
     }
 
@@ -416,11 +403,11 @@ mod tests {
             let (keymap, _) = Keymap::with(&entries);
             for row in keymap.rows() {
                 for key in &row.keys {
-                    let approves = row.binding.action.weight() == Weight::Approves;
-                    prop_assert!(!(approves && is_reflex(*key)), "{key} does {}", path(row.binding));
+                    let approves = row.binding.weight == Weight::Approves;
+                    prop_assert!(!(approves && is_reflex(*key)), "{key} does {}", row.binding.path());
                     let is_default = row.binding.keys.contains(key);
                     let is_text = row.binding.context.letters() == Letters::AreText && key.typed().is_some();
-                    prop_assert!(is_default || !is_text, "{key} does {}", path(row.binding));
+                    prop_assert!(is_default || !is_text, "{key} does {}", row.binding.path());
                     prop_assert_eq!(keymap.action(&[row.binding.context], *key), Some(row.binding.action));
                 }
             }
@@ -429,7 +416,7 @@ mod tests {
                 for layer in LAYERS {
                     prop_assert!(
                         conflict::reaches(&now, layer, action) || !conflict::reaches(&usual, layer, action),
-                        "nothing reaches {} in {:?}", action.name(), layer
+                        "nothing reaches {action:?} in {layer:?}"
                     );
                 }
             }

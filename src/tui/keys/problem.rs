@@ -2,6 +2,7 @@
 //!
 //! Names and places come harmless from the settings; nothing here decides anything.
 
+use super::written::guess;
 use super::{Binding, WrittenKeyError};
 use crate::config::Source;
 use crate::tui::key::Key;
@@ -22,30 +23,30 @@ pub enum KeyProblem {
     UnknownAction { place: Source, name: String, nearest: Option<String> },
     #[error("{place}: `keys.{name}` keeps its default: {error}")]
     BadKey { place: Source, name: String, error: WrittenKeyError },
-    #[error("{place}: `keys.{}` keeps its default: {}", path(.binding), .why.words(*.key))]
+    #[error("{place}: `keys.{}` keeps its default: {}", .binding.path(), .why.words(*.key))]
     Refused { place: Source, binding: &'static Binding, key: Key, why: Refusal },
-    #[error("{place}: `keys.{}` keeps its default: there must be a key for it everywhere", path(.binding))]
+    #[error("{place}: `keys.{}` keeps its default: there must be a key for it everywhere", .binding.path())]
     WayOut { place: Source, binding: &'static Binding },
     #[error(
         "{key} is set for both `{}` and `{}` ({place}); it does `{}`. Give one of them another key.",
-        path(.has),
-        path(.lost),
-        path(.has)
+        .has.path(),
+        .lost.path(),
+        .has.path()
     )]
     Twice { place: Source, key: Key, has: &'static Binding, lost: &'static Binding },
     #[error(
         "{key} now does `{}` ({place}), and no key does `{}` any more, which had it by default. Give `{}` \
          another key, or [].",
-        path(.has),
-        path(.lost),
-        path(.lost)
+        .has.path(),
+        .lost.path(),
+        .lost.path()
     )]
     Taken { place: Source, key: Key, has: &'static Binding, lost: &'static Binding },
     #[error(
         "{key} does `{}` {}, so that no key reaches `{}` there. Give one of them another key.",
-        path(.has),
+        .has.path(),
         .has.context.about(),
-        path(.lost)
+        .lost.path()
     )]
     Shadowed { key: Key, has: &'static Binding, lost: &'static Binding },
 }
@@ -71,13 +72,4 @@ impl Refusal {
             Self::IsWayOut => format!("{key} interrupts or closes, everywhere"),
         }
     }
-}
-
-/// As the settings name it.
-pub(super) fn path(binding: &Binding) -> String {
-    format!("{}.{}", binding.context.name(), binding.action.name())
-}
-
-fn guess(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }

@@ -20,7 +20,7 @@ pub enum WrittenKeyError {
     Untold { written: String, really: Key },
 }
 
-fn guess(nearest: Option<&str>) -> String {
+pub(super) fn guess(nearest: Option<&str>) -> String {
     nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }
 
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn what_help_shows_can_be_written() {
         for binding in super::super::rows() {
-            for key in binding.keys {
+            for key in &binding.keys {
                 assert_eq!(parse_key(&key.to_string()), Ok(*key), "{key}");
             }
         }

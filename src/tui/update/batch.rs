@@ -9,10 +9,10 @@ use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::link::Ask;
 use crate::tool::Risk;
 use crate::tui::batch::{Face, Round, awaited, dropped, numbers, rows};
-use crate::tui::cards::{Card, Change, Mark, Place, Stage};
+use crate::tui::cards::{Card, Cards, Change, Mark, Place, Stage};
 use crate::tui::cells::{CallState, call};
 use crate::tui::composer::Editor;
-use crate::tui::keys::{Action, BatchKey, Context, Keymap, Scroll};
+use crate::tui::keys::{Action, BatchKey, Context, Keymap, Nav};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::transcript::Transcript;
@@ -22,7 +22,7 @@ const MARKS_ONE: (Context, Action, &str) = (Context::Batch, Action::Batch(BatchK
 /// Words, and the keys that show more of a row.
 fn room(keymap: &Keymap, words: &str) -> String {
     let keys = [
-        (Context::Global, Action::Scroll(Scroll::PageDown), ""),
+        (Context::Global, Action::Nav(Nav::PageDown), ""),
         (Context::Batch, Action::Batch(BatchKey::Whole), "makes room"),
     ];
     keymap.told(words, &keys)
@@ -110,20 +110,37 @@ fn is_marked(card: &Card) -> bool {
     card.mark == Mark::On && is_open(card)
 }
 
-pub fn act(model: &mut Model, key: BatchKey, cmds: &mut Vec<Cmd>) {
+/// Goes to another row.
+pub fn step(model: &mut Model, to: fn(&mut Cards)) {
+    if takes_key(model) {
+        model.batch.round = Round::Marking;
+        to(&mut model.cards);
+    }
+}
+
+/// Clears what was said before, unless the list is out of sight: then the key only brings it back.
+fn takes_key(model: &mut Model) -> bool {
     if !model.transcript.follows() {
         model.transcript.follow();
-        return model.cards.guard_again(model.now_ms);
+        model.cards.guard_again(model.now_ms);
+        return false;
     }
     model.batch.advice = None;
+    if let Some(card) = model.cards.current_mut() {
+        card.advice = None;
+    }
+    true
+}
+
+pub fn act(model: &mut Model, key: BatchKey, cmds: &mut Vec<Cmd>) {
+    if !takes_key(model) {
+        return;
+    }
     if key != BatchKey::Yes {
         model.batch.round = Round::Marking;
     }
     let Some(card) = model.cards.current_mut() else { return };
-    card.advice = None;
     match key {
-        BatchKey::Previous => model.cards.previous(),
-        BatchKey::Next => model.cards.next(),
         BatchKey::Whole => card.whole = card.whole.turned(),
         BatchKey::Why => card.turn_why(model.card_view.body_total),
         BatchKey::Open => model.batch.opened = Some(card.request.id.clone()),

@@ -9,11 +9,11 @@ use crate::approval::{Approval, Remember, RequestId};
 use crate::frontend::link::Ask;
 use crate::tool::Preview;
 use crate::tui::batch::Round;
-use crate::tui::cards::{Card, HELD_MS, Stage};
+use crate::tui::cards::{Card, Cards, HELD_MS, Stage};
 use crate::tui::cells::diff::{LEAST_SPLIT, is_split};
 use crate::tui::form::pretty;
 use crate::tui::hunks::Sides;
-use crate::tui::keys::{Action, CardKey, Context, Keymap, Scroll};
+use crate::tui::keys::{Action, CardKey, Context, Keymap, Nav};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
 
@@ -27,7 +27,7 @@ pub fn unseen(what: &str, card: &Card, keymap: &Keymap) -> String {
         return keymap.told(what, &outside);
     }
     let keys = [
-        (Context::Global, Action::Scroll(Scroll::PageDown), "to the end"),
+        (Context::Global, Action::Nav(Nav::PageDown), "to the end"),
         (Context::Card, Action::Card(CardKey::Whole), "makes room"),
     ];
     keymap.told(what, &keys)
@@ -107,14 +107,6 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
     card.advice = None;
     let decided = matches!(card.stage, Stage::Deciding(_));
     match key {
-        CardKey::Next => {
-            model.cards.next();
-            stay_open(model);
-        }
-        CardKey::Previous => {
-            model.cards.previous();
-            stay_open(model);
-        }
         CardKey::Whole => card.whole = card.whole.turned(),
         CardKey::Why => card.turn_why(model.card_view.body_total),
         CardKey::Sides => turn_sides(model),
@@ -165,10 +157,15 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// The next card is opened in place of the one before, where that was opened from a list.
-fn stay_open(model: &mut Model) {
+/// Goes to another card. It is opened in place of the one before, where that was opened from a list.
+fn step(model: &mut Model, to: fn(&mut Cards)) {
+    if let Some(card) = model.cards.current_mut() {
+        card.advice = None;
+    }
+    to(&mut model.cards);
     if model.batch.opened.is_some() {
-        model.batch.opened = model.cards.current().map(|card| card.request.id.clone());
+        let asks = model.cards.current().filter(|card| !matches!(card.stage, Stage::Deciding(_)));
+        model.batch.opened = asks.map(|card| card.request.id.clone());
     }
 }
 
@@ -383,22 +380,24 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
 }
 
-pub fn scroll(model: &mut Model, by: Scroll) {
+pub fn navigate(model: &mut Model, nav: Nav) {
     if model.asks_cap() {
         return;
     }
     let view = model.card_view;
     let Some(card) = model.cards.current_mut() else { return };
     if let Stage::Editing(form) = &mut card.stage {
-        return form.scroll_beside(by, view.beside);
+        return form.scroll_beside(nav, view.beside);
     }
     let page = view.body_room.saturating_sub(1).max(1);
     let last = view.body_total.saturating_sub(view.body_room);
-    card.scroll = match by {
-        Scroll::PageUp => card.scroll.saturating_sub(page),
-        Scroll::PageDown => (card.scroll + page).min(last),
-        Scroll::LineUp => card.scroll.saturating_sub(1),
-        Scroll::LineDown => (card.scroll + 1).min(last),
+    card.scroll = match nav {
+        Nav::Up => return step(model, Cards::previous),
+        Nav::Down => return step(model, Cards::next),
+        Nav::PageUp => card.scroll.saturating_sub(page),
+        Nav::PageDown => (card.scroll + page).min(last),
+        Nav::LineUp => card.scroll.saturating_sub(1),
+        Nav::LineDown => (card.scroll + 1).min(last),
     };
     if card.scroll == last {
         card.deepen();

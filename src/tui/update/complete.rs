@@ -15,18 +15,15 @@ const FILES_GOOD_MS: u64 = 3_000;
 
 pub fn act(model: &mut Model, key: CompleteKey, cmds: &mut Vec<Cmd>) {
     match key {
-        CompleteKey::Previous => {
-            if let Some(popup) = &mut model.completion.popup {
-                popup.up();
-            }
-        }
-        CompleteKey::Next => {
-            if let Some(popup) = &mut model.completion.popup {
-                popup.down();
-            }
-        }
         CompleteKey::Accept => accept(model, Then::Write),
         CompleteKey::Enter => enter(model, cmds),
+    }
+}
+
+/// Goes to another row.
+pub fn step(model: &mut Model, to: fn(&mut Popup)) {
+    if let Some(popup) = &mut model.completion.popup {
+        to(popup);
     }
 }
 

@@ -1,7 +1,6 @@
 //! The keys of the search in the transcript.
 
-pub use crate::tui::find::Stage;
-use crate::tui::find::{Current, Find, Hit};
+use crate::tui::find::{Current, Find, FindStage, Hit};
 use crate::tui::keys::FindKey;
 use crate::tui::model::{Focus, Model};
 
@@ -12,25 +11,23 @@ pub fn act(model: &mut Model, key: FindKey) {
             model.find = Some(Find::new(&model.transcript));
         }
         (FindKey::Open | FindKey::Edit, Some(find)) => {
-            find.stage = Stage::Writing;
+            find.stage = FindStage::Writing;
             model.focus = Focus::Composer;
-        }
-        (FindKey::Next, Some(find)) => {
-            find.stage = Stage::Walking;
-            let to = find.next();
-            go(model, to);
-        }
-        (FindKey::Previous, Some(find)) => {
-            find.stage = Stage::Walking;
-            let to = find.previous();
-            go(model, to);
         }
         (FindKey::Tools, Some(find)) => {
             find.reach = find.reach.turned();
             recount(model);
         }
-        (FindKey::Edit | FindKey::Next | FindKey::Previous | FindKey::Tools, None) => {}
+        (FindKey::Edit | FindKey::Tools, None) => {}
     }
+}
+
+/// Goes to the next or the previous match.
+pub fn step(model: &mut Model, to: fn(&Find) -> Option<Current>) {
+    let Some(find) = &mut model.find else { return };
+    find.stage = FindStage::Walking;
+    let to = to(find);
+    go(model, to);
 }
 
 /// What is searched for was changed.

@@ -1,8 +1,8 @@
 //! The list of keys: typing narrows it, Enter does what the marked key does. It never approves anything.
 
 use super::{flash, inbox, key, login};
-use crate::tui::help::{Help, Place, can_run};
-use crate::tui::keys::{Context, HelpKey, Scroll};
+use crate::tui::help::{Help, HelpArea, can_run};
+use crate::tui::keys::{Context, HelpKey, Nav};
 use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::msg::Cmd;
 
@@ -13,8 +13,6 @@ pub fn open(model: &mut Model, filter: &str) {
 
 pub fn act(model: &mut Model, key: HelpKey, cmds: &mut Vec<Cmd>) {
     match key {
-        HelpKey::Previous => scroll(model, Scroll::LineUp),
-        HelpKey::Next => scroll(model, Scroll::LineDown),
         HelpKey::Run => run(model, cmds),
         HelpKey::Erase => edit(model, Help::widen),
         HelpKey::Clear => edit(model, |help| *help = Help::default()),
@@ -42,25 +40,25 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 /// Moves the mark, where a filter leaves one; else the lines. Neither leaves the list.
-pub fn scroll(model: &mut Model, by: Scroll) {
-    let place = Place::of(usize::from(model.columns), model.areas().pane);
+pub fn navigate(model: &mut Model, nav: Nav) {
+    let area = HelpArea::of(usize::from(model.columns), model.areas().pane);
     let Overlay::Help(help) = &mut model.overlay else { return };
-    let lines = help.lines(&model.keymap, place, model.glyphs).len();
+    let lines = help.lines(&model.keymap, area, model.glyphs).len();
     let (at, last) = if help.is_filtered() {
         (&mut help.marked, lines.saturating_sub(1))
     } else {
-        (&mut help.scroll, lines.saturating_sub(place.rows))
+        (&mut help.scroll, lines.saturating_sub(area.rows))
     };
-    let page = place.rows.saturating_sub(1).max(1);
-    *at = match by {
-        Scroll::PageUp => at.saturating_sub(page),
-        Scroll::PageDown => *at + page,
-        Scroll::LineUp => at.saturating_sub(1),
-        Scroll::LineDown => *at + 1,
+    let page = area.rows.saturating_sub(1).max(1);
+    *at = match nav {
+        Nav::PageUp => at.saturating_sub(page),
+        Nav::PageDown => *at + page,
+        Nav::Up | Nav::LineUp => at.saturating_sub(1),
+        Nav::Down | Nav::LineDown => *at + 1,
     };
     *at = (*at).min(last);
     if help.is_filtered() {
-        help.scroll = help.scroll.clamp((help.marked + 1).saturating_sub(place.rows), help.marked);
+        help.scroll = help.scroll.clamp((help.marked + 1).saturating_sub(area.rows), help.marked);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::tui::cards::GUARD_MS;
 use crate::tui::cells;
 use crate::tui::composer::Editor;
 use crate::tui::inbox::{Chosen, Detail, Inbox, Place, Round, Row, Shape, Told, View};
-use crate::tui::keys::{Action, Context, InboxKey, Keymap, Scroll, Weight};
+use crate::tui::keys::{Action, Binding, Context, InboxKey, Keymap, Nav, Weight};
 use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::msg::Cmd;
 
@@ -52,14 +52,12 @@ fn inbox(model: &mut Model) -> Option<&mut Inbox> {
 }
 
 /// Whether this key does nothing yet: it would decide, and what it would decide has stood there for a moment only.
-pub fn is_guarded(model: &mut Model, action: Option<Action>) -> bool {
+pub fn is_guarded(model: &mut Model, key: Option<&Binding>) -> bool {
     let now = model.now_ms;
     let Overlay::Inbox(inbox) = &mut model.overlay else { return false };
-    let decides = match action {
-        Some(Action::Inbox(key)) => key.decides(),
-        Some(other) => other.weight() == Weight::Approves,
-        None => false,
-    };
+    let decides = key.is_some_and(|key| {
+        if let Action::Inbox(action) = key.action { action.decides() } else { key.weight == Weight::Approves }
+    });
     if !decides || !inbox.is_guarded(now) {
         return false;
     }
@@ -71,14 +69,10 @@ pub fn is_guarded(model: &mut Model, action: Option<Action>) -> bool {
 pub fn act(model: &mut Model, key: InboxKey, cmds: &mut Vec<Cmd>) {
     let Some(inbox) = inbox(model) else { return };
     inbox.advice = None;
-    if let Round::Confirming(_) = inbox.round
-        && key != InboxKey::Yes
-    {
-        inbox.round = Round::Choosing;
+    if key != InboxKey::Yes {
+        unconfirm(inbox);
     }
     match key {
-        InboxKey::Previous => inbox.up(1),
-        InboxKey::Next => inbox.down(1),
         InboxKey::Mark => mark(inbox),
         InboxKey::MarkLow => {
             if inbox.mark_low() == 0 {
@@ -98,6 +92,12 @@ pub fn act(model: &mut Model, key: InboxKey, cmds: &mut Vec<Cmd>) {
         InboxKey::Narrow => inbox.turn_scope(),
     }
     follow(model, cmds);
+}
+
+fn unconfirm(inbox: &mut Inbox) {
+    if let Round::Confirming(_) = inbox.round {
+        inbox.round = Round::Choosing;
+    }
 }
 
 /// Asks for the chosen request whole, one request at a time.
@@ -128,7 +128,7 @@ fn mark(inbox: &mut Inbox) {
 /// How more of a request comes to the screen.
 fn more(keymap: &Keymap, words: &str) -> String {
     let keys = [
-        (Context::Global, Action::Scroll(Scroll::LineDown), ""),
+        (Context::Global, Action::Nav(Nav::LineDown), ""),
         (Context::Inbox, Action::Inbox(InboxKey::Open), "makes room"),
     ];
     keymap.told(words, &keys)
@@ -327,19 +327,24 @@ pub fn editor(inbox: &mut Inbox) -> Option<&mut Editor> {
     }
 }
 
-/// By pages through the list, by lines through the chosen request; alone on the screen that takes both.
-pub fn scroll(model: &mut Model, by: Scroll, cmds: &mut Vec<Cmd>) {
+/// By rows and pages through the list, by lines through the chosen request; alone on the screen that takes pages too.
+pub fn navigate(model: &mut Model, nav: Nav, cmds: &mut Vec<Cmd>) {
     let shape = shape(model);
     let Some(inbox) = inbox(model) else { return };
     inbox.advice = None;
     let page = shape.list_rows.saturating_sub(1).max(1);
-    match (by, shape.place) {
-        (Scroll::PageUp, Place::Beside | Place::Below) => inbox.up(page),
-        (Scroll::PageDown, Place::Beside | Place::Below) => inbox.down(page),
-        (Scroll::PageUp, Place::Alone) => read(inbox, |at| at.saturating_sub(shape.detail_rows.max(2) / 2)),
-        (Scroll::PageDown, Place::Alone) => read(inbox, |at| at + shape.detail_rows.max(2) / 2),
-        (Scroll::LineUp, _) => read(inbox, |at| at.saturating_sub(1)),
-        (Scroll::LineDown, _) => read(inbox, |at| at + 1),
+    if let Nav::Up | Nav::Down = nav {
+        unconfirm(inbox);
+    }
+    match (nav, shape.place) {
+        (Nav::Up, _) => inbox.up(1),
+        (Nav::Down, _) => inbox.down(1),
+        (Nav::PageUp, Place::Beside | Place::Below) => inbox.up(page),
+        (Nav::PageDown, Place::Beside | Place::Below) => inbox.down(page),
+        (Nav::PageUp, Place::Alone) => read(inbox, |at| at.saturating_sub(shape.detail_rows.max(2) / 2)),
+        (Nav::PageDown, Place::Alone) => read(inbox, |at| at + shape.detail_rows.max(2) / 2),
+        (Nav::LineUp, _) => read(inbox, |at| at.saturating_sub(1)),
+        (Nav::LineDown, _) => read(inbox, |at| at + 1),
     }
     follow(model, cmds);
 }

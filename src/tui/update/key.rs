@@ -1,18 +1,21 @@
 //! Keys and pastes: which context has them, and what they do there.
 
 use super::complete::Offered;
+use super::select::Direction;
 use super::{
     batch, cap, card, close, complete, find, flash, form, help, image, inbox, login, mode, outside, pick,
     rule, select, send, stop,
 };
 use crate::tui::batch::Round;
-use crate::tui::cards::Stage;
+use crate::tui::cards::{Cards, Stage};
 use crate::tui::cells::Cell;
+use crate::tui::completion::Popup;
 use crate::tui::composer::{Editor, Moved};
+use crate::tui::find::{Find, FindStage};
 use crate::tui::form::{LONGEST, Mode};
 use crate::tui::key::{Key, Mods};
-use crate::tui::keys::{Action, Change, Context, FindKey, Move, Scroll, Weight};
-use crate::tui::login::Stage as LoginStage;
+use crate::tui::keys::{Action, Context, FindKey, Move, Nav, TextEdit, Weight};
+use crate::tui::login::LoginStage;
 use crate::tui::model::{Chord, Focus, GOODBYE_MS, Life, Model, Overlay, Panel};
 use crate::tui::msg::{Cmd, MouseMode};
 
@@ -32,17 +35,16 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
         return guarded(model, key, cmds);
     }
     let second = match chord {
-        Chord::Begun => model.keymap.action(&[Context::Chord], key),
+        Chord::Begun => model.keymap.binding(&[Context::Chord], key),
         Chord::None => None,
     };
-    let action = second.or_else(|| model.keymap.action(contexts, key));
+    let binding = second.or_else(|| model.keymap.binding(contexts, key));
+    let action = binding.map(|row| row.action);
     select::before(model, action);
-    if inbox::is_guarded(model, action) {
+    if inbox::is_guarded(model, binding) {
         return;
     }
-    if action.is_some_and(|action| action.weight() == Weight::Approves)
-        && model.cards.may_be_held(model.now_ms)
-    {
+    if binding.is_some_and(|row| row.weight == Weight::Approves) && model.cards.may_be_held(model.now_ms) {
         return model.cards.said_yes(model.now_ms);
     }
     match action {
@@ -95,8 +97,8 @@ fn contexts(model: &Model) -> &'static [Context] {
     }
     if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
         return match find.stage {
-            find::Stage::Writing => &[Context::Find, Context::Text, Context::Global],
-            find::Stage::Walking => &[Context::Found, Context::Global],
+            FindStage::Writing => &[Context::Find, Context::Text, Context::Global],
+            FindStage::Walking => &[Context::Found, Context::Global],
         };
     }
     if model.focus == Focus::Card && model.asks_cap() {
@@ -144,7 +146,7 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
     match model.focus {
         Focus::Transcript => None,
         Focus::Composer => match &mut model.find {
-            Some(find) => (find.stage == find::Stage::Writing).then_some(&mut find.editor),
+            Some(find) => (find.stage == FindStage::Writing).then_some(&mut find.editor),
             None => Some(&mut model.composer.editor),
         },
         Focus::Card if model.asks_cap() => None,
@@ -245,17 +247,15 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
             model.transcript.fold_alike(Cell::is_thinking);
         }
         Action::Help => help::open(model, ""),
-        Action::Scroll(by) if matches!(model.overlay, Overlay::Pick(_)) => pick::scroll(model, by, cmds),
-        Action::Scroll(by) if matches!(model.overlay, Overlay::Inbox(_)) => inbox::scroll(model, by, cmds),
-        Action::Scroll(scroll) => self::scroll(model, scroll),
+        Action::Nav(nav) => navigate(model, nav, cmds),
         Action::Top => model.transcript.to_top(),
         Action::Bottom => model.transcript.follow(),
         Action::Send => send::send(model, cmds),
         Action::Unqueue => send::unqueue(model, cmds),
         Action::QuitOrDelete if model.composer.is_empty() => close(model, GOODBYE_MS, cmds),
-        Action::QuitOrDelete => change(model, Change::Delete, cmds),
+        Action::QuitOrDelete => self::edit(model, TextEdit::Delete, cmds),
         Action::Move(to) => go(model, to),
-        Action::Change(change) => self::change(model, change, cmds),
+        Action::Edit(edit) => self::edit(model, edit, cmds),
         Action::Card(_) if matches!(model.overlay, Overlay::Inbox(_)) => inbox::send_no(model, cmds),
         Action::Card(key) => card::act(model, key, cmds),
         Action::Inbox(key) => inbox::act(model, key, cmds),
@@ -286,24 +286,24 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
 }
 
 /// Changes the text with the keys.
-fn change(model: &mut Model, change: Change, cmds: &mut Vec<Cmd>) {
-    if login::change(model, change) {
+fn edit(model: &mut Model, edit: TextEdit, cmds: &mut Vec<Cmd>) {
+    if login::edit(model, edit) {
         return;
     }
     let Some(editor) = editor(model) else { return };
-    match change {
-        Change::Newline => editor.insert("\n"),
-        Change::Backspace => editor.backspace(),
-        Change::Delete => editor.delete(),
-        Change::KillToEnd => editor.kill_to_end(),
-        Change::KillToStart => editor.kill_to_start(),
-        Change::KillWordBack => editor.kill_word_back(),
-        Change::KillPartBack => editor.kill_part_back(),
-        Change::KillWordForward => editor.kill_word_forward(),
-        Change::Yank => editor.yank(),
-        Change::YankOlder => editor.yank_older(),
-        Change::Undo => editor.undo(),
-        Change::Redo => editor.redo(),
+    match edit {
+        TextEdit::Newline => editor.insert("\n"),
+        TextEdit::Backspace => editor.backspace(),
+        TextEdit::Delete => editor.delete(),
+        TextEdit::KillToEnd => editor.kill_to_end(),
+        TextEdit::KillToStart => editor.kill_to_start(),
+        TextEdit::KillWordBack => editor.kill_word_back(),
+        TextEdit::KillPartBack => editor.kill_part_back(),
+        TextEdit::KillWordForward => editor.kill_word_forward(),
+        TextEdit::Yank => editor.yank(),
+        TextEdit::YankOlder => editor.yank_older(),
+        TextEdit::Undo => editor.undo(),
+        TextEdit::Redo => editor.redo(),
     }
     changed(model, cmds);
 }
@@ -349,19 +349,29 @@ fn toggle_mouse(model: &mut Model, cmds: &mut Vec<Cmd>) {
     flash(model, words);
 }
 
-fn scroll(model: &mut Model, by: Scroll) {
+/// Moves in what has the keys.
+fn navigate(model: &mut Model, nav: Nav, cmds: &mut Vec<Cmd>) {
+    match model.overlay {
+        Overlay::Help(_) => return help::navigate(model, nav),
+        Overlay::Pick(_) => return pick::navigate(model, nav, cmds),
+        Overlay::Inbox(_) => return inbox::navigate(model, nav, cmds),
+        Overlay::Login(_) | Overlay::None => {}
+    }
     let look = model.look();
     let page = model.areas().pane.saturating_sub(2).max(1);
-    if let Overlay::Help(_) = model.overlay {
-        return help::scroll(model, by);
-    }
-    if model.focus == Focus::Card {
-        return card::scroll(model, by);
-    }
-    match by {
-        Scroll::PageUp => model.transcript.up(page, &look),
-        Scroll::PageDown => model.transcript.down(page, &look),
-        Scroll::LineUp => model.transcript.up(1, &look),
-        Scroll::LineDown => model.transcript.down(1, &look),
+    match (nav, model.focus) {
+        (Nav::Up, Focus::Card) if model.is_list() => batch::step(model, Cards::previous),
+        (Nav::Down, Focus::Card) if model.is_list() => batch::step(model, Cards::next),
+        (_, Focus::Card) => card::navigate(model, nav),
+        (Nav::PageUp, _) => model.transcript.up(page, &look),
+        (Nav::PageDown, _) => model.transcript.down(page, &look),
+        (Nav::LineUp, _) => model.transcript.up(1, &look),
+        (Nav::LineDown, _) => model.transcript.down(1, &look),
+        (Nav::Up, Focus::Transcript) => select::step(model, Direction::Up),
+        (Nav::Down, Focus::Transcript) => select::step(model, Direction::Down),
+        (Nav::Up, Focus::Composer) if model.find.is_some() => find::step(model, Find::previous),
+        (Nav::Down, Focus::Composer) if model.find.is_some() => find::step(model, Find::next),
+        (Nav::Up, Focus::Composer) => complete::step(model, Popup::up),
+        (Nav::Down, Focus::Composer) => complete::step(model, Popup::down),
     }
 }

@@ -3,8 +3,8 @@
 use super::flash;
 use crate::config::checked_url;
 use crate::frontend::link::{Ask, Consent, LoginNeed, LoginTrouble, LoginWhy, ModelLine, ServiceLine};
-use crate::tui::keys::{Change, LoginKey};
-use crate::tui::login::{Login, Stage};
+use crate::tui::keys::{LoginKey, TextEdit};
+use crate::tui::login::{Login, LoginStage};
 use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::msg::Cmd;
 use crate::tui::pick::{List, Pick, Purpose};
@@ -33,7 +33,7 @@ pub fn picked(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Overlay::Pick(pick) = &model.overlay else { return };
     let Some(service) = pick.service().cloned() else { return };
     let login = Login::new(service, (**pick).clone());
-    let tries = login.stage == Stage::Trying;
+    let tries = login.stage == LoginStage::Trying;
     model.overlay = Overlay::Login(Box::new(login));
     if tries {
         send(model, Consent::NotAsked, cmds);
@@ -44,22 +44,24 @@ pub fn act(model: &mut Model, key: LoginKey, cmds: &mut Vec<Cmd>) {
     let Overlay::Login(login) = &mut model.overlay else { return };
     match (key, login.stage) {
         // Only its own key agrees.
-        (_, Stage::Trying | Stage::Consent) => {}
-        (LoginKey::Turn, Stage::Address) if login.has_key() => login.stage = Stage::Key,
-        (LoginKey::Turn, Stage::Key) if login.has_address() => login.stage = Stage::Address,
-        (LoginKey::Turn, Stage::Address | Stage::Key) => {}
-        (LoginKey::Next, Stage::Address | Stage::Key) if wrong_address(login).is_some() => {
+        (_, LoginStage::Trying | LoginStage::Consent) => {}
+        (LoginKey::Turn, LoginStage::Address) if login.has_key() => login.stage = LoginStage::Key,
+        (LoginKey::Turn, LoginStage::Key) if login.has_address() => login.stage = LoginStage::Address,
+        (LoginKey::Turn, LoginStage::Address | LoginStage::Key) => {}
+        (LoginKey::Next, LoginStage::Address | LoginStage::Key) if wrong_address(login).is_some() => {
             login.trouble = wrong_address(login);
-            login.stage = Stage::Address;
+            login.stage = LoginStage::Address;
         }
-        (LoginKey::Next, Stage::Address) if login.has_key() => {
+        (LoginKey::Next, LoginStage::Address) if login.has_key() => {
             login.trouble = None;
-            login.stage = Stage::Key;
+            login.stage = LoginStage::Key;
         }
-        (LoginKey::Next, Stage::Key) if login.key.is_empty() && login.service.key == LoginNeed::Needed => {
+        (LoginKey::Next, LoginStage::Key)
+            if login.key.is_empty() && login.service.key == LoginNeed::Needed =>
+        {
             login.trouble = Some("A key is needed; paste it here.".to_owned());
         }
-        (LoginKey::Next, Stage::Address | Stage::Key) => send(model, Consent::NotAsked, cmds),
+        (LoginKey::Next, LoginStage::Address | LoginStage::Key) => send(model, Consent::NotAsked, cmds),
     }
 }
 
@@ -78,7 +80,7 @@ fn wrong_address(login: &Login) -> Option<String> {
 /// Hands what was entered to the owner.
 fn send(model: &mut Model, unencrypted: Consent, cmds: &mut Vec<Cmd>) {
     let Overlay::Login(login) = &mut model.overlay else { return };
-    login.stage = Stage::Trying;
+    login.stage = LoginStage::Trying;
     login.trouble = None;
     let address = login.address.text();
     let base_url = login.has_address().then(|| address.trim().to_owned());
@@ -89,7 +91,7 @@ fn send(model: &mut Model, unencrypted: Consent, cmds: &mut Vec<Cmd>) {
 /// What became of the try.
 pub fn tried(model: &mut Model, service: &str, outcome: Result<Vec<ModelLine>, LoginTrouble>) {
     let Overlay::Login(login) = &mut model.overlay else { return };
-    if login.service.name != service || login.stage != Stage::Trying {
+    if login.service.name != service || login.stage != LoginStage::Trying {
         return;
     }
     match outcome {
@@ -99,14 +101,14 @@ pub fn tried(model: &mut Model, service: &str, outcome: Result<Vec<ModelLine>, L
         }
         Err(LoginTrouble::Unencrypted(warning)) => {
             login.trouble = Some(warning);
-            login.stage = Stage::Consent;
+            login.stage = LoginStage::Consent;
         }
         Err(LoginTrouble::Failed(trouble)) => {
             login.key.clear();
             login.trouble = Some(trouble);
             login.stage = match (login.has_address(), login.has_key()) {
-                (_, true) => Stage::Key,
-                (true, false) => Stage::Address,
+                (_, true) => LoginStage::Key,
+                (true, false) => LoginStage::Address,
                 (false, false) => {
                     // There is nothing to enter: the sentence is read in the list.
                     let trouble = login.trouble.take();
@@ -153,22 +155,22 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 /// The key takes this change; whether it does.
-pub fn change(model: &mut Model, change: Change) -> bool {
+pub fn edit(model: &mut Model, edit: TextEdit) -> bool {
     let Overlay::Login(login) = &mut model.overlay else { return false };
-    if login.stage != Stage::Key {
-        return matches!(login.stage, Stage::Trying | Stage::Consent);
+    if login.stage != LoginStage::Key {
+        return matches!(login.stage, LoginStage::Trying | LoginStage::Consent);
     }
-    match change {
-        Change::Backspace => login.key.backspace(),
-        Change::KillToStart | Change::KillWordBack | Change::KillPartBack => login.key.clear(),
-        Change::Newline
-        | Change::Delete
-        | Change::KillToEnd
-        | Change::KillWordForward
-        | Change::Yank
-        | Change::YankOlder
-        | Change::Undo
-        | Change::Redo => {}
+    match edit {
+        TextEdit::Backspace => login.key.backspace(),
+        TextEdit::KillToStart | TextEdit::KillWordBack | TextEdit::KillPartBack => login.key.clear(),
+        TextEdit::Newline
+        | TextEdit::Delete
+        | TextEdit::KillToEnd
+        | TextEdit::KillWordForward
+        | TextEdit::Yank
+        | TextEdit::YankOlder
+        | TextEdit::Undo
+        | TextEdit::Redo => {}
     }
     true
 }
@@ -178,10 +180,10 @@ pub fn change(model: &mut Model, change: Change) -> bool {
 pub fn typed(model: &mut Model, c: char, cmds: &mut Vec<Cmd>) -> bool {
     let Overlay::Login(login) = &mut model.overlay else { return false };
     match login.stage {
-        Stage::Key => login.key.push(c),
-        Stage::Address => return false,
-        Stage::Consent if c == 'y' => send(model, Consent::Given, cmds),
-        Stage::Trying | Stage::Consent => {}
+        LoginStage::Key => login.key.push(c),
+        LoginStage::Address => return false,
+        LoginStage::Consent if c == 'y' => send(model, Consent::Given, cmds),
+        LoginStage::Trying | LoginStage::Consent => {}
     }
     true
 }
@@ -190,9 +192,9 @@ pub fn typed(model: &mut Model, c: char, cmds: &mut Vec<Cmd>) -> bool {
 pub fn paste(model: &mut Model, text: &str) -> bool {
     let Overlay::Login(login) = &mut model.overlay else { return false };
     match login.stage {
-        Stage::Key => login.key.paste(text),
-        Stage::Address => login.address.insert(text.trim().lines().next().unwrap_or_default()),
-        Stage::Trying | Stage::Consent => {}
+        LoginStage::Key => login.key.paste(text),
+        LoginStage::Address => login.address.insert(text.trim().lines().next().unwrap_or_default()),
+        LoginStage::Trying | LoginStage::Consent => {}
     }
     true
 }

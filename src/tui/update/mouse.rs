@@ -6,7 +6,7 @@ use super::{card, help, inbox, pick, select};
 use crate::tui::cells::Cell;
 use crate::tui::completion::Area;
 use crate::tui::composer::{Position, Rows};
-use crate::tui::keys::{Action, Context, InboxKey, PickKey, Scroll};
+use crate::tui::keys::{Action, Context, Nav};
 use crate::tui::line::cells;
 use crate::tui::model::{Focus, Life, Model, Overlay};
 use crate::tui::msg::{Cmd, Mouse, MouseMode, MouseWhat};
@@ -45,7 +45,7 @@ enum Wheel {
 }
 
 /// What is under the mouse.
-enum Place {
+enum MouseArea {
     /// A row of the pane.
     Pane(usize),
     /// A row of the composer.
@@ -53,61 +53,43 @@ enum Place {
     Elsewhere,
 }
 
-fn place(model: &Model, mouse: Mouse) -> Place {
+fn area(model: &Model, mouse: Mouse) -> MouseArea {
     let (row, column) = (usize::from(mouse.row), usize::from(mouse.column));
     let areas = model.areas();
     let composer = usize::from(model.rows).saturating_sub(areas.composer + 1);
     if (ABOVE..ABOVE + areas.pane).contains(&row)
         && column < usize::from(model.columns) - model.panel_columns()
     {
-        Place::Pane(row - ABOVE)
+        MouseArea::Pane(row - ABOVE)
     } else if (composer..composer + areas.composer).contains(&row) {
-        Place::Composer(row - composer)
+        MouseArea::Composer(row - composer)
     } else {
-        Place::Elsewhere
+        MouseArea::Elsewhere
     }
 }
 
 fn wheel(model: &mut Model, mouse: Mouse, wheel: Wheel, cmds: &mut Vec<Cmd>) {
-    match &mut model.overlay {
-        Overlay::Help(_) => {
-            let by = match wheel {
-                Wheel::Up => Scroll::LineUp,
-                Wheel::Down => Scroll::LineDown,
-            };
-            return (0..STEP).for_each(|_| help::scroll(model, by));
-        }
-        Overlay::Pick(_) => {
-            let key = match wheel {
-                Wheel::Up => PickKey::Previous,
-                Wheel::Down => PickKey::Next,
-            };
-            return pick::act(model, key, cmds);
-        }
-        Overlay::Inbox(_) => {
-            let by = match wheel {
-                Wheel::Up => InboxKey::Previous,
-                Wheel::Down => InboxKey::Next,
-            };
-            return inbox::act(model, by, cmds);
-        }
+    let (step, line) = match wheel {
+        Wheel::Up => (Nav::Up, Nav::LineUp),
+        Wheel::Down => (Nav::Down, Nav::LineDown),
+    };
+    match &model.overlay {
+        Overlay::Help(_) => return (0..STEP).for_each(|_| help::navigate(model, line)),
+        Overlay::Pick(_) => return pick::navigate(model, step, cmds),
+        Overlay::Inbox(_) => return inbox::navigate(model, step, cmds),
         Overlay::Login(_) => return,
         Overlay::None => {}
     }
     let look = model.look();
-    let over_card = match place(model, mouse) {
-        Place::Pane(row) => {
+    let over_card = match area(model, mouse) {
+        MouseArea::Pane(row) => {
             matches!(model.transcript.hit(row, usize::from(mouse.column)), Hit::Card(_))
         }
-        Place::Composer(_) | Place::Elsewhere => false,
+        MouseArea::Composer(_) | MouseArea::Elsewhere => false,
     };
     match wheel {
         _ if over_card && model.card_view.body_total > model.card_view.body_room => {
-            let by = match wheel {
-                Wheel::Up => Scroll::LineUp,
-                Wheel::Down => Scroll::LineDown,
-            };
-            (0..STEP).for_each(|_| card::scroll(model, by));
+            (0..STEP).for_each(|_| card::navigate(model, line));
         }
         Wheel::Up => model.transcript.up(STEP, &look),
         Wheel::Down => model.transcript.down(STEP, &look),
@@ -120,10 +102,10 @@ fn press(model: &mut Model, mouse: Mouse) {
     if model.overlay != Overlay::None {
         return;
     }
-    match place(model, mouse) {
-        Place::Pane(row) if is_on_popup(model, row, mouse) => press_popup(model, row),
-        Place::Pane(row) if is_on_pill(model, row, mouse) => model.transcript.follow(),
-        Place::Pane(row) => {
+    match area(model, mouse) {
+        MouseArea::Pane(row) if is_on_popup(model, row, mouse) => press_popup(model, row),
+        MouseArea::Pane(row) if is_on_pill(model, row, mouse) => model.transcript.follow(),
+        MouseArea::Pane(row) => {
             let column = usize::from(mouse.column);
             if let Hit::Card(line) = model.transcript.hit(row, column) {
                 return card::click(model, line);
@@ -132,8 +114,8 @@ fn press(model: &mut Model, mouse: Mouse) {
                 press_text(model, spot);
             }
         }
-        Place::Composer(row) => press_composer(model, row, usize::from(mouse.column)),
-        Place::Elsewhere => {}
+        MouseArea::Composer(row) => press_composer(model, row, usize::from(mouse.column)),
+        MouseArea::Elsewhere => {}
     }
 }
 
@@ -220,7 +202,7 @@ fn release(model: &mut Model, mouse: Mouse, cmds: &mut Vec<Cmd>) {
     if model.selection.mark.is_some() {
         return select::copy_mark(model, cmds);
     }
-    let Place::Pane(row) = place(model, mouse) else { return };
+    let MouseArea::Pane(row) = area(model, mouse) else { return };
     let under = model.transcript.hit(row, usize::from(mouse.column));
     let folds = |cell: usize| model.transcript.cells().get(cell).is_some_and(Cell::can_fold);
     if let Hit::Text(spot) = under

@@ -6,7 +6,7 @@ use crate::history::SessionId;
 use crate::message::{Message, PartKind, UserPart};
 use crate::stdx::text::one_line_summary;
 use crate::tui::cells::Look;
-use crate::tui::keys::{Action, Context, PickKey, Scroll};
+use crate::tui::keys::{Action, Context, Nav, PickKey};
 use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::msg::Cmd;
 use crate::tui::pick::{List, Pick};
@@ -20,23 +20,21 @@ pub fn act(model: &mut Model, key: PickKey, cmds: &mut Vec<Cmd>) {
     }
     let Overlay::Pick(pick) = &mut model.overlay else { return };
     match key {
-        PickKey::Previous => pick.up(1),
-        PickKey::Next => pick.down(1),
         PickKey::Narrow => pick.turn_scope(),
         PickKey::Accept => return accept(model, cmds),
     }
     preview(model, cmds);
 }
 
-/// Moves through the list by pages.
-pub fn scroll(model: &mut Model, by: Scroll, cmds: &mut Vec<Cmd>) {
+/// Moves through the list.
+pub fn navigate(model: &mut Model, nav: Nav, cmds: &mut Vec<Cmd>) {
     let page = (model.areas().pane / 2).max(1);
     let Overlay::Pick(pick) = &mut model.overlay else { return };
-    match by {
-        Scroll::PageUp => pick.up(page),
-        Scroll::PageDown => pick.down(page),
-        Scroll::LineUp => pick.up(1),
-        Scroll::LineDown => pick.down(1),
+    match nav {
+        Nav::PageUp => pick.up(page),
+        Nav::PageDown => pick.down(page),
+        Nav::Up | Nav::LineUp => pick.up(1),
+        Nav::Down | Nav::LineDown => pick.down(1),
     }
     preview(model, cmds);
 }

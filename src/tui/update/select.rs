@@ -5,21 +5,17 @@
 use super::flash;
 use crate::stdx::text::sanitize;
 use crate::tui::cells::Cell;
-use crate::tui::keys::{Action, SelectKey};
+use crate::tui::keys::{Action, Nav, SelectKey};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::selection::{Grain, Mark};
 use crate::tui::transcript::Spot;
 
 pub fn act(model: &mut Model, key: SelectKey, cmds: &mut Vec<Cmd>) {
-    let marks = model.selection.mark.is_some_and(|mark| mark.grain == Grain::Lines);
+    let marks = marks_lines(model);
     match key {
-        SelectKey::Previous if marks => extend(model, Direction::Up),
-        SelectKey::Next if marks => extend(model, Direction::Down),
         SelectKey::ExtendUp if marks => extend(model, Direction::Up),
         SelectKey::ExtendDown if marks => extend(model, Direction::Down),
-        SelectKey::Previous => go(model, model.selection.at.saturating_sub(1)),
-        SelectKey::Next => go(model, model.selection.at + 1),
         SelectKey::Lines if marks => drop_mark(model),
         SelectKey::Lines | SelectKey::ExtendUp | SelectKey::ExtendDown => begin(model),
         SelectKey::Fold => fold(model, model.selection.at),
@@ -28,9 +24,22 @@ pub fn act(model: &mut Model, key: SelectKey, cmds: &mut Vec<Cmd>) {
 }
 
 #[derive(Clone, Copy)]
-enum Direction {
+pub enum Direction {
     Up,
     Down,
+}
+
+/// Extends the marked lines, else goes to another block.
+pub fn step(model: &mut Model, to: Direction) {
+    match to {
+        _ if marks_lines(model) => extend(model, to),
+        Direction::Up => go(model, model.selection.at.saturating_sub(1)),
+        Direction::Down => go(model, model.selection.at + 1),
+    }
+}
+
+fn marks_lines(model: &Model) -> bool {
+    model.selection.mark.is_some_and(|mark| mark.grain == Grain::Lines)
 }
 
 /// Gives the transcript the keys: its last block on the screen.
@@ -57,8 +66,8 @@ pub fn drop_mark(model: &mut Model) {
 /// A mark is gone with the first key that is not about it.
 pub fn before(model: &mut Model, action: Option<Action>) {
     let keeps = match action {
-        Some(Action::Select(_) | Action::Scroll(_) | Action::Top | Action::Bottom | Action::Redraw) => true,
-        Some(Action::Escape) => model.focus == Focus::Transcript,
+        Some(Action::Escape | Action::Nav(Nav::Up | Nav::Down)) => model.focus == Focus::Transcript,
+        Some(Action::Select(_) | Action::Nav(_) | Action::Top | Action::Bottom | Action::Redraw) => true,
         Some(_) | None => false,
     };
     if !keeps {

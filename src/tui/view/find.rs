@@ -1,7 +1,7 @@
 //! The rule above the composer while something is searched for in the transcript, and what it found elsewhere.
 
 use crate::tui::composer::Rows;
-use crate::tui::find::{Case, Find, Stage, elsewhere as count};
+use crate::tui::find::{Case, Find, FindStage, elsewhere as count};
 use crate::tui::line::Line;
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
@@ -49,12 +49,12 @@ fn room(width: usize) -> usize {
 /// The cursor's column in the rule, while something is written there.
 pub fn cursor(model: &Model, find: &Find) -> Option<usize> {
     match find.stage {
-        Stage::Writing => {
+        FindStage::Writing => {
             let room = room(usize::from(model.columns));
             let at = Rows::of(&find.editor, usize::MAX).cursor.column;
             Some(HEAD + at.min(room.saturating_sub(1)))
         }
-        Stage::Walking => None,
+        FindStage::Walking => None,
     }
 }
 

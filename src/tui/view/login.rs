@@ -5,7 +5,7 @@ use crate::stdx::text::sanitize_line;
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, Context, LoginKey};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
-use crate::tui::login::{Login, Stage};
+use crate::tui::login::{Login, LoginStage};
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
 
@@ -25,16 +25,20 @@ pub fn lines(model: &Model, login: &Login, rows: usize) -> Vec<Line> {
     let room = boxed.room();
     let mut inner = vec![Line::new()];
     if login.has_address() {
-        inner.push(field("Address", login.stage == Stage::Address).joined(address(login, room)));
+        inner.push(field("Address", login.stage == LoginStage::Address).joined(address(login, room)));
     }
     if login.has_key() {
-        inner.push(field("Key", login.stage == Stage::Key).joined(key(login)));
+        inner.push(field("Key", login.stage == LoginStage::Key).joined(key(login)));
     }
     inner.push(Line::new());
     let (words, role) = match (&login.trouble, login.stage) {
-        (_, Stage::Trying) => (format!("Trying {} with one small request…", login.service.title), Role::Dim),
+        (_, LoginStage::Trying) => {
+            (format!("Trying {} with one small request…", login.service.title), Role::Dim)
+        }
         (Some(trouble), _) => (trouble.clone(), Role::Fail),
-        (None, Stage::Address | Stage::Key | Stage::Consent) => (about(login).to_owned(), Role::Dim),
+        (None, LoginStage::Address | LoginStage::Key | LoginStage::Consent) => {
+            (about(login).to_owned(), Role::Dim)
+        }
     };
     inner.extend(wrap_spans(&[Span::new(words, role)], room, &Margin::default()));
     let body = rows.saturating_sub(2);
@@ -45,7 +49,7 @@ pub fn lines(model: &Model, login: &Login, rows: usize) -> Vec<Line> {
 }
 
 fn about(login: &Login) -> &'static str {
-    if login.stage == Stage::Address {
+    if login.stage == LoginStage::Address {
         "The address of its API, as its documentation gives it, e.g. http://localhost:8000/v1."
     } else if login.has_key() {
         "The key is not shown. It is tried with one small request and then kept in a file that only you can read."
@@ -59,12 +63,12 @@ fn keys(model: &Model, login: &Login) -> String {
     let turn = model.keymap.shown(Context::Login, Action::Login(LoginKey::Turn));
     let back = model.keymap.shown(Context::Global, Action::Escape);
     match login.stage {
-        Stage::Trying => format!("{back} back"),
-        Stage::Consent => format!("y sends it all the same · {back} back"),
-        Stage::Address | Stage::Key if login.has_address() && login.has_key() => {
+        LoginStage::Trying => format!("{back} back"),
+        LoginStage::Consent => format!("y sends it all the same · {back} back"),
+        LoginStage::Address | LoginStage::Key if login.has_address() && login.has_key() => {
             format!("{next} goes on · {turn} the other field · {back} back")
         }
-        Stage::Address | Stage::Key => format!("{next} goes on · {back} back"),
+        LoginStage::Address | LoginStage::Key => format!("{next} goes on · {back} back"),
     }
 }
 
@@ -75,7 +79,7 @@ fn field(name: &str, has_keys: bool) -> Line {
 
 fn address(login: &Login, room: usize) -> Line {
     let room = room.saturating_sub(NAME + 1);
-    if login.stage != Stage::Address {
+    if login.stage != LoginStage::Address {
         return Line::of(sanitize_line(&login.address.text()), Role::Text).cut(room);
     }
     let shown = Rows::of(&login.address, room);
@@ -83,7 +87,7 @@ fn address(login: &Login, room: usize) -> Line {
 }
 
 fn key(login: &Login) -> Line {
-    if login.stage == Stage::Trying {
+    if login.stage == LoginStage::Trying {
         return Line::new();
     }
     Line::of("*".repeat(login.key.count().min(STARS)), Role::Text)
@@ -94,11 +98,11 @@ pub fn cursor(model: &Model, login: &Login) -> Option<(usize, usize)> {
     let room = usize::from(model.columns).saturating_sub(4 + NAME + 1);
     let row = 2;
     match login.stage {
-        Stage::Address => Some((row, INSET + NAME + Rows::of(&login.address, room).cursor.column)),
-        Stage::Key => {
+        LoginStage::Address => Some((row, INSET + NAME + Rows::of(&login.address, room).cursor.column)),
+        LoginStage::Key => {
             let row = row + usize::from(login.has_address());
             Some((row, INSET + NAME + login.key.count().min(STARS)))
         }
-        Stage::Trying | Stage::Consent => None,
+        LoginStage::Trying | LoginStage::Consent => None,
     }
 }

@@ -8,15 +8,15 @@ use crate::tui::cards::Stage as CardStage;
 use crate::tui::cells::Fold;
 use crate::tui::cells::call::seconds;
 use crate::tui::completion::Place;
-use crate::tui::find::Stage;
+use crate::tui::find::FindStage;
 use crate::tui::form::Mode;
 use crate::tui::inbox::{Inbox, Round, Scope};
 use crate::tui::keys::{
-    Action, BatchKey, CardKey, Change, CompleteKey, Context, FindKey, FormKey, HelpKey, InboxKey, LoginKey,
-    PickKey, RuleKey, Scroll, SelectKey,
+    Action, BatchKey, CardKey, CompleteKey, Context, FindKey, FormKey, HelpKey, InboxKey, LoginKey, Nav,
+    PickKey, RuleKey, SelectKey, TextEdit,
 };
 use crate::tui::line::Line;
-use crate::tui::login::Stage as LoginStage;
+use crate::tui::login::LoginStage;
 use crate::tui::model::{Activity, Focus, Life, Model, Overlay, Phase, RetryState, Stop, Turn};
 use crate::tui::pick::List;
 use crate::tui::theme::Role;
@@ -47,186 +47,179 @@ fn fit(text: &str, room: usize) -> String {
 }
 
 /// Where keys are asked, what they do, and the words behind them; keys with one meaning share the words.
-type Hint = (Context, &'static [Action], &'static str);
+type StatusHint = (Context, &'static [Action], &'static str);
 
-const SCROLL: Hint = (Context::Global, &[Action::Scroll(Scroll::PageDown)], " scroll");
-const LISTED: &[Hint] =
+const CHOOSE: &[Action] = &[Action::Nav(Nav::Up), Action::Nav(Nav::Down)];
+const SCROLL: StatusHint = (Context::Global, &[Action::Nav(Nav::PageDown)], " scroll");
+const LISTED: &[StatusHint] =
     &[(Context::Help, &[], "type to filter"), SCROLL, (Context::Global, &[Action::Escape], " close")];
-const FILTERED: &[Hint] = &[
-    (Context::Help, &[Action::InHelp(HelpKey::Previous), Action::InHelp(HelpKey::Next)], " choose"),
+const FILTERED: &[StatusHint] = &[
+    (Context::Help, CHOOSE, " choose"),
     (Context::Help, &[Action::InHelp(HelpKey::Run)], " do it"),
     (Context::Global, &[Action::Escape], " all keys"),
 ];
-const RETRYING: &[Hint] =
+const RETRYING: &[StatusHint] =
     &[(Context::Global, &[Action::RetryNow], " retry now"), (Context::Global, &[Action::Escape], " stop")];
-const WAITING: &[Hint] = &[
+const WAITING: &[StatusHint] = &[
     (Context::Global, &[Action::ToggleFocus], ": to the card"),
     (Context::Global, &[Action::FocusCard], ": all that waits"),
 ];
-const RUNNING: &[Hint] = &[
+const RUNNING: &[StatusHint] = &[
     (Context::Global, &[Action::Escape], " interrupt"),
     (Context::Composer, &[Action::Send], " queue"),
     (Context::Global, &[Action::FoldDetails], " details"),
 ];
-const THINKING: &[Hint] = &[
+const THINKING: &[StatusHint] = &[
     (Context::Global, &[Action::Escape], " interrupt"),
     (Context::Global, &[Action::FoldThinking], " all thinking"),
     (Context::Composer, &[Action::Send], " queue"),
 ];
-const THINKING_OPEN: &[Hint] = &[
+const THINKING_OPEN: &[StatusHint] = &[
     (Context::Global, &[Action::Escape], " interrupt"),
     (Context::Global, &[Action::FoldThinking], " less thinking"),
     (Context::Composer, &[Action::Send], " queue"),
 ];
-const COMPLETING: &[Hint] = &[
+const COMPLETING: &[StatusHint] = &[
     (Context::Completion, &[Action::Complete(CompleteKey::Accept)], " complete"),
-    (
-        Context::Completion,
-        &[Action::Complete(CompleteKey::Previous), Action::Complete(CompleteKey::Next)],
-        " choose",
-    ),
+    (Context::Completion, CHOOSE, " choose"),
     (Context::Global, &[Action::Escape], " close"),
 ];
-const COMPLETING_COMMAND: &[Hint] = &[
+const COMPLETING_COMMAND: &[StatusHint] = &[
     (Context::Completion, &[Action::Complete(CompleteKey::Accept)], " complete"),
     (Context::Completion, &[Action::Complete(CompleteKey::Enter)], " run"),
-    (
-        Context::Completion,
-        &[Action::Complete(CompleteKey::Previous), Action::Complete(CompleteKey::Next)],
-        " choose",
-    ),
+    (Context::Completion, CHOOSE, " choose"),
     (Context::Global, &[Action::Escape], " close"),
 ];
-const EARLIER: &[Hint] = &[
+const EARLIER: &[StatusHint] = &[
     (Context::Pick, &[], "type to search"),
     (Context::Pick, &[Action::Pick(PickKey::Narrow)], " this folder / all"),
-    (Context::Pick, &[Action::Pick(PickKey::Previous), Action::Pick(PickKey::Next)], " choose"),
+    (Context::Pick, CHOOSE, " choose"),
 ];
-const SESSIONS: &[Hint] = &[
+const SESSIONS: &[StatusHint] = &[
     (Context::Pick, &[], "type to search"),
     (Context::Pick, &[Action::Pick(PickKey::Narrow)], " this folder / all"),
     (Context::Pick, &[Action::Pick(PickKey::Accept)], " open"),
 ];
-const SERVICES: &[Hint] = &[
+const SERVICES: &[StatusHint] = &[
     (Context::Pick, &[], "type to search"),
-    (Context::Pick, &[Action::Pick(PickKey::Previous), Action::Pick(PickKey::Next)], " choose"),
+    (Context::Pick, CHOOSE, " choose"),
     (Context::Pick, &[Action::Pick(PickKey::Accept)], " set it up"),
     (Context::Global, &[Action::Escape], " close"),
 ];
-const MODELS: &[Hint] = &[
+const MODELS: &[StatusHint] = &[
     (Context::Pick, &[], "type to search"),
-    (Context::Pick, &[Action::Pick(PickKey::Previous), Action::Pick(PickKey::Next)], " choose"),
+    (Context::Pick, CHOOSE, " choose"),
     (Context::Pick, &[Action::Pick(PickKey::Accept)], " take it"),
 ];
-const LOGIN: &[Hint] = &[
+const LOGIN: &[StatusHint] = &[
     (Context::Login, &[Action::Login(LoginKey::Next)], " go on"),
     (Context::Global, &[Action::Escape], " back"),
 ];
-const TRYING: &[Hint] = &[(Context::Global, &[Action::Escape], " back")];
-const SEARCHING: &[Hint] = &[
-    (Context::Find, &[Action::Find(FindKey::Next)], " then n/N next, previous"),
+const TRYING: &[StatusHint] = &[(Context::Global, &[Action::Escape], " back")];
+const SEARCHING: &[StatusHint] = &[
+    (Context::Find, &[Action::Nav(Nav::Down)], " then n/N next, previous"),
     (Context::Find, &[Action::Find(FindKey::Tools)], " tool output"),
     (Context::Global, &[Action::Escape], " close"),
 ];
-const FOUND: &[Hint] = &[
-    (Context::Found, &[Action::Find(FindKey::Next), Action::Find(FindKey::Previous)], " next, previous"),
+const FOUND: &[StatusHint] = &[
+    (Context::Found, &[Action::Nav(Nav::Down), Action::Nav(Nav::Up)], " next, previous"),
     (Context::Found, &[Action::Find(FindKey::Edit)], " edit"),
     (Context::Found, &[Action::Find(FindKey::Tools)], " tool output"),
     (Context::Global, &[Action::Escape], " close"),
     (Context::Global, &[Action::FoldDetails], " details"),
 ];
-const READING: &[Hint] = &[
-    (Context::Transcript, &[Action::Select(SelectKey::Previous), Action::Select(SelectKey::Next)], " blocks"),
+const READING: &[StatusHint] = &[
+    (Context::Transcript, CHOOSE, " blocks"),
     (Context::Transcript, &[Action::Select(SelectKey::Copy)], " copy"),
     (Context::Transcript, &[Action::Select(SelectKey::Fold)], " fold"),
     (Context::Transcript, &[Action::Select(SelectKey::Lines)], " mark lines"),
     (Context::Global, &[Action::Escape], " back to writing"),
 ];
-const MARKED: &[Hint] = &[
-    (Context::Transcript, &[Action::Select(SelectKey::Previous), Action::Select(SelectKey::Next)], " lines"),
+const MARKED: &[StatusHint] = &[
+    (Context::Transcript, CHOOSE, " lines"),
     (Context::Transcript, &[Action::Select(SelectKey::Copy)], " copy"),
     (Context::Global, &[Action::Escape], " drop"),
 ];
-const FORM: &[Hint] = &[
+const FORM: &[StatusHint] = &[
     (Context::Form, &[Action::Form(FormKey::NextField)], " next field"),
     (Context::Text, &[Action::EditOutside], " $EDITOR"),
     (Context::Form, &[Action::Form(FormKey::Raw)], " raw JSON"),
-    (Context::Text, &[Action::Change(Change::Undo)], " undo"),
+    (Context::Text, &[Action::Edit(TextEdit::Undo)], " undo"),
 ];
-const RAW: &[Hint] = &[
+const RAW: &[StatusHint] = &[
     (Context::Arguments, &[Action::Form(FormKey::Raw)], " fields"),
     (Context::Text, &[Action::EditOutside], " $EDITOR"),
     (Context::Arguments, &[Action::Form(FormKey::ResetField)], " as asked"),
-    (Context::Text, &[Action::Change(Change::Undo)], " undo"),
+    (Context::Text, &[Action::Edit(TextEdit::Undo)], " undo"),
 ];
-const RULE: &[Hint] = &[
+const RULE: &[StatusHint] = &[
     (Context::Rule, &[Action::Rule(RuleKey::Scope)], " for how long"),
     (Context::Text, &[Action::EditOutside], " $EDITOR"),
     (Context::Rule, &[Action::Rule(RuleKey::Reset)], " as drafted"),
-    (Context::Text, &[Action::Change(Change::Undo)], " undo"),
+    (Context::Text, &[Action::Edit(TextEdit::Undo)], " undo"),
 ];
-const DIFF: &[Hint] = &[
+const DIFF: &[StatusHint] = &[
     (Context::Card, &[Action::Card(CardKey::NextHunk)], " next hunk"),
     (Context::Card, &[Action::Card(CardKey::HunkHere)], " skips it"),
     (Context::Card, &[Action::Card(CardKey::Sides)], " side by side or not"),
     SCROLL,
     (Context::Global, &[Action::ToggleFocus], " on to reading, then writing"),
 ];
-const PASTED: &[Hint] = &[
+const PASTED: &[StatusHint] = &[
     (Context::Global, &[Action::FoldDetails], " shows the pasted text"),
     (Context::Composer, &[Action::Send], " sends it whole"),
 ];
-const STASHED: &[Hint] = &[
+const STASHED: &[StatusHint] = &[
     (Context::Composer, &[Action::Stash], " brings the text back"),
     (Context::Composer, &[Action::Help], " keys"),
 ];
-const REASON: &[Hint] =
+const REASON: &[StatusHint] =
     &[(Context::Reason, &[Action::Card(CardKey::SendNo)], " sends the no, with or without a reason")];
-const WAITING_LIST: &[Hint] = &[
+const WAITING_LIST: &[StatusHint] = &[
     (Context::Global, &[Action::ToggleFocus], ": to the list"),
     (Context::Global, &[Action::FocusCard], ": all that waits"),
 ];
-const WAITING_CAP: &[Hint] = &[
+const WAITING_CAP: &[StatusHint] = &[
     (Context::Global, &[Action::ToggleFocus], ": to the question"),
     (Context::Global, &[Action::Escape], " stop"),
 ];
-const INBOX: &[Hint] = &[
-    (Context::Inbox, &[Action::Inbox(InboxKey::Previous), Action::Inbox(InboxKey::Next)], " choose"),
+const INBOX: &[StatusHint] = &[
+    (Context::Inbox, CHOOSE, " choose"),
     (Context::Inbox, &[Action::Inbox(InboxKey::Filter)], " filter"),
     (Context::Inbox, &[Action::Inbox(InboxKey::Narrow)], " one session"),
     (Context::Inbox, &[Action::Inbox(InboxKey::Resume)], " resume"),
     (Context::Inbox, &[Action::Inbox(InboxKey::Go)], " open session"),
 ];
-const INBOX_OF_ONE: &[Hint] = &[
-    (Context::Inbox, &[Action::Inbox(InboxKey::Previous), Action::Inbox(InboxKey::Next)], " choose"),
+const INBOX_OF_ONE: &[StatusHint] = &[
+    (Context::Inbox, CHOOSE, " choose"),
     (Context::Inbox, &[Action::Inbox(InboxKey::Filter)], " filter"),
     (Context::Inbox, &[Action::Inbox(InboxKey::Narrow)], " all sessions"),
     (Context::Inbox, &[Action::Inbox(InboxKey::Resume)], " resume"),
     (Context::Inbox, &[Action::Inbox(InboxKey::Go)], " open session"),
 ];
-const INBOX_FILTER: &[Hint] = &[
+const INBOX_FILTER: &[StatusHint] = &[
     (Context::InboxFilter, &[], "words of the request, its tool, risk or session"),
     (Context::InboxFilter, &[Action::Inbox(InboxKey::Filtered)], " back to the list"),
 ];
-const CAP: &[Hint] = &[(Context::Global, &[Action::Escape], " back to writing")];
-const LIST: &[Hint] = &[
-    (Context::Batch, &[Action::Batch(BatchKey::Previous), Action::Batch(BatchKey::Next)], " move"),
+const CAP: &[StatusHint] = &[(Context::Global, &[Action::Escape], " back to writing")];
+const LIST: &[StatusHint] = &[
+    (Context::Batch, CHOOSE, " move"),
     (Context::Batch, &[Action::Batch(BatchKey::Mark)], " mark"),
     (Context::Batch, &[Action::Batch(BatchKey::Open)], " open"),
     (Context::Global, &[Action::Escape], " all later"),
     SCROLL,
     (Context::Global, &[Action::ToggleFocus], " on to reading, then writing"),
 ];
-const CARDS: &[Hint] = &[
-    (Context::Card, &[Action::Card(CardKey::Previous), Action::Card(CardKey::Next)], " cards"),
+const CARDS: &[StatusHint] = &[
+    (Context::Card, CHOOSE, " cards"),
     (Context::Global, &[Action::Escape], " back to the list"),
     SCROLL,
     (Context::Global, &[Action::ToggleFocus], " on to reading, then writing"),
 ];
 
 /// The hints with this person's keys, two spaces between them. What has no key is no hint.
-fn hints_of(model: &Model, hints: &[Hint]) -> String {
-    let one = |(context, actions, words): &Hint| {
+fn hints_of(model: &Model, hints: &[StatusHint]) -> String {
+    let one = |(context, actions, words): &StatusHint| {
         let keys: Vec<String> = actions.iter().map(|action| model.keymap.shown(*context, *action)).collect();
         if keys.iter().any(String::is_empty) {
             return None;
@@ -265,7 +258,7 @@ fn hints(model: &Model) -> (String, Role) {
             LoginStage::Consent => format!("y send unencrypted  {}", hints_of(model, TRYING)),
         }
     } else if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
-        hints_of(model, if find.stage == Stage::Writing { SEARCHING } else { FOUND })
+        hints_of(model, if find.stage == FindStage::Writing { SEARCHING } else { FOUND })
     } else if let (Focus::Composer, Some(popup)) = (model.focus, &model.completion.popup) {
         let runs = popup.word.place == Place::Command;
         hints_of(model, if runs { COMPLETING_COMMAND } else { COMPLETING })

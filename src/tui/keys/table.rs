@@ -1,0 +1,365 @@
+//! The rows of the table of keys, in the order in which help lists them.
+
+use std::sync::LazyLock;
+
+use super::{
+    Action, BatchKey, CapKey, CardKey, CompleteKey, Context, FindKey, FormKey, HelpKey, InboxKey, LoginKey,
+    Move, Nav, PickKey, RuleKey, SelectKey, TextEdit, parse_key,
+};
+use crate::config::Source;
+use crate::tui::key::Key;
+
+/// Under which heading help lists a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HelpGroup {
+    Write,
+    Work,
+    Read,
+    Decide,
+}
+
+impl HelpGroup {
+    pub const ALL: [Self; 4] = [Self::Write, Self::Work, Self::Read, Self::Decide];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Write => "WRITE",
+            Self::Work => "WORK",
+            Self::Read => "READ",
+            Self::Decide => "DECIDE (card has the keys)",
+        }
+    }
+}
+
+/// What an action can do that a key must not do by accident.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    Light,
+    /// It lets something happen: the keys of a reflex never do that.
+    Approves,
+    /// The way out: some key always does it.
+    WayOut,
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Binding {
+    pub context: Context,
+    /// Unique in its context. Written into settings files: it never changes.
+    pub name: &'static str,
+    pub action: Action,
+    /// The keys when nobody sets any.
+    pub keys: Vec<Key>,
+    pub group: HelpGroup,
+    /// What help says, at most 22 characters; empty for keys everybody knows.
+    pub help: &'static str,
+    pub weight: Weight,
+}
+
+impl Binding {
+    /// As the settings name it: `context.name`.
+    pub fn path(&self) -> String {
+        format!("{}.{}", self.context.name(), self.name)
+    }
+
+    /// What it does: help's words, or for keys that everybody knows those of its name.
+    pub fn words(&self) -> String {
+        if self.help.is_empty() { self.name.replace('-', " ") } else { self.help.to_owned() }
+    }
+}
+
+/// One row of the table, with the keys that it has now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bound {
+    pub binding: &'static Binding,
+    pub keys: Vec<Key>,
+    /// Where the keys were set.
+    pub source: Source,
+}
+
+impl Bound {
+    pub fn default_of(binding: &'static Binding) -> Self {
+        Self { binding, keys: binding.keys.clone(), source: Source::Default }
+    }
+
+    pub fn is_set(&self) -> bool {
+        self.source != Source::Default
+    }
+}
+
+/// Every row of the table, in the order in which help lists them.
+pub fn rows() -> std::slice::Iter<'static, Binding> {
+    static ROWS: LazyLock<Vec<Binding>> = LazyLock::new(|| {
+        TABLE.iter().flat_map(|section| section.rows.iter().map(|row| section.binding(row))).collect()
+    });
+    ROWS.iter()
+}
+
+/// Rows that share their context and their heading in help.
+struct Section {
+    context: Context,
+    group: HelpGroup,
+    rows: &'static [KeyRow],
+}
+
+struct KeyRow {
+    name: &'static str,
+    action: Action,
+    /// As [`parse_key`] reads them, with spaces between them.
+    keys: &'static str,
+    help: &'static str,
+    weight: Weight,
+}
+
+const fn at(context: Context, group: HelpGroup) -> Section {
+    Section { context, group, rows: &[] }
+}
+
+const fn row(name: &'static str, action: Action, keys: &'static str, help: &'static str) -> KeyRow {
+    KeyRow { name, action, keys, help, weight: Weight::Light }
+}
+
+impl Section {
+    const fn rows(self, rows: &'static [KeyRow]) -> Self {
+        Self { rows, ..self }
+    }
+
+    fn binding(&self, row: &KeyRow) -> Binding {
+        let &KeyRow { name, action, keys, help, weight } = row;
+        let key = |text| parse_key(text).expect("the keys of the table are written as people write them");
+        let keys = keys.split(' ').map(key).collect();
+        Binding { context: self.context, name, action, keys, group: self.group, help, weight }
+    }
+}
+
+impl KeyRow {
+    const fn approves(self) -> Self {
+        Self { weight: Weight::Approves, ..self }
+    }
+
+    const fn way_out(self) -> Self {
+        Self { weight: Weight::WayOut, ..self }
+    }
+}
+
+const TABLE: &[Section] = &[
+    at(Context::Composer, HelpGroup::Write).rows(&[
+        row("send", Action::Send, "Enter", "send; queue while busy"),
+        row(
+            "newline",
+            Action::Edit(TextEdit::Newline),
+            "Shift+Enter Alt+Enter Ctrl+J",
+            "newline (or \\ Enter)",
+        ),
+        row("move-up", Action::Move(Move::Up), "Up", "up; history at top"),
+        row("move-down", Action::Move(Move::Down), "Down", "down; history at end"),
+        row("unqueue", Action::Unqueue, "Alt+Up", "take queued text back"),
+    ]),
+    at(Context::Composer, HelpGroup::Work).rows(&[
+        row("quit-or-delete", Action::QuitOrDelete, "Ctrl+D", "quit when empty"),
+        row("help", Action::Help, "?", "this help (empty line)"),
+    ]),
+    at(Context::Text, HelpGroup::Write).rows(&[
+        row("move-left", Action::Move(Move::Left), "Left Ctrl+B", ""),
+        row("move-right", Action::Move(Move::Right), "Right Ctrl+F", ""),
+        row("move-up", Action::Move(Move::Up), "Up", ""),
+        row("move-down", Action::Move(Move::Down), "Down", ""),
+        row("move-word-left", Action::Move(Move::WordLeft), "Alt+B Ctrl+Left Alt+Left", "word left"),
+        row("move-word-right", Action::Move(Move::WordRight), "Alt+F Ctrl+Right Alt+Right", "word right"),
+        row("move-line-start", Action::Move(Move::LineStart), "Ctrl+A Home", "start of line"),
+        row("move-line-end", Action::Move(Move::LineEnd), "Ctrl+E End", "end of line"),
+        row("backspace", Action::Edit(TextEdit::Backspace), "Backspace Ctrl+H Shift+Backspace", ""),
+        row("delete", Action::Edit(TextEdit::Delete), "Delete Ctrl+D", ""),
+        row("cut-to-end", Action::Edit(TextEdit::KillToEnd), "Ctrl+K", "cut to the end"),
+        row("cut-to-start", Action::Edit(TextEdit::KillToStart), "Ctrl+U", "cut to the start"),
+        row("cut-word-back", Action::Edit(TextEdit::KillWordBack), "Ctrl+W", "cut a word back"),
+        row("cut-part-back", Action::Edit(TextEdit::KillPartBack), "Alt+Backspace", ""),
+        row("cut-word-forward", Action::Edit(TextEdit::KillWordForward), "Alt+D", "cut a word on"),
+        row("yank", Action::Edit(TextEdit::Yank), "Ctrl+Y", "put back what was cut"),
+        row("yank-older", Action::Edit(TextEdit::YankOlder), "Alt+Y", "then: what before that"),
+        row("undo", Action::Edit(TextEdit::Undo), "Ctrl+_ Ctrl+- Ctrl+7 Ctrl+/", "undo"),
+        row("redo", Action::Edit(TextEdit::Redo), "Alt+_ Alt+/", "redo"),
+    ]),
+    at(Context::Composer, HelpGroup::Read).rows(&[row(
+        "find-open",
+        Action::Find(FindKey::Open),
+        "Ctrl+F",
+        "find (empty line)",
+    )]),
+    at(Context::Composer, HelpGroup::Write).rows(&[
+        row("stash", Action::Stash, "Ctrl+S", "put aside, bring back"),
+        row("paste-image", Action::PasteImage, "Ctrl+V", "paste image"),
+        row("search-history", Action::SearchHistory, "Ctrl+R", "search what you sent"),
+    ]),
+    at(Context::Text, HelpGroup::Write).rows(&[
+        row("edit-outside", Action::EditOutside, "Ctrl+G", "write it in $EDITOR"),
+        row("chord", Action::Chord, "Ctrl+X", ""),
+    ]),
+    at(Context::Chord, HelpGroup::Write).rows(&[row("edit-outside", Action::EditOutside, "Ctrl+E", "")]),
+    at(Context::Completion, HelpGroup::Write).rows(&[
+        row("accept", Action::Complete(CompleteKey::Accept), "Tab", "complete"),
+        row("enter", Action::Complete(CompleteKey::Enter), "Enter", ""),
+        row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
+        row("next", Action::Nav(Nav::Down), "Down Ctrl+N", ""),
+    ]),
+    at(Context::Global, HelpGroup::Work).rows(&[
+        row("escape", Action::Escape, "Esc", "close, then interrupt").way_out(),
+        row("interrupt", Action::Interrupt, "Ctrl+C", "stop, clear; ×2 quits").way_out(),
+        row("suspend", Action::Suspend, "Ctrl+Z", "suspend"),
+        row("retry-now", Action::RetryNow, "Alt+R", "retry now"),
+        row("redraw", Action::Redraw, "Ctrl+L", "redraw"),
+    ]),
+    at(Context::Global, HelpGroup::Decide).rows(&[
+        row("toggle-focus", Action::ToggleFocus, "Tab", "keys to card, and back"),
+        row("focus-card", Action::FocusCard, "Alt+A", "cards, then the inbox"),
+        row("next-mode", Action::NextMode, "Shift+Tab", "ask, auto, plan, dry…"),
+    ]),
+    at(Context::Global, HelpGroup::Read).rows(&[
+        row("page-up", Action::Nav(Nav::PageUp), "PgUp", "scroll up"),
+        row("page-down", Action::Nav(Nav::PageDown), "PgDn", "scroll down"),
+        row("line-up", Action::Nav(Nav::LineUp), "Ctrl+Up Shift+Up", "a line up"),
+        row("line-down", Action::Nav(Nav::LineDown), "Ctrl+Down Shift+Down", "a line down"),
+        row("top", Action::Top, "Ctrl+Home", "to the top"),
+        row("bottom", Action::Bottom, "Ctrl+End", "to the end, follow"),
+        row("fold-details", Action::FoldDetails, "Ctrl+O", "fold or show details"),
+        row("fold-thinking", Action::FoldThinking, "Alt+T", "fold or show thinking"),
+        row("toggle-panel", Action::TogglePanel, "Ctrl+T", "side panel"),
+        row("toggle-mouse", Action::ToggleMouse, "Alt+M", "mouse: ours or theirs"),
+    ]),
+    at(Context::Card, HelpGroup::Decide).rows(&[
+        row("yes", Action::Card(CardKey::Yes), "y", "yes (HIGH: twice)").approves(),
+        row("no", Action::Card(CardKey::No), "n", "no, with a reason"),
+        row("edit", Action::Card(CardKey::Edit), "e", "edit the arguments"),
+        row("always", Action::Card(CardKey::Always), "a", "yes, this session").approves(),
+        row("rule", Action::Card(CardKey::Rule), "r", "a rule for such calls"),
+        row("whole", Action::Card(CardKey::Whole), "v", "all, with arguments"),
+        row("why", Action::Card(CardKey::Why), "w", "why, and whose words"),
+        row("read", Action::Card(CardKey::Read), "Ctrl+G", "read it in $EDITOR"),
+        row("previous", Action::Nav(Nav::Up), "Up", "the card before"),
+        row("next", Action::Nav(Nav::Down), "Down", "the next card"),
+        row("hunk-1", Action::Card(CardKey::Hunk(1)), "1", "to 9: skip that hunk"),
+        row("hunk-2", Action::Card(CardKey::Hunk(2)), "2", ""),
+        row("hunk-3", Action::Card(CardKey::Hunk(3)), "3", ""),
+        row("hunk-4", Action::Card(CardKey::Hunk(4)), "4", ""),
+        row("hunk-5", Action::Card(CardKey::Hunk(5)), "5", ""),
+        row("hunk-6", Action::Card(CardKey::Hunk(6)), "6", ""),
+        row("hunk-7", Action::Card(CardKey::Hunk(7)), "7", ""),
+        row("hunk-8", Action::Card(CardKey::Hunk(8)), "8", ""),
+        row("hunk-9", Action::Card(CardKey::Hunk(9)), "9", ""),
+        row("hunk-here", Action::Card(CardKey::HunkHere), "Space", "skip the hunk here"),
+        row("next-hunk", Action::Card(CardKey::NextHunk), "] Alt+Down", "the next hunk"),
+        row("previous-hunk", Action::Card(CardKey::PreviousHunk), "[ Alt+Up", "the hunk before"),
+        row("sides", Action::Card(CardKey::Sides), "s", "side by side or not"),
+    ]),
+    at(Context::Reason, HelpGroup::Decide).rows(&[row(
+        "send-no",
+        Action::Card(CardKey::SendNo),
+        "Enter",
+        "",
+    )]),
+    at(Context::Arguments, HelpGroup::Decide).rows(&[
+        row("approve-edited", Action::Card(CardKey::ApproveEdited), "Ctrl+S", "approve the edited")
+            .approves(),
+        row("newline", Action::Edit(TextEdit::Newline), "Enter Shift+Enter Alt+Enter Ctrl+J", ""),
+    ]),
+    at(Context::Batch, HelpGroup::Decide).rows(&[
+        row("previous", Action::Nav(Nav::Up), "Up", ""),
+        row("next", Action::Nav(Nav::Down), "Down", ""),
+        row("mark", Action::Batch(BatchKey::Mark), "Space", "mark, unmark"),
+        row("mark-low", Action::Batch(BatchKey::MarkLow), "a", "mark what is LOW"),
+        row("open", Action::Batch(BatchKey::Open), "Enter", "open one of a list"),
+        row("edit", Action::Batch(BatchKey::Edit), "e", ""),
+        row("rule", Action::Batch(BatchKey::Rule), "r", ""),
+        row("yes", Action::Batch(BatchKey::Yes), "y", "").approves(),
+        row("no", Action::Batch(BatchKey::No), "n", ""),
+        row("whole", Action::Batch(BatchKey::Whole), "v", ""),
+        row("why", Action::Batch(BatchKey::Why), "w", ""),
+    ]),
+    at(Context::Cap, HelpGroup::Decide).rows(&[
+        row("go-on", Action::Cap(CapKey::GoOn), "g", "over a cap, once").approves(),
+        row("raise", Action::Cap(CapKey::Raise), "r", "raise a cap").approves(),
+        row("stop", Action::Cap(CapKey::Stop), "s", "stop at a cap"),
+    ]),
+    at(Context::Form, HelpGroup::Decide).rows(&[
+        row("next-field", Action::Form(FormKey::NextField), "Tab", "next field"),
+        row("previous-field", Action::Form(FormKey::PreviousField), "Shift+Tab", "the field before"),
+        row("enter", Action::Form(FormKey::Enter), "Enter", ""),
+        row("reset-field", Action::Form(FormKey::ResetField), "Ctrl+R", "reset the field"),
+        row("raw", Action::Form(FormKey::Raw), "F2", "raw JSON, and back"),
+        row("approve-edited", Action::Card(CardKey::ApproveEdited), "Ctrl+S", "").approves(),
+        row("newline", Action::Edit(TextEdit::Newline), "Shift+Enter Alt+Enter Ctrl+J", ""),
+    ]),
+    at(Context::Arguments, HelpGroup::Decide).rows(&[
+        row("reset-field", Action::Form(FormKey::ResetField), "Ctrl+R", ""),
+        row("raw", Action::Form(FormKey::Raw), "F2", ""),
+    ]),
+    at(Context::Rule, HelpGroup::Decide).rows(&[
+        row("save", Action::Rule(RuleKey::Save), "Ctrl+S", "save the rule, approve").approves(),
+        row("scope", Action::Rule(RuleKey::Scope), "Tab", "for how long it counts"),
+        row("reset", Action::Rule(RuleKey::Reset), "Ctrl+R", "the rule as drafted"),
+        row("newline", Action::Edit(TextEdit::Newline), "Enter Shift+Enter Alt+Enter Ctrl+J", ""),
+    ]),
+    at(Context::Transcript, HelpGroup::Read).rows(&[
+        row("previous", Action::Nav(Nav::Up), "Up k", "the block before"),
+        row("next", Action::Nav(Nav::Down), "Down j", "the next block"),
+        row("fold", Action::Select(SelectKey::Fold), "Enter Space", "fold or show this one"),
+        row("copy", Action::Select(SelectKey::Copy), "y c", "copy this one"),
+        row("lines", Action::Select(SelectKey::Lines), "v", "mark lines"),
+        row("extend-up", Action::Select(SelectKey::ExtendUp), "Shift+Up", ""),
+        row("extend-down", Action::Select(SelectKey::ExtendDown), "Shift+Down", ""),
+        row("find-open", Action::Find(FindKey::Open), "/ Ctrl+F", "find"),
+    ]),
+    at(Context::Find, HelpGroup::Read).rows(&[
+        row("next", Action::Nav(Nav::Down), "Enter Down", ""),
+        row("previous", Action::Nav(Nav::Up), "Alt+Enter Shift+Enter Up", ""),
+        row("tools", Action::Find(FindKey::Tools), "Alt+T", "find: output too"),
+    ]),
+    at(Context::Found, HelpGroup::Read).rows(&[
+        row("next", Action::Nav(Nav::Down), "n Enter Down", "next match"),
+        row("previous", Action::Nav(Nav::Up), "N Alt+Enter Shift+Enter Up", "match before"),
+        row("edit", Action::Find(FindKey::Edit), "/ Ctrl+F", ""),
+        row("tools", Action::Find(FindKey::Tools), "Alt+T", ""),
+    ]),
+    at(Context::Inbox, HelpGroup::Decide).rows(&[
+        row("previous", Action::Nav(Nav::Up), "Up", ""),
+        row("next", Action::Nav(Nav::Down), "Down", ""),
+        row("mark", Action::Inbox(InboxKey::Mark), "Space", ""),
+        row("mark-low", Action::Inbox(InboxKey::MarkLow), "a", ""),
+        row("yes", Action::Inbox(InboxKey::Yes), "y", "").approves(),
+        row("no", Action::Inbox(InboxKey::No), "n", ""),
+        row("later", Action::Inbox(InboxKey::Later), "l", "inbox: for later"),
+        row("open", Action::Inbox(InboxKey::Open), "Enter e", ""),
+        row("whole", Action::Inbox(InboxKey::All), "v", ""),
+        row("why", Action::Inbox(InboxKey::Why), "w", ""),
+        row("resume", Action::Inbox(InboxKey::Resume), "R", "inbox: resume it now"),
+        row("go", Action::Inbox(InboxKey::Go), "o", "inbox: open session"),
+        row("filter", Action::Inbox(InboxKey::Filter), "/", "inbox: filter"),
+        row("narrow", Action::Inbox(InboxKey::Narrow), "Tab", "inbox: one session"),
+    ]),
+    at(Context::InboxFilter, HelpGroup::Decide).rows(&[
+        row("filtered", Action::Inbox(InboxKey::Filtered), "Enter", ""),
+        row("previous", Action::Nav(Nav::Up), "Up", ""),
+        row("next", Action::Nav(Nav::Down), "Down", ""),
+        row("narrow", Action::Inbox(InboxKey::Narrow), "Tab", ""),
+    ]),
+    at(Context::Pick, HelpGroup::Work).rows(&[
+        row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
+        row("next", Action::Nav(Nav::Down), "Down Ctrl+N Ctrl+R", ""),
+        row("narrow", Action::Pick(PickKey::Narrow), "Tab Ctrl+S", "lists: folder or all"),
+        row("accept", Action::Pick(PickKey::Accept), "Enter", ""),
+        row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
+    ]),
+    at(Context::Login, HelpGroup::Work).rows(&[
+        row("next", Action::Login(LoginKey::Next), "Enter", ""),
+        row("turn", Action::Login(LoginKey::Turn), "Tab Shift+Tab Up Down", "login: other field"),
+        row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
+    ]),
+    at(Context::Help, HelpGroup::Read).rows(&[
+        row("escape", Action::Escape, "Esc ? Ctrl+C", "").way_out(),
+        row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
+        row("next", Action::Nav(Nav::Down), "Down Ctrl+N", ""),
+        row("run", Action::InHelp(HelpKey::Run), "Enter", ""),
+        row("erase", Action::InHelp(HelpKey::Erase), "Backspace Ctrl+H", ""),
+        row("clear", Action::InHelp(HelpKey::Clear), "Ctrl+U", ""),
+    ]),
+];
