@@ -48,7 +48,7 @@ pub struct Dialogue<Subject, Proposal> {
     repeat_ms: u64,
     held_until: u64,
     /// The HIGH proposal that was approved once.
-    half_said: Option<Proposal>,
+    approved_once: Option<Proposal>,
 }
 
 /// The effect of a yes.
@@ -64,17 +64,10 @@ pub enum Yes<Proposal> {
     Send(Proposal),
 }
 
-/// Whether the subject on the screen is what was there before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
-    Before,
-    New,
-}
-
 impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
     /// A dialogue whose answers are single keys, which repeat while they are held down.
     pub fn of_keys() -> Self {
-        Self { shown: None, repeat_ms: HELD_MS, held_until: 0, half_said: None }
+        Self { shown: None, repeat_ms: HELD_MS, held_until: 0, approved_once: None }
     }
 
     /// A dialogue whose answers are lines.
@@ -82,15 +75,15 @@ impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
         Self { repeat_ms: 0, ..Self::of_keys() }
     }
 
-    /// `subject` is on the screen now. In place of another one nothing is half said any more.
-    pub fn show(&mut self, subject: Subject, now_ms: u64) -> Shown {
+    /// `subject` is on the screen now; returns whether it is new there. In place of another one it is approved anew.
+    pub fn show(&mut self, subject: Subject, now_ms: u64) -> bool {
         match &self.shown {
-            Some((shown, _)) if *shown == subject => return Shown::Before,
-            Some(_) => self.half_said = None,
+            Some((shown, _)) if *shown == subject => return false,
+            Some(_) => self.approved_once = None,
             None => {}
         }
         self.shown = Some((subject, now_ms));
-        Shown::New
+        true
     }
 
     /// The subject has to be read anew from now on, e.g. because it was scrolled out of sight.
@@ -138,27 +131,27 @@ impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
             return Yes::Unseen;
         }
         self.hold(now_ms);
-        if risk == Risk::High && self.half_said.as_ref() != Some(&proposal) {
-            self.half_said = Some(proposal);
+        if risk == Risk::High && self.approved_once.as_ref() != Some(&proposal) {
+            self.approved_once = Some(proposal);
             return Yes::Once;
         }
-        self.half_said = None;
+        self.approved_once = None;
         Yes::Send(proposal)
     }
 
     /// The HIGH proposal that was approved once.
-    pub fn half_said(&self) -> Option<&Proposal> {
-        self.half_said.as_ref()
+    pub fn approved_once(&self) -> Option<&Proposal> {
+        self.approved_once.as_ref()
     }
 
     /// Whether HIGH was approved once.
-    pub fn is_half_said(&self) -> bool {
-        self.half_said.is_some()
+    pub fn is_approved_once(&self) -> bool {
+        self.approved_once.is_some()
     }
 
-    /// What was half said is taken back; whether there was anything.
+    /// Takes back what was approved once; returns whether there was anything.
     pub fn withdraw(&mut self) -> bool {
-        self.half_said.take().is_some()
+        self.approved_once.take().is_some()
     }
 }
 
@@ -235,7 +228,7 @@ mod tests {
         seen: Seen,
         /// Since when it is shown; `None` while nothing is.
         shown: Option<u64>,
-        /// The last yes that was sent, and the last that came too soon or was half of one.
+        /// The last yes that was sent, and the last that came too soon or was the first of two.
         sent: Option<u64>,
         other: Option<u64>,
         /// The HIGH yes that was taken once.
@@ -279,7 +272,7 @@ mod tests {
                     prop_assert!(self.now >= shown + GUARD_MS, "early");
                     if self.risk == Risk::High {
                         let (once, at) = self.once.take().expect("HIGH by one key");
-                        prop_assert_eq!(once, sent, "another one was half said");
+                        prop_assert_eq!(once, sent, "another one was approved once");
                         prop_assert!(self.now >= at + HELD_MS, "HIGH by one press");
                     }
                     let is_past = |at: Option<u64>, ms| at.is_none_or(|at| self.now >= at + ms);
@@ -367,7 +360,7 @@ mod tests {
         assert_eq!(dialogue.yes("a", Risk::High, Seen::All, 500), Yes::Once);
         assert_eq!(dialogue.yes("b", Risk::High, Seen::All, 600), Yes::Once);
         assert_eq!(dialogue.yes("b", Risk::High, Seen::All, 700), Yes::Send("b"));
-        assert!(!dialogue.is_half_said());
+        assert!(!dialogue.is_approved_once());
         assert_eq!(dialogue.yes("b", Risk::High, Seen::All, 800), Yes::Once);
         assert!(dialogue.withdraw() && !dialogue.withdraw());
         assert_eq!(dialogue.yes("b", Risk::High, Seen::All, 900), Yes::Once);

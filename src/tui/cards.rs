@@ -343,12 +343,8 @@ impl Cards {
     /// It is settled; gives the card, if there was one.
     pub fn remove(&mut self, id: &RequestId) -> Option<Card> {
         let index = self.list.iter().position(|card| card.request.id == *id)?;
-        let gone = self.list.remove(index);
-        let shown_before = self.list.iter().take(index).filter(|card| card.place == CardPlace::Shown).count();
-        if gone.place == CardPlace::Shown && shown_before < self.at {
-            self.at -= 1;
-        }
-        Some(gone)
+        self.leave(index);
+        Some(self.list.remove(index))
     }
 
     /// Exactly these wait; what is known of them on the screen stays.
@@ -374,10 +370,6 @@ impl Cards {
         self.list.iter().find(|card| card.request.id == *id)
     }
 
-    pub fn clear(&mut self) {
-        *self = Self::default();
-    }
-
     pub fn shown(&self) -> impl Iterator<Item = &Card> {
         self.list.iter().filter(|card| card.place == CardPlace::Shown)
     }
@@ -386,10 +378,14 @@ impl Cards {
         self.list.iter_mut().filter(|card| card.place == CardPlace::Shown)
     }
 
+    /// The index of the card on the screen among those that are shown.
+    fn index(&self) -> usize {
+        self.at.min(self.shown().count().saturating_sub(1))
+    }
+
     /// The card on the screen.
     pub fn current(&self) -> Option<&Card> {
-        let shown = self.shown().count();
-        self.shown().nth(self.at.min(shown.saturating_sub(1)))
+        self.shown().nth(self.index())
     }
 
     /// All of them, to be changed.
@@ -403,15 +399,13 @@ impl Cards {
     }
 
     pub fn current_mut(&mut self) -> Option<&mut Card> {
-        let shown = self.shown().count();
-        let at = self.at.min(shown.saturating_sub(1));
-        self.list.iter_mut().filter(|card| card.place == CardPlace::Shown).nth(at)
+        let at = self.index();
+        self.shown_mut().nth(at)
     }
 
     /// Which of how many shown ones is on the screen, from 1.
     pub fn position(&self) -> (usize, usize) {
-        let shown = self.shown().count();
-        (self.at.min(shown.saturating_sub(1)) + 1, shown)
+        (self.index() + 1, self.shown().count())
     }
 
     pub fn to_first(&mut self) {
@@ -445,12 +439,16 @@ impl Cards {
     /// The request was put off, here or elsewhere.
     pub fn put_off(&mut self, id: &RequestId) {
         let Some(index) = self.list.iter().position(|card| card.request.id == *id) else { return };
+        self.leave(index);
+        self.list[index].put_aside();
+    }
+
+    /// A card leaves the screen; the one that is shown stays.
+    fn leave(&mut self, index: usize) {
         let shown_before = self.list.iter().take(index).filter(|card| card.place == CardPlace::Shown).count();
-        let card = &mut self.list[index];
-        if card.place == CardPlace::Shown && shown_before < self.at {
+        if self.list[index].place == CardPlace::Shown && shown_before < self.at {
             self.at -= 1;
         }
-        card.put_aside();
     }
 
     /// Nothing is on its way any more: what was sent and did not settle a request is to be said again.

@@ -77,11 +77,8 @@ pub enum View {
 /// A row of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InboxRow {
-    /// The session of the line with this index, and how many of its requests follow.
-    Session {
-        line: usize,
-        count: usize,
-    },
+    /// The session of the line with this index; its requests follow.
+    Session(usize),
     Request(usize),
 }
 
@@ -136,36 +133,27 @@ impl Inbox {
         let text = self.filter.text();
         let mut query = (!text.trim().is_empty()).then(|| Query::new(&text, Like::Text));
         self.rows.clear();
-        let mut head: Option<(usize, &SessionId)> = None;
+        let mut head: Option<&SessionId> = None;
         for (index, line) in self.lines.iter().enumerate() {
             let outside = session.as_ref().is_some_and(|session| line.session != *session);
             if outside || query.as_mut().is_some_and(|query| query.score(&words(line)).is_none()) {
                 continue;
             }
-            if head.is_none_or(|(_, session)| *session != line.session) {
-                head = Some((self.rows.len(), &line.session));
-                self.rows.push(InboxRow::Session { line: index, count: 0 });
+            if head != Some(&line.session) {
+                head = Some(&line.session);
+                self.rows.push(InboxRow::Session(index));
             }
             self.rows.push(InboxRow::Request(index));
-            if let Some((at, _)) = head
-                && let Some(InboxRow::Session { count, .. }) = self.rows.get_mut(at)
-            {
-                *count += 1;
-            }
         }
         if query.is_none() && session.is_none() {
             self.longest = self.rows.len();
         }
-        let found = wanted.and_then(|id| {
-            self.rows.iter().position(|row| matches!(row, InboxRow::Request(at) if self.lines[*at].id == *id))
-        });
-        self.at = found.unwrap_or(self.at.min(self.rows.len().saturating_sub(1)));
-        self.settle();
-    }
-
-    /// No session is ever chosen, only its requests.
-    fn settle(&mut self) {
-        if let Some(InboxRow::Session { .. }) = self.rows.get(self.at) {
+        self.at = self.at.min(self.rows.len().saturating_sub(1));
+        if let Some(id) = wanted {
+            self.go_to(id);
+        }
+        // No session is ever chosen, only its requests.
+        if let Some(InboxRow::Session(_)) = self.rows.get(self.at) {
             self.at += 1;
         }
     }
@@ -202,7 +190,7 @@ impl Inbox {
     pub fn chosen(&self) -> Option<&InboxLine> {
         match self.rows.get(self.at)? {
             InboxRow::Request(index) => self.lines.get(*index),
-            InboxRow::Session { .. } => None,
+            InboxRow::Session(_) => None,
         }
     }
 
@@ -213,7 +201,7 @@ impl Inbox {
 
     /// How many requests, and sessions, are listed.
     pub fn listed(&self) -> (usize, usize) {
-        let sessions = self.rows.iter().filter(|row| matches!(row, InboxRow::Session { .. })).count();
+        let sessions = self.rows.iter().filter(|row| matches!(row, InboxRow::Session(_))).count();
         (self.rows.len() - sessions, sessions)
     }
 
@@ -244,7 +232,7 @@ impl Inbox {
     pub fn requests(&self) -> impl Iterator<Item = &InboxLine> {
         self.rows.iter().filter_map(|row| match row {
             InboxRow::Request(index) => self.lines.get(*index),
-            InboxRow::Session { .. } => None,
+            InboxRow::Session(_) => None,
         })
     }
 

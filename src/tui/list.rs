@@ -82,6 +82,14 @@ impl RequestList {
         }
     }
 
+    /// The reason that is being written.
+    pub fn editor_mut(&mut self) -> Option<&mut Editor> {
+        match &mut self.stage {
+            ListStage::Reason { editor, .. } => Some(editor),
+            ListStage::Choosing | ListStage::Filtering => None,
+        }
+    }
+
     /// The requests to which a reason is being written.
     pub fn refused(&self) -> &[RequestId] {
         match &self.stage {

@@ -247,7 +247,7 @@ impl Plain {
         match open.stage {
             QuestionStage::Choice => self.choose(&word),
             QuestionStage::Confirm if word == "yes" => {
-                let approval = open.dialogue.half_said().cloned().unwrap_or_else(Approval::yes);
+                let approval = open.dialogue.approved_once().cloned().unwrap_or_else(Approval::yes);
                 self.yes(approval);
             }
             QuestionStage::Confirm => {

@@ -77,7 +77,7 @@ pub(super) struct OpenQuestion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QuestionStage {
     Choice,
-    /// HIGH: a `yes` sends what was half said.
+    /// HIGH: a `yes` sends what was approved once.
     Confirm,
     Reason,
     Edit,

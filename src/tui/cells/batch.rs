@@ -3,6 +3,8 @@
 //! Wide panes show list and detail side by side, others one above the other. What does not fit scrolls inside, and says
 //! so. It shows, it never decides. Called by the layout.
 
+use std::ops::Range;
+
 use super::card::{
     BODY, Drawn, Frame, Holds, LOW, NARROW, Sheet, WIDEST, decide, facts, fitting, keys_line, more, sources,
     taint_mark, whole_words,
@@ -14,7 +16,7 @@ use crate::stdx::text::one_line_summary;
 use crate::tool::{Preview, Undo};
 use crate::tui::batch::{After, BatchRow, dropped, notes, numbers};
 use crate::tui::cards::{Card, CardStage};
-use crate::tui::composer::{Editor, Rows};
+use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, BatchKey, Context, Hint, Keymap};
 use crate::tui::line::Line;
 use crate::tui::list::{ListStage, Mark, RequestList};
@@ -56,7 +58,7 @@ pub fn draw(list: &BatchView<'_>, frame: &Frame<'_>) -> Drawn {
     let shape = BatchShape::of(frame);
     let mut sheet = Sheet::new(frame, shape.width);
     let foot = foot(list, frame, sheet.inner);
-    let above = 2 + foot.lines.len();
+    let above = 2 + foot.len();
     sheet.border(&title(list, frame), &badge(list), 0);
     let mut view = match shape.side {
         Some(_) => beside(&mut sheet, list, &shape, frame.rows.saturating_sub(above)),
@@ -64,12 +66,11 @@ pub fn draw(list: &BatchView<'_>, frame: &Frame<'_>) -> Drawn {
     };
     view.line += 1;
     sheet.drawn.list = view;
-    if let Some((line, editor)) = foot.editor {
-        let first = sheet.drawn.lines.len() + line;
+    if let ListStage::Reason { editor, .. } = &list.list.stage {
         let column = Rows::of(editor, sheet.inner - 4).cursor.column;
-        sheet.drawn.cursor = Some(sheet.place(first, 2 + column));
+        sheet.drawn.cursor = Some(sheet.place(sheet.drawn.lines.len() + 1, 2 + column));
     }
-    for line in foot.lines {
+    for line in foot {
         sheet.put(line);
     }
     sheet.border(&keys(list, frame, shape.width), &Line::new(), 2);
@@ -132,18 +133,18 @@ fn stacked(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room
         Fold::Folded => room.saturating_sub(least),
         Fold::Open => 1,
     };
-    let window = Window::of(list, most);
+    let window = window(list, most);
     let cap = match list.card().whole {
         Fold::Folded => BODY,
         Fold::Open => usize::MAX,
     };
-    let space = room.saturating_sub(window.count).min(tallest(list, frame, shape)).min(cap).max(1);
+    let space = room.saturating_sub(window.len()).min(tallest(list, frame, shape)).min(cap).max(1);
     let table = BatchTable::of(list, sheet.inner, frame);
     if !low {
         sheet.put(table.head(list, &window));
     }
-    let view = ListView { line: sheet.drawn.lines.len() - 1, from: window.from, count: window.count };
-    for index in window.range() {
+    let view = ListView { line: sheet.drawn.lines.len() - 1, from: window.start, count: window.len() };
+    for index in window {
         sheet.put(table.row(list, index, frame));
     }
     if !low {
@@ -163,10 +164,10 @@ fn beside(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room:
     let side = shape.side.unwrap_or(shape.width);
     let notes = notes_lines(list, side, frame.look.glyphs);
     let below = if notes.is_empty() { 0 } else { notes.len() + 1 };
-    let window = Window::of(list, room.saturating_sub(1 + below));
+    let window = window(list, room.saturating_sub(1 + below));
     let table = BatchTable::of(list, side, frame);
     let mut left = vec![table.head(list, &window)];
-    left.extend(window.range().map(|index| table.row(list, index, frame)));
+    left.extend(window.clone().map(|index| table.row(list, index, frame)));
     if !notes.is_empty() {
         left.push(Line::new());
         left.extend(notes);
@@ -180,26 +181,14 @@ fn beside(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room:
         line = line.with(format!(" {} ", frame.look.glyphs.side), Role::Dim);
         sheet.put(line.joined(right.get(at).cloned().unwrap_or_default()));
     }
-    ListView { line: 1, from: window.from, count: window.count }
+    ListView { line: 1, from: window.start, count: window.len() }
 }
 
-/// The rows that are drawn, where there are too many.
-struct Window {
-    from: usize,
-    count: usize,
-}
-
-impl Window {
-    /// As many as there is room for, with the cursor's among them.
-    fn of(list: &BatchView<'_>, room: usize) -> Self {
-        let count = list.rows.len().min(room).max(1);
-        let from = list.cursor.saturating_sub(count / 2).min(list.rows.len() - count);
-        Self { from, count }
-    }
-
-    fn range(&self) -> std::ops::Range<usize> {
-        self.from..self.from + self.count
-    }
+/// The rows that are drawn, as many as there is room for, with the cursor's among them.
+fn window(list: &BatchView<'_>, room: usize) -> Range<usize> {
+    let count = list.rows.len().min(room).max(1);
+    let from = list.cursor.saturating_sub(count / 2).min(list.rows.len() - count);
+    from..from + count
 }
 
 /// At least `space` lines: what the request would do, scrolled, and what is to be known beside.
@@ -280,9 +269,9 @@ impl BatchTable {
         }
     }
 
-    fn head(&self, list: &BatchView<'_>, window: &Window) -> Line {
-        let hidden = if window.count < list.rows.len() {
-            format!(" {}-{} of {}", window.from + 1, window.from + window.count, list.rows.len())
+    fn head(&self, list: &BatchView<'_>, window: &Range<usize>) -> Line {
+        let hidden = if window.len() < list.rows.len() {
+            format!(" {}-{} of {}", window.start + 1, window.end, list.rows.len())
         } else {
             String::new()
         };
@@ -354,32 +343,21 @@ fn after(row: &BatchRow<'_>, frame: &Frame<'_>) -> Line {
 }
 
 /// What stands above the keys.
-struct Foot<'a> {
-    lines: Vec<Line>,
-    /// The line that is being written, and the text.
-    editor: Option<(usize, &'a Editor)>,
-}
-
-fn foot<'a>(list: &BatchView<'a>, frame: &Frame<'_>, width: usize) -> Foot<'a> {
-    let mut foot = Foot { lines: Vec::new(), editor: None };
-    match &list.list.stage {
-        ListStage::Choosing | ListStage::Filtering if frame.half_said => {
-            foot.lines.push(Line::of(half_said(list, frame.keymap), Role::High).cut(width));
+fn foot(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Vec<Line> {
+    let mut lines = match &list.list.stage {
+        ListStage::Choosing | ListStage::Filtering if frame.approved_once => {
+            vec![Line::of(approved_once(list, frame.keymap), Role::High)]
         }
-        ListStage::Choosing | ListStage::Filtering => {}
-        ListStage::Reason { editor, of } => {
-            let [words, written] = reason(refusal(list, of), editor, width - 4);
-            foot.lines.extend([words.cut(width), written]);
-            foot.editor = Some((1, editor));
-        }
-    }
+        ListStage::Choosing | ListStage::Filtering => Vec::new(),
+        ListStage::Reason { editor, of } => reason(refusal(list, of), editor, width - 4).to_vec(),
+    };
     let words = list.list.advice.as_ref().or(list.card().advice.as_ref());
-    foot.lines.extend(words.into_iter().flat_map(|words| advice(words, width)));
-    foot
+    lines.extend(words.into_iter().flat_map(|words| advice(words, width)));
+    lines
 }
 
 /// HIGH ones are among what is marked, and yes was said once.
-fn half_said(list: &BatchView<'_>, keymap: &Keymap) -> String {
+fn approved_once(list: &BatchView<'_>, keymap: &Keymap) -> String {
     let marked = |at: &usize| list.rows[*at].mark == Mark::On;
     let high: Vec<usize> =
         (0..list.rows.len()).filter(marked).filter(|at| list.rows[*at].card.is_high()).collect();
@@ -417,7 +395,7 @@ fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Line {
         0 => [on(BatchKey::Mark, "mark"), on(BatchKey::MarkLow, "mark low"), on(BatchKey::No, "deny this…")],
         _ => [on(BatchKey::Yes, &run), on(BatchKey::No, &deny), on(BatchKey::MarkLow, "mark low")],
     };
-    let escape = if frame.half_said { "back" } else { "later" };
+    let escape = if frame.approved_once { "back" } else { "later" };
     let rest = [
         on(BatchKey::Rule, "rule…"),
         on(BatchKey::Edit, "edit"),

@@ -57,7 +57,7 @@ pub struct Frame<'a> {
     pub keymap: &'a Keymap,
     pub holds: Holds,
     /// Whether yes was said once to what is HIGH.
-    pub half_said: bool,
+    pub approved_once: bool,
     /// Rows of the pane.
     pub rows: usize,
     /// Cells of the pane; a card is never wider than [`Look::width`], a list may be.

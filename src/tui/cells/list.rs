@@ -149,7 +149,7 @@ pub fn detail_frame<'a>(
     // What is to be known beside is left out on the lowest screens only.
     let rows = shape.detail_rows.max(LOW);
     let (holds, columns) = (Holds::Keys, shape.detail_width);
-    Frame { look, keymap, holds, half_said: false, rows, columns, position: (1, 1), header, zone }
+    Frame { look, keymap, holds, approved_once: false, rows, columns, position: (1, 1), header, zone }
 }
 
 /// Brings a request up to date before its detail is drawn, and notes what of it will be on the screen.

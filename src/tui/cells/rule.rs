@@ -113,7 +113,7 @@ fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
         let said = wrap_spans(&[Span::new(words, role)], sheet.inner, &Margin::default());
         lines.extend(said.into_iter().take(MOST_SAID));
     };
-    let advised = if sheet.frame.half_said { Role::High } else { Role::Waiting };
+    let advised = if sheet.frame.approved_once { Role::High } else { Role::Waiting };
     match (&card.advice, &rule.standing) {
         (None, _) => say(words, role),
         // There is room for one of the two.

@@ -60,13 +60,13 @@ pub enum DetailPlace {
 
 impl InboxShape {
     /// In so many columns and rows of the pane, with HIGH approved once or not.
-    pub fn of(inbox: &Inbox, half_said: bool, columns: usize, rows: usize) -> Self {
+    pub fn of(inbox: &Inbox, approved_once: bool, columns: usize, rows: usize) -> Self {
         let room = columns.saturating_sub(4);
         let inside = rows.saturating_sub(2);
         let filter = usize::from(inbox.list.stage == ListStage::Filtering || !inbox.filter.text().is_empty());
         let foot = match inbox.list.stage {
             ListStage::Reason { .. } => 2,
-            ListStage::Choosing | ListStage::Filtering if half_said => 1,
+            ListStage::Choosing | ListStage::Filtering if approved_once => 1,
             ListStage::Choosing | ListStage::Filtering => advice(inbox, room).len(),
         };
         let body = inside.saturating_sub(filter + foot).max(1);

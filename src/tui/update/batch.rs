@@ -6,12 +6,10 @@
 use super::{card, flash, list, rule};
 use crate::agent::port::Op;
 use crate::approval::{Approval, Request, RequestId};
-use crate::frontend::dialogue::Shown;
 use crate::frontend::link::Ask;
 use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
 use crate::tui::cards::{Card, CardPlace};
 use crate::tui::cells::{CallState, call};
-use crate::tui::composer::Editor;
 use crate::tui::keys::{Action, BatchKey, Context};
 use crate::tui::list::ListStage;
 use crate::tui::model::{Focus, Model};
@@ -22,13 +20,13 @@ use crate::tui::transcript::Transcript;
 pub fn look(model: &mut Model) {
     let renewed = model.cards.take_renewed();
     if !renewed.is_empty() {
-        // What was marked and half said was about other arguments.
+        // What was marked and approved once was about other arguments.
         renewed.iter().for_each(|id| model.batch.list.unmark(id));
         model.dialogue.withdraw();
         model.dialogue.hide();
     }
     prune(model);
-    if model.dialogue.show(model.question(), model.now_ms) == Shown::New {
+    if model.dialogue.show(model.question(), model.now_ms) {
         // It was about another screen.
         model.batch.list.advice = None;
     }
@@ -202,28 +200,17 @@ pub fn click(model: &mut Model, line: usize) {
     let Some(row) = line.checked_sub(list.line).filter(|row| *row < list.count) else { return };
     let wanted = model.cards.shown().nth(list.from + row).map(|card| card.request.id.clone());
     if !model.batch.list.is_refusing()
-        && !model.dialogue.is_half_said()
+        && !model.dialogue.is_approved_once()
         && let Some(wanted) = wanted
     {
         model.cards.go_to(Some(&wanted));
     }
 }
 
-/// The reason that is being written, if one is.
-pub fn editor(model: &mut Model) -> Option<&mut Editor> {
-    match &mut model.batch.list.stage {
-        ListStage::Reason { editor, .. } => Some(editor),
-        ListStage::Choosing | ListStage::Filtering => None,
-    }
-}
-
 /// Whether letters are written rather than keys pressed.
 pub fn writes(model: &Model) -> bool {
-    match model.question() {
-        _ if model.batch.list.is_refusing() => true,
-        Question::Card(_) => model.cards.current().is_some_and(Card::is_written_to),
-        Question::Nothing | Question::List(_) | Question::Cap(_) | Question::Inbox => false,
-    }
+    let is_card = || matches!(model.question(), Question::Card(_));
+    model.batch.list.is_refusing() || (model.cards.current().is_some_and(Card::is_written_to) && is_card())
 }
 
 #[cfg(test)]

@@ -105,7 +105,9 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
     if key == CardKey::SendNo && list::list(model).is_refusing() {
         return list::send_no(model, cmds);
     }
-    if ends_half_said(key) {
+    let looks = matches!(key, CardKey::Whole | CardKey::Why | CardKey::Sides | CardKey::Read)
+        || matches!(key, CardKey::NextHunk | CardKey::PreviousHunk);
+    if !looks && !matches!(key, CardKey::Yes | CardKey::ApproveEdited) {
         model.dialogue.withdraw();
     }
     let Some(card) = model.cards.current_mut() else { return };
@@ -162,29 +164,6 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
     if model.cards.current().is_some_and(Card::is_decided) {
         // Back to the list, if it was opened from there.
         model.batch.opened = None;
-    }
-}
-
-/// Whether a key ends a yes that was half said: it leads elsewhere, or changes what the yes would send.
-fn ends_half_said(key: CardKey) -> bool {
-    match key {
-        CardKey::Yes
-        | CardKey::ApproveEdited
-        | CardKey::Whole
-        | CardKey::Why
-        | CardKey::Sides
-        | CardKey::Read
-        | CardKey::NextHunk
-        | CardKey::PreviousHunk => false,
-        CardKey::Always
-        | CardKey::No
-        | CardKey::SendNo
-        | CardKey::Edit
-        | CardKey::Rule
-        | CardKey::Hunk(_)
-        | CardKey::HunkHere
-        | CardKey::Next
-        | CardKey::Previous => true,
     }
 }
 
@@ -287,7 +266,7 @@ pub fn advise(model: &mut Model, words: &str) {
 /// A yes of some kind: at once, or for HIGH when it is said again.
 fn yes(model: &mut Model, approval: Approval, cmds: &mut Vec<Cmd>) {
     let word = match &approval {
-        _ if model.dialogue.is_half_said() => "yes",
+        _ if model.dialogue.is_approved_once() => "yes",
         Approval::Approve { instead: Some(_), .. } => "yes, without what is skipped",
         Approval::Approve { remember: Remember::Session, .. } => "yes, for this session",
         Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => "yes",
@@ -365,14 +344,14 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
         return batch::escape(model, cmds);
     }
     let opened = model.batch.opened.is_some();
-    let half_said = model.dialogue.withdraw();
+    let approved_once = model.dialogue.withdraw();
     let Some(card) = model.cards.current_mut() else {
         model.focus = Focus::Composer;
         return;
     };
     card.advice = None;
     match &card.stage {
-        CardStage::Asking if half_said => {}
+        CardStage::Asking if approved_once => {}
         CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_) => card.rest(),
         CardStage::Asking | CardStage::Deciding(_) if opened => model.batch.opened = None,
         CardStage::Deciding(_) => model.focus = Focus::Composer,

@@ -185,7 +185,7 @@ fn go(model: &mut Model, cmds: &mut Vec<Cmd>) {
 
 /// Backs out of what was begun; last of all, out of the inbox.
 pub fn escape(model: &mut Model) {
-    let half_said = model.dialogue.withdraw();
+    let approved_once = model.dialogue.withdraw();
     let Some(inbox) = inbox(model) else { return };
     inbox.list.advice = None;
     match &inbox.list.stage {
@@ -194,7 +194,7 @@ pub fn escape(model: &mut Model) {
             clear_filter(inbox);
         }
         ListStage::Reason { .. } => inbox.list.stage = ListStage::Choosing,
-        ListStage::Choosing if half_said => {}
+        ListStage::Choosing if approved_once => {}
         ListStage::Choosing if inbox.view == View::Whole => inbox.view = View::List,
         ListStage::Choosing if !inbox.filter.text().is_empty() => clear_filter(inbox),
         ListStage::Choosing => model.overlay = Overlay::None,
@@ -218,11 +218,7 @@ pub fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
 
 /// The text with the keys, if there is one.
 pub fn editor(inbox: &mut Inbox) -> Option<&mut Editor> {
-    match &mut inbox.list.stage {
-        ListStage::Filtering => Some(&mut inbox.filter),
-        ListStage::Reason { editor, .. } => Some(editor),
-        ListStage::Choosing => None,
-    }
+    if inbox.list.stage == ListStage::Filtering { Some(&mut inbox.filter) } else { inbox.list.editor_mut() }
 }
 
 /// By pages through the list, by lines through the chosen request; alone on the screen that takes both.
@@ -234,7 +230,7 @@ pub fn scroll(model: &mut Model, by: Scroll, cmds: &mut Vec<Cmd>) {
         (Scroll::PageUp, DetailPlace::Beside | DetailPlace::Below) => inbox.up(page),
         (Scroll::PageDown, DetailPlace::Beside | DetailPlace::Below) => inbox.down(page),
         (Scroll::PageUp, DetailPlace::Alone) => {
-            read(inbox, |at| at.saturating_sub(shape.detail_rows.max(2) / 2))
+            read(inbox, |at| at.saturating_sub(shape.detail_rows.max(2) / 2));
         }
         (Scroll::PageDown, DetailPlace::Alone) => read(inbox, |at| at + shape.detail_rows.max(2) / 2),
         (Scroll::LineUp, _) => read(inbox, |at| at.saturating_sub(1)),
@@ -254,7 +250,7 @@ fn read(inbox: &mut Inbox, to: impl FnOnce(usize) -> usize) {
 fn shape(model: &Model) -> Option<InboxShape> {
     let Overlay::Inbox(inbox) = &model.overlay else { return None };
     let (columns, rows) = (usize::from(model.columns), model.areas().pane);
-    Some(InboxShape::of(inbox, model.dialogue.is_half_said(), columns, rows))
+    Some(InboxShape::of(inbox, model.dialogue.is_approved_once(), columns, rows))
 }
 
 /// What waits changed somewhere: an open inbox is told again.

@@ -143,7 +143,7 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
             None => Some(&mut model.composer.editor),
         },
         Focus::Card if model.asks_cap() => None,
-        Focus::Card if model.is_list() => batch::editor(model),
+        Focus::Card if model.is_list() => model.batch.list.editor_mut(),
         Focus::Card => match &mut model.cards.current_mut()?.stage {
             CardStage::Reason(editor) => Some(editor),
             CardStage::Editing(form) => form.editor_mut(),

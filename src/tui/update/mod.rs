@@ -145,8 +145,9 @@ fn lay_out(model: &mut Model) {
     let columns = model.card_columns();
     let header = model.header.as_ref();
     let zone = &model.zone;
-    let (keymap, half_said) = (&model.keymap, model.dialogue.is_half_said());
-    let frame = Frame { look: &look, keymap, holds, half_said, rows: pane, columns, position, header, zone };
+    let (keymap, approved_once) = (&model.keymap, model.dialogue.is_approved_once());
+    let frame =
+        Frame { look: &look, keymap, holds, approved_once, rows: pane, columns, position, header, zone };
     let drawn = match model.question() {
         Question::Nothing | Question::Inbox => Drawn::default(),
         Question::Cap(_) => {

@@ -47,12 +47,12 @@ pub fn take(model: &mut Model, edited: Edited, cmds: &mut Vec<Cmd>) {
         Target::Rule(id) => rule::take(model, &id, &text, cmds),
         Target::Reading(id) => card::has_read(model, &id),
         Target::Reason(id) => form::take_reason(model, &id, &text),
-        Target::Reasons(ids) => match &mut model.batch.list.stage {
-            ListStage::Reason { editor, of } if *of == ids => {
+        Target::Reasons(ids) if model.batch.list.refused() == ids => {
+            model.batch.list.advice = None;
+            if let Some(editor) = model.batch.list.editor_mut() {
                 editor.replace(text.trim_end_matches('\n'));
-                model.batch.list.advice = None;
             }
-            ListStage::Reason { .. } | ListStage::Choosing | ListStage::Filtering => say(model, GONE),
-        },
+        }
+        Target::Reasons(_) => say(model, GONE),
     }
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::boxed::{Boxed, column};
-use crate::frontend::link::{Holder, InboxLine};
+use crate::frontend::link::InboxLine;
 use crate::message::ToolName;
 use crate::stdx::text::one_line_summary;
 use crate::store::RequestState;
@@ -60,7 +60,7 @@ pub fn lines(model: &Model, inbox: &Inbox, rows: usize) -> Vec<Line> {
 }
 
 fn shape(model: &Model, inbox: &Inbox, rows: usize) -> InboxShape {
-    InboxShape::of(inbox, model.dialogue.is_half_said(), usize::from(model.columns), rows)
+    InboxShape::of(inbox, model.dialogue.is_approved_once(), usize::from(model.columns), rows)
 }
 
 /// Where the cursor stands, from the pane's corner, while something is written.
@@ -129,7 +129,7 @@ fn list(model: &Model, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
         }
         for at in shape.list.clone() {
             lines.push(match inbox.rows[at] {
-                InboxRow::Session { line, .. } => session(model, inbox.line(line), table.columns.width),
+                InboxRow::Session(line) => session(model, inbox.line(line), table.columns.width),
                 InboxRow::Request(index) => table.row(model, inbox, inbox.line(index), at == inbox.at()),
             });
         }
@@ -160,13 +160,7 @@ fn nothing(model: &Model, inbox: &Inbox, width: usize) -> Vec<Line> {
 
 /// The line of a session, above its requests.
 fn session(model: &Model, line: &InboxLine, width: usize) -> Line {
-    let holder = match line.holder {
-        Holder::Here => "this session",
-        Holder::Another => "open in another co",
-        Holder::Beside => "goes on now",
-        Holder::Nobody => "nobody has it open",
-    };
-    let right = Line::of(holder, Role::Dim);
+    let right = Line::of(line.holder.words(), Role::Dim);
     let room = width.saturating_sub(right.width() + 2);
     let title = Line::of(one_line_summary(&line.title, 40), Role::Heading);
     let place = format!(" {} {}", model.glyphs.dot, folder(&line.workspace));
@@ -196,7 +190,7 @@ impl InboxTable {
         let visible = || {
             shape.list.clone().filter_map(|at| match inbox.rows[at] {
                 InboxRow::Request(index) => Some(inbox.line(index)),
-                InboxRow::Session { .. } => None,
+                InboxRow::Session(_) => None,
             })
         };
         let tools = visible().map(|line| -> &ToolName { &line.tool });
@@ -282,7 +276,7 @@ fn detail(model: &Model, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
 /// What a second yes does, what is written, or what there is to say.
 fn foot(model: &Model, inbox: &Inbox, room: usize) -> Vec<Line> {
     match &inbox.list.stage {
-        ListStage::Choosing | ListStage::Filtering if model.dialogue.is_half_said() => {
+        ListStage::Choosing | ListStage::Filtering if model.dialogue.is_approved_once() => {
             let keys = [
                 (Context::Inbox, Action::Inbox(InboxKey::Yes), "once more to approve"),
                 (Context::Global, Action::Escape, "back"),
@@ -302,7 +296,6 @@ fn foot(model: &Model, inbox: &Inbox, room: usize) -> Vec<Line> {
 
 fn keys(model: &Model, inbox: &Inbox, room: usize) -> Line {
     let (keymap, dot) = (&model.keymap, model.glyphs.dot);
-    let on = |key, words| (Context::Inbox, Action::Inbox(key), words);
     let escape = |words| (Context::Global, Action::Escape, words);
     let wanted = match &inbox.list.stage {
         ListStage::Reason { .. } => reason_keys(keymap),
@@ -311,7 +304,7 @@ fn keys(model: &Model, inbox: &Inbox, room: usize) -> Line {
             escape("all of it"),
         ]),
         ListStage::Choosing if inbox.rows.is_empty() => keymap.hints(&[escape("close")]),
-        ListStage::Choosing => deciding(model, inbox, &on, &escape),
+        ListStage::Choosing => deciding(model, inbox),
     };
     // A space stands at each end of the words in the border.
     let room = room.saturating_sub(2);
@@ -319,36 +312,25 @@ fn keys(model: &Model, inbox: &Inbox, room: usize) -> Line {
     if all.width() <= room { all } else { fitting(wanted, dot, room) }
 }
 
-fn deciding<'a>(
-    model: &Model,
-    inbox: &Inbox,
-    on: &impl Fn(InboxKey, &'a str) -> (Context, Action, &'a str),
-    escape: &impl Fn(&'a str) -> (Context, Action, &'a str),
-) -> Vec<Hint> {
-    let marked = inbox.marked();
-    let (yes, no) = match marked {
+fn deciding(model: &Model, inbox: &Inbox) -> Vec<Hint> {
+    let on = |key, words| (Context::Inbox, Action::Inbox(key), words);
+    let (yes, no) = match inbox.marked() {
         0 => ("yes".to_owned(), "no…".to_owned()),
         marked => (format!("yes to {marked}"), format!("no to {marked}…")),
     };
-    let mut hints = model.keymap.hints(&[
-        on(InboxKey::Yes, ""),
-        on(InboxKey::No, ""),
+    let mut wanted = vec![
+        on(InboxKey::Yes, yes.as_str()),
+        on(InboxKey::No, &no),
         on(InboxKey::Later, "later"),
         on(InboxKey::Mark, "mark"),
-        on(InboxKey::Open, "whole"),
-        on(InboxKey::MarkLow, "low"),
-        on(InboxKey::Why, "why"),
-        escape(if inbox.view == View::Whole { "list" } else { "close" }),
-    ]);
-    if inbox.view == View::Whole {
-        hints.retain(|hint| !matches!(hint.action, Action::Inbox(InboxKey::Open | InboxKey::MarkLow)));
-    }
-    for hint in &mut hints {
-        match hint.action {
-            Action::Inbox(InboxKey::Yes) => hint.words.clone_from(&yes),
-            Action::Inbox(InboxKey::No) => hint.words.clone_from(&no),
-            _ => {}
+    ];
+    let escape = match inbox.view {
+        View::Whole => "list",
+        View::List => {
+            wanted.extend([on(InboxKey::Open, "whole"), on(InboxKey::MarkLow, "low")]);
+            "close"
         }
-    }
-    hints
+    };
+    wanted.extend([on(InboxKey::Why, "why"), (Context::Global, Action::Escape, escape)]);
+    model.keymap.hints(&wanted)
 }

@@ -17,7 +17,7 @@ impl Sheet<'_> {
     pub(super) fn foot(&self, card: &Card) -> Vec<Line> {
         let mut lines = Vec::new();
         match &card.stage {
-            CardStage::Asking if self.frame.half_said => {
+            CardStage::Asking if self.frame.approved_once => {
                 let again = (Context::Card, Action::Card(CardKey::Yes), "once more to approve");
                 let asked = [again, (Context::Global, Action::Escape, "back")];
                 lines.push(Line::of(self.frame.keymap.told("HIGH", &asked), Role::High));
@@ -82,7 +82,7 @@ impl Sheet<'_> {
     /// Where Esc leads from here: back from the first yes, back to the list, or later.
     fn escape(&self, card: &Card) -> &'static str {
         let (_, of) = self.frame.position;
-        let is_back = of > 1 || (self.frame.half_said && card.stage == CardStage::Asking);
+        let is_back = of > 1 || (self.frame.approved_once && card.stage == CardStage::Asking);
         if is_back { "back" } else { "later" }
     }
 }
