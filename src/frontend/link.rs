@@ -326,6 +326,17 @@ pub enum Holder {
     Nobody,
 }
 
+impl Holder {
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Here => "this session",
+            Self::Another => "open in another co",
+            Self::Beside => "goes on now",
+            Self::Nobody => "nobody has it open",
+        }
+    }
+}
+
 /// What a rule would have done, or what is wrong with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleCheck {

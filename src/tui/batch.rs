@@ -3,52 +3,39 @@
 //! Plain data and what can be read from it: which of the queue is on the screen, how the rows of the list depend on
 //! each other. What keys do to it is `update::batch`, how it looks is `cells::batch`. It never decides anything.
 
-use super::cards::{Card, Cards, Mark, Stage, place_in_reply};
-use super::composer::Editor;
+use super::cards::{Card, CardStage, Cards, place_in_reply};
+use super::list::{Mark, RequestList};
 use super::model::{Model, Overlay};
 use crate::agent::calls::conflict;
 use crate::approval::RequestId;
 use crate::config::Cap;
 use crate::tool::Access;
 
-/// The list's own state; marks are with the cards.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Batch {
-    pub round: Round,
+    pub list: RequestList,
     /// The one that was opened from the list as a card of its own.
     pub opened: Option<RequestId>,
-    /// Why the last key did nothing, or what it led to.
-    pub advice: Option<String>,
-    /// Whose words were being written when it was last looked at.
+    /// The requests to which something was being written when it was last looked at.
     pub writing: Vec<RequestId>,
 }
 
-/// Where the decision on what is marked stands.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum Round {
-    #[default]
-    Marking,
-    /// HIGH ones are among these, and `y` was pressed once.
-    Confirming(Vec<RequestId>),
-    /// `n` was pressed: one reason for all of these is being written.
-    Reason { editor: Editor, of: Vec<RequestId> },
-}
-
-/// What of the queue is on the screen. When it changes, no key counts for a moment.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Face {
-    #[default]
+/// What a key on the screen would answer. When it changes, no key counts for a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
     Nothing,
-    One(RequestId),
+    Card(RequestId),
     List(Vec<RequestId>),
-    /// The question at this cap, which is none of the queue.
+    /// The question at this cap, which is no request.
     Cap(Cap),
+    Inbox,
 }
 
 /// A row of the list and what it runs after.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row<'a> {
+pub struct BatchRow<'a> {
     pub card: &'a Card,
+    pub mark: Mark,
     pub after: Vec<After>,
 }
 
@@ -62,7 +49,7 @@ pub enum After {
 }
 
 /// The rows of the list, in the order in which their requests came.
-pub fn rows(cards: &Cards) -> Vec<Row<'_>> {
+pub fn rows<'a>(cards: &'a Cards, list: &RequestList) -> Vec<BatchRow<'a>> {
     let shown: Vec<&Card> = cards.shown().collect();
     let after = |card: &Card| {
         let needed = |(_, other): &(usize, &&Card)| is_needed(other, card);
@@ -72,7 +59,8 @@ pub fn rows(cards: &Cards) -> Vec<Row<'_>> {
         after.extend(card.request.after.iter().filter(is_no_row).cloned().map(After::Label));
         after
     };
-    shown.iter().map(|card| Row { card, after: after(card) }).collect()
+    let mark = |card: &Card| if card.is_decided() { Mark::Decided } else { list.mark(&card.request.id) };
+    shown.iter().map(|card| BatchRow { card, mark: mark(card), after: after(card) }).collect()
 }
 
 /// What still waits and is done before this card's call: what it needs, and behind that what it must not overtake.
@@ -111,10 +99,10 @@ fn is_called(other: &Card, label: &str, card: &Card) -> bool {
 }
 
 /// The rows that cannot run any more once `denied` are denied, without these themselves.
-pub fn dropped(rows: &[Row<'_>], denied: &[usize]) -> Vec<usize> {
+pub fn dropped(rows: &[BatchRow<'_>], denied: &[usize]) -> Vec<usize> {
     let mut gone: Vec<usize> = denied.to_vec();
     loop {
-        let lost = |row: &Row<'_>| {
+        let lost = |row: &BatchRow<'_>| {
             row.after.iter().any(|after| matches!(after, After::Row(at) if gone.contains(at)))
         };
         match (0..rows.len()).find(|index| !gone.contains(index) && lost(&rows[*index])) {
@@ -133,15 +121,14 @@ pub fn numbers(indices: &[usize]) -> String {
 }
 
 /// What the links between the rows mean for a decision, one line each.
-pub fn notes(rows: &[Row<'_>]) -> Vec<String> {
-    let open = |card: &Card| !matches!(card.stage, Stage::Deciding(_));
+pub fn notes(rows: &[BatchRow<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
-    for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.card.mark == Mark::On) {
+    for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.mark == Mark::On) {
         let missing: Vec<usize> = row
             .after
             .iter()
             .filter_map(|after| if let After::Row(at) = after { Some(*at) } else { None })
-            .filter(|at| rows[*at].card.mark == Mark::Off && open(rows[*at].card))
+            .filter(|at| rows[*at].mark == Mark::Off)
             .collect();
         if !missing.is_empty() {
             let (row, missing) = (index + 1, numbers(&missing));
@@ -154,15 +141,15 @@ pub fn notes(rows: &[Row<'_>]) -> Vec<String> {
             continue;
         }
         match row.card.stage {
-            Stage::Deciding(word) if word.starts_with("no") => {
+            CardStage::Deciding(word) if word.starts_with("no") => {
                 notes.push(format!(
                     "{} is denied: {} cannot run and will be dropped",
                     index + 1,
                     numbers(&lost)
                 ));
             }
-            Stage::Deciding(_) => {}
-            Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Editing(_) | Stage::Rule(_) => {
+            CardStage::Deciding(_) => {}
+            CardStage::Asking | CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_) => {
                 let needs = if lost.len() == 1 { "needs" } else { "need" };
                 let words = numbers(&lost);
                 notes.push(format!("{words} {needs} {0}: denying {0} drops {words}", index + 1));
@@ -173,19 +160,22 @@ pub fn notes(rows: &[Row<'_>]) -> Vec<String> {
 }
 
 impl Model {
-    /// What of the queue is on the screen: one card, or two and more as a list.
-    pub fn face(&self) -> Face {
-        if self.overlay != Overlay::None || self.is_too_small() {
-            return Face::Nothing;
+    /// What a key on the screen would answer: of the requests of this session one card, or two and more as a list.
+    pub fn question(&self) -> Question {
+        match self.overlay {
+            _ if self.is_too_small() => return Question::Nothing,
+            Overlay::Inbox(_) => return Question::Inbox,
+            Overlay::Pick(_) | Overlay::Login(_) | Overlay::Help(_) => return Question::Nothing,
+            Overlay::None => {}
         }
         if let Some(cap) = self.cap.as_ref().filter(|_| self.asks_cap()) {
-            return Face::Cap(cap.question.cap);
+            return Question::Cap(cap.question.cap);
         }
-        let Some(current) = self.cards.current() else { return Face::Nothing };
+        let Some(current) = self.cards.current() else { return Question::Nothing };
         if self.is_list() {
-            Face::List(self.cards.shown().map(|card| card.request.id.clone()).collect())
+            Question::List(self.cards.shown().map(|card| card.request.id.clone()).collect())
         } else {
-            Face::One(current.request.id.clone())
+            Question::Card(current.request.id.clone())
         }
     }
 
@@ -195,7 +185,7 @@ impl Model {
             return false;
         }
         let Some(current) = self.cards.current() else { return false };
-        if let Round::Reason { .. } = self.batch.round {
+        if self.batch.list.is_refusing() {
             return true;
         }
         let single = current.is_written_to() || self.batch.opened.as_ref() == Some(&current.request.id);

@@ -3,22 +3,16 @@
 //! Plain data: what a key does to it is `update::card`, how it looks is `cells::card`. It never decides anything by
 //! itself, and no request is lost: one that is put aside still counts.
 
-use super::batch::Face;
 use super::cells::Fold;
 use super::cells::card::{Body, DEPTH};
 use super::composer::Editor;
 use super::form::Form;
 use super::hunks::{Hunks, Kept, Sides};
-use super::rule::{RuleForm, Standing};
+use super::list::OpenRequest;
+use super::rule::{RuleForm, RuleStanding};
 use crate::approval::{Approval, Request, RequestId};
+use crate::frontend::dialogue::Seen;
 use crate::tool::{Preview, Risk, ToolSpec};
-
-/// For this long after a card appears it takes no key, so that no reflex decides.
-pub const GUARD_MS: u64 = 500;
-
-/// For this long after a yes no key decides: keyboards begin to repeat a key that is held down after up to two thirds
-/// of a second, and what repeats is no second thought.
-pub const HELD_MS: u64 = 1_000;
 
 /// Lines of a body from which on it is better read elsewhere.
 const LONG: usize = 400;
@@ -28,18 +22,16 @@ pub struct Cards {
     list: Vec<Card>,
     /// Which one is shown, among those that are not put aside.
     at: usize,
-    /// What stands on the screen, and since when.
-    appeared: Option<(Face, u64)>,
-    /// Until when the key that said yes may still be held down.
-    held_until: u64,
+    /// Requests that were told again and ask for something else.
+    renewed: Vec<RequestId>,
 }
 
 /// One request and its state on the screen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Card {
     pub request: Request,
-    pub stage: Stage,
-    pub place: Place,
+    pub stage: CardStage,
+    pub place: CardPlace,
     /// `v`: as much of the pane as there is, arguments included.
     pub whole: Fold,
     /// `w`: every reason on its own line.
@@ -51,8 +43,6 @@ pub struct Card {
     seen_width: usize,
     /// Why the last key did nothing.
     pub advice: Option<String>,
-    /// Whether it is marked in the list of several.
-    pub mark: Mark,
     /// What the model calls this call, where others run after it.
     pub label: Option<String>,
     /// What has to end well before it runs, as people know it.
@@ -72,26 +62,6 @@ pub struct Card {
     pub reason: Editor,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
-    On,
-    Off,
-}
-
-/// How far the body has been on the screen, without a gap from its start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    UpTo(usize),
-    All,
-}
-
-/// Whether what is on the screen is what was there before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    Same,
-    New,
-}
-
 /// Whether a rule has to be made for a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drafts {
@@ -108,7 +78,7 @@ enum Renewed {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum CardPlace {
     Shown,
     /// For later: counted, and shown again on demand.
     Aside,
@@ -116,10 +86,8 @@ pub enum Place {
 
 /// Where the decision stands.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Stage {
+pub enum CardStage {
     Asking,
-    /// HIGH, `y` pressed once; holds what a second one sends.
-    Confirming(Approval),
     /// `n` pressed: an optional reason is being written.
     Reason(Editor),
     Editing(Box<Form>),
@@ -137,15 +105,14 @@ impl Card {
             rule: None,
             reason: Editor::default(),
             request,
-            stage: Stage::Asking,
-            place: Place::Shown,
+            stage: CardStage::Asking,
+            place: CardPlace::Shown,
             whole: Fold::Folded,
             why: Fold::Folded,
             scroll: 0,
             seen: Seen::UpTo(0),
             seen_width: 0,
             advice: None,
-            mark: Mark::Off,
             label: None,
             after: Vec::new(),
             is_read_outside: false,
@@ -166,33 +133,37 @@ impl Card {
         self.seen == Seen::All
     }
 
-    /// For later: what it was doing ends.
-    fn put_aside(&mut self) {
-        self.place = Place::Aside;
-        self.rest();
-        self.stage = Stage::Asking;
-        self.advice = None;
-        self.mark = Mark::Off;
+    /// What a list has to know of it, as long as no decision was sent.
+    pub fn open(&self) -> Option<OpenRequest> {
+        let Request { id, risk, .. } = &self.request;
+        (!self.is_decided()).then(|| OpenRequest { id: id.clone(), risk: *risk, seen: self.seen })
     }
 
-    /// The body stood on the screen, laid out at `width`, from `scroll` on for `room` of `total` lines.
+    /// Whether a decision was sent.
+    pub fn is_decided(&self) -> bool {
+        matches!(self.stage, CardStage::Deciding(_))
+    }
+
+    /// For later: what it was doing ends.
+    fn put_aside(&mut self) {
+        self.place = CardPlace::Aside;
+        self.rest();
+        self.stage = CardStage::Asking;
+        self.advice = None;
+    }
+
+    /// The body is on the screen, laid out at `width`, from `scroll` on for `room` of `total` lines.
     pub fn saw(&mut self, width: usize, room: usize, total: usize) {
-        let Seen::UpTo(mut to) = self.seen else { return };
         // Lines of a text that is cut off may change when more of it is laid out.
         if self.body.more() > 0 {
             return;
         }
-        if self.seen_width != width {
+        if self.seen_width != width && !self.is_seen() {
             // Lines of another width hold other words.
-            self.seen_width = width;
-            to = 0;
             self.seen = Seen::UpTo(0);
         }
-        if self.scroll > to {
-            return;
-        }
-        let to = to.max(self.scroll + room);
-        self.seen = if to >= total { Seen::All } else { Seen::UpTo(to) };
+        self.seen_width = width;
+        self.seen.show(&(self.scroll..self.scroll + room), total);
     }
 
     /// It is laid out in another way: what was seen of it is counted anew, unless that is all.
@@ -222,34 +193,32 @@ impl Card {
             };
             Box::new(Form::new(spec, asked, &now))
         });
-        self.stage = Stage::Editing(form);
+        self.stage = CardStage::Editing(form);
     }
 
     /// Opens the rule, as it was left if it was open before; says whether there is none yet.
     pub fn write_rule(&mut self) -> Drafts {
         let left = self.rule.take();
         let drafts = if left.is_some() { Drafts::Kept } else { Drafts::Wanted };
-        self.stage = Stage::Rule(left.unwrap_or_default());
+        self.stage = CardStage::Rule(left.unwrap_or_default());
         drafts
     }
 
     /// The rule that is being written, or was left.
     pub fn rule_mut(&mut self) -> Option<&mut RuleForm> {
         match &mut self.stage {
-            Stage::Rule(rule) => Some(rule),
-            Stage::Asking
-            | Stage::Confirming(_)
-            | Stage::Reason(_)
-            | Stage::Editing(_)
-            | Stage::Deciding(_) => self.rule.as_deref_mut(),
+            CardStage::Rule(rule) => Some(rule),
+            CardStage::Asking | CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Deciding(_) => {
+                self.rule.as_deref_mut()
+            }
         }
     }
 
     /// Whether something is being written in it.
     pub fn is_written_to(&self) -> bool {
         match self.stage {
-            Stage::Reason(_) | Stage::Editing(_) | Stage::Rule(_) => true,
-            Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => false,
+            CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_) => true,
+            CardStage::Asking | CardStage::Deciding(_) => false,
         }
     }
 
@@ -289,22 +258,19 @@ impl Card {
     /// Whether it makes good use of more width than text does.
     pub fn is_wide(&self) -> bool {
         let is_diff = matches!(self.request.plan.preview, Preview::Diff { .. });
-        matches!(self.stage, Stage::Editing(_)) || (is_diff && self.hunks.sides != Sides::Unified)
+        matches!(self.stage, CardStage::Editing(_)) || (is_diff && self.hunks.sides != Sides::Unified)
     }
 
     /// Ends what was begun; what was written is kept.
     pub fn rest(&mut self) {
-        match std::mem::replace(&mut self.stage, Stage::Asking) {
-            Stage::Editing(mut form) => {
-                form.confirmed = None;
-                self.form = Some(form);
-            }
-            Stage::Rule(mut rule) => {
-                rule.rest();
+        match std::mem::replace(&mut self.stage, CardStage::Asking) {
+            CardStage::Editing(form) => self.form = Some(form),
+            CardStage::Rule(mut rule) => {
+                rule.unsave();
                 self.rule = Some(rule);
             }
-            Stage::Reason(editor) => self.reason = editor,
-            Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => {}
+            CardStage::Reason(editor) => self.reason = editor,
+            CardStage::Asking | CardStage::Deciding(_) => {}
         }
     }
 
@@ -345,7 +311,7 @@ impl Cards {
         match self.list.iter_mut().find(|card| card.request.id == request.id) {
             Some(card) => {
                 if card.renew(request) == Renewed::Anew {
-                    self.appeared = None;
+                    self.renewed.push(card.request.id.clone());
                 }
             }
             None => self.insert(Card::new(request)),
@@ -377,12 +343,8 @@ impl Cards {
     /// It is settled; gives the card, if there was one.
     pub fn remove(&mut self, id: &RequestId) -> Option<Card> {
         let index = self.list.iter().position(|card| card.request.id == *id)?;
-        let gone = self.list.remove(index);
-        let shown_before = self.list.iter().take(index).filter(|card| card.place == Place::Shown).count();
-        if gone.place == Place::Shown && shown_before < self.at {
-            self.at -= 1;
-        }
-        Some(gone)
+        self.leave(index);
+        Some(self.list.remove(index))
     }
 
     /// Exactly these wait; what is known of them on the screen stays.
@@ -408,22 +370,22 @@ impl Cards {
         self.list.iter().find(|card| card.request.id == *id)
     }
 
-    pub fn clear(&mut self) {
-        *self = Self::default();
-    }
-
     pub fn shown(&self) -> impl Iterator<Item = &Card> {
-        self.list.iter().filter(|card| card.place == Place::Shown)
+        self.list.iter().filter(|card| card.place == CardPlace::Shown)
     }
 
     pub fn shown_mut(&mut self) -> impl Iterator<Item = &mut Card> {
-        self.list.iter_mut().filter(|card| card.place == Place::Shown)
+        self.list.iter_mut().filter(|card| card.place == CardPlace::Shown)
+    }
+
+    /// The index of the card on the screen among those that are shown.
+    fn index(&self) -> usize {
+        self.at.min(self.shown().count().saturating_sub(1))
     }
 
     /// The card on the screen.
     pub fn current(&self) -> Option<&Card> {
-        let shown = self.shown().count();
-        self.shown().nth(self.at.min(shown.saturating_sub(1)))
+        self.shown().nth(self.index())
     }
 
     /// All of them, to be changed.
@@ -437,15 +399,13 @@ impl Cards {
     }
 
     pub fn current_mut(&mut self) -> Option<&mut Card> {
-        let shown = self.shown().count();
-        let at = self.at.min(shown.saturating_sub(1));
-        self.list.iter_mut().filter(|card| card.place == Place::Shown).nth(at)
+        let at = self.index();
+        self.shown_mut().nth(at)
     }
 
     /// Which of how many shown ones is on the screen, from 1.
     pub fn position(&self) -> (usize, usize) {
-        let shown = self.shown().count();
-        (self.at.min(shown.saturating_sub(1)) + 1, shown)
+        (self.index() + 1, self.shown().count())
     }
 
     pub fn to_first(&mut self) {
@@ -470,7 +430,7 @@ impl Cards {
     /// Puts every card aside that is not being decided.
     pub fn put_all_aside(&mut self) {
         for card in &mut self.list {
-            if !matches!(card.stage, Stage::Deciding(_)) {
+            if !card.is_decided() {
                 card.put_aside();
             }
         }
@@ -479,25 +439,27 @@ impl Cards {
     /// The request was put off, here or elsewhere.
     pub fn put_off(&mut self, id: &RequestId) {
         let Some(index) = self.list.iter().position(|card| card.request.id == *id) else { return };
-        let shown_before = self.list.iter().take(index).filter(|card| card.place == Place::Shown).count();
-        let card = &mut self.list[index];
-        if card.place == Place::Shown && shown_before < self.at {
+        self.leave(index);
+        self.list[index].put_aside();
+    }
+
+    /// A card leaves the screen; the one that is shown stays.
+    fn leave(&mut self, index: usize) {
+        let shown_before = self.list.iter().take(index).filter(|card| card.place == CardPlace::Shown).count();
+        if self.list[index].place == CardPlace::Shown && shown_before < self.at {
             self.at -= 1;
         }
-        card.put_aside();
     }
 
     /// Nothing is on its way any more: what was sent and did not settle a request is to be said again.
     pub fn undecide(&mut self) {
         for card in &mut self.list {
             match &mut card.stage {
-                Stage::Deciding(_) => card.stage = Stage::Asking,
-                Stage::Rule(rule) if matches!(rule.standing, Standing::Saving(_)) => rule.unsave(),
-                Stage::Asking
-                | Stage::Confirming(_)
-                | Stage::Reason(_)
-                | Stage::Editing(_)
-                | Stage::Rule(_) => continue,
+                CardStage::Deciding(_) => card.stage = CardStage::Asking,
+                CardStage::Rule(rule) if matches!(rule.standing, RuleStanding::Saving(_)) => rule.unsave(),
+                CardStage::Asking | CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_) => {
+                    continue;
+                }
             }
             card.advice = Some("the decision did not count; it still waits".to_owned());
         }
@@ -507,60 +469,21 @@ impl Cards {
     pub fn bring_back(&mut self) {
         let current = self.current().map(|card| card.request.id.clone());
         for card in &mut self.list {
-            card.place = Place::Shown;
+            card.place = CardPlace::Shown;
         }
         self.go_to(current.as_ref());
     }
 
-    /// Notes since when `face` stands there; says whether it does so from now on.
-    pub fn look(&mut self, face: Face, now_ms: u64) -> Change {
-        match &self.appeared {
-            Some((shown, _)) if *shown == face => Change::Same,
-            Some(_) | None => {
-                self.appeared = Some((face, now_ms));
-                Change::New
-            }
+    /// A decision on these was sent.
+    pub fn send(&mut self, these: &[RequestId], word: &'static str) {
+        for card in self.list.iter_mut().filter(|card| these.contains(&card.request.id)) {
+            card.stage = CardStage::Deciding(word);
         }
     }
 
-    /// A yes that was said once on another screen is not half said any more.
-    pub fn unconfirm(&mut self, face: &Face) {
-        for card in &mut self.list {
-            if *face == Face::One(card.request.id.clone()) {
-                continue;
-            }
-            match &mut card.stage {
-                Stage::Confirming(_) => card.stage = Stage::Asking,
-                Stage::Editing(form) => form.confirmed = None,
-                Stage::Rule(rule) => rule.confirmed = None,
-                Stage::Asking | Stage::Reason(_) | Stage::Deciding(_) => {}
-            }
-        }
-    }
-
-    /// The card is to be looked at anew, e.g. because it was scrolled out of sight.
-    pub fn guard_again(&mut self, now_ms: u64) {
-        if let Some((_, since)) = &mut self.appeared {
-            *since = now_ms;
-        }
-    }
-
-    /// A yes was said, once or for good, or its key came again: while one is held down no other yes counts.
-    pub fn said_yes(&mut self, now_ms: u64) {
-        self.held_until = now_ms + HELD_MS;
-    }
-
-    /// Whether a key that says yes may be the repetition of one that is held down.
-    pub fn may_be_held(&self, now_ms: u64) -> bool {
-        now_ms < self.held_until
-    }
-
-    /// Until when the card takes no key.
-    pub fn guarded_until(&self) -> Option<u64> {
-        match self.appeared.as_ref()? {
-            (Face::Nothing, _) => None,
-            (Face::One(_) | Face::List(_) | Face::Cap(_), since) => Some(since + GUARD_MS),
-        }
+    /// Requests that were told again since the last call and ask for something else.
+    pub fn take_renewed(&mut self) -> Vec<RequestId> {
+        std::mem::take(&mut self.renewed)
     }
 
     /// A line was laid out at another width: what was seen of it is counted anew.

@@ -10,10 +10,12 @@ mod shape;
 use std::collections::{HashMap, HashSet};
 
 pub use self::details::{Detail, Details};
-pub use self::shape::{Place, Shape, advice};
+pub use self::shape::{DetailPlace, InboxShape, advice};
 use super::composer::Editor;
 use super::fuzzy::{Like, Query};
+use super::list::{Mark, OpenRequest, RequestList};
 use crate::approval::RequestId;
+use crate::frontend::dialogue::Seen;
 use crate::frontend::link::{Holder, InboxLine};
 use crate::history::SessionId;
 use crate::store::RequestState;
@@ -23,35 +25,31 @@ use crate::tool::Risk;
 const DECIDING_MS: u64 = 5_000;
 
 /// The open inbox.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Inbox {
     lines: Vec<InboxLine>,
     pub told: Told,
     pub filter: Editor,
-    pub scope: Scope,
+    pub scope: InboxScope,
     pub view: View,
-    pub round: Round,
+    pub list: RequestList,
     /// What is listed: the sessions, each with its requests below.
-    pub rows: Vec<Row>,
+    pub rows: Vec<InboxRow>,
     /// How many rows there are without a filter.
     longest: usize,
     /// The chosen one of the rows.
     at: usize,
-    marks: HashSet<RequestId>,
-    /// Whose row was on the screen.
+    /// Requests of which the row was on the screen.
     glanced: HashSet<RequestId>,
     /// What was sent, the word for it, and until when that is drawn.
     deciding: HashMap<RequestId, (&'static str, u64)>,
     pub details: Details,
-    /// Why the last key did nothing, or what became of what was decided.
-    pub advice: Option<String>,
-    /// Until when no key decides.
-    guarded_until: u64,
 }
 
 /// Whether the owner has told what waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Told {
+    #[default]
     Nothing,
     All,
     /// It changed, and was asked for again.
@@ -59,44 +57,28 @@ pub enum Told {
 }
 
 /// What of it is listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InboxScope {
+    #[default]
     All,
     /// The chosen request's session.
     Session,
 }
 
 /// What is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum View {
+    #[default]
     List,
     /// The chosen request, and nothing else.
     Whole,
 }
 
-/// What the keys are for.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Round {
-    Choosing,
-    /// The filter is being written.
-    Filtering,
-    /// This one is HIGH, and yes was said once.
-    Confirming(RequestId),
-    /// One reason for a no to all of these is being written.
-    Reason {
-        editor: Editor,
-        of: Vec<RequestId>,
-    },
-}
-
 /// A row of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Row {
-    /// The session of the line with this index, and how many of its requests follow.
-    Session {
-        line: usize,
-        count: usize,
-    },
+pub enum InboxRow {
+    /// The session of the line with this index; its requests follow.
+    Session(usize),
     Request(usize),
 }
 
@@ -111,26 +93,6 @@ pub enum Chosen {
 }
 
 impl Inbox {
-    pub fn new(guarded_until: u64) -> Self {
-        Self {
-            lines: Vec::new(),
-            told: Told::Nothing,
-            filter: Editor::default(),
-            scope: Scope::All,
-            view: View::List,
-            round: Round::Choosing,
-            rows: Vec::new(),
-            longest: 0,
-            at: 0,
-            marks: HashSet::new(),
-            glanced: HashSet::new(),
-            deciding: HashMap::new(),
-            details: Details::default(),
-            advice: None,
-            guarded_until,
-        }
-    }
-
     /// What waits now. The chosen request stays chosen; with it gone, the one that comes to stand in its place.
     pub fn tell(&mut self, lines: Vec<InboxLine>, now_ms: u64) -> Chosen {
         let before = self.chosen().map(|line| line.id.clone());
@@ -138,21 +100,16 @@ impl Inbox {
         self.lines = lines;
         self.told = Told::All;
         let waits: HashSet<&RequestId> = self.lines.iter().map(|line| &line.id).collect();
-        self.marks.retain(|id| waits.contains(id));
+        self.list.retain(|id| waits.contains(id));
         self.glanced.retain(|id| waits.contains(id));
         self.deciding.retain(|id, (_, until)| *until > now_ms && waits.contains(id));
         self.details.retain(|id| waits.contains(id));
-        match &mut self.round {
-            Round::Confirming(id) if !waits.contains(id) => self.round = Round::Choosing,
-            Round::Reason { of, .. } => of.retain(|id| waits.contains(id)),
-            Round::Confirming(_) | Round::Choosing | Round::Filtering => {}
-        }
         for line in &self.lines {
             if line.state == RequestState::Later {
                 self.deciding.remove(&line.id);
             }
         }
-        self.list(before.as_ref());
+        self.arrange(before.as_ref());
         match (before, self.chosen()) {
             (None, _) => Chosen::Same,
             (Some(before), Some(now)) if now.id == before => Chosen::Same,
@@ -164,48 +121,39 @@ impl Inbox {
     /// The rows again, after the filter or the scope changed.
     pub fn list_again(&mut self) {
         let before = self.chosen().map(|line| line.id.clone());
-        self.list(before.as_ref());
+        self.arrange(before.as_ref());
     }
 
     /// The rows; `wanted` is chosen if it is among them, else what stands where the chosen one stood.
-    fn list(&mut self, wanted: Option<&RequestId>) {
+    fn arrange(&mut self, wanted: Option<&RequestId>) {
         let session = match self.scope {
-            Scope::All => None,
-            Scope::Session => self.session_of(wanted),
+            InboxScope::All => None,
+            InboxScope::Session => self.session_of(wanted),
         };
         let text = self.filter.text();
         let mut query = (!text.trim().is_empty()).then(|| Query::new(&text, Like::Text));
         self.rows.clear();
-        let mut head: Option<(usize, &SessionId)> = None;
+        let mut head: Option<&SessionId> = None;
         for (index, line) in self.lines.iter().enumerate() {
             let outside = session.as_ref().is_some_and(|session| line.session != *session);
             if outside || query.as_mut().is_some_and(|query| query.score(&words(line)).is_none()) {
                 continue;
             }
-            if head.is_none_or(|(_, session)| *session != line.session) {
-                head = Some((self.rows.len(), &line.session));
-                self.rows.push(Row::Session { line: index, count: 0 });
+            if head != Some(&line.session) {
+                head = Some(&line.session);
+                self.rows.push(InboxRow::Session(index));
             }
-            self.rows.push(Row::Request(index));
-            if let Some((at, _)) = head
-                && let Some(Row::Session { count, .. }) = self.rows.get_mut(at)
-            {
-                *count += 1;
-            }
+            self.rows.push(InboxRow::Request(index));
         }
         if query.is_none() && session.is_none() {
             self.longest = self.rows.len();
         }
-        let found = wanted.and_then(|id| {
-            self.rows.iter().position(|row| matches!(row, Row::Request(at) if self.lines[*at].id == *id))
-        });
-        self.at = found.unwrap_or(self.at.min(self.rows.len().saturating_sub(1)));
-        self.settle();
-    }
-
-    /// No session is ever chosen, only its requests.
-    fn settle(&mut self) {
-        if let Some(Row::Session { .. }) = self.rows.get(self.at) {
+        self.at = self.at.min(self.rows.len().saturating_sub(1));
+        if let Some(id) = wanted {
+            self.go_to(id);
+        }
+        // No session is ever chosen, only its requests.
+        if let Some(InboxRow::Session(_)) = self.rows.get(self.at) {
             self.at += 1;
         }
     }
@@ -219,8 +167,8 @@ impl Inbox {
 
     pub fn turn_scope(&mut self) {
         self.scope = match self.scope {
-            Scope::All => Scope::Session,
-            Scope::Session => Scope::All,
+            InboxScope::All => InboxScope::Session,
+            InboxScope::Session => InboxScope::All,
         };
         self.list_again();
     }
@@ -241,8 +189,8 @@ impl Inbox {
 
     pub fn chosen(&self) -> Option<&InboxLine> {
         match self.rows.get(self.at)? {
-            Row::Request(index) => self.lines.get(*index),
-            Row::Session { .. } => None,
+            InboxRow::Request(index) => self.lines.get(*index),
+            InboxRow::Session(_) => None,
         }
     }
 
@@ -253,14 +201,14 @@ impl Inbox {
 
     /// How many requests, and sessions, are listed.
     pub fn listed(&self) -> (usize, usize) {
-        let sessions = self.rows.iter().filter(|row| matches!(row, Row::Session { .. })).count();
+        let sessions = self.rows.iter().filter(|row| matches!(row, InboxRow::Session(_))).count();
         (self.rows.len() - sessions, sessions)
     }
 
     pub fn up(&mut self, by: usize) {
         for _ in 0..by {
             let mut above = self.rows[..self.at.min(self.rows.len())].iter();
-            let Some(at) = above.rposition(|row| matches!(row, Row::Request(_))) else { return };
+            let Some(at) = above.rposition(|row| matches!(row, InboxRow::Request(_))) else { return };
             self.at = at;
         }
     }
@@ -268,13 +216,13 @@ impl Inbox {
     pub fn down(&mut self, by: usize) {
         for _ in 0..by {
             let mut below = self.rows.iter().enumerate().skip(self.at + 1);
-            let Some((at, _)) = below.find(|(_, row)| matches!(row, Row::Request(_))) else { return };
+            let Some((at, _)) = below.find(|(_, row)| matches!(row, InboxRow::Request(_))) else { return };
             self.at = at;
         }
     }
 
     pub fn go_to(&mut self, id: &RequestId) {
-        let is_it = |row: &Row| matches!(row, Row::Request(at) if self.lines[*at].id == *id);
+        let is_it = |row: &InboxRow| matches!(row, InboxRow::Request(at) if self.lines[*at].id == *id);
         if let Some(at) = self.rows.iter().position(is_it) {
             self.at = at;
         }
@@ -283,33 +231,27 @@ impl Inbox {
     /// The requests that are listed, in their order.
     pub fn requests(&self) -> impl Iterator<Item = &InboxLine> {
         self.rows.iter().filter_map(|row| match row {
-            Row::Request(index) => self.lines.get(*index),
-            Row::Session { .. } => None,
+            InboxRow::Request(index) => self.lines.get(*index),
+            InboxRow::Session(_) => None,
         })
     }
 
-    /// Those of the listed ones that are marked and not being decided: what is not listed is not decided either.
-    pub fn marked(&self) -> impl Iterator<Item = &InboxLine> {
-        self.requests().filter(|line| self.is_marked(line) && self.decides(line).is_none())
+    /// What a decision has to know of a request, as long as none was sent. What is not listed is not decided either.
+    pub fn open(&self, line: &InboxLine) -> Option<OpenRequest> {
+        self.decides(line).is_none().then(|| OpenRequest {
+            id: line.id.clone(),
+            risk: line.risk,
+            seen: self.seen(line),
+        })
     }
 
-    pub fn is_marked(&self, line: &InboxLine) -> bool {
-        self.marks.contains(&line.id)
+    pub fn mark(&self, line: &InboxLine) -> Mark {
+        if self.decides(line).is_some() { Mark::Decided } else { self.list.mark(&line.id) }
     }
 
-    pub fn turn_mark(&mut self, id: &RequestId) {
-        if !self.marks.remove(id) {
-            self.marks.insert(id.clone());
-        }
-    }
-
-    /// Marks every LOW request that is listed and no other; says how many there are.
-    pub fn mark_low(&mut self) -> usize {
-        let low = |line: &&InboxLine| line.risk == Risk::Low && self.decides(line).is_none();
-        let ids: Vec<RequestId> = self.requests().filter(low).map(|line| line.id.clone()).collect();
-        let count = ids.len();
-        self.marks.extend(ids);
-        count
+    /// How many of the listed ones are marked.
+    pub fn marked(&self) -> usize {
+        self.requests().filter(|line| self.mark(line) == Mark::On).count()
     }
 
     /// The word for what was sent of it.
@@ -319,7 +261,6 @@ impl Inbox {
 
     pub fn send(&mut self, ids: &[RequestId], word: &'static str, now_ms: u64) {
         for id in ids {
-            self.marks.remove(id);
             self.deciding.insert(id.clone(), (word, now_ms + DECIDING_MS));
         }
     }
@@ -332,19 +273,11 @@ impl Inbox {
         }
     }
 
-    /// Whether enough of it was on the screen for a yes: of what is LOW and nobody else's words its row, of anything
-    /// else all of it.
-    pub fn is_seen(&self, line: &InboxLine) -> bool {
+    /// How much of it was on the screen: of what is LOW and nobody else's words its row is enough.
+    fn seen(&self, line: &InboxLine) -> Seen {
         let row_says_it = line.risk == Risk::Low && !line.tainted;
-        self.details.is_seen(&line.id) || (row_says_it && self.glanced.contains(&line.id))
-    }
-
-    pub fn is_guarded(&self, now_ms: u64) -> bool {
-        now_ms < self.guarded_until
-    }
-
-    pub fn guard(&mut self, until_ms: u64) {
-        self.guarded_until = until_ms;
+        let all = self.details.is_seen(&line.id) || (row_says_it && self.glanced.contains(&line.id));
+        if all { Seen::All } else { Seen::UpTo(0) }
     }
 }
 

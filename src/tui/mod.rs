@@ -19,6 +19,7 @@ pub mod hunks;
 mod inbox;
 pub mod line;
 pub mod link;
+pub mod list;
 pub mod login;
 pub mod markdown;
 pub mod pick;

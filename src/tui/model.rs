@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
-use super::batch::Batch;
+use super::batch::{Batch, Question};
 use super::cap::CapCard;
 use super::cards::{Card, Cards};
 use super::cells::{Fold, Look, LookKeys, Motion};
@@ -23,7 +23,8 @@ use super::pick::Pick;
 use super::selection::Selection;
 use super::theme::Glyphs;
 use super::transcript::Transcript;
-use crate::frontend::link::{CommandLine, Header, SessionLine};
+use crate::frontend::dialogue::Dialogue;
+use crate::frontend::link::{Ask, CommandLine, Header, SessionLine};
 use crate::history::Used;
 use crate::provider::ErrorClass;
 use crate::tool::ToolSpec;
@@ -77,6 +78,8 @@ pub struct Model {
     pub elsewhere: usize,
     pub transcript: Transcript,
     pub cards: Cards,
+    /// What the person is asked on the screen, and how far an answer has come.
+    pub dialogue: Dialogue<Question, Vec<Ask>>,
     /// The question of a turn that waits at a cap.
     pub cap: Option<CapCard>,
     pub card_view: CardView,
@@ -313,6 +316,7 @@ impl Model {
             elsewhere: 0,
             transcript: Transcript::default(),
             cards: Cards::default(),
+            dialogue: Dialogue::of_keys(),
             cap: None,
             card_view: CardView::default(),
             composer: Composer::default(),

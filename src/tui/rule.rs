@@ -11,9 +11,7 @@ use crate::frontend::link::{PastCalls, RuleCheck};
 pub struct RuleForm {
     pub text: Editor,
     pub scope: RuleScope,
-    pub standing: Standing,
-    /// HIGH: what was about to be saved when its key was pressed for once, and when first.
-    pub confirmed: Option<(String, RuleScope, u64)>,
+    pub standing: RuleStanding,
     /// As it was drafted.
     draft: String,
     /// The text that was asked about and not answered yet.
@@ -22,7 +20,7 @@ pub struct RuleForm {
 
 /// What is known of the text.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Standing {
+pub enum RuleStanding {
     /// There is no text yet: it is being made.
     Drafting,
     /// It was changed, and nobody has said anything of it yet.
@@ -38,8 +36,7 @@ impl Default for RuleForm {
         Self {
             text: Editor::default(),
             scope: RuleScope::Session,
-            standing: Standing::Drafting,
-            confirmed: None,
+            standing: RuleStanding::Drafting,
             draft: String::new(),
             asked: None,
         }
@@ -50,14 +47,14 @@ impl RuleForm {
     /// The text, where it can be written.
     pub fn editor_mut(&mut self) -> Option<&mut Editor> {
         match self.standing {
-            Standing::Drafting | Standing::Saving(_) => None,
-            Standing::Unchecked | Standing::Good(_) | Standing::Wrong(_) => Some(&mut self.text),
+            RuleStanding::Drafting | RuleStanding::Saving(_) => None,
+            RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_) => Some(&mut self.text),
         }
     }
 
     /// The draft has come.
     pub fn drafted(&mut self, text: &str, check: RuleCheck) {
-        if self.standing == Standing::Drafting {
+        if self.standing == RuleStanding::Drafting {
             self.text = Editor::plain(text.trim_end_matches('\n'));
             self.draft = self.text.text();
             self.standing = standing(check);
@@ -67,8 +64,7 @@ impl RuleForm {
     /// The text was changed. Gives it where it is to be asked about now.
     #[must_use]
     pub fn changed(&mut self) -> Option<String> {
-        self.confirmed = None;
-        self.standing = Standing::Unchecked;
+        self.standing = RuleStanding::Unchecked;
         self.ask()
     }
 
@@ -80,15 +76,15 @@ impl RuleForm {
         }
         let is_it = self.text.text() == text;
         match (&self.standing, is_it) {
-            (Standing::Unchecked, false) => return self.ask(),
+            (RuleStanding::Unchecked, false) => return self.ask(),
             // It was good when it went out: now it is not, and was not saved.
-            (Standing::Saving(_), true) if check.past.is_err() => self.standing = standing(check),
-            (Standing::Unchecked | Standing::Good(_) | Standing::Wrong(_), true) => {
+            (RuleStanding::Saving(_), true) if check.past.is_err() => self.standing = standing(check),
+            (RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_), true) => {
                 self.standing = standing(check);
             }
-            (Standing::Drafting | Standing::Good(_) | Standing::Wrong(_), false)
-            | (Standing::Drafting, true)
-            | (Standing::Saving(_), _) => {}
+            (RuleStanding::Drafting | RuleStanding::Good(_) | RuleStanding::Wrong(_), false)
+            | (RuleStanding::Drafting, true)
+            | (RuleStanding::Saving(_), _) => {}
         }
         None
     }
@@ -107,7 +103,6 @@ impl RuleForm {
     }
 
     pub fn next_scope(&mut self) {
-        self.confirmed = None;
         self.scope = match self.scope {
             RuleScope::Session => RuleScope::Project,
             RuleScope::Project => RuleScope::User,
@@ -115,24 +110,18 @@ impl RuleForm {
         };
     }
 
-    /// It is left for now: what was about to happen does not.
-    pub fn rest(&mut self) {
-        self.confirmed = None;
-        self.unsave();
-    }
-
-    /// What was sent did not count: it can be sent again.
+    /// What was sent did not count, or the rule is left: it can be sent again.
     pub fn unsave(&mut self) {
-        if let Standing::Saving(past) = self.standing {
-            self.standing = Standing::Good(past);
+        if let RuleStanding::Saving(past) = self.standing {
+            self.standing = RuleStanding::Good(past);
         }
     }
 }
 
-fn standing(check: RuleCheck) -> Standing {
+fn standing(check: RuleCheck) -> RuleStanding {
     match check.past {
-        Ok(past) => Standing::Good(past),
-        Err(wrong) => Standing::Wrong(wrong),
+        Ok(past) => RuleStanding::Good(past),
+        Err(wrong) => RuleStanding::Wrong(wrong),
     }
 }
 
@@ -171,22 +160,22 @@ mod tests {
         assert_eq!(write(&mut form, "c"), None, "one is out already");
         assert_eq!(write(&mut form, "d"), None);
         assert_eq!(form.checked("ab", good(2)).as_deref(), Some("abcd"), "only the latest");
-        assert_eq!(form.standing, Standing::Unchecked);
+        assert_eq!(form.standing, RuleStanding::Unchecked);
         assert_eq!(form.checked("abcd", good(3)), None);
-        assert_eq!(form.standing, Standing::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
+        assert_eq!(form.standing, RuleStanding::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
         assert_eq!(form.checked("of another card", good(4)), None);
-        assert_eq!(form.standing, Standing::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
+        assert_eq!(form.standing, RuleStanding::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
     }
 
     #[test]
     fn what_is_refused_can_be_written_again() {
         let mut form = drafted();
-        form.standing = Standing::Saving(PastCalls::default());
+        form.standing = RuleStanding::Saving(PastCalls::default());
         assert!(form.editor_mut().is_none());
         assert_eq!(form.checked("a", good(1)), None);
-        assert_eq!(form.standing, Standing::Saving(PastCalls::default()), "a late word on it");
+        assert_eq!(form.standing, RuleStanding::Saving(PastCalls::default()), "a late word on it");
         assert_eq!(form.checked("a", RuleCheck { past: Err("the file is read-only".to_owned()) }), None);
-        assert_eq!(form.standing, Standing::Wrong("the file is read-only".to_owned()));
+        assert_eq!(form.standing, RuleStanding::Wrong("the file is read-only".to_owned()));
         assert!(form.editor_mut().is_some());
     }
 }

@@ -8,7 +8,7 @@ use co::frontend::link::{Ask, Header, Notice};
 use co::message::ToolName;
 use co::tool::{Access, DiffKind, DiffLine, Preview, Risk, Undo};
 use co::tui::Input;
-use co::tui::cards::Mark;
+use co::tui::list::Mark;
 use co::tui::theme::Glyphs;
 use proptest::prelude::*;
 use serde_json::json;
@@ -126,8 +126,10 @@ fn high_needs_a_second_key_after_a_moment() {
 
 #[test]
 fn marks_go_to_what_was_seen() {
-    let marks =
-        |screen: &Screen| screen.model.cards.shown().map(|card| card.mark == Mark::On).collect::<Vec<_>>();
+    let marks = |screen: &Screen| -> Vec<bool> {
+        let list = &screen.model.batch.list;
+        screen.model.cards.shown().map(|card| list.mark(&card.request.id) == Mark::On).collect()
+    };
     let screen = five(Screen::open(80, 24)).keys("<tab>a");
     assert_eq!(marks(&screen), [true, true, false, false, false], "LOW and nothing else");
     // HIGH, and longer than its detail.

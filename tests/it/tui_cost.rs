@@ -3,7 +3,7 @@
 use co::approval::Request;
 use co::frontend::link::Notice;
 use co::tool::{Preview, Risk};
-use co::tui::cards::Stage;
+use co::tui::cards::CardStage;
 
 use crate::tui_kit::{Screen, diff_request, header, shell_request};
 
@@ -83,7 +83,7 @@ fn what_a_form_changes_is_compared_where_it_is_shown() {
         let request = shell_request(1, "ls", Risk::Medium);
         let screen = Screen::open(columns, 40).asked(request).wait(600).keys("<tab>e").keys(keys);
         let stage = &screen.model.cards.current().unwrap().stage;
-        let Stage::Editing(form) = stage else { panic!("{stage:?}") };
+        let CardStage::Editing(form) = stage else { panic!("{stage:?}") };
         form.changes.as_ref().map(Vec::len)
     };
     assert_eq!(compared(80, "<end>x"), None);

@@ -5,13 +5,14 @@
 
 use serde_json::Value;
 
-use super::approvals::{MOST_HASTY, Open, Origin, PAGE, Stage, State};
+use super::approvals::{MOST_HASTY, OpenQuestion, Origin, PAGE, QuestionStage, State};
 use super::page::At;
 use super::state::{Activity, Awaiting, Echo, Plain, Source};
 use super::words;
 use crate::agent::port::Op;
-use crate::approval::{Approval, Remember};
+use crate::approval::Approval;
 use crate::command::{Entry, dispatch};
+use crate::frontend::dialogue::{self, Dialogue, Seen, Yes};
 use crate::frontend::link::{Ask, Header};
 use crate::stdx::text::one_line_summary;
 
@@ -94,7 +95,7 @@ impl Plain {
     pub(super) fn typed_before(&mut self, before: Vec<String>, begun: &str) {
         let now = self.now_ms;
         if let Some(open) = &mut self.approvals.open {
-            open.since_ms.get_or_insert(now);
+            open.dialogue.show((), now);
         }
         let mut before = self.cap_asked(before);
         if self.ahead.is_empty() && self.begun.is_empty() {
@@ -189,7 +190,7 @@ impl Plain {
             self.page.line(&format!("Of another session, {title}:"));
         }
         self.page.line(&words::question(&request, number, of));
-        let seen = if body <= PAGE {
+        let printed = if body <= PAGE {
             self.page.block(&rows[..body].join("\n"), "    ");
             body
         } else {
@@ -198,14 +199,14 @@ impl Plain {
             0
         };
         self.page.prompt(&format!("  {CHOICES}"));
-        let open = Open {
+        let open = OpenQuestion {
             request,
             number,
-            stage: Stage::Choice,
+            stage: QuestionStage::Choice,
             rows,
             body,
-            seen,
-            since_ms: None,
+            printed,
+            dialogue: Dialogue::of_lines(),
             hasty: 0,
             repeated: 0,
         };
@@ -217,14 +218,14 @@ impl Plain {
     pub(super) fn ask_again(&mut self) {
         let Some(open) = &self.approvals.open else { return };
         let number = open.number;
-        match &open.stage {
-            Stage::Choice => {
+        match open.stage {
+            QuestionStage::Choice => {
                 let of = self.approvals.round();
                 self.page.prompt(&format!("  Approval {number} of {of}: {CHOICES}"));
             }
-            Stage::Confirm(_) => self.page.prompt(&format!("  {CONFIRM}")),
-            Stage::Reason => self.page.prompt(&format!("  {REASON}")),
-            Stage::Edit => self.page.prompt(&format!("  {ARGUMENTS}")),
+            QuestionStage::Confirm => self.page.prompt(&format!("  {CONFIRM}")),
+            QuestionStage::Reason => self.page.prompt(&format!("  {REASON}")),
+            QuestionStage::Edit => self.page.prompt(&format!("  {ARGUMENTS}")),
         }
     }
 
@@ -232,7 +233,7 @@ impl Plain {
     fn answer(&mut self, text: &str) {
         let now = self.now_ms;
         let Some(open) = &mut self.approvals.open else { return };
-        let asks_owner = open.stage == Stage::Choice && text.starts_with(['/', '!']);
+        let asks_owner = open.stage == QuestionStage::Choice && text.starts_with(['/', '!']);
         if asks_owner {
             if !self.own_command(text) {
                 self.say(text.to_owned());
@@ -243,18 +244,19 @@ impl Plain {
             return self.hasty();
         }
         let word = text.trim().to_lowercase();
-        match open.stage.clone() {
-            Stage::Choice => self.choose(&word),
-            Stage::Confirm(approval) if word == "yes" => self.decide(approval),
-            Stage::Confirm(_) => {
-                open.stage = Stage::Choice;
+        match open.stage {
+            QuestionStage::Choice => self.choose(&word),
+            QuestionStage::Confirm if word == "yes" => {
+                let approval = open.dialogue.approved_once().cloned().unwrap_or_else(Approval::yes);
+                self.yes(approval);
+            }
+            QuestionStage::Confirm => {
+                open.dialogue.withdraw();
+                open.stage = QuestionStage::Choice;
                 self.page.line("Not approved.");
             }
-            Stage::Reason => {
-                let reason = Some(text.trim().to_owned()).filter(|reason| !reason.is_empty());
-                self.decide(Approval::Deny { reason });
-            }
-            Stage::Edit => self.edited(text.trim()),
+            QuestionStage::Reason => self.decide(dialogue::no(text)),
+            QuestionStage::Edit => self.edited(text.trim()),
         }
     }
 
@@ -262,7 +264,7 @@ impl Plain {
     fn hasty(&mut self) {
         let now = self.now_ms;
         let Some(open) = &mut self.approvals.open else { return };
-        open.since_ms = open.since_ms.map(|_| now);
+        open.dialogue.show_again(now);
         open.hasty += 1;
         if open.hasty <= MOST_HASTY {
             return self.page.line(TOO_SOON);
@@ -276,7 +278,7 @@ impl Plain {
     fn choose(&mut self, word: &str) {
         match word {
             "1" | "yes" => self.yes(Approval::yes()),
-            "2" | "no" => self.stage(Stage::Reason),
+            "2" | "no" => self.stage(QuestionStage::Reason),
             "3" | "edit" => self.edit(),
             "4" | "later" => self.decide(Approval::Later),
             "5" | "details" => {
@@ -291,16 +293,16 @@ impl Plain {
         }
     }
 
-    fn stage(&mut self, stage: Stage) {
+    fn stage(&mut self, stage: QuestionStage) {
         let Some(open) = &mut self.approvals.open else { return };
         open.stage = stage;
         self.ask_again();
     }
 
     /// Asks a further question: input that is already available does not answer it.
-    fn stage_anew(&mut self, stage: Stage) {
+    fn stage_anew(&mut self, stage: QuestionStage) {
         if let Some(open) = &mut self.approvals.open {
-            open.since_ms = None;
+            open.dialogue.hide();
         }
         self.stage(stage);
         self.asked = true;
@@ -318,19 +320,19 @@ impl Plain {
     }
 
     fn yes(&mut self, approval: Approval) {
-        let Some(open) = &self.approvals.open else { return };
-        if !open.is_seen() {
-            return self.page.line(UNSEEN);
+        let now = self.now_ms;
+        let Some(open) = &mut self.approvals.open else { return };
+        match open.dialogue.yes(approval, open.request.risk, open.seen(), now) {
+            Yes::Send(approval) => self.decide(approval),
+            Yes::Once => self.stage_anew(QuestionStage::Confirm),
+            Yes::Unseen => self.page.line(UNSEEN),
+            Yes::TooSoon => self.hasty(),
         }
-        if words::is_high(&open.request) {
-            return self.stage_anew(Stage::Confirm(approval));
-        }
-        self.decide(approval);
     }
 
     fn edit(&mut self) {
         let Some(open) = &self.approvals.open else { return };
-        if !open.is_seen() {
+        if open.seen() != Seen::All {
             return self.page.line(UNSEEN);
         }
         let json = open.request.args.to_string();
@@ -339,13 +341,13 @@ impl Plain {
         }
         self.page.line("    The arguments now:");
         self.page.block(&json, "    ");
-        self.stage_anew(Stage::Edit);
+        self.stage_anew(QuestionStage::Edit);
     }
 
     fn edited(&mut self, text: &str) {
         let Some(open) = &mut self.approvals.open else { return };
         if text.is_empty() {
-            open.stage = Stage::Choice;
+            open.stage = QuestionStage::Choice;
             return;
         }
         let args: Value = match serde_json::from_str(text) {
@@ -353,11 +355,8 @@ impl Plain {
             Ok(_) => return self.page.line("The arguments must be one JSON object: { … }."),
             Err(error) => return self.page.line(&format!("That is no JSON: {error}.")),
         };
-        if args == open.request.args {
-            return self.yes(Approval::yes());
-        }
-        let instead = Some((open.request.tool.clone(), args));
-        self.yes(Approval::Approve { instead, remember: Remember::Once, note: None, rule: None });
+        let approval = dialogue::yes_to(&open.request, args, None);
+        self.yes(approval);
     }
 
     /// Sends the decision on the open request.

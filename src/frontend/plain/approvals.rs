@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use crate::approval::{Approval, Request, RequestId};
+use crate::frontend::dialogue::{Dialogue, Seen};
 
 /// Lines that may come too soon before the question is given up.
 pub(super) const MOST_HASTY: usize = 10;
@@ -13,20 +14,16 @@ pub(super) const MOST_HASTY: usize = 10;
 /// Rows of details that are printed at once; what is longer comes in pages of as many.
 pub(super) const PAGE: usize = 200;
 
-/// For this long after a question, and after a line that came too soon, nothing counts as an answer: nobody reads as
-/// fast, and lines that come without a pause are no answers at all.
-pub(super) const GUARD_MS: u64 = 500;
-
 #[derive(Debug, Default)]
 pub(super) struct Approvals {
-    list: Vec<Entry>,
-    pub(super) open: Option<Open>,
+    list: Vec<AskedRequest>,
+    pub(super) open: Option<OpenQuestion>,
     /// Questions of this round so far, answered ones included.
     round: usize,
 }
 
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct AskedRequest {
     pub(super) request: Request,
     /// In its round, from 1.
     pub(super) number: usize,
@@ -58,18 +55,18 @@ pub(super) enum State {
 
 /// The question that is asked just now.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenQuestion {
     pub(super) request: Request,
     pub(super) number: usize,
-    pub(super) stage: Stage,
+    pub(super) stage: QuestionStage,
     /// What it would do, then everything else there is to know.
     pub(super) rows: Vec<String>,
     /// How many of the rows say what it would do.
     pub(super) body: usize,
     /// Rows printed so far, without a gap from the first.
-    pub(super) seen: usize,
-    /// Since when the question can be read; `None` until it is out.
-    pub(super) since_ms: Option<u64>,
+    pub(super) printed: usize,
+    /// It is shown once the question is out.
+    pub(super) dialogue: Dialogue<(), Approval>,
     /// Lines that came too soon to be answers.
     pub(super) hasty: usize,
     /// Empty lines that were answered.
@@ -77,39 +74,39 @@ pub(super) struct Open {
 }
 
 /// What the next line means.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Stage {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum QuestionStage {
     Choice,
-    /// HIGH: holds what a `yes` sends.
-    Confirm(Approval),
+    /// HIGH: a `yes` sends what was approved once.
+    Confirm,
     Reason,
     Edit,
 }
 
-impl Open {
-    /// Whether everything it would do was printed.
-    pub(super) fn is_seen(&self) -> bool {
-        self.seen >= self.body
+impl OpenQuestion {
+    /// How much of what it would do was printed.
+    pub(super) fn seen(&self) -> Seen {
+        if self.printed >= self.body { Seen::All } else { Seen::UpTo(self.printed) }
     }
 
     /// Whether a line that comes now may be an answer.
     pub(super) fn takes_answers(&self, now_ms: u64) -> bool {
         match self.stage {
             // Only a no comes of it.
-            Stage::Reason => true,
-            Stage::Choice | Stage::Confirm(_) | Stage::Edit => {
-                self.since_ms.is_some_and(|since| now_ms >= since + GUARD_MS)
+            QuestionStage::Reason => true,
+            QuestionStage::Choice | QuestionStage::Confirm | QuestionStage::Edit => {
+                self.dialogue.is_armed(now_ms)
             }
         }
     }
 
     /// The rows of the next page, which count as printed; after the last one the first again.
     pub(super) fn page(&mut self) -> Vec<String> {
-        let from = if self.seen >= self.rows.len() { 0 } else { self.seen };
+        let from = if self.printed >= self.rows.len() { 0 } else { self.printed };
         // What stands there already is read again with the rest where it is short.
         let from = if self.rows.len() <= PAGE { 0 } else { from };
         let to = (from + PAGE).min(self.rows.len());
-        self.seen = self.seen.max(to);
+        self.printed = self.printed.max(to);
         let mut rows = self.rows[from..to].to_vec();
         if self.rows.len() > PAGE {
             let more = if to < self.rows.len() { "; 5 prints more" } else { "" };
@@ -120,7 +117,7 @@ impl Open {
 }
 
 impl Approvals {
-    pub(super) fn get(&self, id: &RequestId) -> Option<&Entry> {
+    pub(super) fn get(&self, id: &RequestId) -> Option<&AskedRequest> {
         self.list.iter().find(|entry| entry.request.id == *id)
     }
 
@@ -132,7 +129,7 @@ impl Approvals {
     pub(super) fn add_from(&mut self, request: Request, origin: Origin) {
         self.list.retain(|entry| entry.request.id != request.id);
         self.round += 1;
-        self.list.push(Entry { request, number: self.round, state: State::New, origin });
+        self.list.push(AskedRequest { request, number: self.round, state: State::New, origin });
     }
 
     /// One that was put off is asked again.
@@ -147,10 +144,10 @@ impl Approvals {
 
     /// Exactly these wait; gives the numbers of those that do not any more. New ones wait until they are asked for.
     pub(super) fn replace(&mut self, requests: Vec<Request>) -> Vec<usize> {
-        let gone = |entry: &Entry| {
+        let gone = |entry: &AskedRequest| {
             entry.origin == Origin::Own && !requests.iter().any(|request| request.id == entry.request.id)
         };
-        let asked = |entry: &&Entry| gone(entry) && entry.state == State::New;
+        let asked = |entry: &&AskedRequest| gone(entry) && entry.state == State::New;
         let numbers = self.list.iter().filter(asked).map(|entry| entry.number).collect();
         self.list.retain(|entry| !gone(entry));
         if self.open.as_ref().is_some_and(|open| self.get(&open.request.id).is_none()) {
@@ -158,14 +155,14 @@ impl Approvals {
         }
         for request in requests {
             if self.get(&request.id).is_none() {
-                self.list.push(Entry { request, number: 0, state: State::Aside, origin: Origin::Own });
+                self.list.push(AskedRequest { request, number: 0, state: State::Aside, origin: Origin::Own });
             }
         }
         numbers
     }
 
     /// It is settled; gives what was known of it.
-    pub(super) fn remove(&mut self, id: &RequestId) -> Option<Entry> {
+    pub(super) fn remove(&mut self, id: &RequestId) -> Option<AskedRequest> {
         self.withdraw(id);
         let at = self.list.iter().position(|entry| entry.request.id == *id)?;
         Some(self.list.remove(at))
@@ -219,7 +216,7 @@ impl Approvals {
     }
 
     /// The next request to ask, where none is open; with none left the round is over.
-    pub(super) fn next(&mut self) -> Option<&Entry> {
+    pub(super) fn next(&mut self) -> Option<&AskedRequest> {
         let at = self.list.iter().position(|entry| entry.state == State::New);
         if at.is_none() && self.open.is_none() && self.count(State::Sent) == 0 {
             self.round = 0;

@@ -3,11 +3,11 @@
 //! It is no approval: an empty line, a line that was there before, and one that comes too soon let nothing go. Any other
 //! line is a prompt, which waits for its turn.
 
-use super::approvals::GUARD_MS;
 use super::page::At;
 use super::state::Plain;
 use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::port::Op;
+use crate::frontend::dialogue::Dialogue;
 use crate::frontend::link::Ask;
 
 const TOO_SOON: &str = "That came too soon to be an answer: type it again.";
@@ -16,8 +16,8 @@ const TOO_SOON: &str = "That came too soon to be an answer: type it again.";
 #[derive(Debug)]
 pub(super) struct OpenCap {
     question: CapQuestion,
-    /// Since when it can be read; `None` until it is out.
-    since_ms: Option<u64>,
+    /// It is shown once the question is out.
+    dialogue: Dialogue<(), ()>,
 }
 
 impl Plain {
@@ -25,7 +25,7 @@ impl Plain {
     pub(super) fn cap_reached(&mut self, question: CapQuestion) {
         let (spent, adds) = (question.spent_words(), question.adds_words());
         self.page.line(&format!("Cap reached: {spent} ({}), and {adds}.", question.cap.setting()));
-        self.cap = Some(OpenCap { question, since_ms: None });
+        self.cap = Some(OpenCap { question, dialogue: Dialogue::of_lines() });
         self.prompt_cap();
         self.asked = true;
     }
@@ -53,7 +53,7 @@ impl Plain {
     pub(super) fn cap_asked(&mut self, before: Vec<String>) -> Vec<String> {
         let now = self.now_ms;
         let Some(open) = &mut self.cap else { return before };
-        open.since_ms.get_or_insert(now);
+        open.dialogue.show((), now);
         let (answers, others): (Vec<_>, Vec<_>) =
             before.into_iter().partition(|line| choice(line).is_some() || line.trim().is_empty());
         if answers.iter().any(|line| !line.trim().is_empty()) {
@@ -70,9 +70,8 @@ impl Plain {
             // An empty line asks again and says nothing.
             return (!text.trim().is_empty()).then_some(text);
         };
-        let in_time = open.since_ms.is_some_and(|since| now >= since + GUARD_MS);
-        if !in_time {
-            open.since_ms = open.since_ms.map(|_| now);
+        if !open.dialogue.is_armed(now) {
+            open.dialogue.show_again(now);
             self.page.line(TOO_SOON);
             return None;
         }

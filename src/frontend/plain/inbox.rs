@@ -7,7 +7,7 @@ use super::state::{Awaiting, Plain};
 use super::words;
 use crate::approval::Standing;
 use crate::command::about_mode;
-use crate::frontend::link::{Ask, Header, Holder, InboxLine};
+use crate::frontend::link::{Ask, Header, InboxLine};
 use crate::stdx::text::one_line_summary;
 use crate::store::{RequestState, StoredRequest};
 
@@ -127,14 +127,8 @@ impl Plain {
 }
 
 fn heading(line: &InboxLine) -> String {
-    let holder = match line.holder {
-        Holder::Here => "this session",
-        Holder::Another => "open in another co",
-        Holder::Beside => "goes on now",
-        Holder::Nobody => "nobody has it open",
-    };
     let folder = one_line_summary(&line.workspace.display().to_string(), TITLE);
-    format!("{}, in {folder}, {holder}", one_line_summary(&line.title, TITLE))
+    format!("{}, in {folder}, {}", one_line_summary(&line.title, TITLE), line.holder.words())
 }
 
 /// A request in one line.

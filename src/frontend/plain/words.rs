@@ -12,7 +12,7 @@ use crate::message::images::Pictured;
 use crate::message::{NoteKind, ReturnStatus, ToolReturn};
 use crate::provider::ErrorClass;
 use crate::stdx::text::{one_line_summary, sanitize};
-use crate::tool::{DiffKind, DiffLine, Preview, Risk, Undo};
+use crate::tool::{DiffKind, DiffLine, Preview, Undo};
 
 /// Width of quoted text by others in a sentence, in cells.
 const WIDTH: usize = 300;
@@ -313,14 +313,6 @@ pub(super) fn approvals(count: usize) -> String {
     match count {
         1 => "1 approval waits".to_owned(),
         many => format!("{many} approvals wait"),
-    }
-}
-
-/// Whether it must be approved twice.
-pub(super) fn is_high(request: &Request) -> bool {
-    match request.risk {
-        Risk::High => true,
-        Risk::Low | Risk::Medium => false,
     }
 }
 

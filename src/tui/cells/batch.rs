@@ -3,28 +3,31 @@
 //! Wide panes show list and detail side by side, others one above the other. What does not fit scrolls inside, and says
 //! so. It shows, it never decides. Called by the layout.
 
+use std::ops::Range;
+
 use super::card::{
-    BODY, Drawn, Frame, Holds, LOW, NARROW, OutOfSight, Sheet, WIDEST, decide, facts, fitting, hint,
-    keys_line, more, sources, taint_mark, whole_words,
+    BODY, Drawn, Frame, Holds, LOW, NARROW, Sheet, WIDEST, decide, facts, fitting, keys_line, more, sources,
+    taint_mark, whole_words,
 };
+use super::list::{Columns, advice, detail, mark, reason, reason_keys, risk_role};
 use super::{Fold, call, diff};
 use crate::approval::RequestId;
 use crate::config::Mode;
 use crate::stdx::text::one_line_summary;
-use crate::tool::{Preview, Risk, Undo};
-use crate::tui::batch::{After, Batch, Round, Row, notes, numbers};
-use crate::tui::cards::{Card, Mark, Stage};
-use crate::tui::composer::{Editor, Rows};
-use crate::tui::keys::{Action, BatchKey, CardKey, Context, Hint, Keymap};
-use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tool::{Preview, Undo};
+use crate::tui::batch::{After, BatchRow, dropped, notes, numbers};
+use crate::tui::cards::{Card, CardStage};
+use crate::tui::composer::Rows;
+use crate::tui::keys::{Action, BatchKey, Context, Hint, Keymap};
+use crate::tui::line::Line;
+use crate::tui::list::{ListStage, Mark, RequestList};
 use crate::tui::model::ListView;
 use crate::tui::theme::{Glyphs, Role};
 
 /// From this width on the detail stands beside the list.
 const SPLIT: usize = 120;
 
-/// Cells of the names of tools, and of what comes after, at most.
-const TOOL: usize = 13;
+/// The widest column of what comes after, in cells.
 const AFTER: usize = 25;
 
 /// Notes on dependencies that are shown.
@@ -32,31 +35,31 @@ const NOTES: usize = 3;
 
 /// What is drawn.
 #[derive(Debug, Clone, Copy)]
-pub struct List<'a> {
-    pub rows: &'a [Row<'a>],
+pub struct BatchView<'a> {
+    pub rows: &'a [BatchRow<'a>],
     /// Index of the row that is shown in detail.
     pub cursor: usize,
-    pub batch: &'a Batch,
+    pub list: &'a RequestList,
 }
 
-impl List<'_> {
+impl BatchView<'_> {
     fn card(&self) -> &Card {
         self.rows[self.cursor].card
     }
 
     fn marked(&self) -> usize {
-        self.rows.iter().filter(|row| row.card.mark == Mark::On).count()
+        self.rows.iter().filter(|row| row.mark == Mark::On).count()
     }
 }
 
-pub fn draw(list: &List<'_>, frame: &Frame<'_>) -> Drawn {
+pub fn draw(list: &BatchView<'_>, frame: &Frame<'_>) -> Drawn {
     if list.rows.is_empty() {
         return Drawn::default();
     }
-    let shape = Shape::of(frame);
+    let shape = BatchShape::of(frame);
     let mut sheet = Sheet::new(frame, shape.width);
-    let foot = foot(list, frame.keymap, sheet.inner);
-    let above = 2 + foot.lines.len();
+    let foot = foot(list, frame, sheet.inner);
+    let above = 2 + foot.len();
     sheet.border(&title(list, frame), &badge(list), 0);
     let mut view = match shape.side {
         Some(_) => beside(&mut sheet, list, &shape, frame.rows.saturating_sub(above)),
@@ -64,12 +67,11 @@ pub fn draw(list: &List<'_>, frame: &Frame<'_>) -> Drawn {
     };
     view.line += 1;
     sheet.drawn.list = view;
-    if let Some((line, editor)) = foot.editor {
-        let first = sheet.drawn.lines.len() + line;
+    if let ListStage::Reason { editor, .. } = &list.list.stage {
         let column = Rows::of(editor, sheet.inner - 4).cursor.column;
-        sheet.drawn.cursor = Some(sheet.place(first, 2 + column));
+        sheet.drawn.cursor = Some(sheet.place(sheet.drawn.lines.len() + 1, 2 + column));
     }
-    for line in foot.lines {
+    for line in foot {
         sheet.put(line);
     }
     sheet.border(&keys(list, frame, shape.width), &Line::new(), 2);
@@ -77,7 +79,7 @@ pub fn draw(list: &List<'_>, frame: &Frame<'_>) -> Drawn {
 }
 
 /// How the width is shared out.
-struct Shape {
+struct BatchShape {
     width: usize,
     /// Cells of the list, where the detail stands beside it.
     side: Option<usize>,
@@ -85,7 +87,7 @@ struct Shape {
     detail: usize,
 }
 
-impl Shape {
+impl BatchShape {
     fn of(frame: &Frame<'_>) -> Self {
         if frame.columns >= SPLIT && frame.rows >= LOW {
             let side = (frame.columns - 4) * 11 / 20;
@@ -98,7 +100,7 @@ impl Shape {
 }
 
 /// Which rows carry another's words, and where those came from.
-fn whose_words(list: &List<'_>, glyphs: &Glyphs) -> Option<String> {
+fn whose_words(list: &BatchView<'_>, glyphs: &Glyphs) -> Option<String> {
     let tainted = |at: &usize| !list.rows[*at].card.request.taint.is_empty();
     let rows: Vec<usize> = (0..list.rows.len()).filter(tainted).collect();
     let from = sources(rows.iter().flat_map(|at| &list.rows[*at].card.request.taint));
@@ -109,19 +111,19 @@ fn whose_words(list: &List<'_>, glyphs: &Glyphs) -> Option<String> {
 
 /// Cells at which the details are to be laid out.
 pub fn detail_width(frame: &Frame<'_>) -> usize {
-    Shape::of(frame).detail
+    BatchShape::of(frame).detail
 }
 
 /// Lines that the longest detail of all would take: the list keeps its height while the cursor moves.
-fn tallest(list: &List<'_>, frame: &Frame<'_>, shape: &Shape) -> usize {
-    let one = |row: &Row<'_>| {
+fn tallest(list: &BatchView<'_>, frame: &Frame<'_>, shape: &BatchShape) -> usize {
+    let one = |row: &BatchRow<'_>| {
         let facts = if frame.rows < LOW { 0 } else { facts(row.card, frame, shape.detail).len() };
         row.card.body.lines().len() + facts
     };
     list.rows.iter().map(one).max().unwrap_or(1)
 }
 
-fn stacked(sheet: &mut Sheet<'_>, list: &List<'_>, shape: &Shape, room: usize) -> ListView {
+fn stacked(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room: usize) -> ListView {
     let frame = sheet.frame;
     let low = frame.rows < LOW;
     let notes = if low { Vec::new() } else { notes_lines(list, sheet.inner, frame.look.glyphs) };
@@ -132,24 +134,24 @@ fn stacked(sheet: &mut Sheet<'_>, list: &List<'_>, shape: &Shape, room: usize) -
         Fold::Folded => room.saturating_sub(least),
         Fold::Open => 1,
     };
-    let window = Window::of(list, most);
+    let window = window(list, most);
     let cap = match list.card().whole {
         Fold::Folded => BODY,
         Fold::Open => usize::MAX,
     };
-    let space = room.saturating_sub(window.count).min(tallest(list, frame, shape)).min(cap).max(1);
-    let table = Table::of(list, sheet.inner, frame);
+    let space = room.saturating_sub(window.len()).min(tallest(list, frame, shape)).min(cap).max(1);
+    let table = BatchTable::of(list, sheet.inner, frame);
     if !low {
         sheet.put(table.head(list, &window));
     }
-    let view = ListView { line: sheet.drawn.lines.len() - 1, from: window.from, count: window.count };
-    for index in window.range() {
+    let view = ListView { line: sheet.drawn.lines.len() - 1, from: window.start, count: window.len() };
+    for index in window {
         sheet.put(table.row(list, index, frame));
     }
     if !low {
         sheet.put(Line::new());
     }
-    for line in detail(sheet, list.card(), shape.detail, space) {
+    for line in detail_lines(sheet, list.card(), shape.detail, space) {
         sheet.put(line);
     }
     for line in notes {
@@ -158,83 +160,51 @@ fn stacked(sheet: &mut Sheet<'_>, list: &List<'_>, shape: &Shape, room: usize) -
     view
 }
 
-fn beside(sheet: &mut Sheet<'_>, list: &List<'_>, shape: &Shape, room: usize) -> ListView {
+fn beside(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room: usize) -> ListView {
     let frame = sheet.frame;
     let side = shape.side.unwrap_or(shape.width);
     let notes = notes_lines(list, side, frame.look.glyphs);
     let below = if notes.is_empty() { 0 } else { notes.len() + 1 };
-    let window = Window::of(list, room.saturating_sub(1 + below));
-    let table = Table::of(list, side, frame);
+    let window = window(list, room.saturating_sub(1 + below));
+    let table = BatchTable::of(list, side, frame);
     let mut left = vec![table.head(list, &window)];
-    left.extend(window.range().map(|index| table.row(list, index, frame)));
+    left.extend(window.clone().map(|index| table.row(list, index, frame)));
     if !notes.is_empty() {
         left.push(Line::new());
         left.extend(notes);
     }
-    let card = list.card();
     let space = tallest(list, frame, shape).clamp(1, room.saturating_sub(2).max(1));
     let mut right = vec![detail_title(list, shape.detail, frame.look.glyphs), Line::new()];
-    right.extend(detail(sheet, card, shape.detail, space));
+    right.extend(detail_lines(sheet, list.card(), shape.detail, space));
     for at in 0..left.len().max(right.len()) {
         let mut line = left.get(at).cloned().unwrap_or_default().cut(side);
         line.pad_to(side);
         line = line.with(format!(" {} ", frame.look.glyphs.side), Role::Dim);
         sheet.put(line.joined(right.get(at).cloned().unwrap_or_default()));
     }
-    ListView { line: 1, from: window.from, count: window.count }
+    ListView { line: 1, from: window.start, count: window.len() }
 }
 
-/// The rows that are drawn, where there are too many.
-struct Window {
-    from: usize,
-    count: usize,
+/// The rows that are drawn, as many as there is room for, with the cursor's among them.
+fn window(list: &BatchView<'_>, room: usize) -> Range<usize> {
+    let count = list.rows.len().min(room).max(1);
+    let from = list.cursor.saturating_sub(count / 2).min(list.rows.len() - count);
+    from..from + count
 }
 
-impl Window {
-    /// As many as there is room for, with the cursor's among them.
-    fn of(list: &List<'_>, room: usize) -> Self {
-        let count = list.rows.len().min(room).max(1);
-        let from = list.cursor.saturating_sub(count / 2).min(list.rows.len() - count);
-        Self { from, count }
-    }
-
-    fn range(&self) -> std::ops::Range<usize> {
-        self.from..self.from + self.count
-    }
-}
-
-/// Exactly `space` lines: what the request would do, scrolled, and what is to be known beside.
-fn detail(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) -> Vec<Line> {
-    let body = card.body.lines();
-    let mut beside = if sheet.frame.rows < LOW { Vec::new() } else { facts(card, sheet.frame, width) };
-    // What would happen goes before what is to be known beside it, and before a blank line between the two.
-    let least = 1 + usize::from(card.request.again.is_some());
-    let room = space.saturating_sub(body.len()).max(least);
-    if beside.len() > room && !beside.is_empty() {
-        beside.remove(0);
-    }
-    beside.truncate(room);
-    let room = space - beside.len();
-    let clipped = body.len() > room || card.body.more() > 0;
-    let room = if clipped { room.saturating_sub(1).max(1).min(body.len()) } else { body.len() };
-    let from = card.scroll.min(body.len().saturating_sub(room));
-    let left = body.len() - from - room;
+/// At least `space` lines: what the request would do, scrolled, and what is to be known beside.
+fn detail_lines(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) -> Vec<Line> {
+    let keys = more(card, sheet.frame.keymap, Context::Batch, Action::Batch(BatchKey::Whole));
+    let mut detail = detail(card, sheet.frame, width, space, &keys);
     sheet.drawn.body_width = width;
-    sheet.drawn.body_room = room;
-    sheet.drawn.body_total = body.len();
-    let mut lines: Vec<Line> = body.iter().skip(from).take(room).cloned().collect();
-    if clipped {
-        let keys = more(card, sheet.frame.keymap, Context::Batch, Action::Batch(BatchKey::Whole));
-        let out = OutOfSight { above: from, below: left, bytes: card.body.more() };
-        lines.push(hint(&out, &keys, width));
-    }
-    lines.extend(beside);
-    lines.resize(space.max(lines.len()), Line::new());
-    lines
+    sheet.drawn.body_room = detail.room;
+    sheet.drawn.body_total = detail.total;
+    detail.lines.resize(space.max(detail.lines.len()), Line::new());
+    detail.lines
 }
 
 /// Above the detail that stands beside the list.
-fn detail_title(list: &List<'_>, width: usize, glyphs: &Glyphs) -> Line {
+fn detail_title(list: &BatchView<'_>, width: usize, glyphs: &Glyphs) -> Line {
     let card = list.card();
     let left = Line::of(format!("{} ", list.cursor + 1), Role::Text)
         .with(card.request.tool.as_str(), Role::Tool)
@@ -243,7 +213,7 @@ fn detail_title(list: &List<'_>, width: usize, glyphs: &Glyphs) -> Line {
     Line::spread(left, right, width)
 }
 
-fn notes_lines(list: &List<'_>, width: usize, glyphs: &Glyphs) -> Vec<Line> {
+fn notes_lines(list: &BatchView<'_>, width: usize, glyphs: &Glyphs) -> Vec<Line> {
     let mut notes = notes(list.rows);
     notes.splice(0..0, whose_words(list, glyphs));
     if notes.len() > NOTES {
@@ -254,7 +224,7 @@ fn notes_lines(list: &List<'_>, width: usize, glyphs: &Glyphs) -> Vec<Line> {
     notes.iter().map(|note| Line::of(note, Role::Waiting).cut(width)).collect()
 }
 
-fn title(list: &List<'_>, frame: &Frame<'_>) -> Line {
+fn title(list: &BatchView<'_>, frame: &Frame<'_>) -> Line {
     let (waiting, count) = (frame.look.glyphs.waiting, list.rows.len());
     let words = if list.rows.iter().all(|row| is_of_plan(row.card)) {
         format!("{waiting} plan: {count} actions ({})", Mode::DryRun.word())
@@ -269,95 +239,69 @@ fn is_of_plan(card: &Card) -> bool {
     card.request.why.iter().any(|why| why.split(' ').next() == Some(Mode::DryRun.word()))
 }
 
-fn badge(list: &List<'_>) -> Line {
+fn badge(list: &BatchView<'_>) -> Line {
     match list.marked() {
         0 => Line::of("none marked", Role::Dim),
         marked => Line::of(format!("{marked} marked"), Role::Waiting),
     }
 }
 
-fn risk_role(risk: Risk) -> Role {
-    match risk {
-        Risk::High => Role::High,
-        Risk::Low | Risk::Medium => Role::Dim,
-    }
-}
-
 /// The columns of the list.
-struct Table {
-    width: usize,
+struct BatchTable {
+    columns: Columns,
     digits: usize,
-    risk: usize,
-    tool: usize,
     /// Of the mark of another's words, where any row has it.
     taint: usize,
     after: usize,
 }
 
-impl Table {
-    fn of(list: &List<'_>, width: usize, frame: &Frame<'_>) -> Self {
-        let narrow = width < NARROW - 4;
-        let tool = list.rows.iter().map(|row| crate::stdx::text::width(row.card.request.tool.as_str())).max();
+impl BatchTable {
+    fn of(list: &BatchView<'_>, width: usize, frame: &Frame<'_>) -> Self {
+        let digits = list.rows.len().to_string().len();
+        let tools = list.rows.iter().map(|row| &row.card.request.tool);
+        let columns = Columns::of(width, NARROW - 4, 6 + digits, tools);
         let after = list.rows.iter().map(|row| after(row, frame).width()).max().unwrap_or(0);
+        let is_tainted = list.rows.iter().any(|row| !row.card.request.taint.is_empty());
         Self {
-            width,
-            digits: list.rows.len().to_string().len(),
-            risk: if narrow { 4 } else { 6 },
-            taint: if list.rows.iter().any(|row| !row.card.request.taint.is_empty()) { 2 } else { 0 },
-            tool: tool.unwrap_or(0).clamp(4, if narrow { 10 } else { TOOL }),
-            after: if narrow { 0 } else { after.min(AFTER) },
+            after: if columns.is_narrow { 0 } else { after.min(AFTER) },
+            columns,
+            digits,
+            taint: if is_tainted { 2 } else { 0 },
         }
     }
 
-    fn head(&self, list: &List<'_>, window: &Window) -> Line {
-        let mut line = Line::of(" ".repeat(6 + self.digits), Role::Dim);
-        for (name, cells) in [("risk", self.risk), ("tool", self.tool)] {
-            line = line.with(format!("{name:<cells$} "), Role::Dim);
-        }
-        line = line.with("what", Role::Dim);
-        if window.count < list.rows.len() {
-            let rows = format!(" {}-{} of {}", window.from + 1, window.from + window.count, list.rows.len());
-            line = line.with(rows, Role::Waiting);
-        }
+    fn head(&self, list: &BatchView<'_>, window: &Range<usize>) -> Line {
+        let hidden = if window.len() < list.rows.len() {
+            format!(" {}-{} of {}", window.start + 1, window.end, list.rows.len())
+        } else {
+            String::new()
+        };
         let mut right = Line::of("after", Role::Dim);
         right.pad_to(self.after);
-        if self.after == 0 { line } else { Line::spread(line, right, self.width) }
+        self.columns.head(&hidden, if self.after == 0 { Line::new() } else { right })
     }
 
-    fn row(&self, list: &List<'_>, index: usize, frame: &Frame<'_>) -> Line {
+    fn row(&self, list: &BatchView<'_>, index: usize, frame: &Frame<'_>) -> Line {
         let row = &list.rows[index];
         let request = &row.card.request;
         let glyphs = frame.look.glyphs;
-        let cursor = if index == list.cursor { glyphs.folded } else { " " };
-        let (mark, mark_role) = match (&row.card.stage, row.card.mark) {
-            (Stage::Deciding(_), _) => (format!(" {} ", glyphs.still), Role::Waiting),
-            (_, Mark::On) => ("[x]".to_owned(), Role::Waiting),
-            (_, Mark::Off) => ("[ ]".to_owned(), Role::Dim),
-        };
-        let risk = match request.risk {
-            Risk::Medium if self.risk < 6 => "med",
-            Risk::Low | Risk::Medium | Risk::High => request.risk.word(),
-        };
-        let mut tool = Line::of(request.tool.as_str(), Role::Tool).cut(self.tool);
-        tool.pad_to(self.tool + 1);
-        let left = Line::of(cursor, Role::Waiting)
-            .with(mark, mark_role)
-            .with(format!(" {:>1$} ", index + 1, self.digits), Role::Text)
-            .with(format!("{risk:<0$} ", self.risk), risk_role(request.risk))
-            .joined(tool);
-        let mut mark = match (self.taint, request.taint.is_empty()) {
+        let mut lead = Line::of(if index == list.cursor { glyphs.folded } else { " " }, Role::Waiting);
+        lead.push(mark(row.mark, glyphs));
+        let lead = lead.with(format!(" {:>1$} ", index + 1, self.digits), Role::Text);
+        let mut taint = match (self.taint, request.taint.is_empty()) {
             (1.., false) => Line::of(glyphs.taint, Role::Waiting),
             (0, _) | (_, true) => Line::new(),
         };
-        mark.pad_to(self.taint);
-        if self.after == 0 {
+        taint.pad_to(self.taint);
+        let (what, right) = if self.after == 0 {
             // There is no room at the right: the mark stands before the words.
-            return left.joined(mark).joined(what(row.card)).cut(self.width);
-        }
-        let left = left.joined(what(row.card));
-        let mut right = mark.joined(after(row, frame).cut(self.after));
-        right.pad_to(self.taint + self.after);
-        Line::spread(left, right, self.width)
+            (taint.joined(what(row.card)), Line::new())
+        } else {
+            let mut right = taint.joined(after(row, frame).cut(self.after));
+            right.pad_to(self.taint + self.after);
+            (what(row.card), right)
+        };
+        self.columns.row(lead, request.risk, &request.tool, what, right)
     }
 }
 
@@ -378,8 +322,8 @@ fn what(card: &Card) -> Line {
 }
 
 /// What comes after a yes, and what must come before it.
-fn after(row: &Row<'_>, frame: &Frame<'_>) -> Line {
-    if let Stage::Deciding(word) = row.card.stage {
+fn after(row: &BatchRow<'_>, frame: &Frame<'_>) -> Line {
+    if let CardStage::Deciding(word) = row.card.stage {
         return Line::of(format!("{word}: deciding…"), Role::Waiting);
     }
     let undo = match row.card.request.plan.undo {
@@ -399,63 +343,51 @@ fn after(row: &Row<'_>, frame: &Frame<'_>) -> Line {
     line
 }
 
-/// What the round asks for, above the keys.
-struct Foot<'a> {
-    lines: Vec<Line>,
-    /// The line that is being written, and the text.
-    editor: Option<(usize, &'a Editor)>,
+/// What stands above the keys.
+fn foot(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Vec<Line> {
+    let mut lines = match &list.list.stage {
+        ListStage::Choosing | ListStage::Filtering if frame.approved_once => {
+            vec![Line::of(approved_once(list, frame.keymap), Role::High)]
+        }
+        ListStage::Choosing | ListStage::Filtering => Vec::new(),
+        ListStage::Reason { editor, of } => reason(refusal(list, of), editor, width - 4).to_vec(),
+    };
+    let words = list.list.advice.as_ref().or(list.card().advice.as_ref());
+    lines.extend(words.into_iter().flat_map(|words| advice(words, width)));
+    lines
 }
 
-fn foot<'a>(list: &List<'a>, keymap: &Keymap, width: usize) -> Foot<'a> {
-    let mut foot = Foot { lines: Vec::new(), editor: None };
+/// HIGH ones are among what is marked, and yes was said once.
+fn approved_once(list: &BatchView<'_>, keymap: &Keymap) -> String {
+    let marked = |at: &usize| list.rows[*at].mark == Mark::On;
+    let high: Vec<usize> =
+        (0..list.rows.len()).filter(marked).filter(|at| list.rows[*at].card.is_high()).collect();
+    let verb = if high.len() == 1 { "is" } else { "are" };
+    let again = format!("once more runs all {}", list.marked());
+    let keys = [
+        (Context::Batch, Action::Batch(BatchKey::Yes), again.as_str()),
+        (Context::Global, Action::Escape, "back"),
+    ];
+    keymap.told(&format!("{} {verb} HIGH", numbers(&high)), &keys)
+}
+
+fn refusal(list: &BatchView<'_>, of: &[RequestId]) -> String {
     let index = |id: &RequestId| list.rows.iter().position(|row| row.card.request.id == *id);
-    match &list.batch.round {
-        Round::Marking => {}
-        Round::Confirming(ids) => {
-            let high: Vec<usize> =
-                ids.iter().filter_map(index).filter(|at| list.rows[*at].card.is_high()).collect();
-            let verb = if high.len() == 1 { "is" } else { "are" };
-            let again = format!("once more runs all {}", ids.len());
-            let keys = [
-                (Context::Batch, Action::Batch(BatchKey::Yes), again.as_str()),
-                (Context::Global, Action::Escape, "back"),
-            ];
-            let words = keymap.told(&format!("{} {verb} HIGH", numbers(&high)), &keys);
-            foot.lines.push(Line::of(words, Role::High).cut(width));
-        }
-        Round::Reason { editor, of } => {
-            let of: Vec<usize> = of.iter().filter_map(index).collect();
-            let mut words = format!("no to {}: tell the model why (optional)", numbers(&of));
-            let lost = crate::tui::batch::dropped(list.rows, &of);
-            if !lost.is_empty() {
-                words =
-                    format!("no to {} drops {}: tell the model why (optional)", numbers(&of), numbers(&lost));
-            }
-            foot.lines.push(Line::of(words, Role::Text).cut(width));
-            foot.editor = Some((foot.lines.len(), editor));
-            let rows = Rows::of(editor, width - 4);
-            foot.lines.push(Line::of("> ", Role::Waiting).joined(rows.line(editor, rows.cursor.row)));
-        }
-    }
-    let advice = list.batch.advice.as_ref().or(list.card().advice.as_ref());
-    if let Some(advice) = advice {
-        let spans = [Span::new(format!("! {advice}"), Role::Waiting)];
-        foot.lines.extend(wrap_spans(&spans, width, &Margin::default()));
-    }
-    foot
+    let of: Vec<usize> = of.iter().filter_map(index).collect();
+    let lost = match dropped(list.rows, &of) {
+        lost if lost.is_empty() => String::new(),
+        lost => format!(" drops {}", numbers(&lost)),
+    };
+    format!("no to {}{lost}: tell the model why (optional)", numbers(&of))
 }
 
-fn keys(list: &List<'_>, frame: &Frame<'_>, width: usize) -> Line {
+fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Line {
     let (keymap, dot) = (frame.keymap, frame.look.glyphs.dot);
     if frame.holds == Holds::Nothing {
         return keys_line(&decide(keymap), dot);
     }
-    if let Round::Reason { .. } = list.batch.round {
-        let keys = [
-            (Context::Reason, Action::Card(CardKey::SendNo), "send the no"),
-            (Context::Global, Action::Escape, "back"),
-        ];
-        return keys_line(&keymap.hints(&keys), dot);
+    if list.list.is_refusing() {
+        return keys_line(&reason_keys(keymap), dot);
     }
     let on = |key, words| (Context::Batch, Action::Batch(key), words);
     let marked = list.marked();
@@ -464,10 +396,7 @@ fn keys(list: &List<'_>, frame: &Frame<'_>, width: usize) -> Line {
         0 => [on(BatchKey::Mark, "mark"), on(BatchKey::MarkLow, "mark low"), on(BatchKey::No, "deny this…")],
         _ => [on(BatchKey::Yes, &run), on(BatchKey::No, &deny), on(BatchKey::MarkLow, "mark low")],
     };
-    let escape = match list.batch.round {
-        Round::Confirming(_) => "back",
-        Round::Marking | Round::Reason { .. } => "later",
-    };
+    let escape = if frame.approved_once { "back" } else { "later" };
     let rest = [
         on(BatchKey::Rule, "rule…"),
         on(BatchKey::Edit, "edit"),

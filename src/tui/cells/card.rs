@@ -21,7 +21,7 @@ use jiff::tz::TimeZone;
 
 use crate::frontend::link::Header;
 use crate::tool::{Preview, hunks};
-use crate::tui::cards::{Card, Stage};
+use crate::tui::cards::{Card, CardStage};
 use crate::tui::composer::{Position, Rows};
 use crate::tui::keys::{Action, CardKey, Context, Keymap, Nav};
 use crate::tui::line::Line;
@@ -56,6 +56,8 @@ pub struct Frame<'a> {
     pub look: &'a Look,
     pub keymap: &'a Keymap,
     pub holds: Holds,
+    /// Whether yes was said once to what is HIGH.
+    pub approved_once: bool,
     /// Rows of the pane.
     pub rows: usize,
     /// Cells of the pane; a card is never wider than [`Look::width`], a list may be.
@@ -89,9 +91,9 @@ pub struct Drawn {
 
 pub fn draw(card: &Card, frame: &Frame<'_>) -> Drawn {
     match &card.stage {
-        Stage::Editing(form) => form::draw(card, form, frame),
-        Stage::Rule(written) => rule::draw(card, written, frame),
-        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_) => {
+        CardStage::Editing(form) => form::draw(card, form, frame),
+        CardStage::Rule(written) => rule::draw(card, written, frame),
+        CardStage::Asking | CardStage::Reason(_) | CardStage::Deciding(_) => {
             let mut sheet = Sheet::new(frame, width(card, frame));
             sheet.asking(card);
             sheet.drawn
@@ -103,9 +105,9 @@ pub fn draw(card: &Card, frame: &Frame<'_>) -> Drawn {
 pub fn prepare(card: &mut Card, frame: &Frame<'_>) {
     let width = inner(width(card, frame));
     match &mut card.stage {
-        Stage::Editing(form) => form::prepare(form, frame.columns),
-        Stage::Rule(_) => {}
-        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_) => {
+        CardStage::Editing(form) => form::prepare(form, frame.columns),
+        CardStage::Rule(_) => {}
+        CardStage::Asking | CardStage::Reason(_) | CardStage::Deciding(_) => {
             lay_out(card, &room(frame, width, frame.columns));
         }
     }
@@ -180,7 +182,7 @@ impl<'a> Sheet<'a> {
             self.put(line);
         }
         let first = self.drawn.lines.len();
-        if let Stage::Reason(editor) = &card.stage {
+        if let CardStage::Reason(editor) = &card.stage {
             let rows = Rows::of(editor, self.inner - 4);
             let above = rows.cursor.row - self.reason_from(&rows);
             self.drawn.cursor = Some(self.place(first + 1 + above, 2 + rows.cursor.column));

@@ -11,7 +11,7 @@ pub mod card;
 pub mod diff;
 mod flow;
 pub mod form;
-pub mod inbox;
+pub mod list;
 mod reading;
 pub mod rule;
 mod shell;

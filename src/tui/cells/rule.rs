@@ -12,7 +12,7 @@ use crate::tui::cards::Card;
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, Context, Hint, RuleKey};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
-use crate::tui::rule::{RuleForm, Standing, scope_words};
+use crate::tui::rule::{RuleForm, RuleStanding, scope_words};
 use crate::tui::theme::Role;
 
 /// Rows that the text takes at least, so that the card does not grow with the first lines.
@@ -54,7 +54,7 @@ pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> Drawn {
 
 fn text(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
     let least = if sheet.frame.rows < LOW { 1 } else { LEAST.min(room) };
-    if rule.standing == Standing::Drafting {
+    if rule.standing == RuleStanding::Drafting {
         let glyphs = sheet.frame.look.glyphs;
         sheet.put(Line::of(format!("{} looking for the rule", glyphs.still), Role::Dim));
         (1..least).for_each(|_| sheet.put(Line::new()));
@@ -87,8 +87,8 @@ fn text(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
 
 fn rule_is_written(rule: &RuleForm) -> bool {
     match rule.standing {
-        Standing::Drafting | Standing::Saving(_) => false,
-        Standing::Unchecked | Standing::Good(_) | Standing::Wrong(_) => true,
+        RuleStanding::Drafting | RuleStanding::Saving(_) => false,
+        RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_) => true,
     }
 }
 
@@ -99,21 +99,25 @@ fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
     let mut lines = if low { Vec::new() } else { vec![Line::new()] };
     lines.push(scopes(sheet, rule));
     let (words, role) = match &rule.standing {
-        Standing::Drafting => (String::new(), Role::Dim),
-        Standing::Unchecked => (format!("{} looking at what it would have done", glyphs.still), Role::Dim),
-        Standing::Good(past) => (format!("{} {}", glyphs.ok, would_have(*past)), Role::Ok),
-        Standing::Wrong(wrong) => (format!("{} {}", glyphs.fail, one_line_summary(wrong, 400)), Role::Fail),
-        Standing::Saving(_) => (format!("{} saving it, then approving…", glyphs.waiting), Role::Waiting),
+        RuleStanding::Drafting => (String::new(), Role::Dim),
+        RuleStanding::Unchecked => {
+            (format!("{} looking at what it would have done", glyphs.still), Role::Dim)
+        }
+        RuleStanding::Good(past) => (format!("{} {}", glyphs.ok, would_have(*past)), Role::Ok),
+        RuleStanding::Wrong(wrong) => {
+            (format!("{} {}", glyphs.fail, one_line_summary(wrong, 400)), Role::Fail)
+        }
+        RuleStanding::Saving(_) => (format!("{} saving it, then approving…", glyphs.waiting), Role::Waiting),
     };
     let mut say = |words: String, role| {
         let said = wrap_spans(&[Span::new(words, role)], sheet.inner, &Margin::default());
         lines.extend(said.into_iter().take(MOST_SAID));
     };
-    let advised = if rule.confirmed.is_some() { Role::High } else { Role::Waiting };
+    let advised = if sheet.frame.approved_once { Role::High } else { Role::Waiting };
     match (&card.advice, &rule.standing) {
         (None, _) => say(words, role),
         // There is room for one of the two.
-        (Some(advice), Standing::Good(_)) if low => say(format!("! {advice}"), advised),
+        (Some(advice), RuleStanding::Good(_)) if low => say(format!("! {advice}"), advised),
         (Some(_), _) if low => say(words, role),
         (Some(advice), _) => {
             say(words, role);
@@ -153,8 +157,8 @@ fn keys(rule: &RuleForm, frame: &Frame<'_>) -> Line {
     let on = |key, words| (Context::Rule, Action::Rule(key), words);
     let back = (Context::Global, Action::Escape, "back");
     let wanted = match rule.standing {
-        Standing::Drafting | Standing::Saving(_) => vec![back],
-        Standing::Unchecked | Standing::Good(_) | Standing::Wrong(_) => vec![
+        RuleStanding::Drafting | RuleStanding::Saving(_) => vec![back],
+        RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_) => vec![
             on(RuleKey::Save, "save and approve"),
             on(RuleKey::Scope, "how long"),
             on(RuleKey::Reset, "as drafted"),

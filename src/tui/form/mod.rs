@@ -41,8 +41,6 @@ pub struct Form {
     pub others: Vec<String>,
     /// From what was asked to what would run, as long as it can run; `None` until it is wanted.
     pub changes: Option<Vec<DiffLine>>,
-    /// HIGH: what Ctrl+S was pressed for once, and when first.
-    pub confirmed: Option<(Value, u64)>,
     /// First line of the changes that is shown.
     pub scroll: usize,
 }
@@ -78,7 +76,6 @@ impl Form {
             check: Ok(now.clone()),
             others: Vec::new(),
             changes: None,
-            confirmed: None,
             scroll: 0,
         };
         form.fill(now);

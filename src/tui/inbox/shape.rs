@@ -1,8 +1,9 @@
 //! How the rows and cells of the inbox are shared out between list, detail and what is said below. Pure.
 
-use super::{Inbox, Round, View};
+use super::{Inbox, View};
 use crate::tui::completion::window;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::list::ListStage;
 use crate::tui::theme::Role;
 
 /// From this width of the screen on the detail stands beside the list.
@@ -19,7 +20,7 @@ const MOST_SAID: usize = 3;
 
 /// Where everything stands, in rows and cells inside of the border.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
+pub struct InboxShape {
     /// Cells between the sides.
     pub room: usize,
     /// Rows of the filter.
@@ -35,14 +36,14 @@ pub struct Shape {
     pub detail_rows: usize,
     /// Rows above the detail that say what it is of.
     pub detail_head: usize,
-    pub place: Place,
+    pub place: DetailPlace,
     /// Rows of what is said or written below.
     pub foot: usize,
 }
 
 /// What there is to say, in lines of so many cells.
 pub fn advice(inbox: &Inbox, room: usize) -> Vec<Line> {
-    let Some(advice) = &inbox.advice else { return Vec::new() };
+    let Some(advice) = &inbox.list.advice else { return Vec::new() };
     let spans = [Span::new(format!("! {advice}"), Role::Waiting)];
     let mut lines = wrap_spans(&spans, room, &Margin::default());
     lines.truncate(MOST_SAID);
@@ -51,27 +52,27 @@ pub fn advice(inbox: &Inbox, room: usize) -> Vec<Line> {
 
 /// Where the detail stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum DetailPlace {
     Beside,
     Below,
     Alone,
 }
 
-impl Shape {
-    /// In so many columns and rows of the pane.
-    pub fn of(inbox: &Inbox, columns: usize, rows: usize) -> Self {
+impl InboxShape {
+    /// In so many columns and rows of the pane, with HIGH approved once or not.
+    pub fn of(inbox: &Inbox, approved_once: bool, columns: usize, rows: usize) -> Self {
         let room = columns.saturating_sub(4);
         let inside = rows.saturating_sub(2);
-        let filter = usize::from(inbox.round == Round::Filtering || !inbox.filter.text().is_empty());
-        let foot = match inbox.round {
-            Round::Reason { .. } => 2,
-            Round::Confirming(_) => 1,
-            Round::Choosing | Round::Filtering => advice(inbox, room).len(),
+        let filter = usize::from(inbox.list.stage == ListStage::Filtering || !inbox.filter.text().is_empty());
+        let foot = match inbox.list.stage {
+            ListStage::Reason { .. } => 2,
+            ListStage::Choosing | ListStage::Filtering if approved_once => 1,
+            ListStage::Choosing | ListStage::Filtering => advice(inbox, room).len(),
         };
         let body = inside.saturating_sub(filter + foot).max(1);
         let shape = |list_width, list_rows: usize, detail_width, detail_rows, place, head| {
             let list = window(inbox.rows.len(), inbox.at(), list_rows);
-            let detail_head = if place == Place::Beside { 2.min(detail_rows) } else { 0 };
+            let detail_head = if place == DetailPlace::Beside { 2.min(detail_rows) } else { 0 };
             let detail_rows = detail_rows - detail_head;
             Self {
                 room,
@@ -88,22 +89,22 @@ impl Shape {
             }
         };
         if inbox.view == View::Whole {
-            return shape(0, 0, room, body, Place::Alone, 0);
+            return shape(0, 0, room, body, DetailPlace::Alone, 0);
         }
         let head = usize::from(body >= NAMED);
         let list = body - head;
         if inbox.rows.is_empty() {
-            return shape(room, list.max(1), room, 0, Place::Below, 0);
+            return shape(room, list.max(1), room, 0, DetailPlace::Below, 0);
         }
         if columns >= BESIDE {
             let side = room * 11 / 20;
-            return shape(side, list.max(1), room - side - 3, body, Place::Beside, head);
+            return shape(side, list.max(1), room - side - 3, body, DetailPlace::Beside, head);
         }
         if body < ROOMY {
-            return shape(room, list.max(1), room, 0, Place::Below, head);
+            return shape(room, list.max(1), room, 0, DetailPlace::Below, head);
         }
         // A line parts the two. What a short list leaves is the detail's.
         let detail = (list * 9 / 20).max(list.saturating_sub(1 + inbox.longest()));
-        shape(room, list - detail - 1, room, detail, Place::Below, head)
+        shape(room, list - detail - 1, room, detail, DetailPlace::Below, head)
     }
 }

@@ -21,7 +21,7 @@ pub fn act(model: &mut Model, key: CapKey, cmds: &mut Vec<Cmd>) {
     if !model.transcript.follows() {
         // It was out of sight: what it says is to be read first.
         model.transcript.follow();
-        return model.cards.guard_again(now);
+        return model.dialogue.show_again(now);
     }
     let Some(CapCard { question, said }) = &mut model.cap else { return };
     if said.is_some() {
@@ -29,7 +29,7 @@ pub fn act(model: &mut Model, key: CapKey, cmds: &mut Vec<Cmd>) {
     }
     *said = Some(answer);
     cmds.push(Cmd::Send(Ask::Op(Op::Cap { cap: question.cap, answer })));
-    model.cards.said_yes(now);
+    model.dialogue.hold(now);
 }
 
 /// The turn waits at a cap.

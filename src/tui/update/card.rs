@@ -1,15 +1,15 @@
 //! The keys of a card. What is decided here goes out as an `Op`; the card waits until the owner says it is settled.
 //!
-//! Nothing is approved that has not been on the screen whole, nothing by a key pressed within the guard time, and
-//! HIGH only by a second key after that time.
+//! What a yes needs says `frontend::dialogue`.
 
-use super::{batch, flash, form, rule, select};
+use super::{batch, flash, list, rule, select};
 use crate::agent::port::Op;
 use crate::approval::{Approval, Remember, RequestId};
+use crate::frontend::dialogue::{self, Yes};
 use crate::frontend::link::Ask;
 use crate::tool::Preview;
-use crate::tui::batch::Round;
-use crate::tui::cards::{Card, Cards, HELD_MS, Stage};
+use crate::tui::batch::Question;
+use crate::tui::cards::{Card, CardStage, Cards};
 use crate::tui::cells::diff::{LEAST_SPLIT, is_split};
 use crate::tui::form::pretty;
 use crate::tui::hunks::Sides;
@@ -46,9 +46,11 @@ pub fn say_put_off(model: &mut Model, words: &str, again: &str) {
 
 /// Whether a card has the keys and takes none yet. Letters that are being written decide nothing.
 pub fn is_guarded(model: &Model) -> bool {
-    model.focus == Focus::Card
-        && !batch::writes(model)
-        && model.cards.guarded_until().is_some_and(|until| model.now_ms < until)
+    let asks = match model.dialogue.subject() {
+        Some(Question::Card(_) | Question::List(_) | Question::Cap(_)) => true,
+        Some(Question::Nothing | Question::Inbox) | None => false,
+    };
+    asks && model.focus == Focus::Card && !batch::writes(model) && !model.dialogue.is_armed(model.now_ms)
 }
 
 /// From the text to the card, to the transcript, and back to the text.
@@ -94,18 +96,23 @@ pub fn click(model: &mut Model, line: usize) {
 fn give_keys(model: &mut Model) {
     if !model.transcript.follows() {
         model.transcript.follow();
-        model.cards.guard_again(model.now_ms);
+        model.dialogue.show_again(model.now_ms);
     }
     model.focus = Focus::Card;
 }
 
 pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
-    if let (CardKey::SendNo, Round::Reason { .. }) = (key, &model.batch.round) {
-        return batch::send_no(model, cmds);
+    if key == CardKey::SendNo && list::list(model).is_refusing() {
+        return list::send_no(model, cmds);
+    }
+    let looks = matches!(key, CardKey::Whole | CardKey::Why | CardKey::Sides | CardKey::Read)
+        || matches!(key, CardKey::NextHunk | CardKey::PreviousHunk);
+    if !looks && !matches!(key, CardKey::Yes | CardKey::ApproveEdited) {
+        model.dialogue.withdraw();
     }
     let Some(card) = model.cards.current_mut() else { return };
     card.advice = None;
-    let decided = matches!(card.stage, Stage::Deciding(_));
+    let decided = card.is_decided();
     match key {
         CardKey::Whole => card.whole = card.whole.turned(),
         CardKey::Why => card.turn_why(model.card_view.body_total),
@@ -137,21 +144,16 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         CardKey::Always if card.hunks.skipped() > 0 => {
             card.advice = Some(rule::only_once(&model.keymap));
         }
-        CardKey::Always if card.request.plan.question.is_some() => {
-            card.advice = Some("a question is answered each time".to_owned());
-        }
-        CardKey::Always if card.is_high() => {
-            card.advice = Some("a HIGH request is never allowed for a whole session".to_owned());
-        }
-        CardKey::Always => {
-            yes(model, Approval::for_session(), cmds);
-        }
-        CardKey::No => card.stage = Stage::Reason(std::mem::take(&mut card.reason)),
+        CardKey::Always => match dialogue::only_once(&card.request) {
+            Some(why) => card.advice = Some(why.to_owned()),
+            None => yes(model, Approval::for_session(), cmds),
+        },
+        CardKey::No => card.stage = CardStage::Reason(std::mem::take(&mut card.reason)),
         CardKey::SendNo => send_no(model, cmds),
         CardKey::Edit => edit(model),
         CardKey::ApproveEdited => approve_edited(model, cmds),
     }
-    if model.cards.current().is_some_and(|card| matches!(card.stage, Stage::Deciding(_))) {
+    if model.cards.current().is_some_and(Card::is_decided) {
         // Back to the list, if it was opened from there.
         model.batch.opened = None;
     }
@@ -159,17 +161,17 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
 
 /// Goes to another card. It is opened in place of the one before, where that was opened from a list.
 fn step(model: &mut Model, to: fn(&mut Cards)) {
+    model.dialogue.withdraw();
     if let Some(card) = model.cards.current_mut() {
         card.advice = None;
     }
     to(&mut model.cards);
     if model.batch.opened.is_some() {
-        let asks = model.cards.current().filter(|card| !matches!(card.stage, Stage::Deciding(_)));
-        model.batch.opened = asks.map(|card| card.request.id.clone());
+        model.batch.opened = model.cards.current().map(|card| card.request.id.clone());
     }
 }
 
-/// Skips a hunk or keeps it after all. A yes that was begun meant something else.
+/// Skips a hunk or keeps it after all.
 fn turn_hunk(card: &mut Card, hunk: usize, keymap: &Keymap) {
     if !card.hunks.turn(hunk) {
         card.advice = Some(match card.hunks.count() {
@@ -180,10 +182,6 @@ fn turn_hunk(card: &mut Card, hunk: usize, keymap: &Keymap) {
             }
             count => format!("there are hunks 1 to {count} to skip"),
         });
-        return;
-    }
-    if let Stage::Confirming(_) = card.stage {
-        card.stage = Stage::Asking;
     }
 }
 
@@ -264,87 +262,73 @@ pub fn advise(model: &mut Model, words: &str) {
 
 /// A yes of some kind: at once, or for HIGH when it is said again.
 fn yes(model: &mut Model, approval: Approval, cmds: &mut Vec<Cmd>) {
-    let now = model.now_ms;
+    let word = match &approval {
+        _ if model.dialogue.is_approved_once() => "yes",
+        Approval::Approve { instead: Some(_), .. } => "yes, without what is skipped",
+        Approval::Approve { remember: Remember::Session, .. } => "yes, for this session",
+        Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => "yes",
+    };
+    match propose(model, |card| decision(card, approval)) {
+        Yes::Send(asks) => decide(model, asks, word, cmds),
+        Yes::Unseen => {
+            let Some(card) = model.cards.current_mut() else { return };
+            card.advice = Some(unseen(UNSEEN, card, &model.keymap));
+        }
+        Yes::TooSoon | Yes::Once => {}
+    }
+}
+
+/// What becomes of a yes to the card on the screen that would send this. One that is out of sight comes back first.
+pub fn propose(model: &mut Model, ask: impl FnOnce(&Card) -> Ask) -> Yes<Vec<Ask>> {
     if !model.transcript.follows() {
         model.transcript.follow();
-        return model.cards.guard_again(now);
+        model.dialogue.show_again(model.now_ms);
+        return Yes::TooSoon;
     }
-    let Some(card) = model.cards.current_mut() else { return };
-    if !card.is_seen() {
-        card.advice = Some(unseen(UNSEEN, card, &model.keymap));
-        return;
-    }
-    match &card.stage {
-        Stage::Asking if card.is_high() => {
-            card.stage = Stage::Confirming(approval);
-        }
-        Stage::Confirming(approval) => {
-            let approval = approval.clone();
-            decide(card, approval, "yes", cmds);
-        }
-        Stage::Asking => {
-            let word = match &approval {
-                Approval::Approve { instead: Some(_), .. } => "yes, without what is skipped",
-                Approval::Approve { remember: Remember::Session, .. } => "yes, for this session",
-                Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => "yes",
-            };
-            decide(card, approval, word, cmds);
-        }
-        Stage::Reason(_) | Stage::Editing(_) | Stage::Rule(_) | Stage::Deciding(_) => return,
-    }
-    model.cards.said_yes(now);
+    let Some(card) = model.cards.current() else { return Yes::TooSoon };
+    model.dialogue.yes(vec![ask(card)], card.request.risk, card.seen, model.now_ms)
 }
 
 fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let Some(card) = model.cards.current_mut() else { return };
-    let Stage::Reason(editor) = &card.stage else { return };
-    let reason = editor.text().trim().to_owned();
-    let reason = (!reason.is_empty()).then_some(reason);
-    decide(card, Approval::Deny { reason }, "no", cmds);
+    let Some(card) = model.cards.current() else { return };
+    let CardStage::Reason(editor) = &card.stage else { return };
+    let ask = decision(card, dialogue::no(&editor.text()));
+    decide(model, vec![ask], "no", cmds);
 }
 
 fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let now = model.now_ms;
-    if !model.transcript.follows() {
-        model.transcript.follow();
-        return model.cards.guard_again(now);
-    }
     let Some(card) = model.cards.current_mut() else { return };
-    let high = card.is_high();
-    let Stage::Editing(form) = &mut card.stage else { return };
-    let args = match &form.check {
-        Ok(args) => args.clone(),
-        Err(_) => {
-            card.advice = Some("not sent".to_owned());
-            return;
-        }
-    };
-    // A key that is held down repeats: that is no second thought.
-    let confirmed =
-        form.confirmed.as_ref().is_some_and(|(before, at)| *before == args && now >= at + HELD_MS);
-    if high && !confirmed {
-        form.confirmed = Some((args, now));
-        let context = form.context();
-        let again = [(context, Action::Card(CardKey::ApproveEdited), "once more to approve")];
-        card.advice = Some(model.keymap.told("HIGH", &again));
+    let CardStage::Editing(form) = &card.stage else { return };
+    let Ok(args) = form.check.clone() else {
+        card.advice = Some("not sent".to_owned());
         return;
-    }
-    let note = form.note_text();
+    };
+    let (context, note) = (form.context(), form.note_text());
     let word = match (args == card.request.args, &note) {
         (true, None) => "yes",
         (true, Some(_)) => "yes, with a note",
         (false, _) => "yes, edited",
     };
-    let instead = (args != card.request.args).then(|| (card.request.tool.clone(), args));
-    let approval = Approval::Approve { instead, remember: Remember::Once, note, rule: None };
-    decide(card, approval, word, cmds);
-    model.cards.said_yes(now);
+    match propose(model, |card| decision(card, dialogue::yes_to(&card.request, args, note))) {
+        Yes::Send(asks) => decide(model, asks, word, cmds),
+        Yes::Once => {
+            let again = [(context, Action::Card(CardKey::ApproveEdited), "once more to approve")];
+            let words = model.keymap.told("HIGH", &again);
+            advise(model, &words);
+        }
+        Yes::TooSoon | Yes::Unseen => {}
+    }
 }
 
-fn decide(card: &mut Card, approval: Approval, word: &'static str, cmds: &mut Vec<Cmd>) {
-    card.stage = Stage::Deciding(word);
-    let request = card.request.id.clone();
-    cmds.push(Cmd::Send(Ask::Op(Op::Decide { request, approval })));
+fn decision(card: &Card, approval: Approval) -> Ask {
+    Ask::Op(Op::Decide { request: card.request.id.clone(), approval })
+}
+
+fn decide(model: &mut Model, asks: Vec<Ask>, word: &'static str, cmds: &mut Vec<Cmd>) {
+    if let Some(card) = model.cards.current_mut() {
+        card.stage = CardStage::Deciding(word);
+        cmds.extend(asks.into_iter().map(Cmd::Send));
+    }
 }
 
 /// Esc: back out of what was begun, else put the request off. Never a no.
@@ -357,16 +341,18 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
         return batch::escape(model, cmds);
     }
     let opened = model.batch.opened.is_some();
+    let approved_once = model.dialogue.withdraw();
     let Some(card) = model.cards.current_mut() else {
         model.focus = Focus::Composer;
         return;
     };
     card.advice = None;
     match &card.stage {
-        Stage::Confirming(_) | Stage::Reason(_) | Stage::Editing(_) | Stage::Rule(_) => card.rest(),
-        Stage::Asking | Stage::Deciding(_) if opened => model.batch.opened = None,
-        Stage::Deciding(_) => model.focus = Focus::Composer,
-        Stage::Asking => {
+        CardStage::Asking if approved_once => {}
+        CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_) => card.rest(),
+        CardStage::Asking | CardStage::Deciding(_) if opened => model.batch.opened = None,
+        CardStage::Deciding(_) => model.focus = Focus::Composer,
+        CardStage::Asking => {
             // Between turns it waits in the inbox already.
             if model.turn.is_some() {
                 let request = card.request.id.clone();
@@ -386,7 +372,7 @@ pub fn navigate(model: &mut Model, nav: Nav) {
     }
     let view = model.card_view;
     let Some(card) = model.cards.current_mut() else { return };
-    if let Stage::Editing(form) = &mut card.stage {
+    if let CardStage::Editing(form) = &mut card.stage {
         return form.scroll_beside(nav, view.beside);
     }
     let page = view.body_room.saturating_sub(1).max(1);
@@ -408,14 +394,16 @@ pub fn navigate(model: &mut Model, nav: Nav) {
 
 /// The text in the card was changed.
 pub fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    model.dialogue.withdraw();
     if model.is_list() {
-        return batch::changed(model);
+        model.batch.list.advice = None;
+        return;
     }
     let Some(card) = model.cards.current_mut() else { return };
     card.advice = None;
     match &mut card.stage {
-        Stage::Editing(form) => form::changed(form),
-        Stage::Rule(written) => rule::changed(written, cmds),
-        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Deciding(_) => {}
+        CardStage::Editing(form) => form.validate(),
+        CardStage::Rule(written) => rule::changed(written, cmds),
+        CardStage::Asking | CardStage::Reason(_) | CardStage::Deciding(_) => {}
     }
 }

@@ -2,7 +2,7 @@
 
 use super::flash;
 use crate::approval::RequestId;
-use crate::tui::cards::{Card, Stage};
+use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::form::text_width;
 use crate::tui::composer::{Editor, Moved};
 use crate::tui::form::{Form, Mode, Turn, Unturned};
@@ -11,11 +11,10 @@ use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
 
 pub fn act(model: &mut Model, key: FormKey) {
+    model.dialogue.withdraw();
     let Some(card) = model.cards.current_mut() else { return };
     card.advice = None;
-    let Stage::Editing(form) = &mut card.stage else { return };
-    // What was about to be confirmed is not said any more.
-    form.confirmed = None;
+    let CardStage::Editing(form) = &mut card.stage else { return };
     match key {
         FormKey::NextField => form.next(),
         FormKey::PreviousField => form.previous(),
@@ -23,12 +22,12 @@ pub fn act(model: &mut Model, key: FormKey) {
             if let Some(editor) = form.editor_mut() {
                 editor.insert("\n");
             }
-            changed(form);
+            form.validate();
         }
         FormKey::Enter => form.next(),
         FormKey::ResetField => {
             form.reset();
-            changed(form);
+            form.validate();
         }
         FormKey::Raw => {
             let unturned = form.turn().err();
@@ -46,12 +45,6 @@ fn unturned_words(why: Unturned, keymap: &Keymap) -> String {
         Unturned::NotJson => "there are no fields to show until this is valid JSON".to_owned(),
         Unturned::NoFields => "there are no fields to show".to_owned(),
     }
-}
-
-/// What was written counts from now on.
-pub fn changed(form: &mut Form) {
-    form.validate();
-    form.confirmed = None;
 }
 
 /// A character for a field that takes none: a space goes to its next choice. Whether it was for the field.
@@ -74,7 +67,8 @@ fn turn(model: &mut Model, turn: Turn) -> bool {
     let Some(form) = form_mut(model) else { return false };
     let turned = form.field_mut().is_some_and(|field| field.turn(turn));
     if turned {
-        changed(form);
+        form.validate();
+        model.dialogue.withdraw();
     }
     turned
 }
@@ -97,8 +91,8 @@ fn form_mut(model: &mut Model) -> Option<&mut Form> {
         return None;
     }
     match &mut model.cards.current_mut()?.stage {
-        Stage::Editing(form) => Some(form),
-        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Rule(_) | Stage::Deciding(_) => None,
+        CardStage::Editing(form) => Some(form),
+        CardStage::Asking | CardStage::Reason(_) | CardStage::Rule(_) | CardStage::Deciding(_) => None,
     }
 }
 
@@ -106,26 +100,26 @@ fn form_mut(model: &mut Model) -> Option<&mut Form> {
 pub fn open_outside(card: &Card, cmds: &mut Vec<Cmd>) {
     let id = card.request.id.clone();
     let (text, target) = match &card.stage {
-        Stage::Editing(form) => (form.text(), Target::Arguments(id)),
-        Stage::Reason(editor) => (editor.text(), Target::Reason(id)),
-        Stage::Rule(rule) => (rule.text.text(), Target::Rule(id)),
-        Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => return,
+        CardStage::Editing(form) => (form.text(), Target::Arguments(id)),
+        CardStage::Reason(editor) => (editor.text(), Target::Reason(id)),
+        CardStage::Rule(rule) => (rule.text.text(), Target::Rule(id)),
+        CardStage::Asking | CardStage::Deciding(_) => return,
     };
     cmds.push(Cmd::Edit { text, target });
 }
 
 /// Arguments came back from the person's own editor.
 pub fn take(model: &mut Model, id: &RequestId, text: &str) {
+    model.dialogue.withdraw();
     let Some(card) = model.cards.find_mut(id) else {
         return flash(model, "what was edited waits no more: it was decided meanwhile");
     };
     match &mut card.stage {
-        Stage::Editing(form) => {
+        CardStage::Editing(form) => {
             form.take(text.trim_end_matches('\n'));
-            form.confirmed = None;
             card.advice = None;
         }
-        Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Rule(_) | Stage::Deciding(_) => {
+        CardStage::Asking | CardStage::Reason(_) | CardStage::Rule(_) | CardStage::Deciding(_) => {
             card.advice = Some("the form was closed meanwhile; what came back was not taken".to_owned());
         }
     }
@@ -138,8 +132,8 @@ pub fn take_reason(model: &mut Model, id: &RequestId, text: &str) {
     };
     let text = text.trim_end_matches('\n');
     match &mut card.stage {
-        Stage::Reason(editor) => editor.replace(text),
-        Stage::Asking | Stage::Confirming(_) | Stage::Editing(_) | Stage::Rule(_) | Stage::Deciding(_) => {
+        CardStage::Reason(editor) => editor.replace(text),
+        CardStage::Asking | CardStage::Editing(_) | CardStage::Rule(_) | CardStage::Deciding(_) => {
             card.reason.replace(text);
         }
     }

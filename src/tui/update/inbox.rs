@@ -1,30 +1,30 @@
 //! The keys of the inbox, and what the owner tells for it.
 //!
-//! What is decided goes out as one ask for all of it, and a row waits until the owner tells the list again. No key
-//! decides in the first half second of the list, or after the chosen request changed by itself; nothing is approved
-//! that was not on the screen, and what is HIGH only by itself and by a second key.
+//! What all lists of requests have in common is `update::list`. What is decided goes out as one ask for all of it, and
+//! a row waits until the owner tells the list again. What is HIGH is approved only by itself.
 
 use std::collections::HashSet;
 
-use super::{batch, card, flash, save_draft, say};
+use super::{batch, card, flash, list, save_draft, say};
 use crate::approval::{Approval, RequestId};
 use crate::frontend::link::{Ask, Holder, InboxLine};
 use crate::store::{RequestState, StoredRequest};
-use crate::tool::Risk;
-use crate::tui::cards::GUARD_MS;
+use crate::tui::batch::Question;
+use crate::tui::cards::Card;
 use crate::tui::cells;
 use crate::tui::composer::Editor;
-use crate::tui::inbox::{Chosen, Detail, Inbox, Place, Round, Row, Shape, Told, View};
-use crate::tui::keys::{Action, Binding, Context, InboxKey, Keymap, Nav, Weight};
+use crate::tui::inbox::{Chosen, Detail, DetailPlace, Inbox, InboxRow, InboxShape, Told, View};
+use crate::tui::keys::{Action, Binding, Context, InboxKey, Nav, Weight};
+use crate::tui::list::ListStage;
 use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::msg::Cmd;
 
 /// Who is asked what a key means.
 pub fn contexts(inbox: &Inbox) -> &'static [Context] {
-    match inbox.round {
-        Round::Choosing | Round::Confirming(_) => &[Context::Inbox, Context::Global],
-        Round::Filtering => &[Context::InboxFilter, Context::Text, Context::Global],
-        Round::Reason { .. } => &[Context::Reason, Context::Text, Context::Global],
+    match inbox.list.stage {
+        ListStage::Choosing => &[Context::Inbox, Context::Global],
+        ListStage::Filtering => &[Context::InboxFilter, Context::Text, Context::Global],
+        ListStage::Reason { .. } => list::REASON,
     }
 }
 
@@ -43,7 +43,7 @@ pub fn all_that_waits(model: &mut Model, cmds: &mut Vec<Cmd>) {
 
 fn open(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.completion.close();
-    model.overlay = Overlay::Inbox(Box::new(Inbox::new(model.now_ms + GUARD_MS)));
+    model.overlay = Overlay::Inbox(Box::default());
     cmds.push(Cmd::Send(Ask::Inbox));
 }
 
@@ -52,56 +52,39 @@ fn inbox(model: &mut Model) -> Option<&mut Inbox> {
 }
 
 /// Whether this key does nothing yet: it would decide, and what it would decide has stood there for a moment only.
-pub fn is_guarded(model: &mut Model, key: Option<&Binding>) -> bool {
-    let now = model.now_ms;
-    let Overlay::Inbox(inbox) = &mut model.overlay else { return false };
+pub fn is_guarded(model: &Model, key: Option<&Binding>) -> bool {
     let decides = key.is_some_and(|key| {
         if let Action::Inbox(action) = key.action { action.decides() } else { key.weight == Weight::Approves }
     });
-    if !decides || !inbox.is_guarded(now) {
-        return false;
-    }
-    // As long as a key is held down none counts.
-    inbox.guard(now + GUARD_MS);
-    true
+    decides && model.dialogue.subject() == Some(&Question::Inbox) && !model.dialogue.is_armed(model.now_ms)
 }
 
 pub fn act(model: &mut Model, key: InboxKey, cmds: &mut Vec<Cmd>) {
-    let Some(inbox) = inbox(model) else { return };
-    inbox.advice = None;
     if key != InboxKey::Yes {
-        unconfirm(inbox);
+        model.dialogue.withdraw();
     }
+    let Some(inbox) = inbox(model) else { return };
+    inbox.list.advice = None;
     match key {
-        InboxKey::Mark => mark(inbox),
-        InboxKey::MarkLow => {
-            if inbox.mark_low() == 0 {
-                inbox.advice = Some("none of these is low".to_owned());
-            }
-        }
-        InboxKey::Yes => yes(model, cmds),
-        InboxKey::No => refuse(inbox),
+        InboxKey::Mark => list::mark(model),
+        InboxKey::MarkLow => list::mark_low(model),
+        InboxKey::Yes => list::yes(model, cmds),
+        InboxKey::No => list::refuse(model),
         InboxKey::Later => later(model, cmds),
         InboxKey::Open => look_at(model),
         InboxKey::All => fold(inbox, |card| card.whole = card.whole.turned()),
         InboxKey::Why => fold(inbox, |card| card.why = card.why.turned()),
         InboxKey::Resume => resume(inbox, cmds),
         InboxKey::Go => go(model, cmds),
-        InboxKey::Filter => inbox.round = Round::Filtering,
-        InboxKey::Filtered => inbox.round = Round::Choosing,
+        InboxKey::Filter => inbox.list.stage = ListStage::Filtering,
+        InboxKey::Filtered => inbox.list.stage = ListStage::Choosing,
         InboxKey::Narrow => inbox.turn_scope(),
     }
     follow(model, cmds);
 }
 
-fn unconfirm(inbox: &mut Inbox) {
-    if let Round::Confirming(_) = inbox.round {
-        inbox.round = Round::Choosing;
-    }
-}
-
 /// Asks for the chosen request whole, one request at a time.
-fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
+pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some(inbox) = inbox(model) else { return };
     let Some(id) = inbox.chosen().map(|line| line.id.clone()) else { return };
     if inbox.details.asked.is_none() && inbox.details.get(&id).is_none() {
@@ -111,7 +94,7 @@ fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 /// Shows more or less of the chosen request; what was seen of it is counted anew.
-fn fold(inbox: &mut Inbox, turn: impl FnOnce(&mut crate::tui::cards::Card)) {
+fn fold(inbox: &mut Inbox, turn: impl FnOnce(&mut Card)) {
     let Some(id) = inbox.chosen().map(|line| line.id.clone()) else { return };
     if let Some(Detail::Whole { card, .. }) = inbox.details.get_mut(&id) {
         turn(card);
@@ -119,118 +102,27 @@ fn fold(inbox: &mut Inbox, turn: impl FnOnce(&mut crate::tui::cards::Card)) {
     }
 }
 
-fn mark(inbox: &mut Inbox) {
-    let Some(line) = inbox.chosen().filter(|line| inbox.decides(line).is_none()) else { return };
-    let id = line.id.clone();
-    inbox.turn_mark(&id);
-}
-
-/// How more of a request comes to the screen.
-fn more(keymap: &Keymap, words: &str) -> String {
-    let keys = [
-        (Context::Global, Action::Nav(Nav::LineDown), ""),
-        (Context::Inbox, Action::Inbox(InboxKey::Open), "makes room"),
-    ];
-    keymap.told(words, &keys)
-}
-
-/// Yes to what is marked and not HIGH, or else to the chosen one.
-fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let now = model.now_ms;
-    let Overlay::Inbox(inbox) = &mut model.overlay else { return };
-    let marked: Vec<&InboxLine> = inbox.marked().collect();
-    let high = marked.iter().filter(|line| line.risk == Risk::High).count();
-    let these: Vec<RequestId> =
-        marked.iter().filter(|line| line.risk != Risk::High).map(|line| line.id.clone()).collect();
-    if these.is_empty() {
-        return yes_to_chosen(model, cmds);
-    }
-    let unseen = marked.iter().find(|line| line.risk != Risk::High && !inbox.is_seen(line));
-    if let Some(id) = unseen.map(|line| line.id.clone()) {
-        inbox.go_to(&id);
-        inbox.advice = Some(more(&model.keymap, "this one was not shown whole yet, here it is"));
-        // It comes under the finger that said yes to something else.
-        return inbox.guard(now + GUARD_MS);
-    }
-    decide(inbox, &these, Approval::yes(), ("yes", now), cmds);
-    if high > 0 {
-        let verb =
-            if high == 1 { "stays: it needs a yes of its own" } else { "stay: each needs a yes of its own" };
-        inbox.advice = Some(format!("{high} HIGH {verb}"));
-    }
-    model.cards.said_yes(now);
-}
-
-fn yes_to_chosen(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let now = model.now_ms;
-    let Overlay::Inbox(inbox) = &mut model.overlay else { return };
-    let Some(line) = inbox.chosen().filter(|line| inbox.decides(line).is_none()) else { return };
-    let (id, risk, seen) = (line.id.clone(), line.risk, inbox.is_seen(line));
-    if !seen {
-        inbox.advice = Some(more(&model.keymap, "not all of it was on the screen yet"));
-        return;
-    }
-    if risk == Risk::High && inbox.round != Round::Confirming(id.clone()) {
-        inbox.round = Round::Confirming(id);
-    } else {
-        inbox.round = Round::Choosing;
-        decide(inbox, &[id], Approval::yes(), ("yes", now), cmds);
-    }
-    model.cards.said_yes(now);
-}
-
-/// One ask for all of them.
-fn decide(
-    inbox: &mut Inbox,
-    these: &[RequestId],
-    approval: Approval,
-    (word, now): (&'static str, u64),
-    cmds: &mut Vec<Cmd>,
-) {
-    inbox.send(these, word, now);
-    cmds.push(Cmd::Send(Ask::DecideAll { requests: these.to_vec(), approval }));
-}
-
-/// What is marked, or else the chosen one.
-fn these(inbox: &Inbox) -> Vec<RequestId> {
-    let marked: Vec<RequestId> = inbox.marked().map(|line| line.id.clone()).collect();
-    if !marked.is_empty() {
-        return marked;
-    }
-    let chosen = inbox.chosen().filter(|line| inbox.decides(line).is_none());
-    chosen.map(|line| line.id.clone()).into_iter().collect()
-}
-
-/// Begins the no.
-fn refuse(inbox: &mut Inbox) {
-    let of = these(inbox);
-    if !of.is_empty() {
-        inbox.round = Round::Reason { editor: Editor::default(), of };
-    }
-}
-
-/// Sends the no, with one reason for all.
-pub fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let now = model.now_ms;
-    let Some(inbox) = inbox(model) else { return };
-    let Round::Reason { editor, of } = std::mem::replace(&mut inbox.round, Round::Choosing) else { return };
-    let reason = editor.text().trim().to_owned();
-    let reason = (!reason.is_empty()).then_some(reason);
-    decide(inbox, &of, Approval::Deny { reason }, ("no", now), cmds);
-    follow(model, cmds);
+/// What a yes to those that were marked left as it was: HIGH ones.
+pub fn left(high: usize) -> Option<String> {
+    let verb = match high {
+        0 => return None,
+        1 => "stays: it needs a yes of its own",
+        _ => "stay: each needs a yes of its own",
+    };
+    Some(format!("{high} HIGH {verb}"))
 }
 
 fn later(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let now = model.now_ms;
+    let these = list::marked_or_chosen(model);
     let Some(inbox) = inbox(model) else { return };
     let waiting = inbox.requests().filter(|line| line.state == RequestState::Waiting);
     let waiting: HashSet<&RequestId> = waiting.map(|line| &line.id).collect();
-    let wanted: Vec<RequestId> = these(inbox).into_iter().filter(|id| waiting.contains(id)).collect();
+    let wanted: Vec<RequestId> = these.into_iter().filter(|id| waiting.contains(id)).collect();
     if wanted.is_empty() {
-        inbox.advice = Some("it is for later already".to_owned());
+        inbox.list.advice = Some("it is for later already".to_owned());
         return;
     }
-    decide(inbox, &wanted, Approval::Later, ("later", now), cmds);
+    list::decide(model, &wanted, &Approval::Later, "later", cmds);
 }
 
 /// To the card, where the request is of this session; else all of it, here.
@@ -264,7 +156,7 @@ fn resume(inbox: &mut Inbox, cmds: &mut Vec<Cmd>) {
         Holder::Another => "it is open in another co, and goes on there once all is decided",
         Holder::Beside => "it goes on already",
     };
-    inbox.advice = Some(words.to_owned());
+    inbox.list.advice = Some(words.to_owned());
 }
 
 /// Opens the session of the chosen request in place of the one at hand.
@@ -289,17 +181,19 @@ fn go(model: &mut Model, cmds: &mut Vec<Cmd>) {
 
 /// Backs out of what was begun; last of all, out of the inbox.
 pub fn escape(model: &mut Model) {
+    let approved_once = model.dialogue.withdraw();
     let Some(inbox) = inbox(model) else { return };
-    inbox.advice = None;
-    match &inbox.round {
-        Round::Filtering => {
-            inbox.round = Round::Choosing;
+    inbox.list.advice = None;
+    match &inbox.list.stage {
+        ListStage::Filtering => {
+            inbox.list.stage = ListStage::Choosing;
             clear_filter(inbox);
         }
-        Round::Confirming(_) | Round::Reason { .. } => inbox.round = Round::Choosing,
-        Round::Choosing if inbox.view == View::Whole => inbox.view = View::List,
-        Round::Choosing if !inbox.filter.text().is_empty() => clear_filter(inbox),
-        Round::Choosing => model.overlay = Overlay::None,
+        ListStage::Reason { .. } => inbox.list.stage = ListStage::Choosing,
+        ListStage::Choosing if approved_once => {}
+        ListStage::Choosing if inbox.view == View::Whole => inbox.view = View::List,
+        ListStage::Choosing if !inbox.filter.text().is_empty() => clear_filter(inbox),
+        ListStage::Choosing => model.overlay = Overlay::None,
     }
 }
 
@@ -311,7 +205,7 @@ fn clear_filter(inbox: &mut Inbox) {
 /// A text in the inbox was changed.
 pub fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if let Some(inbox) = inbox(model)
-        && inbox.round == Round::Filtering
+        && inbox.list.stage == ListStage::Filtering
     {
         inbox.list_again();
     }
@@ -320,29 +214,27 @@ pub fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
 
 /// The text with the keys, if there is one.
 pub fn editor(inbox: &mut Inbox) -> Option<&mut Editor> {
-    match &mut inbox.round {
-        Round::Filtering => Some(&mut inbox.filter),
-        Round::Reason { editor, .. } => Some(editor),
-        Round::Choosing | Round::Confirming(_) => None,
-    }
+    if inbox.list.stage == ListStage::Filtering { Some(&mut inbox.filter) } else { inbox.list.editor_mut() }
 }
 
-/// By rows and pages through the list, by lines through the chosen request; alone on the screen that takes pages too.
+/// Moves by rows and pages through the list, by lines through the chosen request; alone on the screen that takes pages
+/// too.
 pub fn navigate(model: &mut Model, nav: Nav, cmds: &mut Vec<Cmd>) {
-    let shape = shape(model);
-    let Some(inbox) = inbox(model) else { return };
-    inbox.advice = None;
-    let page = shape.list_rows.saturating_sub(1).max(1);
     if let Nav::Up | Nav::Down = nav {
-        unconfirm(inbox);
+        model.dialogue.withdraw();
     }
+    let (Some(shape), Some(inbox)) = (shape(model), inbox(model)) else { return };
+    inbox.list.advice = None;
+    let page = shape.list_rows.saturating_sub(1).max(1);
     match (nav, shape.place) {
         (Nav::Up, _) => inbox.up(1),
         (Nav::Down, _) => inbox.down(1),
-        (Nav::PageUp, Place::Beside | Place::Below) => inbox.up(page),
-        (Nav::PageDown, Place::Beside | Place::Below) => inbox.down(page),
-        (Nav::PageUp, Place::Alone) => read(inbox, |at| at.saturating_sub(shape.detail_rows.max(2) / 2)),
-        (Nav::PageDown, Place::Alone) => read(inbox, |at| at + shape.detail_rows.max(2) / 2),
+        (Nav::PageUp, DetailPlace::Beside | DetailPlace::Below) => inbox.up(page),
+        (Nav::PageDown, DetailPlace::Beside | DetailPlace::Below) => inbox.down(page),
+        (Nav::PageUp, DetailPlace::Alone) => {
+            read(inbox, |at| at.saturating_sub(shape.detail_rows.max(2) / 2))
+        }
+        (Nav::PageDown, DetailPlace::Alone) => read(inbox, |at| at + shape.detail_rows.max(2) / 2),
         (Nav::LineUp, _) => read(inbox, |at| at.saturating_sub(1)),
         (Nav::LineDown, _) => read(inbox, |at| at + 1),
     }
@@ -357,14 +249,10 @@ fn read(inbox: &mut Inbox, to: impl FnOnce(usize) -> usize) {
     }
 }
 
-fn shape(model: &Model) -> Shape {
+fn shape(model: &Model) -> Option<InboxShape> {
+    let Overlay::Inbox(inbox) = &model.overlay else { return None };
     let (columns, rows) = (usize::from(model.columns), model.areas().pane);
-    match &model.overlay {
-        Overlay::Inbox(inbox) => Shape::of(inbox, columns, rows),
-        Overlay::Pick(_) | Overlay::Login(_) | Overlay::Help(_) | Overlay::None => {
-            Shape::of(&Inbox::new(0), columns, rows)
-        }
-    }
+    Some(InboxShape::of(inbox, model.dialogue.is_approved_once(), columns, rows))
 }
 
 /// What waits changed somewhere: an open inbox is told again.
@@ -377,33 +265,30 @@ pub fn renew(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// The screen has another size: what was half seen is counted anew, and what stands there may be new to the person.
+/// The screen has another size: what was half seen is counted anew.
 pub fn resized(model: &mut Model) {
-    let now = model.now_ms;
     if let Some(inbox) = inbox(model) {
         inbox.details.unsee_partly();
-        inbox.guard(now + GUARD_MS);
     }
 }
 
 /// The owner told what waits.
 pub fn tell(model: &mut Model, lines: Vec<InboxLine>, cmds: &mut Vec<Cmd>) {
     let now = model.now_ms;
-    let Some(inbox) = inbox(model) else { return };
+    let Overlay::Inbox(inbox) = &mut model.overlay else { return };
+    let was_refusing = inbox.list.is_refusing();
     match inbox.tell(lines, now) {
         Chosen::Same | Chosen::Decided => {}
         Chosen::Gone => {
-            inbox.advice = Some("that request was decided elsewhere, or its time ran out".to_owned());
-            inbox.guard(now + GUARD_MS);
+            inbox.list.advice = Some("that request was decided elsewhere, or its time ran out".to_owned());
             inbox.view = View::List;
+            model.dialogue.withdraw();
+            model.dialogue.show_again(now);
         }
     }
-    if let Round::Reason { of, .. } = &inbox.round
-        && of.is_empty()
-    {
-        inbox.round = Round::Choosing;
-        inbox.advice = Some("it was decided while you were writing".to_owned());
-        inbox.guard(now + GUARD_MS);
+    if was_refusing && !inbox.list.is_refusing() {
+        inbox.list.advice = Some("it was decided while you were writing".to_owned());
+        model.dialogue.show_again(now);
     }
     follow(model, cmds);
 }
@@ -418,7 +303,7 @@ pub fn tell_request(model: &mut Model, told: Result<Box<StoredRequest>, String>,
 /// Says something in the inbox, where it is open.
 pub fn advise(model: &mut Model, words: &str) {
     match inbox(model) {
-        Some(inbox) => inbox.advice = Some(words.to_owned()),
+        Some(inbox) => inbox.list.advice = Some(words.to_owned()),
         None => say(model, words),
     }
 }
@@ -426,17 +311,17 @@ pub fn advise(model: &mut Model, words: &str) {
 /// The owner's words, which the inbox would hide.
 pub fn overhear(model: &mut Model, text: &str) {
     if let Some(inbox) = inbox(model) {
-        inbox.advice = Some(text.lines().next().unwrap_or_default().to_owned());
+        inbox.list.advice = Some(text.lines().next().unwrap_or_default().to_owned());
     }
 }
 
 /// Lays the chosen request out as it will be drawn, and notes what of the list and of it stands on the screen.
 pub fn lay_out(model: &mut Model) {
-    let shape = shape(model);
+    let Some(shape) = shape(model) else { return };
     let look = model.look();
     let Overlay::Inbox(inbox) = &mut model.overlay else { return };
     for at in shape.list.clone() {
-        if let Some(Row::Request(index)) = inbox.rows.get(at) {
+        if let Some(InboxRow::Request(index)) = inbox.rows.get(at) {
             inbox.glance(*index);
         }
     }
@@ -444,16 +329,8 @@ pub fn lay_out(model: &mut Model) {
     if shape.detail_rows > 0
         && let Some(Detail::Whole { card, header }) = inbox.details.get_mut(&id)
     {
-        let space = cells::inbox::Space {
-            look: &look,
-            keymap: &model.keymap,
-            header: header.as_deref(),
-            zone: &model.zone,
-            width: shape.detail_width,
-            rows: shape.detail_rows,
-            place: shape.place,
-        };
-        cells::inbox::lay_out(card, &space);
+        let frame = cells::list::detail_frame(&look, &model.keymap, header.as_deref(), &model.zone, &shape);
+        cells::list::lay_out(card, &frame, shape.detail_width, shape.detail_rows);
     }
     inbox.details.look(&id);
 }

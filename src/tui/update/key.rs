@@ -3,11 +3,10 @@
 use super::complete::Offered;
 use super::select::Direction;
 use super::{
-    batch, cap, card, close, complete, find, flash, form, help, image, inbox, login, mode, outside, pick,
-    rule, select, send, stop,
+    batch, cap, card, close, complete, find, flash, form, help, image, inbox, list, login, mode, outside,
+    pick, rule, select, send, stop,
 };
-use crate::tui::batch::Round;
-use crate::tui::cards::{Cards, Stage};
+use crate::tui::cards::{CardStage, Cards};
 use crate::tui::cells::Cell;
 use crate::tui::completion::Popup;
 use crate::tui::composer::{Editor, Moved};
@@ -42,10 +41,10 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     let action = binding.map(|row| row.action);
     select::before(model, action);
     if inbox::is_guarded(model, binding) {
-        return;
+        return model.dialogue.show_again(model.now_ms);
     }
-    if binding.is_some_and(|row| row.weight == Weight::Approves) && model.cards.may_be_held(model.now_ms) {
-        return model.cards.said_yes(model.now_ms);
+    if binding.is_some_and(|row| row.weight == Weight::Approves) && model.dialogue.may_be_held(model.now_ms) {
+        return model.dialogue.hold(model.now_ms);
     }
     match action {
         Some(action @ (Action::Help | Action::Find(FindKey::Open)))
@@ -74,7 +73,7 @@ fn guarded(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     {
         return act(model, action, cmds);
     }
-    model.cards.guard_again(model.now_ms);
+    model.dialogue.show_again(model.now_ms);
 }
 
 /// On a screen too small to show anything, keys decide and type nothing.
@@ -110,19 +109,15 @@ fn contexts(model: &Model) -> &'static [Context] {
         }
         (Focus::Composer, _) | (Focus::Card, None) => &[Context::Composer, Context::Text, Context::Global],
         (Focus::Transcript, _) => &[Context::Transcript, Context::Global],
-        (Focus::Card, Some(_)) if model.is_list() => match model.batch.round {
-            Round::Reason { .. } => &[Context::Reason, Context::Text, Context::Global],
-            Round::Marking | Round::Confirming(_) => &[Context::Batch, Context::Global],
-        },
-        (Focus::Card, Some(Stage::Reason(_))) => &[Context::Reason, Context::Text, Context::Global],
-        (Focus::Card, Some(Stage::Editing(form))) => match form.mode {
+        (Focus::Card, Some(_)) if model.is_list() && model.batch.list.is_refusing() => list::REASON,
+        (Focus::Card, Some(_)) if model.is_list() => &[Context::Batch, Context::Global],
+        (Focus::Card, Some(CardStage::Reason(_))) => list::REASON,
+        (Focus::Card, Some(CardStage::Editing(form))) => match form.mode {
             Mode::Fields => &[Context::Form, Context::Text, Context::Global],
             Mode::Raw => &[Context::Arguments, Context::Text, Context::Global],
         },
-        (Focus::Card, Some(Stage::Rule(_))) => &[Context::Rule, Context::Text, Context::Global],
-        (Focus::Card, Some(Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_))) => {
-            &[Context::Card, Context::Global]
-        }
+        (Focus::Card, Some(CardStage::Rule(_))) => &[Context::Rule, Context::Text, Context::Global],
+        (Focus::Card, Some(CardStage::Asking | CardStage::Deciding(_))) => &[Context::Card, Context::Global],
     }
 }
 
@@ -150,12 +145,12 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
             None => Some(&mut model.composer.editor),
         },
         Focus::Card if model.asks_cap() => None,
-        Focus::Card if model.is_list() => batch::editor(model),
+        Focus::Card if model.is_list() => model.batch.list.editor_mut(),
         Focus::Card => match &mut model.cards.current_mut()?.stage {
-            Stage::Reason(editor) => Some(editor),
-            Stage::Editing(form) => form.editor_mut(),
-            Stage::Rule(rule) => rule.editor_mut(),
-            Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_) => None,
+            CardStage::Reason(editor) => Some(editor),
+            CardStage::Editing(form) => form.editor_mut(),
+            CardStage::Rule(rule) => rule.editor_mut(),
+            CardStage::Asking | CardStage::Deciding(_) => None,
         },
     }
 }
@@ -256,7 +251,6 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::QuitOrDelete => self::edit(model, TextEdit::Delete, cmds),
         Action::Move(to) => go(model, to),
         Action::Edit(edit) => self::edit(model, edit, cmds),
-        Action::Card(_) if matches!(model.overlay, Overlay::Inbox(_)) => inbox::send_no(model, cmds),
         Action::Card(key) => card::act(model, key, cmds),
         Action::Inbox(key) => inbox::act(model, key, cmds),
         Action::Cap(key) => cap::act(model, key, cmds),

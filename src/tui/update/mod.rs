@@ -14,6 +14,7 @@ mod help;
 mod image;
 mod inbox;
 mod key;
+mod list;
 mod login;
 mod mode;
 mod mouse;
@@ -26,8 +27,8 @@ mod send;
 mod settled;
 mod stop;
 
-use super::batch::{Face, rows};
-use super::cells::batch::List;
+use super::batch::{Question, rows};
+use super::cells::batch::BatchView;
 use super::cells::card::{Drawn, Frame, Holds, draw, prepare, prepare_detail};
 use super::cells::{self, Cell, CellKind};
 use super::model::{ARMED_MS, WORD_MS};
@@ -72,7 +73,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             model.cards.unsee_partly();
             inbox::resized(model);
             // Also after the terminal was somebody else's: what stands there may be new to the person.
-            model.cards.guard_again(model.now_ms);
+            model.dialogue.show_again(model.now_ms);
             select::drop_mark(model);
         }
         Input::Window(window) => alert::focus(model, window),
@@ -144,23 +145,27 @@ fn lay_out(model: &mut Model) {
     let columns = model.card_columns();
     let header = model.header.as_ref();
     let zone = &model.zone;
+    let (keymap, approved_once) = (&model.keymap, model.dialogue.is_approved_once());
     let frame =
-        Frame { look: &look, keymap: &model.keymap, holds, rows: pane, columns, position, header, zone };
-    let drawn = match model.face() {
-        Face::Nothing => Drawn::default(),
-        Face::Cap(_) => model.cap.as_ref().map_or_else(Drawn::default, |cap| cells::cap::draw(cap, &frame)),
-        Face::One(_) => match model.cards.current_mut() {
+        Frame { look: &look, keymap, holds, approved_once, rows: pane, columns, position, header, zone };
+    let drawn = match model.question() {
+        Question::Nothing | Question::Inbox => Drawn::default(),
+        Question::Cap(_) => {
+            model.cap.as_ref().map_or_else(Drawn::default, |cap| cells::cap::draw(cap, &frame))
+        }
+        Question::Card(_) => match model.cards.current_mut() {
             Some(card) => {
                 prepare(card, &frame);
                 draw(card, &frame)
             }
             None => Drawn::default(),
         },
-        Face::List(_) => {
+        Question::List(_) => {
             let width = cells::batch::detail_width(&frame);
             model.cards.shown_mut().for_each(|card| prepare_detail(card, &frame, width));
-            let rows = rows(&model.cards);
-            cells::batch::draw(&List { rows: &rows, cursor: position.0 - 1, batch: &model.batch }, &frame)
+            let list = &model.batch.list;
+            let rows = rows(&model.cards, list);
+            cells::batch::draw(&BatchView { rows: &rows, cursor: position.0 - 1, list }, &frame)
         }
     };
     model.card_view = CardView {

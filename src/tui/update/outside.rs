@@ -1,7 +1,7 @@
 //! Text that is written in the person's own editor, and comes back. Nothing that goes wrong there loses a text.
 
-use super::{batch, card, form, rule, say};
-use crate::tui::batch::Round;
+use super::{card, form, rule, say};
+use crate::tui::list::ListStage;
 use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::msg::{Cmd, Edited, Target};
 
@@ -18,7 +18,7 @@ pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
             cmds.push(Cmd::Edit { text: model.composer.editor.text(), target: Target::Composer });
         }
         Focus::Card if model.is_list() => {
-            if let Round::Reason { editor, of } = &model.batch.round {
+            if let ListStage::Reason { editor, of } = &model.batch.list.stage {
                 cmds.push(Cmd::Edit { text: editor.text(), target: Target::Reasons(of.clone()) });
             }
         }
@@ -47,12 +47,12 @@ pub fn take(model: &mut Model, edited: Edited, cmds: &mut Vec<Cmd>) {
         Target::Rule(id) => rule::take(model, &id, &text, cmds),
         Target::Reading(id) => card::has_read(model, &id),
         Target::Reason(id) => form::take_reason(model, &id, &text),
-        Target::Reasons(ids) => match &mut model.batch.round {
-            Round::Reason { editor, of } if *of == ids => {
+        Target::Reasons(ids) if model.batch.list.refused() == ids => {
+            model.batch.list.advice = None;
+            if let Some(editor) = model.batch.list.editor_mut() {
                 editor.replace(text.trim_end_matches('\n'));
-                batch::changed(model);
             }
-            Round::Reason { .. } | Round::Marking | Round::Confirming(_) => say(model, GONE),
-        },
+        }
+        Target::Reasons(_) => say(model, GONE),
     }
 }

@@ -1,6 +1,7 @@
 //! The keys of lists to pick from, and what the owner tells for them.
 
 use super::{flash, login, notice, save_draft};
+use crate::frontend::dialogue::Dialogue;
 use crate::frontend::link::{Ask, EarlierLine, SessionLine};
 use crate::history::SessionId;
 use crate::message::{Message, PartKind, UserPart};
@@ -141,6 +142,7 @@ pub fn entered(model: &mut Model) {
     model.selection = Default::default();
     model.batch = Default::default();
     model.cards = Default::default();
+    model.dialogue = Dialogue::of_keys();
     model.flash = None;
     model.completion = Default::default();
     notice::transcript(model, &[]);

@@ -2,19 +2,20 @@
 //! editor and back.
 //!
 //! A rule approves the request it is written at: so it is saved only when all of the request was on the screen, only as
-//! the text that was found good, and for HIGH by a second key after a moment.
+//! the text that was found good, and for HIGH by a second key.
 
 use super::{card, flash};
 use crate::approval::RequestId;
+use crate::frontend::dialogue::Yes;
 use crate::frontend::link::{Ask, RuleCheck};
-use crate::tui::cards::{Card, Drafts, HELD_MS, Stage};
+use crate::tui::cards::{Card, CardStage, Drafts};
 use crate::tui::cells::rule::text_width;
 use crate::tui::composer::Editor;
 use crate::tui::form::LONGEST;
 use crate::tui::keys::{Action, CardKey, Context, Keymap, Move, RuleKey};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
-use crate::tui::rule::{RuleForm, Standing};
+use crate::tui::rule::{RuleForm, RuleStanding};
 
 /// Opens the rule of the card on the screen.
 pub fn open(model: &mut Model, cmds: &mut Vec<Cmd>) {
@@ -38,15 +39,18 @@ pub fn only_once(keymap: &Keymap) -> String {
 }
 
 pub fn act(model: &mut Model, key: RuleKey, cmds: &mut Vec<Cmd>) {
+    if key != RuleKey::Save {
+        model.dialogue.withdraw();
+    }
     let Some(card) = model.cards.current_mut() else { return };
     card.advice = None;
-    let Stage::Rule(rule) = &mut card.stage else { return };
-    if let Standing::Saving(_) = rule.standing {
+    let CardStage::Rule(rule) = &mut card.stage else { return };
+    if let RuleStanding::Saving(_) = rule.standing {
         return;
     }
     match key {
         RuleKey::Scope => rule.next_scope(),
-        RuleKey::Reset if rule.standing == Standing::Drafting => {}
+        RuleKey::Reset if rule.standing == RuleStanding::Drafting => {}
         RuleKey::Reset => {
             rule.reset();
             changed(rule, cmds);
@@ -56,39 +60,35 @@ pub fn act(model: &mut Model, key: RuleKey, cmds: &mut Vec<Cmd>) {
 }
 
 fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let now = model.now_ms;
-    if !model.transcript.follows() {
-        model.transcript.follow();
-        return model.cards.guard_again(now);
-    }
     let Some(card) = model.cards.current_mut() else { return };
-    let high = card.is_high();
-    let Stage::Rule(rule) = &mut card.stage else { return };
+    let CardStage::Rule(rule) = &card.stage else { return };
     let past = match &rule.standing {
-        Standing::Good(past) => *past,
-        Standing::Wrong(_) => {
+        RuleStanding::Good(past) => *past,
+        RuleStanding::Wrong(_) => {
             card.advice = Some("not saved, as long as that is wrong".to_owned());
             return;
         }
-        Standing::Unchecked | Standing::Drafting => {
+        RuleStanding::Unchecked | RuleStanding::Drafting => {
             card.advice = Some("not saved: it is still being looked at".to_owned());
             return;
         }
-        Standing::Saving(_) => return,
+        RuleStanding::Saving(_) => return,
     };
     let (text, scope) = (rule.text.text(), rule.scope);
-    let is_it = |(before, to, at): &(String, _, u64)| (before, *to) == (&text, scope) && now >= at + HELD_MS;
-    if high && !rule.confirmed.as_ref().is_some_and(is_it) {
-        rule.confirmed = Some((text, scope, now));
-        let again = [(Context::Rule, Action::Rule(RuleKey::Save), "once more to save it and approve")];
-        card.advice = Some(model.keymap.told("HIGH", &again));
-        return;
+    match card::propose(model, |card| Ask::SaveRule { request: card.request.id.clone(), text, scope }) {
+        Yes::Send(asks) => {
+            if let Some(rule) = model.cards.current_mut().and_then(Card::rule_mut) {
+                rule.standing = RuleStanding::Saving(past);
+            }
+            cmds.extend(asks.into_iter().map(Cmd::Send));
+        }
+        Yes::Once => {
+            let again = [(Context::Rule, Action::Rule(RuleKey::Save), "once more to save it and approve")];
+            let words = model.keymap.told("HIGH", &again);
+            card::advise(model, &words);
+        }
+        Yes::TooSoon | Yes::Unseen => {}
     }
-    rule.confirmed = None;
-    rule.standing = Standing::Saving(past);
-    let request = card.request.id.clone();
-    cmds.push(Cmd::Send(Ask::SaveRule { request, text, scope }));
-    model.cards.said_yes(now);
 }
 
 /// The text was written to.
@@ -120,7 +120,7 @@ pub fn go(model: &mut Model, to: Move) -> bool {
     if model.focus != Focus::Card {
         return false;
     }
-    let Some(Card { stage: Stage::Rule(rule), .. }) = model.cards.current_mut() else { return false };
+    let Some(Card { stage: CardStage::Rule(rule), .. }) = model.cards.current_mut() else { return false };
     let step = match to {
         Move::Up => Editor::up,
         Move::Down => Editor::down,
@@ -136,6 +136,7 @@ pub fn go(model: &mut Model, to: Move) -> bool {
 
 /// The rule came back from the person's own editor.
 pub fn take(model: &mut Model, id: &RequestId, text: &str, cmds: &mut Vec<Cmd>) {
+    model.dialogue.withdraw();
     let Some(card) = model.cards.find_mut(id) else {
         return flash(model, "what was edited waits no more: it was decided meanwhile");
     };

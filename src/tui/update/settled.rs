@@ -9,7 +9,7 @@ use crate::frontend::link::Tone;
 use crate::message::{ReturnStatus, ToolName};
 use crate::stdx::text::one_line_summary;
 use crate::tui::batch::awaited;
-use crate::tui::cards::{Card, Stage};
+use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::{CallState, Cell, CellKind, call};
 use crate::tui::model::{Model, Stop};
 
@@ -158,8 +158,8 @@ fn whose(by: &Decider) -> String {
 fn crossed(card: &Card, by: &Decider) -> String {
     let word = match (&card.stage, by) {
         (_, Decider::Tui) => return String::new(),
-        (Stage::Deciding(word), _) => word.split(',').next().unwrap_or(word),
-        (Stage::Asking | Stage::Confirming(_) | Stage::Reason(_) | Stage::Editing(_) | Stage::Rule(_), _) => {
+        (CardStage::Deciding(word), _) => word.split(',').next().unwrap_or(word),
+        (CardStage::Asking | CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_), _) => {
             return String::new();
         }
     };

@@ -4,8 +4,7 @@ use crate::approval::Standing;
 use crate::config::Mode;
 use crate::frontend::link::{ContextUse, Header, Known, Money};
 use crate::stdx::text::one_line_summary;
-use crate::tui::batch::Round;
-use crate::tui::cards::Stage;
+use crate::tui::cards::CardStage;
 use crate::tui::line::Line;
 use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::theme::Role;
@@ -156,18 +155,15 @@ fn keys(model: &Model) -> Option<(&'static str, Role)> {
         return None;
     }
     let words = if model.is_list() {
-        match model.batch.round {
-            Round::Reason { .. } => "saying no",
-            Round::Marking | Round::Confirming(_) => "the list has the keys",
-        }
+        if model.batch.list.is_refusing() { "saying no" } else { "the list has the keys" }
     } else if model.asks_cap() {
         "the question has the keys"
     } else {
         match model.cards.current().map(|card| &card.stage) {
-            Some(Stage::Editing(_)) => "editing arguments",
-            Some(Stage::Reason(_)) => "saying no",
-            Some(Stage::Rule(_)) => "writing a rule",
-            Some(Stage::Asking | Stage::Confirming(_) | Stage::Deciding(_)) | None => "the card has the keys",
+            Some(CardStage::Editing(_)) => "editing arguments",
+            Some(CardStage::Reason(_)) => "saying no",
+            Some(CardStage::Rule(_)) => "writing a rule",
+            Some(CardStage::Asking | CardStage::Deciding(_)) | None => "the card has the keys",
         }
     };
     Some((words, Role::Waiting))

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use crate::frontend::link::Known;
 use crate::stdx::text::one_line_summary;
-use crate::tui::cards::Stage;
 use crate::tui::cells::call::{seconds, subject};
 use crate::tui::cells::{CallRow, CellKind};
 use crate::tui::keys::{Action, Context};
@@ -71,8 +70,7 @@ fn waiting(model: &Model) -> Vec<Line> {
         let risk = if card.is_high() { Role::High } else { Role::Dim };
         let mut line = Line::of(format!("{mark} "), Role::Waiting).with(request.risk.word(), risk);
         line.pad_to(9);
-        let decided = matches!(card.stage, Stage::Deciding(_));
-        let role = if decided { Role::Dim } else { Role::Text };
+        let role = if card.is_decided() { Role::Dim } else { Role::Text };
         let what = format!("{}  {}", request.tool.as_str(), subject(&request.args));
         lines.push(line.with(one_line_summary(&what, INNER), role));
     }

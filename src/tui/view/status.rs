@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use crate::message::Usd;
-use crate::tui::batch::Round as BatchRound;
-use crate::tui::cards::Stage as CardStage;
+use crate::tui::cards::CardStage;
 use crate::tui::cells::Fold;
 use crate::tui::cells::call::seconds;
 use crate::tui::completion::Place;
 use crate::tui::find::FindStage;
 use crate::tui::form::Mode;
-use crate::tui::inbox::{Inbox, Round, Scope};
+use crate::tui::inbox::{Inbox, InboxScope};
 use crate::tui::keys::{
     Action, BatchKey, CardKey, CompleteKey, Context, FindKey, FormKey, HelpKey, InboxKey, LoginKey, Nav,
     PickKey, RuleKey, SelectKey, TextEdit,
 };
 use crate::tui::line::Line;
+use crate::tui::list::ListStage;
 use crate::tui::login::LoginStage;
 use crate::tui::model::{Activity, Focus, Life, Model, Overlay, Phase, RetryState, Stop, Turn};
 use crate::tui::pick::List;
@@ -303,13 +303,13 @@ fn hints(model: &Model) -> (String, Role) {
 
 /// What the box of the inbox has no room for.
 fn inbox_hints(model: &Model, inbox: &Inbox) -> String {
-    match inbox.round {
-        Round::Reason { .. } => hints_of(model, REASON),
-        Round::Filtering => hints_of(model, INBOX_FILTER),
-        Round::Choosing | Round::Confirming(_) if inbox.total() == 0 => String::new(),
-        Round::Choosing | Round::Confirming(_) => match inbox.scope {
-            Scope::All => hints_of(model, INBOX),
-            Scope::Session => hints_of(model, INBOX_OF_ONE),
+    match inbox.list.stage {
+        ListStage::Reason { .. } => hints_of(model, REASON),
+        ListStage::Filtering => hints_of(model, INBOX_FILTER),
+        ListStage::Choosing if inbox.total() == 0 => String::new(),
+        ListStage::Choosing => match inbox.scope {
+            InboxScope::All => hints_of(model, INBOX),
+            InboxScope::Session => hints_of(model, INBOX_OF_ONE),
         },
     }
 }
@@ -319,17 +319,14 @@ fn card_hints(model: &Model) -> String {
         return hints_of(model, CAP);
     }
     if model.is_list() {
-        return match &model.batch.round {
-            BatchRound::Reason { .. } => hints_of(model, REASON),
-            BatchRound::Marking | BatchRound::Confirming(_) => hints_of(model, LIST),
-        };
+        return hints_of(model, if model.batch.list.is_refusing() { REASON } else { LIST });
     }
     let stage = model.cards.current().map(|card| &card.stage);
     match stage {
         Some(CardStage::Editing(form)) => hints_of(model, if form.mode == Mode::Raw { RAW } else { FORM }),
         Some(CardStage::Reason(_)) => hints_of(model, REASON),
         Some(CardStage::Rule(_)) => hints_of(model, RULE),
-        Some(CardStage::Asking | CardStage::Confirming(_) | CardStage::Deciding(_)) | None => {
+        Some(CardStage::Asking | CardStage::Deciding(_)) | None => {
             let (_, of) = model.cards.position();
             let hunks = model.cards.current().map_or(0, |card| card.hunks.count());
             match (hunks, of) {

@@ -2,12 +2,14 @@
 
 use super::{Holds, NARROW, Sheet};
 use crate::approval::Grants;
+use crate::frontend::dialogue::only_once;
 use crate::stdx::text::one_line_summary;
-use crate::tui::cards::{Card, Stage};
+use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::Fold;
+use crate::tui::cells::list::advice;
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap};
-use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::line::Line;
 use crate::tui::theme::Role;
 
 impl Sheet<'_> {
@@ -15,12 +17,12 @@ impl Sheet<'_> {
     pub(super) fn foot(&self, card: &Card) -> Vec<Line> {
         let mut lines = Vec::new();
         match &card.stage {
-            Stage::Confirming(_) => {
+            CardStage::Asking if self.frame.approved_once => {
                 let again = (Context::Card, Action::Card(CardKey::Yes), "once more to approve");
                 let asked = [again, (Context::Global, Action::Escape, "back")];
                 lines.push(Line::of(self.frame.keymap.told("HIGH", &asked), Role::High));
             }
-            Stage::Reason(editor) => {
+            CardStage::Reason(editor) => {
                 lines.push(Line::of("no: tell the model why (optional)", Role::Text));
                 let rows = Rows::of(editor, self.inner - 4);
                 for row in (self.reason_from(&rows)..rows.height()).take(self.reason_rows()) {
@@ -28,13 +30,10 @@ impl Sheet<'_> {
                     lines.push(Line::of(mark, Role::Waiting).joined(rows.line(editor, row)));
                 }
             }
-            Stage::Deciding(word) => lines.push(Line::of(format!("{word}: deciding…"), Role::Waiting)),
-            Stage::Asking | Stage::Editing(_) | Stage::Rule(_) => {}
+            CardStage::Deciding(word) => lines.push(Line::of(format!("{word}: deciding…"), Role::Waiting)),
+            CardStage::Asking | CardStage::Editing(_) | CardStage::Rule(_) => {}
         }
-        if let Some(advice) = &card.advice {
-            let spans = [Span::new(format!("! {advice}"), Role::Waiting)];
-            lines.extend(wrap_spans(&spans, self.inner, &Margin::default()));
-        }
+        lines.extend(card.advice.iter().flat_map(|words| advice(words, self.inner)));
         lines
     }
 
@@ -44,13 +43,15 @@ impl Sheet<'_> {
             return keys_line(&decide(keymap), dot);
         }
         let mut keys = match &card.stage {
-            Stage::Reason(_) => keymap.hints(&[
+            CardStage::Reason(_) => keymap.hints(&[
                 (Context::Reason, Action::Card(CardKey::SendNo), "send the no"),
                 (Context::Text, Action::EditOutside, "$EDITOR"),
                 (Context::Global, Action::Escape, "back"),
             ]),
-            Stage::Deciding(_) => keymap.hints(&[(Context::Global, Action::ToggleFocus, "back to writing")]),
-            Stage::Asking | Stage::Confirming(_) | Stage::Editing(_) | Stage::Rule(_) => {
+            CardStage::Deciding(_) => {
+                keymap.hints(&[(Context::Global, Action::ToggleFocus, "back to writing")])
+            }
+            CardStage::Asking | CardStage::Editing(_) | CardStage::Rule(_) => {
                 asking(card, self.escape(card), keymap)
             }
         };
@@ -81,16 +82,8 @@ impl Sheet<'_> {
     /// Where Esc leads from here: back from the first yes, back to the list, or later.
     fn escape(&self, card: &Card) -> &'static str {
         let (_, of) = self.frame.position;
-        match &card.stage {
-            Stage::Confirming(_) => "back",
-            Stage::Asking | Stage::Reason(_) | Stage::Deciding(_) | Stage::Editing(_) | Stage::Rule(_) => {
-                if of > 1 {
-                    "back"
-                } else {
-                    "later"
-                }
-            }
-        }
+        let is_back = of > 1 || (self.frame.approved_once && card.stage == CardStage::Asking);
+        if is_back { "back" } else { "later" }
     }
 }
 
@@ -116,7 +109,7 @@ fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
         (context, Action::Card(CardKey::No), "no…"),
         (context, Action::Card(CardKey::Edit), "edit"),
     ]);
-    if !card.is_high() && card.request.plan.question.is_none() {
+    if only_once(&card.request).is_none() {
         keys.extend(keymap.hints(&[(context, Action::Card(CardKey::Always), &always)]));
     }
     keys.extend(skips(card, keymap));

@@ -1,0 +1,389 @@
+//! The safety rules of an answer to a request, for every interactive face. Pure: the caller says what time it is.
+//!
+//! - A yes counts only when everything that the request would do was shown.
+//! - No answer counts before the request was shown for [`GUARD_MS`]; one that comes earlier starts that time anew.
+//! - One press is one decision: after a yes no other counts for [`HELD_MS`], and each one in that time starts it anew.
+//! - HIGH wants the same yes twice. What is to be sent is compared, so a second yes never approves something else.
+//! - A HIGH request and a question are never allowed for a whole session.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::approval::{Approval, Remember, Request};
+use crate::tool::Risk;
+
+/// The time for which something is shown before an answer to it counts, in milliseconds.
+pub const GUARD_MS: u64 = 500;
+
+/// The time after a yes in which no key counts as another one, in milliseconds: keyboards begin to repeat a key that is
+/// held down after up to two thirds of a second.
+pub const HELD_MS: u64 = 1_000;
+
+/// How much of what a request would do was shown, without a gap from its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    UpTo(usize),
+    All,
+}
+
+impl Seen {
+    /// These of `total` lines are shown.
+    pub fn show(&mut self, lines: &Range<usize>, total: usize) {
+        if let Self::UpTo(to) = *self
+            && lines.start <= to
+        {
+            let to = to.max(lines.end);
+            *self = if to >= total { Self::All } else { Self::UpTo(to) };
+        }
+    }
+}
+
+/// What an answer is about: the subject on the screen, and the proposals that a yes to it would send.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dialogue<Subject, Proposal> {
+    /// The subject, and since when it is shown.
+    shown: Option<(Subject, u64)>,
+    /// How long a key may repeat after a yes; none where answers are lines.
+    repeat_ms: u64,
+    held_until: u64,
+    /// The HIGH proposal that was approved once.
+    approved_once: Option<Proposal>,
+}
+
+/// The effect of a yes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Yes<Proposal> {
+    /// It does not count: it came too early, or may be the repetition of one that did.
+    TooSoon,
+    /// It does not count: not all of the request was shown.
+    Unseen,
+    /// HIGH: it counts when it is said again.
+    Once,
+    /// To be sent.
+    Send(Proposal),
+}
+
+impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
+    /// A dialogue whose answers are single keys, which repeat while they are held down.
+    pub fn of_keys() -> Self {
+        Self { shown: None, repeat_ms: HELD_MS, held_until: 0, approved_once: None }
+    }
+
+    /// A dialogue whose answers are lines.
+    pub fn of_lines() -> Self {
+        Self { repeat_ms: 0, ..Self::of_keys() }
+    }
+
+    /// `subject` is on the screen now; returns whether it is new there. In place of another one it is approved anew.
+    pub fn show(&mut self, subject: Subject, now_ms: u64) -> bool {
+        match &self.shown {
+            Some((shown, _)) if *shown == subject => return false,
+            Some(_) => self.approved_once = None,
+            None => {}
+        }
+        self.shown = Some((subject, now_ms));
+        true
+    }
+
+    /// The subject has to be read anew from now on, e.g. because it was scrolled out of sight.
+    pub fn show_again(&mut self, now_ms: u64) {
+        if let Some((_, since)) = &mut self.shown {
+            *since = now_ms;
+        }
+    }
+
+    /// Nothing can be answered until something is shown.
+    pub fn hide(&mut self) {
+        self.shown = None;
+    }
+
+    pub fn subject(&self) -> Option<&Subject> {
+        self.shown.as_ref().map(|(subject, _)| subject)
+    }
+
+    /// Whether an answer counts by now.
+    pub fn is_armed(&self, now_ms: u64) -> bool {
+        self.shown.as_ref().is_some_and(|(_, since)| now_ms >= since + GUARD_MS)
+    }
+
+    /// Whether a key that says yes may be the repetition of one that is held down.
+    pub fn may_be_held(&self, now_ms: u64) -> bool {
+        now_ms < self.held_until
+    }
+
+    /// A key said yes, or may be held down.
+    pub fn hold(&mut self, now_ms: u64) {
+        self.held_until = now_ms + self.repeat_ms;
+    }
+
+    /// A yes that would send `proposal`, to a request or several of this risk at most.
+    pub fn yes(&mut self, proposal: Proposal, risk: Risk, seen: Seen, now_ms: u64) -> Yes<Proposal> {
+        if !self.is_armed(now_ms) {
+            self.show_again(now_ms);
+            return Yes::TooSoon;
+        }
+        if self.may_be_held(now_ms) {
+            self.hold(now_ms);
+            return Yes::TooSoon;
+        }
+        if seen != Seen::All {
+            return Yes::Unseen;
+        }
+        self.hold(now_ms);
+        if risk == Risk::High && self.approved_once.as_ref() != Some(&proposal) {
+            self.approved_once = Some(proposal);
+            return Yes::Once;
+        }
+        self.approved_once = None;
+        Yes::Send(proposal)
+    }
+
+    /// The HIGH proposal that was approved once.
+    pub fn approved_once(&self) -> Option<&Proposal> {
+        self.approved_once.as_ref()
+    }
+
+    /// Whether HIGH was approved once.
+    pub fn is_approved_once(&self) -> bool {
+        self.approved_once.is_some()
+    }
+
+    /// Takes back what was approved once; returns whether there was anything.
+    pub fn withdraw(&mut self) -> bool {
+        self.approved_once.take().is_some()
+    }
+}
+
+/// The no with this reason, which may be empty.
+pub fn no(reason: &str) -> Approval {
+    let reason = reason.trim();
+    Approval::Deny { reason: (!reason.is_empty()).then(|| reason.to_owned()) }
+}
+
+/// The yes to these arguments, which may be those that were asked for.
+pub fn yes_to(request: &Request, args: Value, note: Option<String>) -> Approval {
+    let instead = (args != request.args).then(|| (request.tool.clone(), args));
+    Approval::Approve { instead, remember: Remember::Once, note, rule: None }
+}
+
+/// Returns why a request is never allowed for a whole session; `None` where it may be.
+pub fn only_once(request: &Request) -> Option<&'static str> {
+    match request.risk {
+        _ if request.plan.question.is_some() => Some("a question is answered each time"),
+        Risk::High => Some("a HIGH request is never allowed for a whole session"),
+        Risk::Low | Risk::Medium => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A step of the random walk; the numbers are milliseconds, requests and lines.
+    #[derive(Debug, Clone)]
+    enum Step {
+        Wait(u64),
+        /// A key that is pressed, or repeats so many times while it is held down.
+        Yes(usize),
+        Arrive(u8, Risk),
+        Edit(u8),
+        Read(usize),
+        Hide,
+        Withdraw,
+        OutOfSight,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let risk = prop::sample::select(vec![Risk::Low, Risk::Medium, Risk::High]);
+        prop_oneof![
+            6 => (0_u64..1_300).prop_map(Step::Wait),
+            6 => (1_usize..4).prop_map(Step::Yes),
+            1 => (30_usize..50).prop_map(Step::Yes),
+            2 => (0_u8..3, risk).prop_map(|(request, risk)| Step::Arrive(request, risk)),
+            1 => (0_u8..3).prop_map(Step::Edit),
+            4 => (0_usize..LINES).prop_map(Step::Read),
+            1 => Just(Step::Hide),
+            1 => Just(Step::Withdraw),
+            1 => Just(Step::OutOfSight),
+        ]
+    }
+
+    const LINES: usize = 10;
+    const PAGE: usize = 5;
+
+    /// Milliseconds between the presses of a key that is held down.
+    const REPEAT_MS: u64 = 30;
+
+    /// What the walk knows by itself.
+    struct Walk {
+        now: u64,
+        dialogue: Dialogue<u8, (u8, u8)>,
+        request: u8,
+        args: u8,
+        risk: Risk,
+        read: Vec<bool>,
+        seen: Seen,
+        /// Since when it is shown; `None` while nothing is.
+        shown: Option<u64>,
+        /// The last yes that was sent, and the last that came too soon or was the first of two.
+        sent: Option<u64>,
+        other: Option<u64>,
+        /// The HIGH yes that was taken once.
+        once: Option<((u8, u8), u64)>,
+    }
+
+    impl Walk {
+        fn arrive(&mut self, request: u8, risk: Risk) {
+            let is_other = self.request != request;
+            if is_other && self.shown.is_some() {
+                self.once = None;
+            }
+            if is_other || self.shown.is_none() {
+                self.shown = Some(self.now);
+            }
+            if is_other {
+                (self.request, self.risk, self.args) = (request, risk, 0);
+                (self.read, self.seen) = (vec![false; LINES], Seen::UpTo(0));
+            }
+            self.dialogue.show(request, self.now);
+        }
+
+        fn press(&mut self) -> Result<Option<(u8, u8)>, TestCaseError> {
+            let proposal = (self.request, self.args);
+            match self.dialogue.yes(proposal, self.risk, self.seen, self.now) {
+                Yes::Unseen => Ok(None),
+                Yes::TooSoon => {
+                    self.other = Some(self.now);
+                    Ok(None)
+                }
+                Yes::Once => {
+                    prop_assert_eq!(self.risk, Risk::High);
+                    self.once = Some((proposal, self.now));
+                    self.other = Some(self.now);
+                    Ok(None)
+                }
+                Yes::Send(sent) => {
+                    prop_assert_eq!(sent, proposal);
+                    prop_assert!(self.read.iter().all(|read| *read), "unseen");
+                    let shown = self.shown.expect("something was shown");
+                    prop_assert!(self.now >= shown + GUARD_MS, "early");
+                    if self.risk == Risk::High {
+                        let (once, at) = self.once.take().expect("HIGH by one key");
+                        prop_assert_eq!(once, sent, "another one was approved once");
+                        prop_assert!(self.now >= at + HELD_MS, "HIGH by one press");
+                    }
+                    let is_past = |at: Option<u64>, ms| at.is_none_or(|at| self.now >= at + ms);
+                    prop_assert!(is_past(self.sent, HELD_MS) && is_past(self.other, GUARD_MS), "held down");
+                    self.sent = Some(self.now);
+                    Ok(Some(sent))
+                }
+            }
+        }
+
+        fn take(&mut self, step: Step) -> Result<(), TestCaseError> {
+            match step {
+                Step::Wait(ms) => self.now += ms,
+                Step::Yes(times) => {
+                    let mut sent = 0;
+                    for _ in 0..times {
+                        sent += usize::from(self.press()?.is_some());
+                        self.now += REPEAT_MS;
+                    }
+                    prop_assert!(sent <= 1, "twice by one press");
+                }
+                Step::Arrive(request, risk) => self.arrive(request, risk),
+                Step::Edit(args) => self.args = args,
+                Step::Read(from) => {
+                    let lines = from..(from + PAGE).min(LINES);
+                    self.read[lines.clone()].fill(true);
+                    self.seen.show(&lines, LINES);
+                }
+                Step::Hide => {
+                    self.dialogue.hide();
+                    self.shown = None;
+                }
+                Step::Withdraw => prop_assert_eq!(self.dialogue.withdraw(), self.once.take().is_some()),
+                Step::OutOfSight => {
+                    self.dialogue.show_again(self.now);
+                    self.shown = self.shown.map(|_| self.now);
+                }
+            }
+            Ok(())
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        /// Keys, time and arrivals in any order: nothing is approved unseen, early, twice by one press, or HIGH by one.
+        #[test]
+        fn no_walk_approves_what_it_must_not(steps in prop::collection::vec(step(), 1..60)) {
+            let mut walk = Walk {
+                now: 0,
+                dialogue: Dialogue::of_keys(),
+                request: 0,
+                args: 0,
+                risk: Risk::Low,
+                read: vec![false; LINES],
+                seen: Seen::UpTo(0),
+                shown: None,
+                sent: None,
+                other: None,
+                once: None,
+            };
+            for step in steps {
+                walk.take(step)?;
+            }
+        }
+    }
+
+    #[test]
+    fn an_early_yes_starts_the_time_anew() {
+        let mut dialogue = Dialogue::of_keys();
+        dialogue.show(1, 0);
+        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 400), Yes::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 600), Yes::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::UpTo(3), 1_100), Yes::Unseen);
+        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 1_100), Yes::Send("yes"));
+        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 2_000), Yes::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 2_999), Yes::TooSoon);
+        assert_eq!(dialogue.yes("yes", Risk::Low, Seen::All, 3_999), Yes::Send("yes"));
+    }
+
+    #[test]
+    fn high_wants_the_same_yes_twice() {
+        let mut dialogue = Dialogue::of_lines();
+        dialogue.show((), 0);
+        assert_eq!(dialogue.yes("a", Risk::High, Seen::All, 500), Yes::Once);
+        assert_eq!(dialogue.yes("b", Risk::High, Seen::All, 600), Yes::Once);
+        assert_eq!(dialogue.yes("b", Risk::High, Seen::All, 700), Yes::Send("b"));
+        assert!(!dialogue.is_approved_once());
+        assert_eq!(dialogue.yes("b", Risk::High, Seen::All, 800), Yes::Once);
+        assert!(dialogue.withdraw() && !dialogue.withdraw());
+        assert_eq!(dialogue.yes("b", Risk::High, Seen::All, 900), Yes::Once);
+    }
+
+    #[test]
+    fn a_gap_is_not_seen() {
+        let mut seen = Seen::UpTo(0);
+        for (lines, expected) in [
+            (5..9, Seen::UpTo(0)),
+            (0..4, Seen::UpTo(4)),
+            (4..8, Seen::UpTo(8)),
+            (2..6, Seen::UpTo(8)),
+            (6..10, Seen::All),
+        ] {
+            seen.show(&lines, 10);
+            assert_eq!(seen, expected);
+        }
+    }
+
+    #[test]
+    fn an_empty_reason_is_none() {
+        assert_eq!(no(" \n"), Approval::Deny { reason: None });
+        assert_eq!(no(" not now "), Approval::Deny { reason: Some("not now".to_owned()) });
+    }
+}
