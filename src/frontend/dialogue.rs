@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     /// A step of the random walk; the numbers are milliseconds, requests and lines.
-    #[derive(Debug, Clone)]
+    #[derive(Debug, Clone, Copy)]
     enum Step {
         Wait(u64),
         /// A key that is pressed, or repeats so many times while it is held down.
