@@ -41,7 +41,8 @@ fn line(record: &Record, letter: &impl Fn(&CallId) -> String) -> String {
     match record {
         Record::Opened { .. } => "opened".to_owned(),
         Record::TurnStarted { turn, .. } => format!("turn {turn}"),
-        Record::Said { message: Message::User { parts } } => {
+        Record::Said { message: message @ Message::User { .. } } => {
+            let Message::User { parts } = kit::without_situation(message) else { unreachable!() };
             parts.iter().map(part).collect::<Vec<_>>().join(" + ")
         }
         Record::Said { message: Message::Assistant(reply) } => {

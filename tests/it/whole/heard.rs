@@ -41,12 +41,21 @@ fn text(value: &Value) -> String {
 }
 
 fn say(who: &str, said: &str, lines: &mut Vec<String>) {
+    let Some(said) = without_situation(said) else { return };
     match lines.last_mut().filter(|before| who == "user" && before.starts_with("user ")) {
         Some(before) => {
             before.push_str("\n\n");
             before.push_str(said);
         }
         None => lines.push(format!("{who} {said}")),
+    }
+}
+
+/// A text without the note on date, mode and sandbox; `None` if that is all of it.
+fn without_situation(said: &str) -> Option<&str> {
+    match said.strip_prefix("[note from co: from now on]").and_then(|rest| rest.split_once("[end of note]")) {
+        Some((_, rest)) => Some(rest.trim_start()).filter(|rest| !rest.is_empty()),
+        None => Some(said),
     }
 }
 
