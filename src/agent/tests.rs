@@ -156,6 +156,7 @@ fn reply(calls: &[&str]) -> Message {
     }
     Message::Assistant(AssistantMessage {
         parts,
+        provider: String::new(),
         model: "m".to_owned(),
         stop: StopReason::new(StopKind::EndTurn),
     })

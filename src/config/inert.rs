@@ -57,7 +57,7 @@ pub static INERT: &[InertSetting] = &[
     later(&["sandbox.network", "sandbox_network"], &["CO_CLI_SANDBOX_NETWORK"], "sandboxes", "Network of commands"),
     later(&["sandbox.memory", "sandbox_mem_limit"], &["CO_CLI_SANDBOX_MEM_LIMIT"], "sandboxes", "Memory of commands"),
     later(&["sandbox.cpus", "sandbox_cpus"], &["CO_CLI_SANDBOX_CPUS"], "sandboxes", "Processors for commands"),
-    later(&["shell.safe_commands", "shell_safe_commands"], &["CO_CLI_SHELL_SAFE_COMMANDS"], "rules", "Commands that run without asking"),
+    later(&["shell.safe_commands", "shell_safe_commands"], &["CO_CLI_SHELL_SAFE_COMMANDS"], "the sandbox", "Commands that run without asking"),
     later(&["web.allowed_domains", "web_fetch_allowed_domains"], &["CO_CLI_WEB_FETCH_ALLOWED_DOMAINS"], "the web tools", "The only domains that are fetched"),
     later(&["web.blocked_domains", "web_fetch_blocked_domains"], &["CO_CLI_WEB_FETCH_BLOCKED_DOMAINS"], "the web tools", "Domains that are never fetched"),
     later(&["web.search", "web_policy.search"], &["CO_CLI_WEB_POLICY_SEARCH"], "the web tools", "Whether web searches ask"),

@@ -122,7 +122,7 @@ impl<'a, F: MessageForm> MessageList<'a, F> {
         for part in &reply.parts {
             if let PartKind::ToolCall(call) = &part.kind {
                 let own = wire_text::own(part.opaque.as_ref(), F::WIRE, self.request);
-                calls.push(self.form.call(call, &self.ids.assign(call), own));
+                calls.push(self.form.call(call, &self.ids.assign(call, reply, self.request), own));
                 self.tools.insert(&call.id, call.name.as_str());
             }
         }

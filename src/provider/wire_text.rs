@@ -177,10 +177,12 @@ impl WireIds {
         Self { shape, ..Self::default() }
     }
 
-    /// Assigns an id to the next call of the conversation.
-    pub fn assign(&mut self, call: &ToolCall) -> String {
+    /// Assigns an id to the next call of the conversation. To the provider that made it a call goes back under its own
+    /// id, whatever the form.
+    pub fn assign(&mut self, call: &ToolCall, reply: &AssistantMessage, request: &ModelRequest) -> String {
         let own = &call.wire_id;
-        let usable = self.shape.takes(own) && !self.taken.contains(own.as_str());
+        let goes_home = !request.provider.is_empty() && reply.provider == request.provider && !own.is_empty();
+        let usable = (goes_home || self.shape.takes(own)) && !self.taken.contains(own.as_str());
         let made = (0..).map(|round| self.shape.made(&call.id, round));
         let free = made.filter(|id| !self.taken.contains(id)).take(1);
         let id = if usable { own.clone() } else { free.collect() };
@@ -254,12 +256,36 @@ mod tests {
         ];
         let mut all = HashSet::new();
         for (id, wire_id, kept) in cases {
-            let sent = ids.assign(&call(id, wire_id));
+            let sent = ids.assign(&call(id, wire_id), &said_by("other"), &asked("kimi"));
             assert_eq!(sent == wire_id, kept, "{wire_id}");
             assert_eq!(ids.of(&CallId(id.into())).unwrap(), sent);
             assert!(all.insert(sent), "{wire_id} is sent under an id of its own");
         }
         assert_eq!(ids.of(&CallId("6".into())).unwrap_err().class, ErrorClass::BadRequest);
+    }
+
+    fn said_by(provider: &str) -> AssistantMessage {
+        let stop = crate::message::StopReason::new(StopKind::ToolUse);
+        AssistantMessage { parts: Vec::new(), provider: provider.to_owned(), model: "m".to_owned(), stop }
+    }
+
+    fn asked(provider: &str) -> ModelRequest {
+        ModelRequest { provider: provider.to_owned(), ..ModelRequest::new("m", Vec::new()) }
+    }
+
+    /// Whatever its form, an id goes back as it came to the provider that made it; others get ids that they take.
+    #[test]
+    fn ids_go_home_as_they_came() {
+        let long = "call-6f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0-0";
+        for id in ["functions.add:0", long] {
+            for shape in [IdShape::Any, IdShape::Nine] {
+                let sent = |maker: &str| {
+                    WireIds::shaped(shape).assign(&call("1", id), &said_by(maker), &asked("kimi"))
+                };
+                assert_eq!(sent("kimi"), id);
+                assert!(shape.takes(&sent("other")) && sent("other") == sent(""), "{id}");
+            }
+        }
     }
 
     #[test]
@@ -268,10 +294,14 @@ mod tests {
         for (id, wire_id, kept) in
             [("1", "g6fVbXS8K", true), ("2", "call_1_2", false), ("3", "g6fVbXS8K", false)]
         {
-            let sent = ids.assign(&call(id, wire_id));
+            let sent = ids.assign(&call(id, wire_id), &said_by("other"), &asked("kimi"));
             assert_eq!(sent == wire_id, kept, "{wire_id}");
             assert!(IdShape::Nine.takes(&sent), "{sent}");
-            assert_eq!(WireIds::shaped(IdShape::Nine).assign(&call(id, wire_id)) == sent, id != "3");
+            assert_eq!(
+                WireIds::shaped(IdShape::Nine).assign(&call(id, wire_id), &said_by("other"), &asked("kimi"))
+                    == sent,
+                id != "3"
+            );
         }
     }
 

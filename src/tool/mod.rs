@@ -232,6 +232,18 @@ pub enum Undo {
     None,
 }
 
+impl Undo {
+    /// Says it of a call.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Exact => "can be put back exactly",
+            Self::Compensating => "can be made up for, not undone",
+            Self::Hold => "is held for a moment before it happens",
+            Self::None => "cannot be undone",
+        }
+    }
+}
+
 /// A question to the user instead of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {

@@ -43,7 +43,12 @@ impl Desk {
             Record::TurnStarted { turn: 1, limits: co::history::Limits::default() },
             Record::Said { message: Message::user(title) },
             Record::Said {
-                message: Message::Assistant(AssistantMessage { parts, model: "m".to_owned(), stop }),
+                message: Message::Assistant(AssistantMessage {
+                    parts,
+                    provider: String::new(),
+                    model: "m".to_owned(),
+                    stop,
+                }),
             },
         ];
         let asked = calls.into_iter().zip(requests);

@@ -2,7 +2,7 @@
 
 use co::approval::{Approval, Standing};
 use co::config::Mode;
-use co::frontend::link::{Ask, Header, Notice, Update};
+use co::frontend::link::{Ask, Header, Notice, Tone, Update};
 use co::frontend::plain::{Echo, Input, Plain, Setup, Source, ThinkingShown};
 
 use crate::tui_inbox::{lines, stored, whole};
@@ -189,19 +189,22 @@ fn more_that_waits_elsewhere_is_said_once() {
 }
 
 #[test]
-fn the_mode_is_said_when_it_changes_and_stands_before_the_line() {
+fn the_mode_is_said_once_and_stands_before_the_line() {
     let mut face = Face::open();
-    for (mode, standing, said) in [
-        (Mode::Ask, Standing::Asking, ""),
-        (
-            Mode::Auto,
-            Standing::Asking,
-            "\nMode auto: files of this folder are edited without asking, the rest asks.\nYou (auto): ",
-        ),
-        (Mode::Plan, Standing::Yolo, "\nMode plan: it only looks, nothing is changed.\nYou (plan, yolo): "),
-        (Mode::Ask, Standing::Yolo, "\nMode ask: what only looks runs, the rest asks.\nYou (yolo): "),
+    for (mode, standing, line) in [
+        (Mode::Auto, Standing::Asking, "You (auto): "),
+        (Mode::Plan, Standing::Yolo, "You (plan, yolo): "),
+        (Mode::Ask, Standing::Yolo, "You (yolo): "),
     ] {
+        // What a command sets is told by the command alone.
         face.tell(Notice::Header(Header { mode, standing, ..header() }));
-        assert_eq!(face.said(), said, "{mode:?}");
+        assert_eq!(face.said(), "", "{mode:?}");
+        face.tell(Notice::Local {
+            title: "mode".to_owned(),
+            text: "It is set.".to_owned(),
+            tone: Tone::Plain,
+        });
+        let said = face.said();
+        assert!(said.ends_with(&format!("It is set.\n{line}")), "{mode:?}: {said}");
     }
 }

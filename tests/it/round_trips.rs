@@ -204,7 +204,12 @@ fn read_assistant(message: &Value, calls_before: usize) -> AssistantMessage {
         let args = serde_json::from_str(function["arguments"].as_str().expect("arguments")).expect("JSON");
         parts.push(call(number, &listed["id"], &function["name"], args));
     }
-    AssistantMessage { parts, model: String::new(), stop: StopReason::new(StopKind::EndTurn) }
+    AssistantMessage {
+        parts,
+        provider: String::new(),
+        model: String::new(),
+        stop: StopReason::new(StopKind::EndTurn),
+    }
 }
 
 /// Content as blocks: a string is one text, and nothing is none.

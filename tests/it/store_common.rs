@@ -91,7 +91,14 @@ pub fn turn_with(prompt: &str, calls: &[&str]) -> Vec<Record> {
     vec![
         Record::TurnStarted { turn: 1, limits: Limits::default() },
         Record::Said { message: Message::user(prompt) },
-        Record::Said { message: Message::Assistant(AssistantMessage { parts, model: "m".to_owned(), stop }) },
+        Record::Said {
+            message: Message::Assistant(AssistantMessage {
+                parts,
+                provider: String::new(),
+                model: "m".to_owned(),
+                stop,
+            }),
+        },
     ]
 }
 

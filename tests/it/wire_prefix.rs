@@ -99,7 +99,12 @@ fn messages(exchanges: Vec<Exchange>) -> Vec<Message> {
             }
         }
         let stop = StopReason::new(StopKind::EndTurn);
-        messages.push(Message::Assistant(AssistantMessage { parts, model: MODEL.into(), stop }));
+        messages.push(Message::Assistant(AssistantMessage {
+            parts,
+            provider: String::new(),
+            model: MODEL.into(),
+            stop,
+        }));
         if !returns.is_empty() {
             messages.push(Message::ToolReturns { returns });
         }

@@ -59,7 +59,9 @@ impl Turn {
             let mut assembler = assembler;
             let partial = assembler.fresh_text().map(|text| Record::Partial { attempt: self.attempt, text });
             out.extend(partial.map(|partial| Effect::Commit(vec![partial], Durability::Written)));
-        } else if let Some(message) = assembler.finish(StopReason::new(StopKind::Interrupted)) {
+        } else if let Some(message) =
+            assembler.finish(&self.asked.provider, StopReason::new(StopKind::Interrupted))
+        {
             let said = Record::Said { message: Message::Assistant(message) };
             out.push(Effect::Commit(vec![said], Durability::Written));
         }

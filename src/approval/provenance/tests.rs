@@ -38,6 +38,7 @@ fn asked(tool: &str) -> Message {
     let parts = vec![AssistantPart::new(PartKind::ToolCall(call))];
     Message::Assistant(AssistantMessage {
         parts,
+        provider: String::new(),
         model: String::new(),
         stop: StopReason::new(StopKind::ToolUse),
     })
@@ -69,7 +70,12 @@ fn said(by: By, text: &str) -> Vec<Message> {
         By::Model => {
             let parts = vec![AssistantPart::new(PartKind::Text { text: text.to_owned() })];
             let stop = StopReason::new(StopKind::EndTurn);
-            vec![Message::Assistant(AssistantMessage { parts, model: String::new(), stop })]
+            vec![Message::Assistant(AssistantMessage {
+                parts,
+                provider: String::new(),
+                model: String::new(),
+                stop,
+            })]
         }
         By::Program => of("x", Source::Program, Trust::Trusted),
         By::File => of("read_file", file("notes.txt"), Trust::Untrusted),

@@ -13,7 +13,6 @@ use crate::approval::{Approval, Grants};
 use crate::cli::error::CliError;
 use crate::stdx::text::sanitize_line;
 use crate::store::{Attachment, StoredRequest};
-use crate::tool::Undo;
 
 pub(super) async fn run(desk: &mut Desk<'_>, id: &str, format: Format) -> Result<(), CliError> {
     let one = desk.store.find_request(id).await?;
@@ -65,7 +64,7 @@ fn rows(one: &StoredRequest, around: &Around) -> Rows {
         format!("▲ {place}: “{}” is from {}{from}", taint.words, words::source(&taint.source))
     });
     list(&mut rows, "words", &taints.collect::<Vec<_>>());
-    rows.push(("undo", undo(request.plan.undo).to_owned()));
+    rows.push(("undo", request.plan.undo.words().to_owned()));
     list(&mut rows, "after", &request.after);
     list(&mut rows, "needs", &around.depends);
     list(&mut rows, "needed", &around.dependents);
@@ -118,14 +117,5 @@ fn turn(one: &StoredRequest) -> String {
     match one.attachment {
         Attachment::Attached => one.turn.to_string(),
         Attachment::Detached => format!("{}; the conversation went on without it", one.turn),
-    }
-}
-
-fn undo(undo: Undo) -> &'static str {
-    match undo {
-        Undo::Exact => "can be undone exactly",
-        Undo::Compensating => "can be made up for",
-        Undo::Hold => "is held back for a while first",
-        Undo::None => "cannot be undone",
     }
 }

@@ -6,8 +6,7 @@ use super::approvals::Origin;
 use super::state::{Awaiting, Plain};
 use super::words;
 use crate::approval::Standing;
-use crate::command::about_mode;
-use crate::frontend::link::{Ask, Header, InboxLine};
+use crate::frontend::link::{Ask, InboxLine};
 use crate::stdx::text::one_line_summary;
 use crate::store::{RequestState, StoredRequest};
 
@@ -104,12 +103,6 @@ impl Plain {
     }
 
     /// Says what is asked for, when it changed.
-    pub(super) fn tell_mode(&mut self, now: &Header) {
-        let Some(before) = &self.header else { return };
-        if before.mode != now.mode {
-            self.page.line(&format!("Mode {}: {}.", now.mode.word(), about_mode(now.mode)));
-        }
-    }
 
     /// Where to write, with the mode where it is not the usual one.
     pub(super) fn prompt_words(&self) -> String {

@@ -117,7 +117,6 @@ impl Plain {
             self.page.line(&format!("co, {provider} {model}, {isolation}, in {folder}."));
             self.page.line("Type a prompt, or /help for commands. Ctrl+C stops what runs, Ctrl+D leaves.");
         }
-        self.tell_mode(&header);
         self.header = Some(header);
     }
 
@@ -125,7 +124,6 @@ impl Plain {
         self.answered();
         let before = std::mem::replace(&mut self.messages, messages.len());
         match (before, messages.len()) {
-            (0, 0) => {}
             (_, 0) => self.page.line("The conversation starts afresh."),
             (before, now) if before < now => {
                 if before == 0 {

@@ -12,7 +12,7 @@ use crate::message::images::Pictured;
 use crate::message::{NoteKind, ReturnStatus, ToolReturn};
 use crate::provider::ErrorClass;
 use crate::stdx::text::{one_line_summary, sanitize};
-use crate::tool::{DiffKind, DiffLine, Preview, Undo};
+use crate::tool::{DiffKind, DiffLine, Preview};
 
 /// Width of quoted text by others in a sentence, in cells.
 const WIDTH: usize = 300;
@@ -32,7 +32,7 @@ pub(super) const LOGIN: &str = "`co auth add`, in a shell of its own, asks for a
 
 /// Returns the sentence that asks for a decision.
 pub(super) fn question(request: &Request, number: usize, of: usize) -> String {
-    let undo = undo(request.plan.undo);
+    let undo = request.plan.undo.words();
     let risk = request.risk.word();
     let tool = request.tool.as_str();
     format!("Approval {number} of {of}, {risk} risk, {undo}: {tool}, {}.", ended(&request.plan.summary))
@@ -44,15 +44,6 @@ fn ended(text: &str) -> String {
     match text.strip_suffix('.') {
         Some(sentence) if sentence.ends_with(char::is_alphanumeric) => sentence.to_owned(),
         Some(_) | None => text.to_owned(),
-    }
-}
-
-fn undo(undo: Undo) -> &'static str {
-    match undo {
-        Undo::Exact => "can be undone",
-        Undo::Compensating => "can be made up for, not undone",
-        Undo::Hold => "is held for a moment before it happens",
-        Undo::None => "cannot be undone",
     }
 }
 
@@ -90,7 +81,7 @@ pub(super) fn facts(request: &Request, header: Option<&Header>) -> Vec<String> {
     for after in &request.after {
         put(&mut rows, "Runs after ", after);
     }
-    put(&mut rows, "It ", undo(request.plan.undo));
+    put(&mut rows, "It ", request.plan.undo.words());
     if let Some(header) = header {
         put(&mut rows, "Folder: ", &header.workspace.display().to_string());
         put(&mut rows, "Isolation: ", header.isolation);

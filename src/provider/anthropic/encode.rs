@@ -128,12 +128,12 @@ impl MessageBlocks<'_> {
     fn assistant(&mut self, reply: &AssistantMessage) {
         let mut blocks = Vec::new();
         for part in &reply.parts {
-            blocks.extend(self.block(part));
+            blocks.extend(self.block(reply, part));
         }
         self.messages.add("assistant", blocks);
     }
 
-    fn block(&mut self, part: &AssistantPart) -> Option<Value> {
+    fn block(&mut self, reply: &AssistantMessage, part: &AssistantPart) -> Option<Value> {
         let own = wire_text::own(part.opaque.as_ref(), WIRE, self.request);
         match &part.kind {
             PartKind::Text { text } if text.trim().is_empty() => None,
@@ -150,7 +150,7 @@ impl MessageBlocks<'_> {
             PartKind::ToolCall(call) => {
                 let mut block = json!({
                     "type": "tool_use",
-                    "id": self.ids.assign(call),
+                    "id": self.ids.assign(call, reply, self.request),
                     "name": wire_text::tool_name(call.name.as_str()),
                     "input": wire_text::arguments(&call.args),
                 });

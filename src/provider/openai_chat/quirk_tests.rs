@@ -27,6 +27,7 @@ fn conversation(field: &str, wire_id: &str) -> Vec<Message> {
     });
     let reply = AssistantMessage {
         parts: vec![thinking, AssistantPart::new(call)],
+        provider: String::new(),
         model: MODEL.into(),
         stop: StopReason::new(StopKind::ToolUse),
     };

@@ -63,7 +63,7 @@ impl InputItems<'_> {
                     if own.is_some_and(|data| data.get(UNWRAPPED).is_some()) {
                         reasoning.clear();
                     }
-                    let item = call_item(call, &self.ids.assign(call));
+                    let item = call_item(call, &self.ids.assign(call, reply, self.request));
                     self.follow(&mut reasoning, Some(item));
                 }
             }

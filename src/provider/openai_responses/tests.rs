@@ -16,7 +16,12 @@ fn request(messages: Vec<Message>) -> ModelRequest {
 }
 
 fn reply(kind: StopKind, parts: Vec<AssistantPart>) -> Message {
-    Message::Assistant(AssistantMessage { parts, model: "gpt-x".into(), stop: StopReason::new(kind) })
+    Message::Assistant(AssistantMessage {
+        parts,
+        provider: String::new(),
+        model: "gpt-x".into(),
+        stop: StopReason::new(kind),
+    })
 }
 
 fn assistant(parts: Vec<AssistantPart>) -> Message {
@@ -255,8 +260,14 @@ fn reasoning_goes_back_only_with_its_item() {
 #[test]
 fn a_refusal_is_remembered_in_its_words() {
     let stop = StopReason { detail: Some("I may not.".into()), ..StopReason::new(StopKind::Refusal) };
-    let refused =
-        |parts| Message::Assistant(AssistantMessage { parts, model: "gpt-x".into(), stop: stop.clone() });
+    let refused = |parts| {
+        Message::Assistant(AssistantMessage {
+            parts,
+            provider: String::new(),
+            model: "gpt-x".into(),
+            stop: stop.clone(),
+        })
+    };
     checks(vec![
         ("alone", vec![refused(vec![reasoned("x")])], json!([said("I may not.")])),
         ("after text", vec![refused(vec![text("Well.")])], json!([said("Well.")])),

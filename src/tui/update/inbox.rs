@@ -232,7 +232,7 @@ pub fn navigate(model: &mut Model, nav: Nav, cmds: &mut Vec<Cmd>) {
         (Nav::PageUp, DetailPlace::Beside | DetailPlace::Below) => inbox.up(page),
         (Nav::PageDown, DetailPlace::Beside | DetailPlace::Below) => inbox.down(page),
         (Nav::PageUp, DetailPlace::Alone) => {
-            read(inbox, |at| at.saturating_sub(shape.detail_rows.max(2) / 2))
+            read(inbox, |at| at.saturating_sub(shape.detail_rows.max(2) / 2));
         }
         (Nav::PageDown, DetailPlace::Alone) => read(inbox, |at| at + shape.detail_rows.max(2) / 2),
         (Nav::LineUp, _) => read(inbox, |at| at.saturating_sub(1)),

@@ -25,7 +25,7 @@ pub fn lines(model: &Model) -> Vec<Line> {
     if let Some(header) = &model.header {
         let isolation = match header.isolation {
             // On a narrow screen the header alone says it.
-            "unsandboxed" if width >= 60 => "  unsandboxed: every command asks first",
+            "unsandboxed" if width >= 60 => "  unsandboxed: commands ask first",
             _ => "",
         };
         fact("Workspace", vec![Span::new(place(header), Role::Text), Span::new(isolation, Role::Waiting)]);

@@ -15,7 +15,12 @@ use co::provider::ollama::Ollama;
 use co::provider::openai_chat::{OpenAiChat, Quirks};
 
 fn reply(parts: Vec<AssistantPart>, kind: StopKind) -> Message {
-    Message::Assistant(AssistantMessage { parts, model: "m".into(), stop: StopReason::new(kind) })
+    Message::Assistant(AssistantMessage {
+        parts,
+        provider: String::new(),
+        model: "m".into(),
+        stop: StopReason::new(kind),
+    })
 }
 
 fn assistant(parts: Vec<AssistantPart>) -> Message {
