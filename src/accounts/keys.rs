@@ -21,10 +21,10 @@ type Listener = Box<dyn Fn(&Secret) + Send + Sync>;
 /// The keys of this process.
 pub struct Keys {
     file: KeyFile,
-    state: Mutex<State>,
+    state: Mutex<KeysState>,
 }
 
-struct State {
+struct KeysState {
     stored: Result<BTreeMap<String, Secret>, KeyFileError>,
     /// By their text: a command runs once, regardless of how often it is configured.
     commands: BTreeMap<String, Arc<KeyCommand>>,
@@ -40,7 +40,7 @@ impl Keys {
         let stored = if settings.data_dir == Path::new("") { Ok(BTreeMap::new()) } else { file.read() };
         let mut known = literals(settings);
         known.extend(stored.iter().flat_map(|keys| keys.values().cloned()));
-        let state = State { stored, commands: BTreeMap::new(), known, listener: None };
+        let state = KeysState { stored, commands: BTreeMap::new(), known, listener: None };
         Self { file, state: Mutex::new(state) }
     }
 
@@ -98,7 +98,7 @@ impl Keys {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, KeysState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -49,18 +49,18 @@ pub struct RuleBook {
     home: Option<PathBuf>,
     /// The folder in which the last good texts are kept.
     kept: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<RulesState>,
 }
 
 #[derive(Default)]
-struct State {
-    files: BTreeMap<PathBuf, Known>,
+struct RulesState {
+    files: BTreeMap<PathBuf, KnownRules>,
     /// News that the user has not received yet.
     news: Vec<String>,
 }
 
 /// A file as it was last read.
-struct Known {
+struct KnownRules {
     stamp: Stamp,
     rules: Vec<Rule>,
     problems: Vec<RuleProblem>,
@@ -130,7 +130,7 @@ impl RuleBook {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).news)
     }
 
-    fn file<'a>(&self, source: &RuleSource, state: &'a mut State) -> &'a Known {
+    fn file<'a>(&self, source: &RuleSource, state: &'a mut RulesState) -> &'a KnownRules {
         let (RuleSource::User { path, .. } | RuleSource::Project { path, .. }) = source else {
             unreachable!("only files are read");
         };
@@ -147,7 +147,13 @@ impl RuleBook {
         state.files.entry(path.clone()).or_insert(known)
     }
 
-    fn read_file(&self, path: &Path, source: &RuleSource, stamp: Stamp, before: Option<Known>) -> Known {
+    fn read_file(
+        &self,
+        path: &Path,
+        source: &RuleSource,
+        stamp: Stamp,
+        before: Option<KnownRules>,
+    ) -> KnownRules {
         let kept = self.kept.join(format!("{}.toml", fingerprint(path.as_os_str().as_encoded_bytes())));
         let text = match source {
             RuleSource::Project { .. } => read_bounded(path).map_err(|error| unread(&error)),
@@ -157,14 +163,14 @@ impl RuleBook {
             Ok(None) => {
                 // Removed rules must not come back with the next mistake.
                 let _ = fs::remove_file(&kept);
-                return Known { stamp, rules: Vec::new(), problems: Vec::new() };
+                return KnownRules { stamp, rules: Vec::new(), problems: Vec::new() };
             }
             Ok(Some(text)) => match RuleSet::parse(&text, source, self.home()) {
                 Ok(rules) => {
                     // Without the copy a later mistake disables these rules until it is repaired: all asks.
                     let _ =
                         create_private_dir(&self.kept).and_then(|()| write_private(&kept, text.as_bytes()));
-                    return Known { stamp, rules, problems: Vec::new() };
+                    return KnownRules { stamp, rules, problems: Vec::new() };
                 }
                 Err(problems) => problems,
             },
@@ -174,7 +180,7 @@ impl RuleBook {
             let text = text_of(&kept).ok()??;
             RuleSet::parse(&text, source, self.home()).ok()
         });
-        Known { stamp, rules: rules.unwrap_or_default(), problems }
+        KnownRules { stamp, rules: rules.unwrap_or_default(), problems }
     }
 }
 

@@ -70,7 +70,7 @@ pub enum TrustError {
 
 /// What is done to the list of trusted folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum TrustChange {
     /// With what the person was shown of it.
     Trust(Contents),
     Revoke,
@@ -272,17 +272,17 @@ pub fn trustable(folder: &Path, world: &World) -> Result<PathBuf, TrustError> {
 }
 
 /// Changes the list in the person's settings file; says where, and leaves everything else as it was written. Blocking.
-pub fn write_trust(world: &World, folder: &Path, change: &Change) -> Result<PathBuf, TrustError> {
+pub fn write_trust(world: &World, folder: &Path, change: &TrustChange) -> Result<PathBuf, TrustError> {
     let contents = match change {
-        Change::Trust(shown) if *shown != contents_of(folder).0 => {
+        TrustChange::Trust(shown) if *shown != contents_of(folder).0 => {
             return Err(TrustError::Changed { path: folder.to_owned() });
         }
-        Change::Trust(shown) if !is_readable(shown) => {
+        TrustChange::Trust(shown) if !is_readable(shown) => {
             let why = contents_of(folder).1.join("; ");
             return Err(TrustError::Unreadable { path: folder.to_owned(), why });
         }
-        Change::Trust(shown) => Some(shown.clone()),
-        Change::Revoke => None,
+        TrustChange::Trust(shown) => Some(shown.clone()),
+        TrustChange::Revoke => None,
     };
     let file = write_list(world, folder, change)?;
     let kept = TrustRecord::of(&world.env).keep(folder, contents);
@@ -290,7 +290,7 @@ pub fn write_trust(world: &World, folder: &Path, change: &Change) -> Result<Path
     Ok(file)
 }
 
-fn write_list(world: &World, folder: &Path, change: &Change) -> Result<PathBuf, WriteError> {
+fn write_list(world: &World, folder: &Path, change: &TrustChange) -> Result<PathBuf, WriteError> {
     let path = user_file(&world.env).ok_or(WriteError::NoFile)?;
     let io = |error: io::Error| WriteError::Io { path: path.clone(), reason: error.to_string() };
     let damaged = || WriteError::Damaged { path: path.clone() };
@@ -311,9 +311,9 @@ fn write_list(world: &World, folder: &Path, change: &Change) -> Result<PathBuf, 
         named.is_some_and(|named| named == folder || named.canonicalize().is_ok_and(|named| named == folder))
     };
     match change {
-        Change::Trust(_) if list.iter().any(is_it) => return Ok(path),
-        Change::Trust(_) => list.push(folder.display().to_string()),
-        Change::Revoke => list.retain(|value| !is_it(value)),
+        TrustChange::Trust(_) if list.iter().any(is_it) => return Ok(path),
+        TrustChange::Trust(_) => list.push(folder.display().to_string()),
+        TrustChange::Revoke => list.retain(|value| !is_it(value)),
     }
     if list.is_empty() {
         document.remove(SETTING);
@@ -349,7 +349,7 @@ impl App {
         let (world, folder) = (self.world.clone(), folder.to_owned());
         let task = tokio::task::spawn_blocking(move || {
             let folder = trustable(&folder, &world)?;
-            let file = write_trust(&world, &folder, &Change::Trust(shown))?;
+            let file = write_trust(&world, &folder, &TrustChange::Trust(shown))?;
             Ok::<_, TrustError>((folder, file))
         });
         let (folder, file) =

@@ -98,11 +98,11 @@ impl Provenance {
             .collect();
         voices.extend(read);
         // Trusted sources come first and files last, because the first source of a span is the one reported.
-        for turn in [Turn::Excuses, Turn::Outside, Turn::Files] {
+        for turn in [SpeakerTurn::Excuses, SpeakerTurn::Outside, SpeakerTurn::Files] {
             for (number, voice) in
-                voices.iter().enumerate().filter(|(_, voice)| Turn::of(voice, reach) == turn)
+                voices.iter().enumerate().filter(|(_, voice)| SpeakerTurn::of(voice, reach) == turn)
             {
-                let heard = if turn == Turn::Excuses { Heard::Excused } else { Heard::By(number) };
+                let heard = if turn == SpeakerTurn::Excuses { Heard::Excused } else { Heard::By(number) };
                 grams.hear(voice.text, heard);
                 wanted.hear(voice, heard);
             }
@@ -125,13 +125,13 @@ impl Provenance {
 
 /// The order in which sources are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum SpeakerTurn {
     Excuses,
     Outside,
     Files,
 }
 
-impl Turn {
+impl SpeakerTurn {
     fn of(voice: &Voice<'_>, reach: Reach) -> Self {
         match (voice.side, reach) {
             (Side::Person, _) | (Side::Files, Reach::Workspace) => Self::Excuses,
@@ -163,11 +163,11 @@ fn long(grams: &Grams, args: &[span::Piece<'_>], voices: &[Voice<'_>]) -> Vec<Sp
 
 /// The addresses in the arguments, by their normalized form.
 struct Wanted {
-    places: HashMap<String, Standing>,
+    places: HashMap<String, TaintState>,
 }
 
 /// The places of an address in the arguments, and its source.
-struct Standing {
+struct TaintState {
     heard: Heard,
     /// Index of the argument, start and end byte.
     at: Vec<(usize, usize, usize)>,
@@ -175,10 +175,10 @@ struct Standing {
 
 impl Wanted {
     fn of<'a>(args: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut places: HashMap<String, Standing> = HashMap::new();
+        let mut places: HashMap<String, TaintState> = HashMap::new();
         for (arg, text) in args.into_iter().enumerate() {
             addresses(text, |one| {
-                let new = || Standing { heard: Heard::Nowhere, at: Vec::new() };
+                let new = || TaintState { heard: Heard::Nowhere, at: Vec::new() };
                 places.entry(one.form).or_insert_with(new).at.push((arg, one.start, one.end));
             });
         }

@@ -38,7 +38,7 @@ const MAX_COMMANDS: usize = 100;
 
 /// The folder in which a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum WordPlace {
     /// The session's folder.
     Here,
     /// A folder that the script changes to, whose settings were not examined.
@@ -47,10 +47,10 @@ enum Place {
 
 /// Checks that a script is known to be read-only; errs with the reason if not.
 pub fn script(script: &str) -> Result<(), String> {
-    script_in(script, Place::Here, 0)
+    script_in(script, WordPlace::Here, 0)
 }
 
-fn script_in(script: &str, mut place: Place, depth: usize) -> Result<(), String> {
+fn script_in(script: &str, mut place: WordPlace, depth: usize) -> Result<(), String> {
     if depth > MAX_NESTING {
         return Err("it is nested too deeply".to_owned());
     }
@@ -70,13 +70,13 @@ fn script_in(script: &str, mut place: Place, depth: usize) -> Result<(), String>
         let feeder = reading.commands.iter().find(|other| fed.is_some() && other.start() == fed);
         judge(simple, feeder, place, depth)?;
         if simple.words.first().is_some_and(|word| word.text == "cd") {
-            place = Place::Elsewhere;
+            place = WordPlace::Elsewhere;
         }
     }
     Ok(())
 }
 
-fn judge(simple: &Simple, feeder: Option<&Simple>, place: Place, depth: usize) -> Result<(), String> {
+fn judge(simple: &Simple, feeder: Option<&Simple>, place: WordPlace, depth: usize) -> Result<(), String> {
     simple.assigns.iter().try_for_each(|word| assigns(&fixed(word)?.text))?;
     simple.redirects.iter().try_for_each(redirect)?;
     let args = simple.words.iter().map(fixed).collect::<Result<Vec<Arg>, String>>()?;
@@ -122,7 +122,7 @@ fn redirect(redirect: &Redirect) -> Result<(), String> {
 struct Judge<'a> {
     /// The command whose output this one reads, if it is a simple one.
     feeder: Option<&'a Simple>,
-    place: Place,
+    place: WordPlace,
     depth: usize,
 }
 
@@ -259,7 +259,7 @@ impl Judge<'_> {
     }
 
     fn git(&self, args: &[Arg]) -> Result<(), String> {
-        if self.place == Place::Elsewhere {
+        if self.place == WordPlace::Elsewhere {
             return Err("`git` elsewhere does what the settings there say".to_owned());
         }
         let rest = args

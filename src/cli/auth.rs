@@ -96,7 +96,7 @@ fn remove(service: &str, loaded: &Loaded, console: &mut Console) -> Result<(), C
 }
 
 /// One known key.
-struct Row {
+struct AuthRow {
     service: String,
     key: String,
     from: String,
@@ -113,18 +113,19 @@ fn list(loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<(), Cli
     if let Some(key) = &loaded.settings.endpoint.api_key {
         let service = loaded.settings.provider.clone().unwrap_or_else(|| "the chosen one".to_owned());
         let from = source_of("api_key", loaded).unwrap_or_default();
-        rows.push(Row { service, key: shown(key), from, counts: true });
+        rows.push(AuthRow { service, key: shown(key), from, counts: true });
     }
     for name in &names {
         let set = set_key(name, loaded);
         let stored = keys.stored(name)?;
         let counts = set.is_none();
-        let row = |key: String, from: String, counts| Row { service: (*name).to_owned(), key, from, counts };
+        let row =
+            |key: String, from: String, counts| AuthRow { service: (*name).to_owned(), key, from, counts };
         rows.extend(set.map(|(key, from)| row(shown(&key), from, true)));
         rows.extend(stored.map(|key| row(hint(&key), "the key file".to_owned(), counts)));
     }
     if as_json {
-        let row = |row: &Row| json!({"service": row.service, "key": row.key, "from": row.from, "counts": row.counts});
+        let row = |row: &AuthRow| json!({"service": row.service, "key": row.key, "from": row.from, "counts": row.counts});
         return console.json(&rows.iter().map(row).collect::<Vec<_>>());
     }
     let cells: Vec<[String; 4]> = rows

@@ -26,7 +26,7 @@ use crate::store::{AuditNote, Store};
 const SHORT: usize = 12;
 
 /// The shared state of the subcommands.
-struct Desk<'a> {
+struct HooksCommand<'a> {
     world: &'a World,
     files: HookFiles,
     trust: FolderTrust,
@@ -40,7 +40,7 @@ pub(super) async fn run(
     console: &mut Console,
 ) -> Result<(), CliError> {
     let loaded = load_settings(world, flags)?;
-    let desk = Desk::new(world, &loaded);
+    let desk = HooksCommand::new(world, &loaded);
     match what.what.unwrap_or(HooksWhat::List { json: what.json }) {
         HooksWhat::List { json } => desk.list(json, console),
         HooksWhat::Trust { picked, yes } => {
@@ -98,7 +98,7 @@ pub(super) enum Consent {
     Withheld,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> HooksCommand<'a> {
     fn new(world: &'a World, loaded: &Loaded) -> Self {
         // The teller's messages are for processes that run hooks; here everything is displayed anyway.
         let (teller, _nobody_listens) = Teller::new();

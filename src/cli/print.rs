@@ -50,7 +50,7 @@ impl Illustrated {
 }
 
 /// The action to run without a screen.
-enum Wanted {
+enum PrintJob {
     Prompt(Illustrated),
     Resume,
 }
@@ -64,7 +64,7 @@ pub(super) async fn prompt(
     output: Output,
     console: &mut Console,
 ) -> Result<(), CliError> {
-    told(turn(world, flags, opening, Wanted::Prompt(prompt), output, console).await, output, console)
+    told(turn(world, flags, opening, PrintJob::Prompt(prompt), output, console).await, output, console)
 }
 
 /// Resumes a turn that waited or was interrupted.
@@ -75,7 +75,7 @@ pub(super) async fn resume(
     output: Output,
     console: &mut Console,
 ) -> Result<(), CliError> {
-    told(turn(world, flags, opening, Wanted::Resume, output, console).await, output, console)
+    told(turn(world, flags, opening, PrintJob::Resume, output, console).await, output, console)
 }
 
 /// Reports the result. With JSON output, an error also produces an object.
@@ -106,7 +106,7 @@ async fn turn(
     world: World,
     flags: Vec<(String, String)>,
     opening: Opening,
-    wanted: Wanted,
+    wanted: PrintJob,
     output: Output,
     console: &mut Console,
 ) -> Result<Told, CliError> {
@@ -125,8 +125,8 @@ async fn turn(
     let detail = if loaded.settings.verbose { Detail::Thinking } else { Detail::Brief };
     // Before anything is stored or sent.
     let work = match wanted {
-        Wanted::Prompt(prompt) => Work::Prompt(prompt.parts(&world, &models).await?),
-        Wanted::Resume => Work::Resume,
+        PrintJob::Prompt(prompt) => Work::Prompt(prompt.parts(&world, &models).await?),
+        PrintJob::Resume => Work::Resume,
     };
     let app = App::open(world, loaded, models).await?;
     let (mut session, env) = opening.open_owned(&app, Decider::Cli).await?;

@@ -11,7 +11,9 @@ use super::console::Console;
 use super::error::{CliError, Kind};
 use super::hooks::{Asking, Consent};
 use super::input::Terminals;
-use crate::app::trust::{Belongings, Change, TrustError, is_in_effect, trust_in, trustable, write_trust};
+use crate::app::trust::{
+    Belongings, TrustChange, TrustError, is_in_effect, trust_in, trustable, write_trust,
+};
 use crate::app::{World, load_settings, open_store};
 use crate::config::{FolderTrust, Loaded, names_folder};
 use crate::store::AuditNote;
@@ -42,7 +44,7 @@ pub(super) async fn run(
         return console.out("Nothing was changed.\n");
     }
     let store = open_store(world, &loaded.settings).await?;
-    let file = write_trust(world, &folder, &Change::Trust(found.contents))?;
+    let file = write_trust(world, &folder, &TrustChange::Trust(found.contents))?;
     store.note(AuditNote::FolderTrusted { folder: folder.clone() }).await?;
     console.out(&format!("{} is trusted; {} says so.\n", folder.display(), file.display()))?;
     if !is_in_effect(world, &folder, flags) {
@@ -110,7 +112,7 @@ async fn revoke(
     if !names_folder(&loaded.settings.trusted_folders, &path) {
         return console.out(&format!("{} was not trusted.\n", path.display()));
     }
-    write_trust(world, &path, &Change::Revoke)?;
+    write_trust(world, &path, &TrustChange::Revoke)?;
     if names_folder(&load_settings(world, flags)?.settings.trusted_folders, &path) {
         let message = format!("{} is still in the list of trusted folders", path.display());
         let error = CliError::message(Kind::Error, message);

@@ -78,7 +78,7 @@ impl Kind {
 }
 
 /// The field that a key of a named section sets.
-pub(super) struct Place {
+pub(super) struct EntryPlace {
     pub section: String,
     /// The key in the section, dotted.
     pub field: String,

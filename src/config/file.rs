@@ -10,12 +10,12 @@ use toml_edit::{Document, Item, TableLike};
 
 use super::check::{self, Raw, RawEntry};
 use super::problem::{ConfigError, Source};
-use super::settings::{self, Known};
+use super::settings::{self, KnownKey};
 use crate::stdx::text;
 
 /// A row that a file sets.
 pub(super) struct Entry {
-    pub known: Known,
+    pub known: KnownKey,
     /// The key as written, sanitized.
     pub key: String,
     pub raw: Raw,
@@ -57,7 +57,7 @@ impl Walk<'_> {
         for (name, item) in table.iter() {
             let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
             let (line, _) = position(self.text, table.key(name).and_then(toml_edit::Key::span));
-            match (Known::find(&key), first_inside(&key)) {
+            match (KnownKey::find(&key), first_inside(&key)) {
                 (Some(known), _) => self.entry(known, &key, item, line),
                 (None, Some(inner)) => match item.as_table_like() {
                     Some(section) => self.table(section, &key),
@@ -72,7 +72,7 @@ impl Walk<'_> {
         }
     }
 
-    fn entry(&mut self, known: Known, key: &str, item: &Item, line: usize) {
+    fn entry(&mut self, known: KnownKey, key: &str, item: &Item, line: usize) {
         let key = shown(key);
         if let Some((first_key, first_line)) = self.seen.get(known.key()) {
             self.errors.push(ConfigError::SetTwice {
@@ -85,7 +85,7 @@ impl Walk<'_> {
         }
         self.seen.insert(known.key(), (key.clone(), line));
         let raw = match (&known, item.as_table_like()) {
-            (Known::Row(row), Some(section)) if row.kind.is_section() => {
+            (KnownKey::Row(row), Some(section)) if row.kind.is_section() => {
                 let mut inside = Vec::new();
                 self.free(&key, section, "", &mut inside);
                 Raw::Table(inside)

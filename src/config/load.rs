@@ -10,7 +10,7 @@ use super::models;
 use super::places::{home, user_file, xdg};
 use super::problem::{ConfigError, ConfigWarning, Source, Wrong, shown};
 use super::providers;
-use super::settings::{self, Known, ProjectTrust, SETTINGS, SettingRow};
+use super::settings::{self, KnownKey, ProjectTrust, SETTINGS, SettingRow};
 use super::trust::{Contents, FolderTrust, PROJECT_FILES, is_as_trusted, names_folder};
 use super::typed::Settings;
 use super::value::{Key, SectionEntry, TableEntry, Value};
@@ -220,13 +220,13 @@ impl<'a> Loading<'a> {
         let mut layer = Layer::new();
         for (name, text) in &self.sources.flags {
             let source = Source::Flag { name: text::sanitize_line(name).into_owned() };
-            let row = SETTINGS.iter().find(|row| row.flag == Some(name)).map(Known::Row);
-            match (row.or_else(|| Known::find(name)), SettingRow::around(name)) {
-                (Some(Known::Row(row)), _) => {
+            let row = SETTINGS.iter().find(|row| row.flag == Some(name)).map(KnownKey::Row);
+            match (row.or_else(|| KnownKey::find(name)), SettingRow::around(name)) {
+                (Some(KnownKey::Row(row)), _) => {
                     let raw = check::from_text(row.kind, text);
                     self.assign(&mut layer, row, row.key.to_owned(), raw, source);
                 }
-                (Some(Known::Inert(inert)), _) => {
+                (Some(KnownKey::Inert(inert)), _) => {
                     self.without_effect(inert, inert.key().to_owned(), source);
                 }
                 (None, Some((row, inner))) => {
@@ -250,8 +250,8 @@ impl<'a> Loading<'a> {
         let mut rows = Vec::new();
         for entry in entries {
             match entry.known {
-                Known::Row(row) => rows.push((row, entry)),
-                Known::Inert(inert) => self.without_effect(inert, entry.key, source_at(entry.line)),
+                KnownKey::Row(row) => rows.push((row, entry)),
+                KnownKey::Inert(inert) => self.without_effect(inert, entry.key, source_at(entry.line)),
             }
         }
         rows

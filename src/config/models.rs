@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::check::{Kind, Place};
+use super::check::{EntryPlace, Kind};
 use super::choices::ThinkingStyle;
 use super::problem::{ConfigError, Source};
 use super::value::{SectionEntry, Value};
@@ -59,7 +59,7 @@ pub struct PriceOverride {
 }
 
 /// Finds the field of one key below `models`, dotted as written.
-pub(super) fn place(key: &str, dotted: &str, source_of: &Source) -> Result<Place, ConfigError> {
+pub(super) fn place(key: &str, dotted: &str, source_of: &Source) -> Result<EntryPlace, ConfigError> {
     let source_of = source_of.clone();
     // Names may contain dots (`gpt-5.1`), fields may not. In a flag the name may be quoted.
     let Some((name, field)) = dotted.rsplit_once('.') else {
@@ -68,7 +68,9 @@ pub(super) fn place(key: &str, dotted: &str, source_of: &Source) -> Result<Place
     let name = name.trim_matches('"');
     let key = format!("{key}.\"{name}\".{field}");
     match FIELDS.iter().find(|(known, _)| *known == field) {
-        Some((_, kind)) => Ok(Place { section: name.to_owned(), field: field.to_owned(), kind: *kind, key }),
+        Some((_, kind)) => {
+            Ok(EntryPlace { section: name.to_owned(), field: field.to_owned(), kind: *kind, key })
+        }
         None => {
             let nearest = text::nearest(field, FIELDS.iter().map(|(known, _)| *known));
             Err(ConfigError::UnknownKey { source_of, key, nearest })

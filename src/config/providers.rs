@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::check::{Kind, Place};
+use super::check::{EntryPlace, Kind};
 use super::choices::Codec;
 use super::problem::{ConfigError, Source, Wrong};
 use super::value::{Key, SectionEntry, Value};
@@ -67,7 +67,12 @@ fn nearest_field(field: &str) -> Option<&'static str> {
 }
 
 /// Finds the field of one key below `providers`, dotted as written. `got` describes its value.
-pub(super) fn place(key: &str, dotted: &str, got: &str, source_of: &Source) -> Result<Place, ConfigError> {
+pub(super) fn place(
+    key: &str,
+    dotted: &str,
+    got: &str,
+    source_of: &Source,
+) -> Result<EntryPlace, ConfigError> {
     let (source_of, key) = (source_of.clone(), format!("{key}.{dotted}"));
     let wrong = |got: String, expected: String, advice: Option<String>| ConfigError::BadValue {
         source_of: source_of.clone(),
@@ -84,7 +89,9 @@ pub(super) fn place(key: &str, dotted: &str, got: &str, source_of: &Source) -> R
         return Err(wrong(got, EXPECTED_NAME.to_owned(), advice));
     }
     match kind_of(field) {
-        Some(kind) => Ok(Place { section: name.to_ascii_lowercase(), field: field.to_owned(), kind, key }),
+        Some(kind) => {
+            Ok(EntryPlace { section: name.to_ascii_lowercase(), field: field.to_owned(), kind, key })
+        }
         None => Err(ConfigError::UnknownKey { source_of, key, nearest: nearest_field(field) }),
     }
 }

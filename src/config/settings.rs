@@ -349,12 +349,12 @@ pub static SETTINGS: &[SettingRow] = &[
 ];
 
 /// A name that is known, with or without effect.
-pub(super) enum Known {
+pub(super) enum KnownKey {
     Row(&'static SettingRow),
     Inert(&'static InertSetting),
 }
 
-impl Known {
+impl KnownKey {
     /// Returns the setting of a file key.
     pub(super) fn find(key: &str) -> Option<Self> {
         SettingRow::find(key).map(Self::Row).or_else(|| InertSetting::find(key).map(Self::Inert))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::settings::{self, Known};
+use super::settings::{self, KnownKey};
 use super::*;
 
 /// Sources for the workspace `/ws` of a user whose home is `/home/u`.
@@ -413,10 +413,10 @@ fn every_setting_of_the_seed_is_answered() {
     let variables: BTreeSet<&str> = SEED.iter().map(|(_, env, _)| *env).collect();
     assert_eq!((fields.len(), variables.len()), (35, 36));
     for (key, env, text) in SEED {
-        let known = Known::find(key).unwrap_or_else(|| panic!("{key} is not known"));
+        let known = KnownKey::find(key).unwrap_or_else(|| panic!("{key} is not known"));
         let (variables, in_file) = match &known {
-            Known::Row(row) => (row.env, toml_text(row.kind, text)),
-            Known::Inert(inert) => (inert.env, format!("'{text}'")),
+            KnownKey::Row(row) => (row.env, toml_text(row.kind, text)),
+            KnownKey::Inert(inert) => (inert.env, format!("'{text}'")),
         };
         assert!(variables.contains(env), "{key}: {env}");
         let by_file = sources().user(&format!("{key} = {in_file}")).loaded();
@@ -425,8 +425,8 @@ fn every_setting_of_the_seed_is_answered() {
         for (loaded, source) in [by_file, by_env].iter().zip(expected) {
             let value = loaded.values.iter().find(|value| value.row.key == known.key());
             match (&known, value) {
-                (Known::Row(_), Some(value)) => assert_eq!(value.source.to_string(), source, "{key}"),
-                (Known::Inert(_), None) => {
+                (KnownKey::Row(_), Some(value)) => assert_eq!(value.source.to_string(), source, "{key}"),
+                (KnownKey::Inert(_), None) => {
                     let warnings = lines(&loaded.warnings);
                     assert!(warnings.starts_with(&format!("{source}: `")), "{key}: {warnings}");
                     assert_eq!(loaded.warnings.len(), 1, "{warnings}");

@@ -66,7 +66,7 @@ pub enum Sight {
 
 /// An image file that a pasted text named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenImage {
     /// The path for its mention.
     pub path: String,
     pub size: Size,
@@ -200,14 +200,14 @@ fn part(image: Image, bytes: &[u8]) -> UserPart {
 
 /// Returns the images if a pasted text consists only of their paths, else an empty list. Errs if such an
 /// image cannot be sent: its path is then better left as text.
-pub fn seen(text: &str, places: &Places) -> Result<Vec<Seen>, ImageError> {
+pub fn seen(text: &str, places: &Places) -> Result<Vec<SeenImage>, ImageError> {
     for paths in dropped(text) {
         if !paths.iter().all(|path| places.path(path).is_file()) {
             continue;
         }
         let one = |path: &String| {
             let (image, _) = read(&places.path(path), path)?;
-            Ok(Seen { path: path.clone(), size: image.size })
+            Ok(SeenImage { path: path.clone(), size: image.size })
         };
         return match paths.iter().map(one).collect() {
             // Paths of other files are pasted as text.

@@ -21,11 +21,11 @@ use crate::tool::{CallPlan, Risk};
 /// A front end that collects a turn for its JSON object.
 #[derive(Default)]
 pub struct JsonFrontend {
-    seen: Mutex<Seen>,
+    seen: Mutex<SeenCall>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct SeenCall {
     calls: Vec<Call>,
     waiting: Vec<Request>,
     notes: Vec<String>,
@@ -271,7 +271,7 @@ impl Frontend for JsonFrontend {
     }
 }
 
-impl Seen {
+impl SeenCall {
     fn take_in(&mut self, event: Event) {
         match event {
             Event::ToolCall { call } => {

@@ -41,10 +41,10 @@ pub enum Delivery {
 
 /// Prints one turn.
 pub struct PrintFrontend {
-    page: Mutex<Page>,
+    page: Mutex<PrintedPage>,
 }
 
-struct Page {
+struct PrintedPage {
     out: Sink,
     err: Sink,
     detail: Detail,
@@ -54,28 +54,28 @@ struct Page {
     held: String,
     /// The reply of the held text has ended: text that follows belongs to another one.
     reply_ended: bool,
-    out_line: Line,
-    err_line: Line,
+    out_line: PrintedLine,
+    err_line: PrintedLine,
     summaries: HashMap<CallId, String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum PrintedLine {
     Start,
     Middle,
 }
 
 impl PrintFrontend {
     pub fn new(out: Sink, err: Sink, detail: Detail, delivery: Delivery) -> Self {
-        let page = Page {
+        let page = PrintedPage {
             out,
             err,
             detail,
             delivery,
             held: String::new(),
             reply_ended: false,
-            out_line: Line::Start,
-            err_line: Line::Start,
+            out_line: PrintedLine::Start,
+            err_line: PrintedLine::Start,
             summaries: HashMap::new(),
         };
         Self { page: Mutex::new(page) }
@@ -97,7 +97,7 @@ impl Frontend for PrintFrontend {
     }
 }
 
-impl Page {
+impl PrintedPage {
     async fn show(&mut self, event: Event) -> std::io::Result<()> {
         match event {
             Event::TextDelta { text } => self.text(&text).await,
@@ -189,7 +189,7 @@ impl Page {
         self.end_err_line().await?;
         self.err.flush().await?;
         self.out.write_all(sanitize(text).as_bytes()).await?;
-        self.out_line = if text.ends_with('\n') { Line::Start } else { Line::Middle };
+        self.out_line = if text.ends_with('\n') { PrintedLine::Start } else { PrintedLine::Middle };
         self.out.flush().await
     }
 
@@ -197,9 +197,9 @@ impl Page {
         self.reply_ended = false;
         let held = std::mem::take(&mut self.held);
         self.write_text(&held).await?;
-        if self.out_line == Line::Middle {
+        if self.out_line == PrintedLine::Middle {
             self.out.write_all(b"\n").await?;
-            self.out_line = Line::Start;
+            self.out_line = PrintedLine::Start;
         }
         self.err.flush().await?;
         self.out.flush().await
@@ -210,7 +210,7 @@ impl Page {
             Detail::Brief => Ok(()),
             Detail::Thinking => {
                 self.err.write_all(sanitize(delta).as_bytes()).await?;
-                self.err_line = if delta.ends_with('\n') { Line::Start } else { Line::Middle };
+                self.err_line = if delta.ends_with('\n') { PrintedLine::Start } else { PrintedLine::Middle };
                 self.err.flush().await
             }
         }
@@ -221,9 +221,9 @@ impl Page {
     }
 
     async fn end_err_line(&mut self) -> std::io::Result<()> {
-        if self.err_line == Line::Middle {
+        if self.err_line == PrintedLine::Middle {
             self.err.write_all(b"\n").await?;
-            self.err_line = Line::Start;
+            self.err_line = PrintedLine::Start;
             self.err.flush().await?;
         }
         Ok(())

@@ -75,7 +75,7 @@ fn behind(said: &str) -> String {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Answer {
-    decision: Word,
+    decision: AnswerWord,
     reason: Option<String>,
     input: Option<Value>,
     note: Option<String>,
@@ -83,7 +83,7 @@ struct Answer {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Word {
+enum AnswerWord {
     #[default]
     Pass,
     Allow,
@@ -93,7 +93,7 @@ enum Word {
     Rewrite,
 }
 
-impl Word {
+impl AnswerWord {
     fn as_written(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -136,17 +136,17 @@ fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, T
     let Answer { decision, reason, input, note } = answer;
     let reason = line(&reason.unwrap_or_default(), LONGEST_REASON);
     match decision {
-        Word::Pass => Ok(noted(event, note)),
-        Word::Deny => blocked(name, event, &reason),
+        AnswerWord::Pass => Ok(noted(event, note)),
+        AnswerWord::Deny => blocked(name, event, &reason),
         // At an event without a decision, allow has the effect of pass.
-        Word::Allow if event != HookEvent::PreToolUse => Ok(noted(event, note)),
-        Word::Ask | Word::Defer | Word::Rewrite if event != HookEvent::PreToolUse => {
+        AnswerWord::Allow if event != HookEvent::PreToolUse => Ok(noted(event, note)),
+        AnswerWord::Ask | AnswerWord::Defer | AnswerWord::Rewrite if event != HookEvent::PreToolUse => {
             Err(Trouble::NotHere { word: decision.as_written(), event })
         }
-        Word::Allow => Ok(HookVerdict::Allow { reason: named(name, &reason) }),
-        Word::Ask => Ok(HookVerdict::Ask { reason: named(name, &reason) }),
-        Word::Defer => Ok(HookVerdict::Defer { reason: named(name, &reason) }),
-        Word::Rewrite => match input {
+        AnswerWord::Allow => Ok(HookVerdict::Allow { reason: named(name, &reason) }),
+        AnswerWord::Ask => Ok(HookVerdict::Ask { reason: named(name, &reason) }),
+        AnswerWord::Defer => Ok(HookVerdict::Defer { reason: named(name, &reason) }),
+        AnswerWord::Rewrite => match input {
             Some(args @ Value::Object(_)) => Ok(HookVerdict::Rewrite { args }),
             Some(_) | None => {
                 Err(Trouble::Garbage { why: "`rewrite` needs an object as `input`".to_owned() })

@@ -10,18 +10,18 @@
 /// nothing. If a key is repeated, the last value counts, as in a full parse.
 #[derive(Debug, Clone)]
 pub struct StringReader {
-    wanted: Vec<Wanted>,
+    wanted: Vec<WantedField>,
     depth: usize,
     root: Root,
     /// At the top level: whether the next string is a key or a value.
-    place: Place,
+    place: ParsePlace,
     key: String,
     text: Option<Text>,
     escape: Escape,
 }
 
 #[derive(Debug, Clone)]
-struct Wanted {
+struct WantedField {
     key: String,
     value: Option<String>,
     complete: bool,
@@ -35,7 +35,7 @@ enum Root {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Place {
+enum ParsePlace {
     Key,
     Value,
 }
@@ -45,7 +45,7 @@ enum Place {
 enum Text {
     Key,
     /// The value of `wanted[i]`.
-    Wanted(usize),
+    WantedField(usize),
     Ignored,
 }
 
@@ -67,12 +67,12 @@ enum Escape {
 impl StringReader {
     /// Returns a reader of the values of `keys`.
     pub fn new<'a>(keys: impl IntoIterator<Item = &'a str>) -> Self {
-        let wanted = |key: &str| Wanted { key: key.to_owned(), value: None, complete: false };
+        let wanted = |key: &str| WantedField { key: key.to_owned(), value: None, complete: false };
         Self {
             wanted: keys.into_iter().map(wanted).collect(),
             depth: 0,
             root: Root::NotBegun,
-            place: Place::Key,
+            place: ParsePlace::Key,
             key: String::new(),
             text: None,
             escape: Escape::None,
@@ -116,24 +116,24 @@ impl StringReader {
                 }
             }
             '"' => self.begin_string(),
-            ',' if self.depth == 1 => self.place = Place::Key,
-            ':' if self.depth == 1 => self.place = Place::Value,
+            ',' if self.depth == 1 => self.place = ParsePlace::Key,
+            ':' if self.depth == 1 => self.place = ParsePlace::Value,
             _ => {}
         }
     }
 
     fn begin_string(&mut self) {
         let text = match (self.root, self.depth, self.place) {
-            (Root::Object, 1, Place::Key) => {
+            (Root::Object, 1, ParsePlace::Key) => {
                 self.key.clear();
                 Text::Key
             }
-            (Root::Object, 1, Place::Value) => {
+            (Root::Object, 1, ParsePlace::Value) => {
                 match self.wanted.iter().position(|wanted| wanted.key == self.key) {
                     Some(index) => {
                         self.wanted[index].value = Some(String::new());
                         self.wanted[index].complete = false;
-                        Text::Wanted(index)
+                        Text::WantedField(index)
                     }
                     None => Text::Ignored,
                 }
@@ -227,7 +227,7 @@ impl StringReader {
     }
 
     fn end_string(&mut self, text: Text) {
-        if let Text::Wanted(index) = text {
+        if let Text::WantedField(index) = text {
             self.wanted[index].complete = true;
         }
         self.text = None;
@@ -236,7 +236,7 @@ impl StringReader {
     fn push(&mut self, text: Text, c: char) {
         match text {
             Text::Key => self.key.push(c),
-            Text::Wanted(index) => {
+            Text::WantedField(index) => {
                 self.wanted[index].value.get_or_insert_default().push(c);
             }
             Text::Ignored => {}

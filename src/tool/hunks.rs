@@ -21,12 +21,12 @@ use crate::stdx::fs::fingerprint;
 pub struct Parts {
     /// The argument that has the new text.
     field: &'static str,
-    steps: Vec<Step>,
+    steps: Vec<HunkStep>,
     count: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Step {
+enum HunkStep {
     Same(String),
     /// A change that belongs to the hunk of this number, from 1.
     Changed {
@@ -86,9 +86,9 @@ impl Parts {
         let mut text = String::new();
         for step in &self.steps {
             text.push_str(match step {
-                Step::Same(same) => same,
-                Step::Changed { hunk, old, .. } if is_skipped(*hunk) => old,
-                Step::Changed { new, .. } => new,
+                HunkStep::Same(same) => same,
+                HunkStep::Changed { hunk, old, .. } if is_skipped(*hunk) => old,
+                HunkStep::Changed { new, .. } => new,
             });
         }
         text
@@ -138,7 +138,7 @@ fn blocks(lines: &[DiffLine]) -> Vec<Block<'_>> {
 }
 
 /// Returns the steps of a whole new text, if the old text that they imply is the one the plan depends on.
-fn whole(lines: &[DiffLine], content: &str, plan: &CallPlan) -> Option<Vec<Step>> {
+fn whole(lines: &[DiffLine], content: &str, plan: &CallPlan) -> Option<Vec<HunkStep>> {
     let [(_, version)] = plan.basis.as_slice() else { return None };
     let new = split_lines(content);
     let blocks = blocks(lines);
@@ -155,7 +155,7 @@ fn whole(lines: &[DiffLine], content: &str, plan: &CallPlan) -> Option<Vec<Step>
 }
 
 /// The same, assuming `end` as the end of the old lines and `last` as that of the last line of the file.
-fn whole_with(blocks: &[Block<'_>], new: &[&str], end: &str, last: &str) -> Option<Vec<Step>> {
+fn whole_with(blocks: &[Block<'_>], new: &[&str], end: &str, last: &str) -> Option<Vec<HunkStep>> {
     let mut steps = Vec::new();
     let mut at = 0;
     for block in blocks {
@@ -165,14 +165,14 @@ fn whole_with(blocks: &[Block<'_>], new: &[&str], end: &str, last: &str) -> Opti
         if !changed.iter().map(|line| bare(line)).eq(block.new.iter().copied()) {
             return None;
         }
-        steps.push(Step::Same(new.get(at..from)?.concat()));
+        steps.push(HunkStep::Same(new.get(at..from)?.concat()));
         let mut old = block.old.join(end);
         if !block.old.is_empty() {
             old.push_str(if to == new.len() { last } else { end });
         }
-        steps.push(Step::Changed { hunk: block.hunk, old, new: changed.concat() });
+        steps.push(HunkStep::Changed { hunk: block.hunk, old, new: changed.concat() });
         at = to;
     }
-    steps.push(Step::Same(new.get(at..)?.concat()));
+    steps.push(HunkStep::Same(new.get(at..)?.concat()));
     Some(steps)
 }

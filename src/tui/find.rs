@@ -400,12 +400,12 @@ pub struct Piece {
 #[derive(Debug, Default)]
 struct Logical {
     text: String,
-    marks: Vec<Place>,
+    marks: Vec<FindPlace>,
 }
 
 /// The position of a grapheme of the text.
 #[derive(Debug)]
-struct Place {
+struct FindPlace {
     byte: usize,
     line: usize,
     columns: Range<usize>,
@@ -420,7 +420,7 @@ impl Logical {
         for (column, grapheme, _) in line.graphemes() {
             if columns.contains(&column) {
                 let place =
-                    Place { byte: self.text.len(), line: at, columns: column..column + cells(grapheme) };
+                    FindPlace { byte: self.text.len(), line: at, columns: column..column + cells(grapheme) };
                 self.marks.push(place);
                 self.text.push_str(&folded(grapheme, case));
             }

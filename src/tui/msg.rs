@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::key::Key;
 use super::markdown::Languages;
 use crate::approval::RequestId;
-use crate::frontend::images::{ImageError, Seen};
+use crate::frontend::images::{ImageError, SeenImage};
 use crate::frontend::link::{Ask, Update};
 
 /// Something that happened, and when.
@@ -31,7 +31,7 @@ pub enum Input {
     /// A pasted text names images, or one that cannot be sent.
     Named {
         text: String,
-        images: Result<Vec<Seen>, ImageError>,
+        images: Result<Vec<SeenImage>, ImageError>,
     },
     /// What the clipboard holds, or why nothing of it is known.
     Clipboard(Result<Clip, String>),
@@ -90,7 +90,7 @@ pub enum MouseWhat {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Clip {
     /// An image; it lies in a file by now.
-    Image(Seen),
+    Image(SeenImage),
     Text(String),
 }
 

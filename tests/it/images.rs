@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use co::agent::port::{Event, Op};
 use co::app::Opening;
-use co::frontend::images::{ImageError, Prompt, Seen};
+use co::frontend::images::{ImageError, Prompt, SeenImage};
 use co::frontend::link::{Ask, Notice, Update};
 use co::message::images::mentions;
 use co::message::{Message, UserPart};
@@ -39,8 +39,8 @@ fn text(text: &str) -> UserPart {
     UserPart::Text { text: text.into() }
 }
 
-fn seen(path: &str) -> Seen {
-    Seen { path: path.into(), size: SIZE }
+fn seen(path: &str) -> SeenImage {
+    SeenImage { path: path.into(), size: SIZE }
 }
 
 // --- the screen
@@ -50,7 +50,7 @@ fn open() -> Screen {
 }
 
 /// Pastes a text that names these images.
-fn pasted(screen: Screen, path: &str, images: &[Seen]) -> Screen {
+fn pasted(screen: Screen, path: &str, images: &[SeenImage]) -> Screen {
     let mut screen = screen.paste(path);
     screen.feed(Input::Named { text: path.into(), images: Ok(images.to_vec()) });
     screen

@@ -18,11 +18,11 @@ use crate::tool::{CallPlan, PlanContext, ToolError};
 pub(super) struct Looking {
     tasks: JoinSet<Looked>,
     /// The call of each task, in case the task panics.
-    calls: HashMap<Id, (CallId, u32, Kind)>,
+    calls: HashMap<Id, (CallId, u32, LookupKind)>,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum LookupKind {
     Plan,
     Hook,
 }
@@ -53,7 +53,7 @@ impl Looking {
                 None => Err(ToolError::Misuse { hint: format!("there is no tool `{}`", call.name) }),
             })
         });
-        self.calls.insert(task.id(), (id, round, Kind::Plan));
+        self.calls.insert(task.id(), (id, round, LookupKind::Plan));
     }
 
     /// Runs every matching hook in order, each on the call as the earlier ones changed it. The strictest
@@ -82,7 +82,7 @@ impl Looking {
             }
             Looked::Hooked(word)
         });
-        self.calls.insert(task.id(), (id, round, Kind::Hook));
+        self.calls.insert(task.id(), (id, round, LookupKind::Hook));
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -126,11 +126,13 @@ fn is_rewritten_again(word: &HookVerdict, verdict: &HookVerdict) -> bool {
 }
 
 /// A panicking plan fails its call, a panicking hook asks the user: neither lets anything run.
-fn panicked(kind: Kind) -> Looked {
+fn panicked(kind: LookupKind) -> Looked {
     match kind {
-        Kind::Plan => Looked::Planned(Err(ToolError::Terminal {
+        LookupKind::Plan => Looked::Planned(Err(ToolError::Terminal {
             message: "the tool broke while it looked at this call; this is a bug in co".to_owned(),
         })),
-        Kind::Hook => Looked::Hooked(HookVerdict::Ask { reason: "a hook broke on this call".to_owned() }),
+        LookupKind::Hook => {
+            Looked::Hooked(HookVerdict::Ask { reason: "a hook broke on this call".to_owned() })
+        }
     }
 }

@@ -54,7 +54,7 @@ impl std::fmt::Display for Draft {
 #[must_use]
 pub fn draft(tool: &ToolName, args: &Value, access: &Access, folder: &Path) -> Draft {
     let mut lines = Vec::new();
-    let place = Place { folder, access };
+    let place = DraftPlace { folder, access };
     place.object("args", args, &mut lines);
     let rule = format!(
         "[[rule]]\neffect = \"allow\"\ntool = {}\n{}",
@@ -65,12 +65,12 @@ pub fn draft(tool: &ToolName, args: &Value, access: &Access, folder: &Path) -> D
     Draft { rule, example: (example.chars().count() <= LONGEST_EXAMPLE).then_some(example) }
 }
 
-struct Place<'a> {
+struct DraftPlace<'a> {
     folder: &'a Path,
     access: &'a Access,
 }
 
-impl Place<'_> {
+impl DraftPlace<'_> {
     fn object(&self, prefix: &str, args: &Value, lines: &mut Vec<String>) {
         let Value::Object(fields) = args else { return };
         let about_files =

@@ -27,7 +27,7 @@ pub(super) fn changed(
             let set = sanitize_line(set);
             return Err(format!("`--set {set}` has no value; write it as `--set field=value`"));
         };
-        whole = Change { tool, schema, name: name.trim(), text }.made(&whole)?;
+        whole = FieldChange { tool, schema, name: name.trim(), text }.made(&whole)?;
     }
     fits(tool, schema, &whole).map(|()| whole)
 }
@@ -46,7 +46,7 @@ pub(super) fn fits(tool: &str, schema: Option<&Value>, args: &Value) -> Result<(
     Err(format!("{} does not take these arguments: {}", sanitize_line(tool), faults.join("; ")))
 }
 
-struct Change<'a> {
+struct FieldChange<'a> {
     tool: &'a str,
     schema: Option<&'a Value>,
     /// Dotted: names of fields and numbers of items.
@@ -54,7 +54,7 @@ struct Change<'a> {
     text: &'a str,
 }
 
-impl Change<'_> {
+impl FieldChange<'_> {
     fn made(&self, whole: &Value) -> Result<Value, String> {
         let steps: Vec<&str> = self.name.split('.').collect();
         if steps.len() > DEEPEST || steps.iter().any(|step| step.is_empty()) {

@@ -69,13 +69,13 @@ struct Watch<'a> {
     format: Format,
     /// The last change that was printed.
     seq: u64,
-    known: HashMap<RequestId, Known>,
+    known: HashMap<RequestId, WatchedRequest>,
     /// Decided calls whose outcome is not known yet.
     running: HashMap<RequestId, StoredRequest>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Known {
+struct WatchedRequest {
     state: RequestState,
     expires: Option<jiff::Timestamp>,
 }
@@ -126,7 +126,7 @@ impl Watch<'_> {
     }
 
     fn tell(&mut self, one: &StoredRequest, console: &mut Console) -> Result<(), CliError> {
-        let known = Known { state: one.state, expires: one.request.expires };
+        let known = WatchedRequest { state: one.state, expires: one.request.expires };
         let before = self.known.insert(one.id().clone(), known);
         if before.is_some_and(|before| before.state == one.state) {
             return Ok(());

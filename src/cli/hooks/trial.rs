@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::args::HookTest;
 use super::super::console::Console;
 use super::super::error::{CliError, Kind};
-use super::{Counts, Desk, broken, unknown};
+use super::{Counts, HooksCommand, broken, unknown};
 use crate::app::FoundHook;
 use crate::hook::command::{Tried, told};
 use crate::hook::file::HookDef;
@@ -18,7 +18,11 @@ use crate::stdx::text::sanitize_line;
 /// The tool of a sample call.
 const TOOL: &str = "shell";
 
-pub(super) async fn run(desk: &Desk<'_>, wanted: HookTest, console: &mut Console) -> Result<(), CliError> {
+pub(super) async fn run(
+    desk: &HooksCommand<'_>,
+    wanted: HookTest,
+    console: &mut Console,
+) -> Result<(), CliError> {
     let found = desk.all();
     broken(&found.problems)?;
     let call = ToolCall {
@@ -70,7 +74,7 @@ fn meant<'a>(
 }
 
 /// Returns the hash of the trusted content: nothing else runs, not even here.
-fn may_run(desk: &Desk<'_>, def: &HookDef, state: &HookState) -> Result<String, CliError> {
+fn may_run(desk: &HooksCommand<'_>, def: &HookDef, state: &HookState) -> Result<String, CliError> {
     let name = &def.name;
     let failed =
         |what: &str| CliError::message(Kind::Error, format!("hook {name} {what}, so it does not run"));
@@ -105,7 +109,7 @@ fn arguments(text: Option<&str>) -> Result<Value, CliError> {
 }
 
 /// Returns a sample input for this event.
-fn sample(event: HookEvent, call: ToolCall, desk: &Desk<'_>) -> HookInput {
+fn sample(event: HookEvent, call: ToolCall, desk: &HooksCommand<'_>) -> HookInput {
     let returned = |status, text: &str| ToolReturn::program(call.id.clone(), status, text);
     let subject = match event {
         HookEvent::SessionStart => HookSubject::SessionStart { source: "new" },

@@ -12,7 +12,7 @@ use crate::message::{ToolCall, ToolReturn, UserPart, images};
 
 /// What is known about a call.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownCall {
     summary: String,
     /// The user was asked about it: its start confirms their answer.
     was_asked: bool,

@@ -28,13 +28,13 @@ pub(super) struct Stdin {
     fd: OwnedFd,
     source: Source,
     buffer: Vec<u8>,
-    state: State,
+    state: InputState,
     /// The beginning of the buffer is from before the last question.
     torn: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum InputState {
     Open,
     Ended,
     Lost,
@@ -66,7 +66,7 @@ impl Stdin {
     pub(super) fn open(source: Source) -> io::Result<Self> {
         let fd = io::stdin().as_fd().try_clone_to_owned()?;
         let watched = watch(fd.try_clone()?).ok();
-        Ok(Self { watched, fd, source, buffer: Vec::new(), state: State::Open, torn: false })
+        Ok(Self { watched, fd, source, buffer: Vec::new(), state: InputState::Open, torn: false })
     }
 
     /// Returns the next line, or the end. Cancel-safe: a partly read line is kept.
@@ -79,13 +79,13 @@ impl Stdin {
                 return Read::Flood;
             }
             match self.state {
-                State::Open => {}
-                State::Ended if self.buffer.is_empty() => return Read::End,
+                InputState::Open => {}
+                InputState::Ended if self.buffer.is_empty() => return Read::End,
                 // The last line of a file may lack its line break.
-                State::Ended => self.buffer.push(b'\n'),
-                State::Lost => return Read::Lost,
+                InputState::Ended => self.buffer.push(b'\n'),
+                InputState::Lost => return Read::Lost,
             }
-            if self.state != State::Open {
+            if self.state != InputState::Open {
                 continue;
             }
             if let Some(watched) = &self.watched {
@@ -118,10 +118,10 @@ impl Stdin {
     fn read(&mut self) {
         let mut piece = [0; PIECE];
         match rustix::io::read(&self.fd, &mut piece) {
-            Ok(0) => self.state = State::Ended,
+            Ok(0) => self.state = InputState::Ended,
             Ok(length) => self.buffer.extend_from_slice(&piece[..length]),
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
-            Err(_) => self.state = State::Lost,
+            Err(_) => self.state = InputState::Lost,
         }
     }
 
@@ -129,7 +129,7 @@ impl Stdin {
     pub(super) fn drain(&mut self) -> Drained {
         let mut drained = Drained::default();
         let mut bytes = self.buffer.len();
-        while self.state == State::Open && self.has_more() {
+        while self.state == InputState::Open && self.has_more() {
             let before = self.buffer.len();
             self.read();
             bytes += self.buffer.len() - before;
@@ -157,7 +157,7 @@ impl Stdin {
     /// is set for a moment. A background process does not touch the terminal.
     fn unfinished(&mut self) {
         let ours = tcgetpgrp(&self.fd).is_ok_and(|group| group == rustix::process::getpgrp());
-        let (true, Ok(modes)) = (ours && self.state == State::Open, tcgetattr(&self.fd)) else { return };
+        let (true, Ok(modes)) = (ours && self.state == InputState::Open, tcgetattr(&self.fd)) else { return };
         if !modes.local_modes.contains(LocalModes::ICANON) {
             return;
         }

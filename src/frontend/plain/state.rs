@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::approvals::{Approvals, State};
 use super::cap::OpenCap;
-use super::events::Known;
+use super::events::KnownCall;
 use super::page::{At, Page};
 use super::words;
 use crate::agent::port::{Event, Op};
@@ -138,7 +138,7 @@ pub struct Plain {
     pub(super) held: VecDeque<(u64, Event)>,
     pub(super) turn: Activity,
     pub(super) shell: Activity,
-    pub(super) calls: HashMap<CallId, Known>,
+    pub(super) calls: HashMap<CallId, KnownCall>,
     pub(super) thinking_since: Option<u64>,
     /// The model that answers in place of the header's until the turn ends, as `provider/model`.
     pub(super) stand_in: Option<String>,

@@ -21,7 +21,7 @@ impl Reply {
     /// Returns the next reply to a conversation.
     pub fn to(request: &ModelRequest) -> Self {
         let before = request.conversation().filter(|message| matches!(message, Message::Assistant(_)));
-        let mut reply = Self { before: before.count(), ..Turn::of(request).next() };
+        let mut reply = Self { before: before.count(), ..OfflineTurn::of(request).next() };
         reply.keep_allowed_calls(request);
         if reply.before == 0 {
             reply.text.insert_str(0, words::WHO_I_AM);
@@ -48,7 +48,7 @@ impl Reply {
 
 /// The last turn: its request, and the replies with calls since.
 #[derive(Default)]
-struct Turn<'a> {
+struct OfflineTurn<'a> {
     asked: &'a str,
     /// Notes of `co` in the turn, which are not the user's words.
     notes: Vec<&'a str>,
@@ -58,7 +58,7 @@ struct Turn<'a> {
     last: Option<(&'a AssistantMessage, &'a [ToolReturn])>,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> OfflineTurn<'a> {
     fn of(request: &'a ModelRequest) -> Self {
         let messages: Vec<&Message> = request.conversation().collect();
         let is_request = |message: &&Message| match message {

@@ -20,10 +20,10 @@ pub struct Step {
     pub calls: Vec<(&'static str, Value)>,
 }
 
-type Row = (&'static str, fn(&[&str]) -> Script);
+type ScriptRow = (&'static str, fn(&[&str]) -> Script);
 
 /// The known requests. `{file}` stands for one word or a quoted text, `{text}` for any text.
-const REQUESTS: &[Row] = &[
+const REQUESTS: &[ScriptRow] = &[
     ("show me around", |_| tour()),
     ("list the files here", |_| list(".")),
     ("list the files in {file}", |given| list(given[0])),
@@ -56,7 +56,7 @@ const REQUESTS: &[Row] = &[
 /// Returns the script for a request. What has the form of no known one is said not to be understood.
 pub fn script(request: &str) -> Script {
     let request = request.trim().trim_end_matches(['?', '!']).trim_end();
-    let known = |(pattern, make): &Row| Some(make(&filled(pattern, request)?));
+    let known = |(pattern, make): &ScriptRow| Some(make(&filled(pattern, request)?));
     REQUESTS.iter().find_map(known).unwrap_or_else(|| {
         let thought = "No request that I know begins like this. Saying so is better than guessing.";
         let words = vec![words::NOT_UNDERSTOOD, words::WHAT_I_CAN_DO, "\n", words::HOW_TO_CONNECT];

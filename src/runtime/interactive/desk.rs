@@ -87,7 +87,7 @@ pub(super) struct Spent {
 
 /// The history that a command is answered from.
 #[derive(Clone, Copy)]
-pub(super) enum Known<'a> {
+pub(super) enum SessionView<'a> {
     /// Nothing runs.
     Here(&'a History),
     /// A turn has it; the store holds the same.
@@ -187,7 +187,7 @@ impl Desk {
     }
 
     /// Answers one ask, or says what it needs the owner for.
-    pub(super) async fn hear(&mut self, ask: Ask, known: Known<'_>) -> Heard {
+    pub(super) async fn hear(&mut self, ask: Ask, known: SessionView<'_>) -> Heard {
         if matches!(ask, Ask::Line { .. } | Ask::Prompt(_) | Ask::Op(Op::Decide { .. })) {
             Box::pin(self.refresh_rules()).await;
         }
@@ -274,7 +274,7 @@ impl Desk {
         }
     }
 
-    async fn line(&mut self, text: &str, known: Known<'_>) -> Heard {
+    async fn line(&mut self, text: &str, known: SessionView<'_>) -> Heard {
         let entry = dispatch(text);
         self.remember(&entry, text);
         match entry {
@@ -333,11 +333,11 @@ impl Desk {
         }
     }
 
-    async fn command(&mut self, name: &str, args: &str, known: Known<'_>) -> Heard {
+    async fn command(&mut self, name: &str, args: &str, known: SessionView<'_>) -> Heard {
         let stored;
         let (history, activity) = match known {
-            Known::Here(history) => (history, Activity::Idle),
-            Known::InTheStore => {
+            SessionView::Here(history) => (history, Activity::Idle),
+            SessionView::InTheStore => {
                 // A session that nothing was stored of yet has nothing to tell.
                 stored = Session::read(&self.app.store, &self.session).await.unwrap_or_default();
                 (&stored, Activity::Running)

@@ -36,11 +36,11 @@ pub(super) struct Files {
 #[derive(Default)]
 struct Shared {
     walking: Option<PathBuf>,
-    found: Option<Found>,
+    found: Option<FoundFiles>,
 }
 
 #[derive(Clone)]
-struct Found {
+struct FoundFiles {
     root: PathBuf,
     at: Instant,
     paths: Vec<String>,
@@ -95,7 +95,7 @@ impl Files {
                     return;
                 }
                 shared.walking = None;
-                shared.found = Some(Found { root, at: Instant::now(), paths: paths.clone() });
+                shared.found = Some(FoundFiles { root, at: Instant::now(), paths: paths.clone() });
             }
             let _ = updates.notice(Notice::Files { paths }).await;
         });

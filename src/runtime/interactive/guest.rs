@@ -1,6 +1,6 @@
 //! A session that another process owns: it can be read, and its requests decided; nothing else.
 
-use super::desk::{Desk, Heard, Known};
+use super::desk::{Desk, Heard, SessionView};
 use super::{AppError, Left};
 use crate::agent::port::Op;
 use crate::command::Say;
@@ -23,7 +23,7 @@ pub(super) async fn run(desk: &mut Desk, history: History, holder: String) -> Re
         desk.tell_idle().await;
         tokio::select! {
             ask = desk.asks.recv() => {
-                let heard = desk.hear(ask.unwrap_or(Ask::Close), Known::Here(&history)).await;
+                let heard = desk.hear(ask.unwrap_or(Ask::Close), SessionView::Here(&history)).await;
                 match heard {
                     Heard::Close | Heard::Op(Op::Close) => break Left::Closed(Vec::new()),
                     Heard::Open(session) => {

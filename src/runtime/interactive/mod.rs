@@ -27,7 +27,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use self::desk::{Desk, Heard, Known};
+use self::desk::{Desk, Heard, SessionView};
 use crate::accounts::{ModelChoice, Models};
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
@@ -327,7 +327,7 @@ impl<'a> Conductor<'a> {
         tokio::select! {
             ask = self.desk.asks.recv() => {
                 let ask = ask.unwrap_or(Ask::Close);
-                let heard = self.desk.hear(ask, Known::Here(self.session.history())).await;
+                let heard = self.desk.hear(ask, SessionView::Here(self.session.history())).await;
                 if let Heard::Close = heard {
                     return Ok(Going::Closing);
                 }

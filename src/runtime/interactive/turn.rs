@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::sync::CancellationToken;
 
-use super::desk::{Desk, Heard, Known};
+use super::desk::{Desk, Heard, SessionView};
 use super::{AppError, Conductor, Going, Queue, UnsavedPrompt, Work};
 use crate::agent::driver::{self, FallbackModel, TurnResult};
 use crate::agent::port::{Frontend, Op};
@@ -62,7 +62,7 @@ impl Conductor<'_> {
                         }
                     }
                     ask = self.desk.asks.recv(), if outbox.len() < OPS => {
-                        let heard = self.desk.hear(ask.unwrap_or(Ask::Close), Known::InTheStore).await;
+                        let heard = self.desk.hear(ask.unwrap_or(Ask::Close), SessionView::InTheStore).await;
                         match &heard {
                             Heard::Prompt(parts) => {
                                 self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });

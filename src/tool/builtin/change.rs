@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::files::{Present, resource, version};
-use super::place::Place;
+use super::place::ToolPath;
 use super::typed::RunContext;
 use super::work::{interrupted, terminal};
 use crate::tool::diff::{Untouched, counts, diff_inside};
@@ -32,7 +32,7 @@ impl Change {
         diff_inside(&self.old_text(), &self.new, self.untouched)
     }
 
-    pub fn plan(&self, place: &Place) -> CallPlan {
+    pub fn plan(&self, place: &ToolPath) -> CallPlan {
         let lines = self.lines();
         let (added, removed) = counts(&lines);
         let shown = &self.shown;
@@ -70,7 +70,7 @@ impl Change {
 /// Returns the risk of a write to a path, and why only the user may approve it, if so. Files in `.git` can
 /// run as a program when git is used next. Settings, rules and hooks of `co` decide what it asks for: only
 /// the user may change those. Letter case is ignored, as on some file systems.
-fn guard(place: &Place, path: &Path) -> (Risk, Option<String>) {
+fn guard(place: &ToolPath, path: &Path) -> (Risk, Option<String>) {
     let inner = path.strip_prefix(&place.workspace).unwrap_or(path);
     let has = |name: &str| inner.components().any(|part| part.as_os_str().eq_ignore_ascii_case(name));
     if place.is_own(path) || has(".co") {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::change::Change;
 use super::files::{Present, check_seen, not_found, present};
-use super::place::Place;
+use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::misuse;
 use crate::tool::diff::as_text;
@@ -47,7 +47,7 @@ impl TypedTool for EditFile {
             .to_owned()
     }
 
-    fn plan(&self, args: EditFileArgs, place: &Place, seen: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: EditFileArgs, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError> {
         Ok(change(&args, place, seen)?.plan(place))
     }
 
@@ -60,7 +60,7 @@ impl TypedTool for EditFile {
     }
 }
 
-fn change(args: &EditFileArgs, place: &Place, seen: &Seen) -> Result<Change, ToolError> {
+fn change(args: &EditFileArgs, place: &ToolPath, seen: &Seen) -> Result<Change, ToolError> {
     let path = place.writable(&args.path)?;
     let shown = place.shown(&path);
     let old = present(place, &path)?;

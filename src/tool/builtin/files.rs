@@ -7,7 +7,7 @@ use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use super::place::Place;
+use super::place::ToolPath;
 use super::work::{misuse, terminal};
 use crate::stdx::fs::fingerprint;
 use crate::stdx::text::{nearest, sanitize_line};
@@ -41,7 +41,7 @@ pub fn version(bytes: &[u8]) -> Version {
 }
 
 /// Reads the file at `path`. Errs if it is not a regular file, or is too large to be changed here.
-pub fn present(place: &Place, path: &Path) -> Result<Present, ToolError> {
+pub fn present(place: &ToolPath, path: &Path) -> Result<Present, ToolError> {
     let shown = &place.shown(path);
     let mut file = match place.open(path) {
         Ok(file) => file,

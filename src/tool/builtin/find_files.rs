@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::files::not_found;
-use super::place::Place;
+use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::walk::{glob, walker};
 use super::work::{interrupted, look_plan};
@@ -39,7 +39,7 @@ impl TypedTool for FindFiles {
             .to_owned()
     }
 
-    fn plan(&self, args: FindFilesArgs, place: &Place, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: FindFilesArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         glob(&args.pattern)?;
         let path = place.readable_or_all(args.path.as_deref())?;
         Ok(look_plan(format!("find {} in {}", args.pattern, place.shown(&path)), path))
@@ -54,7 +54,12 @@ impl TypedTool for FindFiles {
     }
 }
 
-fn find(place: &Place, root: &Path, pattern: &str, cancel: &CancellationToken) -> Result<String, ToolError> {
+fn find(
+    place: &ToolPath,
+    root: &Path,
+    pattern: &str,
+    cancel: &CancellationToken,
+) -> Result<String, ToolError> {
     if !root.exists() {
         return Err(not_found(root, &place.shown(root)));
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::files::{not_found, unreadable};
-use super::place::Place;
+use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::walk::walker;
 use super::work::{interrupted, look_plan, misuse};
@@ -41,7 +41,7 @@ impl TypedTool for ListDir {
             .to_owned()
     }
 
-    fn plan(&self, args: ListDirArgs, place: &Place, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: ListDirArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         let path = place.readable_or_all(args.path.as_deref())?;
         Ok(look_plan(format!("list {}", place.shown(&path)), path))
     }
@@ -55,7 +55,7 @@ impl TypedTool for ListDir {
     }
 }
 
-fn list(place: &Place, folder: &Path, cancel: &CancellationToken) -> Result<String, ToolError> {
+fn list(place: &ToolPath, folder: &Path, cancel: &CancellationToken) -> Result<String, ToolError> {
     let all = names(folder, &place.shown(folder))?;
     let mut entries = Vec::new();
     let mut visible = BTreeSet::new();

@@ -15,14 +15,14 @@ use crate::tool::ToolError;
 
 /// The folders of a call; all absolute.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct ToolPath {
     pub workspace: PathBuf,
     pub spill: PathBuf,
     /// Folders of `co` itself: nothing in them may be read, except spilled output.
     pub own: Arc<[PathBuf]>,
 }
 
-impl Place {
+impl ToolPath {
     /// Returns the real path of `given`, if it may be read.
     pub fn readable(&self, given: &str) -> Result<PathBuf, ToolError> {
         match confine(&self.workspace, given) {

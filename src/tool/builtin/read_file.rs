@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::files::{check_regular, not_found, resource, unreadable};
 use super::output::untrusted;
-use super::place::Place;
+use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{interrupted, misuse, read_plan};
 use crate::message::Source;
@@ -81,7 +81,7 @@ impl TypedTool for ReadFile {
             .to_owned()
     }
 
-    fn plan(&self, args: ReadFileArgs, place: &Place, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: ReadFileArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         let path = place.readable(&args.path)?;
         Ok(read_plan(place, args.summary(&place.shown(&path)), path))
     }
@@ -96,7 +96,7 @@ impl TypedTool for ReadFile {
 }
 
 fn read(
-    place: &Place,
+    place: &ToolPath,
     path: &Path,
     wanted: Wanted,
     cancel: &CancellationToken,

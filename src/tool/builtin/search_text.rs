@@ -13,7 +13,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::files::not_found;
-use super::place::Place;
+use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::walk::{glob, walker};
 use super::work::{interrupted, misuse, read_plan};
@@ -101,7 +101,7 @@ impl TypedTool for SearchText {
             .to_owned()
     }
 
-    fn plan(&self, args: SearchTextArgs, place: &Place, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: SearchTextArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         args.check()?;
         args.glob.as_deref().map(glob).transpose()?;
         let path = place.readable_or_all(args.path.as_deref())?;
@@ -120,7 +120,7 @@ impl TypedTool for SearchText {
 }
 
 fn search(
-    place: &Place,
+    place: &ToolPath,
     root: &Path,
     args: &SearchTextArgs,
     cancel: &CancellationToken,

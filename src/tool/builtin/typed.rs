@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args;
 use super::output::{Spill, cap, untrusted};
-use super::place::Place;
+use super::place::ToolPath;
 use super::work::{interrupted, off_thread};
 use crate::message::{CallId, Source, ToolName};
 use crate::tool::{
@@ -41,7 +41,7 @@ pub trait TypedTool: Send + Sync + 'static {
     }
 
     /// Plans a call, without side effects, with what the model has `seen`. Blocking.
-    fn plan(&self, args: Self::Args, place: &Place, seen: &Seen) -> Result<CallPlan, ToolError>;
+    fn plan(&self, args: Self::Args, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError>;
 
     /// Runs a call with arguments that `plan` accepted. Returns soon after `cx.cancel` fires.
     fn run(
@@ -54,7 +54,7 @@ pub trait TypedTool: Send + Sync + 'static {
 /// What the run of one call may use.
 pub struct RunContext {
     pub call: CallId,
-    pub place: Place,
+    pub place: ToolPath,
     pub seen: Arc<Seen>,
     pub cancel: CancellationToken,
     pub progress: mpsc::Sender<Progress>,
@@ -132,7 +132,7 @@ impl<T: TypedTool> Tool for Typed<T> {
             let args = args::parse(&self.spec, args)?;
             let (workspace, spill, own) = (cx.workspace.clone(), cx.spill.clone(), Arc::clone(&cx.own));
             let (tool, seen) = (Arc::clone(&self.tool), Arc::clone(&cx.seen));
-            off_thread(move || tool.plan(args, &Place { workspace, spill, own }, &seen)).await
+            off_thread(move || tool.plan(args, &ToolPath { workspace, spill, own }, &seen)).await
         })
     }
 
@@ -145,7 +145,7 @@ impl<T: TypedTool> Tool for Typed<T> {
             let args = args::parse(&self.spec, args)?;
             let ToolContext { call, workspace, spill, own, seen, cancel, progress } = cx.clone();
             let (spilled, output_limit) = (Spill::new(&spill, &call), self.spec.output_limit);
-            let place = Place { workspace, spill, own };
+            let place = ToolPath { workspace, spill, own };
             let cx = RunContext { call, place, seen, cancel, progress, spill: spilled, output_limit };
             self.tool.run(args, cx).await
         })

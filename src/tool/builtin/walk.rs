@@ -9,13 +9,13 @@ use std::path::Path;
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 
-use super::place::Place;
+use super::place::ToolPath;
 use super::work::misuse;
 use crate::stdx::paths::shallow;
 use crate::tool::ToolError;
 
 /// Returns a walker of `root`: sorted by name per folder, with dot files, without `.git` and `co`'s folders.
-pub fn walker(place: &Place, root: &Path) -> WalkBuilder {
+pub fn walker(place: &ToolPath, root: &Path) -> WalkBuilder {
     let place = place.clone();
     let mut builder = WalkBuilder::new(root);
     builder

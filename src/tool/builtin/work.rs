@@ -1,6 +1,6 @@
 //! Runs the tools' blocking work, and builds the plans and errors they share.
 
-use super::place::Place;
+use super::place::ToolPath;
 use crate::stdx::paths::display_relative;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::tool::{Access, CallPlan, Preview, Risk, ToolError, Undo};
@@ -30,7 +30,7 @@ pub fn look_plan(summary: String, path: std::path::PathBuf) -> CallPlan {
 }
 
 /// Returns the plan of a call that reads file contents: a path that may hold secrets raises the risk.
-pub fn read_plan(place: &Place, summary: String, path: std::path::PathBuf) -> CallPlan {
+pub fn read_plan(place: &ToolPath, summary: String, path: std::path::PathBuf) -> CallPlan {
     if may_hold_secrets(&display_relative(&place.workspace, &path)) {
         let summary = format!("{summary} (may hold secrets)");
         return CallPlan { risk: Risk::Medium, ..look_plan(summary, path) };

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::change::{Change, counted};
 use super::files::{MAX_CHANGED, Present, check_seen, present};
-use super::place::Place;
+use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::misuse;
 use crate::tool::diff::Untouched;
@@ -39,7 +39,7 @@ impl TypedTool for WriteFile {
             .to_owned()
     }
 
-    fn plan(&self, args: WriteFileArgs, place: &Place, seen: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: WriteFileArgs, place: &ToolPath, seen: &Seen) -> Result<CallPlan, ToolError> {
         Ok(change(args, place, seen)?.plan(place))
     }
 
@@ -57,7 +57,7 @@ impl TypedTool for WriteFile {
     }
 }
 
-fn change(args: WriteFileArgs, place: &Place, seen: &Seen) -> Result<Change, ToolError> {
+fn change(args: WriteFileArgs, place: &ToolPath, seen: &Seen) -> Result<Change, ToolError> {
     let path = place.writable(&args.path)?;
     let shown = place.shown(&path);
     if args.content.len() as u64 > MAX_CHANGED {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Block, Step, blocks};
+use super::{Block, HunkStep, blocks};
 use crate::tool::{DiffKind, DiffLine};
 
 /// Both texts in lines; the first and the last one may be only part of a line of the file.
@@ -22,7 +22,7 @@ enum Edge {
     Unknown,
 }
 
-pub fn steps(lines: &[DiffLine], old: &str, new: &str) -> Option<Vec<Step>> {
+pub fn steps(lines: &[DiffLine], old: &str, new: &str) -> Option<Vec<HunkStep>> {
     // Such line ends may be parts of others, which the preview does not show.
     if old.contains('\r') || new.contains('\r') {
         return None;
@@ -134,12 +134,12 @@ fn unchanged_is_same(pieces: &Pieces<'_>, blocks: &[Block<'_>], at: usize) -> bo
 }
 
 /// Returns the steps, provided that every choice of them begins and ends with the right part of a line.
-fn cut(pieces: &Pieces<'_>, blocks: &[Block<'_>], place: usize, start: Edge) -> Option<Vec<Step>> {
+fn cut(pieces: &Pieces<'_>, blocks: &[Block<'_>], place: usize, start: Edge) -> Option<Vec<HunkStep>> {
     let mut steps = Vec::new();
     let mut from = (0, 0);
     for block in blocks {
         let to = (block.old_at - place, block.new_at - place);
-        steps.push(Step::Same(same(pieces, from, to)?));
+        steps.push(HunkStep::Same(same(pieces, from, to)?));
         from = (to.0 + block.old.len(), to.1 + block.new.len());
         let old = pieces.old.get(to.0..from.0)?;
         let new = pieces.new.get(to.1..from.1)?;
@@ -148,9 +148,9 @@ fn cut(pieces: &Pieces<'_>, blocks: &[Block<'_>], place: usize, start: Edge) -> 
         if (at_start || at_end) && (old.is_empty() || new.is_empty()) {
             return None;
         }
-        steps.push(Step::Changed { hunk: block.hunk, old: old.concat(), new: new.concat() });
+        steps.push(HunkStep::Changed { hunk: block.hunk, old: old.concat(), new: new.concat() });
     }
-    steps.push(Step::Same(same(pieces, from, (pieces.old.len(), pieces.new.len()))?));
+    steps.push(HunkStep::Same(same(pieces, from, (pieces.old.len(), pieces.new.len()))?));
     Some(steps)
 }
 

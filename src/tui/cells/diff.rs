@@ -65,20 +65,20 @@ pub fn unified(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
     let digits = digits(diff);
     for piece in pieces(diff) {
         match piece {
-            Piece::Head { hunk, line } => page.head(hunk, line, layout),
-            Piece::Same { line, .. } => {
-                let row = Row { number: line.number, sign: " ", role: Role::Text, words: whole(line) };
+            DiffPiece::Head { hunk, line } => page.head(hunk, line, layout),
+            DiffPiece::Same { line, .. } => {
+                let row = DiffRow { number: line.number, sign: " ", role: Role::Text, words: whole(line) };
                 page.lines.extend(row.lines(layout.width, digits));
             }
-            Piece::Changed { hunk, old, new } => {
+            DiffPiece::Changed { hunk, old, new } => {
                 let [removed, added] = roles(layout.hunks, hunk);
                 let (old_words, new_words) = compared(&old, &new);
                 for (line, words) in old.iter().zip(old_words) {
-                    let row = Row { number: line.number, sign: "-", role: removed, words };
+                    let row = DiffRow { number: line.number, sign: "-", role: removed, words };
                     page.lines.extend(row.lines(layout.width, digits));
                 }
                 for (line, words) in new.iter().zip(new_words) {
-                    let row = Row { number: line.number, sign: "+", role: added, words };
+                    let row = DiffRow { number: line.number, sign: "+", role: added, words };
                     page.lines.extend(row.lines(layout.width, digits));
                 }
             }
@@ -93,29 +93,33 @@ pub fn page(diff: &[DiffLine], layout: &Layout<'_>, columns: usize) -> Page {
 }
 
 /// A part of a diff that is drawn as a unit.
-pub(super) enum Piece<'a> {
+pub(super) enum DiffPiece<'a> {
     Head { hunk: usize, line: &'a DiffLine },
     Same { line: &'a DiffLine, old_number: usize },
     Changed { hunk: usize, old: Vec<&'a DiffLine>, new: Vec<&'a DiffLine> },
 }
 
-pub(super) fn pieces(diff: &[DiffLine]) -> Vec<Piece<'_>> {
+pub(super) fn pieces(diff: &[DiffLine]) -> Vec<DiffPiece<'_>> {
     let mut pieces = Vec::new();
     let (mut hunk, mut added, mut removed) = (0, 0, 0);
     for line in diff {
         match (line.kind, pieces.last_mut()) {
             (DiffKind::Hunk, _) => {
                 hunk += 1;
-                pieces.push(Piece::Head { hunk, line });
+                pieces.push(DiffPiece::Head { hunk, line });
             }
             (DiffKind::Context, _) => {
                 let old_number = (line.number + removed).saturating_sub(added);
-                pieces.push(Piece::Same { line, old_number });
+                pieces.push(DiffPiece::Same { line, old_number });
             }
-            (DiffKind::Removed, Some(Piece::Changed { old, .. })) => old.push(line),
-            (DiffKind::Added, Some(Piece::Changed { new, .. })) => new.push(line),
-            (DiffKind::Removed, _) => pieces.push(Piece::Changed { hunk, old: vec![line], new: Vec::new() }),
-            (DiffKind::Added, _) => pieces.push(Piece::Changed { hunk, old: Vec::new(), new: vec![line] }),
+            (DiffKind::Removed, Some(DiffPiece::Changed { old, .. })) => old.push(line),
+            (DiffKind::Added, Some(DiffPiece::Changed { new, .. })) => new.push(line),
+            (DiffKind::Removed, _) => {
+                pieces.push(DiffPiece::Changed { hunk, old: vec![line], new: Vec::new() })
+            }
+            (DiffKind::Added, _) => {
+                pieces.push(DiffPiece::Changed { hunk, old: Vec::new(), new: vec![line] })
+            }
         }
         added += usize::from(line.kind == DiffKind::Added);
         removed += usize::from(line.kind == DiffKind::Removed);
@@ -154,7 +158,7 @@ impl Page {
 }
 
 /// One line of one side.
-pub(super) struct Row {
+pub(super) struct DiffRow {
     pub number: usize,
     pub sign: &'static str,
     pub role: Role,
@@ -169,7 +173,7 @@ pub(super) struct Word {
     differs: bool,
 }
 
-impl Row {
+impl DiffRow {
     pub fn lines(&self, width: usize, digits: usize) -> Vec<Line> {
         let number = if digits > 0 { format!("{:>digits$} ", self.number) } else { String::new() };
         let first = Line::of(&number, Role::Dim).with(format!("{} ", self.sign), self.role);

@@ -10,7 +10,7 @@ use crate::approval::Taint;
 use crate::stdx::text::one_line_summary;
 use crate::tui::cards::Card;
 use crate::tui::composer::{Editor, Rows};
-use crate::tui::form::{Entry, Field, Form, Mode, Need, word};
+use crate::tui::form::{Field, FieldEntry, Form, Mode, Need, word};
 use crate::tui::hunks::Hunks;
 use crate::tui::keys::{Action, CardKey, Context, FormKey, Keymap, Nav};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -46,7 +46,7 @@ struct Columns {
 }
 
 /// A line of the fields.
-struct Row {
+struct FormRow {
     line: Line,
     /// The column of the cursor, where it is in this line.
     cursor: Option<usize>,
@@ -222,17 +222,17 @@ fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
 }
 
 /// An editor's rows, the cursor in one of them.
-fn text(editor: &Editor, width: usize) -> Vec<Row> {
+fn text(editor: &Editor, width: usize) -> Vec<FormRow> {
     let rows = Rows::of(editor, width);
     (0..rows.height())
-        .map(|row| Row {
+        .map(|row| FormRow {
             line: rows.line(editor, row),
             cursor: (row == rows.cursor.row).then_some(rows.cursor.column),
         })
         .collect()
 }
 
-fn fields(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Row> {
+fn fields(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<FormRow> {
     let columns = Columns::of(form, sheet.inner);
     let most = (sheet.frame.rows / 2).max(UNFOCUSED);
     let mut rows = Vec::new();
@@ -253,14 +253,14 @@ fn fields(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Row> {
                 line.pad_to(start + columns.value + 2);
                 line = line.joined(hint.clone().cut(columns.hint));
             }
-            rows.push(Row { line, cursor: row.cursor.map(|column| start + column) });
+            rows.push(FormRow { line, cursor: row.cursor.map(|column| start + column) });
         }
         if columns.hint == 0 && (is_at || field.is_changed() || is_tainted(card, field)) {
-            rows.push(Row { line: columns.blank().joined(hint), cursor: None });
+            rows.push(FormRow { line: columns.blank().joined(hint), cursor: None });
         }
         for fault in &field.faults {
             let line = columns.blank().with(format!("{} {fault}", sheet.frame.look.glyphs.fail), Role::Fail);
-            rows.push(Row { line, cursor: None });
+            rows.push(FormRow { line, cursor: None });
         }
     }
     rows.extend(note(sheet, form));
@@ -269,7 +269,7 @@ fn fields(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Row> {
 
 /// The person's words to the model, below the fields. On a low screen they have no room of their own unless they are
 /// wanted.
-fn note(sheet: &Sheet<'_>, form: &Form) -> Vec<Row> {
+fn note(sheet: &Sheet<'_>, form: &Form) -> Vec<FormRow> {
     let is_at = form.is_in_note();
     let low = sheet.frame.rows < LOW;
     if low && !is_at && form.note.is_empty() {
@@ -278,13 +278,14 @@ fn note(sheet: &Sheet<'_>, form: &Form) -> Vec<Row> {
     let role = if is_at { Role::Key } else { Role::Dim };
     let mark = if is_at { sheet.frame.look.glyphs.folded } else { " " };
     let head = Line::of(mark, Role::Key).with(" note to the model (optional)", role);
-    let mut rows: Vec<Row> = if low { Vec::new() } else { vec![Row { line: Line::new(), cursor: None }] };
-    rows.push(Row { line: head, cursor: None });
+    let mut rows: Vec<FormRow> =
+        if low { Vec::new() } else { vec![FormRow { line: Line::new(), cursor: None }] };
+    rows.push(FormRow { line: head, cursor: None });
     let written = text(&form.note, sheet.inner.saturating_sub(NOTE + 1));
     for (index, row) in written.into_iter().enumerate() {
         let before = if index == 0 { "  > " } else { "    " };
         let line = Line::of(before, Role::Waiting).joined(row.line);
-        rows.push(Row { line, cursor: row.cursor.filter(|_| is_at).map(|column| NOTE + column) });
+        rows.push(FormRow { line, cursor: row.cursor.filter(|_| is_at).map(|column| NOTE + column) });
     }
     rows
 }
@@ -342,23 +343,23 @@ fn hint(card: &Card, field: &Field, glyphs: &Glyphs) -> Line {
 }
 
 /// The field with the cursor: a window of its rows around it.
-fn focused(field: &Field, keymap: &Keymap, width: usize, most: usize) -> Vec<Row> {
+fn focused(field: &Field, keymap: &Keymap, width: usize, most: usize) -> Vec<FormRow> {
     match &field.entry {
-        Entry::Text(editor) => {
+        FieldEntry::Text(editor) => {
             let rows = text(editor, width);
             let cursor = rows.iter().position(|row| row.cursor.is_some()).unwrap_or(0);
             let from = (cursor + 1).saturating_sub(most);
             rows.into_iter().skip(from).take(most).collect()
         }
-        Entry::Pick { .. } | Entry::Long(_) => {
-            vec![Row { line: single(field, keymap, "< ", " >").cut(width), cursor: Some(0) }]
+        FieldEntry::Pick { .. } | FieldEntry::Long(_) => {
+            vec![FormRow { line: single(field, keymap, "< ", " >").cut(width), cursor: Some(0) }]
         }
     }
 }
 
-fn resting(field: &Field, keymap: &Keymap, width: usize) -> Vec<Row> {
-    let Entry::Text(editor) = &field.entry else {
-        return vec![Row { line: single(field, keymap, "", "").cut(width), cursor: None }];
+fn resting(field: &Field, keymap: &Keymap, width: usize) -> Vec<FormRow> {
+    let FieldEntry::Text(editor) = &field.entry else {
+        return vec![FormRow { line: single(field, keymap, "", "").cut(width), cursor: None }];
     };
     let rows = Rows::of(editor, width);
     let shown = if rows.height() > UNFOCUSED { UNFOCUSED - 1 } else { rows.height() };
@@ -366,23 +367,23 @@ fn resting(field: &Field, keymap: &Keymap, width: usize) -> Vec<Row> {
     if rows.height() > shown {
         lines.push(Line::of(format!("… {} more lines", rows.height() - shown), Role::Dim).cut(width));
     }
-    lines.into_iter().map(|line| Row { line, cursor: None }).collect()
+    lines.into_iter().map(|line| FormRow { line, cursor: None }).collect()
 }
 
 /// A value that is not written but chosen.
 fn single(field: &Field, keymap: &Keymap, before: &str, after: &str) -> Line {
     match &field.entry {
-        Entry::Pick { choices, at } => {
+        FieldEntry::Pick { choices, at } => {
             let chosen = choices.get(*at).and_then(Option::as_ref);
             let (text, role) =
                 chosen.map_or(("left out".to_owned(), Role::Dim), |choice| (word(choice), Role::Text));
             Line::of(before, Role::Key).with(text, role).with(after, Role::Key)
         }
-        Entry::Long(bytes) => {
+        FieldEntry::Long(bytes) => {
             let edits = (Context::Text, Action::EditOutside, "edits it in $EDITOR");
             Line::of(keymap.told(&format!("{} kB", bytes.div_ceil(1_000)), &[edits]), Role::Dim)
         }
-        Entry::Text(_) => Line::new(),
+        FieldEntry::Text(_) => Line::new(),
     }
 }
 

@@ -14,11 +14,11 @@ const TAIL: usize = 20;
 pub struct ShellCell {
     command: String,
     output: Flow,
-    state: State,
+    state: ShellState,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum State {
+enum ShellState {
     Running { since_ms: u64 },
     Ended { outcome: String, took: Duration },
 }
@@ -26,7 +26,7 @@ enum State {
 impl ShellCell {
     pub fn running(command: String, now_ms: u64) -> Self {
         let output = Flow::new(Breaks::Anywhere, Role::Text);
-        Self { command, output, state: State::Running { since_ms: now_ms } }
+        Self { command, output, state: ShellState::Running { since_ms: now_ms } }
     }
 
     pub fn push(&mut self, text: &str) {
@@ -34,11 +34,11 @@ impl ShellCell {
     }
 
     pub fn end(&mut self, outcome: String, took: Duration) {
-        self.state = State::Ended { outcome, took };
+        self.state = ShellState::Ended { outcome, took };
     }
 
     pub fn is_running(&self) -> bool {
-        matches!(self.state, State::Running { .. })
+        matches!(self.state, ShellState::Running { .. })
     }
 
     pub fn command(&self) -> &str {
@@ -79,12 +79,12 @@ impl ShellCell {
 
     fn foot(&self, look: &Look) -> Line {
         let text = match &self.state {
-            State::Running { since_ms } => {
+            ShellState::Running { since_ms } => {
                 let took = Duration::from_millis(look.now_ms.saturating_sub(*since_ms));
                 let stops = look.keys.stop.map(|key| format!("  {key} stops it"));
                 format!("   {} {}{}", look.spinner(), call::seconds(took), stops.unwrap_or_default())
             }
-            State::Ended { outcome, took } => format!("   {outcome}  {}", call::seconds(*took)),
+            ShellState::Ended { outcome, took } => format!("   {outcome}  {}", call::seconds(*took)),
         };
         Line::of(text, Role::Dim).cut(look.width).ours()
     }

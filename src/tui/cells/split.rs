@@ -2,7 +2,7 @@
 //!
 //! Called by `diff` for cards that are wide enough, and by the form to show what an edit changes.
 
-use super::diff::{Layout, Page, Piece, Row, compared, digits, pieces, roles, whole};
+use super::diff::{DiffPiece, DiffRow, Layout, Page, compared, digits, pieces, roles, whole};
 use crate::tool::DiffLine;
 use crate::tui::line::Line;
 use crate::tui::theme::Role;
@@ -35,7 +35,7 @@ fn both(diff: &[DiffLine], layout: &Layout<'_>, numbers: Numbers) -> Page {
     let left = (layout.width.saturating_sub(BETWEEN)) / 2;
     let right = layout.width.saturating_sub(BETWEEN + left);
     let mut page = Page::default();
-    let put = |old: Option<Row>, new: Option<Row>, page: &mut Page| {
+    let put = |old: Option<DiffRow>, new: Option<DiffRow>, page: &mut Page| {
         let old = old.map_or(Vec::new(), |row| row.lines(left, digits));
         let new = new.map_or(Vec::new(), |row| row.lines(right, digits));
         for at in 0..old.len().max(new.len()) {
@@ -47,26 +47,26 @@ fn both(diff: &[DiffLine], layout: &Layout<'_>, numbers: Numbers) -> Page {
     };
     for piece in pieces(diff) {
         match piece {
-            Piece::Head { hunk, line } => match numbers {
+            DiffPiece::Head { hunk, line } => match numbers {
                 Numbers::Shown(_) => page.head(hunk, line, layout),
                 Numbers::Hidden if line.number > 1 => page.lines.push(Line::of("  …", Role::Dim)),
                 Numbers::Hidden => {}
             },
-            Piece::Same { line, old_number } => {
-                let row = |number| Row { number, sign: " ", role: Role::Text, words: whole(line) };
+            DiffPiece::Same { line, old_number } => {
+                let row = |number| DiffRow { number, sign: " ", role: Role::Text, words: whole(line) };
                 put(Some(row(old_number)), Some(row(line.number)), &mut page);
             }
-            Piece::Changed { hunk, old, new } => {
+            DiffPiece::Changed { hunk, old, new } => {
                 let [removed, added] = roles(layout.hunks, hunk);
                 let (old_words, new_words) = compared(&old, &new);
-                let mut new_rows = new.iter().zip(new_words).map(|(line, words)| Row {
+                let mut new_rows = new.iter().zip(new_words).map(|(line, words)| DiffRow {
                     number: line.number,
                     sign: "+",
                     role: added,
                     words,
                 });
                 for (line, words) in old.iter().zip(old_words) {
-                    let row = Row { number: line.number, sign: "-", role: removed, words };
+                    let row = DiffRow { number: line.number, sign: "-", role: removed, words };
                     put(Some(row), new_rows.next(), &mut page);
                 }
                 for row in new_rows {

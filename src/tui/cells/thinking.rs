@@ -11,25 +11,28 @@ const TAIL: usize = 6;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Thinking {
     text: Flow,
-    state: State,
+    state: ThinkingState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum State {
+enum ThinkingState {
     Live { since_ms: u64 },
     Done { took_ms: Option<u64> },
 }
 
 impl Thinking {
     pub fn live(now_ms: u64) -> Self {
-        Self { text: Flow::new(Breaks::Words, Role::Thinking), state: State::Live { since_ms: now_ms } }
+        Self {
+            text: Flow::new(Breaks::Words, Role::Thinking),
+            state: ThinkingState::Live { since_ms: now_ms },
+        }
     }
 
     /// Creates earlier thinking, whose duration is unknown.
     pub fn committed(source: &str) -> Self {
         let mut text = Flow::new(Breaks::Words, Role::Thinking);
         text.push(source);
-        Self { text, state: State::Done { took_ms: None } }
+        Self { text, state: ThinkingState::Done { took_ms: None } }
     }
 
     pub fn push(&mut self, piece: &str) {
@@ -42,8 +45,8 @@ impl Thinking {
             self.text = Flow::new(Breaks::Words, Role::Thinking);
             self.text.push(text);
         }
-        if let State::Live { since_ms } = self.state {
-            self.state = State::Done { took_ms: Some(now_ms.saturating_sub(since_ms)) };
+        if let ThinkingState::Live { since_ms } = self.state {
+            self.state = ThinkingState::Done { took_ms: Some(now_ms.saturating_sub(since_ms)) };
         }
     }
 
@@ -52,13 +55,13 @@ impl Thinking {
     }
 
     pub fn is_live(&self) -> bool {
-        matches!(self.state, State::Live { .. })
+        matches!(self.state, ThinkingState::Live { .. })
     }
 
     pub fn lines(&mut self, look: &Look) -> Vec<Line> {
         let shown = match (self.state, look.thinking, look.details) {
-            (State::Done { .. }, Fold::Folded, Fold::Folded) => 0,
-            (State::Live { .. }, Fold::Folded, Fold::Folded) => TAIL,
+            (ThinkingState::Done { .. }, Fold::Folded, Fold::Folded) => 0,
+            (ThinkingState::Live { .. }, Fold::Folded, Fold::Folded) => TAIL,
             (_, Fold::Open, _) | (_, _, Fold::Open) => usize::MAX,
         };
         let bar = look.barred(look.glyphs.thinking_side, Role::Dim).first;
@@ -79,10 +82,10 @@ impl Thinking {
     fn head(&self, look: &Look, shown: usize) -> Line {
         let tokens = self.text.source().len().div_ceil(4);
         let (mark, words) = match self.state {
-            State::Live { since_ms } => {
+            ThinkingState::Live { since_ms } => {
                 (look.glyphs.open, format!("thinking  {}s", look.now_ms.saturating_sub(since_ms) / 1_000))
             }
-            State::Done { took_ms } => {
+            ThinkingState::Done { took_ms } => {
                 let mark = if shown == 0 { look.glyphs.folded } else { look.glyphs.open };
                 let time = took_ms.map_or(String::new(), |took| format!(" {}s", took / 1_000));
                 (mark, format!("thought{time}"))

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::item::{Chip, Item, LONGEST_SHOWN, clean, graphemes, number_images, pasted, written};
 use super::undo::Undo;
-use crate::frontend::images::Seen;
+use crate::frontend::images::SeenImage;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 /// The number of killed texts that can be yanked.
@@ -167,13 +167,13 @@ impl Editor {
     }
 
     /// Inserts images at the cursor.
-    pub fn insert_images(&mut self, images: &[Seen]) {
+    pub fn insert_images(&mut self, images: &[SeenImage]) {
         self.put_images(self.cursor..self.cursor, images);
     }
 
     /// Replaces the text that was pasted as image paths by the images, if it is still there; the last
     /// occurrence counts.
-    pub fn show_images(&mut self, pasted_text: &str, images: &[Seen]) {
+    pub fn show_images(&mut self, pasted_text: &str, images: &[SeenImage]) {
         let wanted = pasted(&clean(pasted_text));
         if let Some(from) = self.items.windows(wanted.len().max(1)).rposition(|items| items == wanted) {
             self.put_images(from..from + wanted.len(), images);
@@ -182,7 +182,7 @@ impl Editor {
 
     /// Inserts images separated by spaces from the text beside them; the cursor keeps its place in the rest
     /// of the text.
-    fn put_images(&mut self, range: Range<usize>, images: &[Seen]) {
+    fn put_images(&mut self, range: Range<usize>, images: &[SeenImage]) {
         let mut new: Vec<Item> = Vec::new();
         let mut apart = range.start.checked_sub(1).is_none_or(|at| self.items[at].is_space());
         for item in images.iter().filter_map(|one| Item::image(&one.path, one.size)) {

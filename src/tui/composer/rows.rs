@@ -29,12 +29,12 @@ pub enum Moved {
 /// An editor's text broken into rows of a width.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
-    rows: Vec<Row>,
+    rows: Vec<ComposerRow>,
     pub cursor: Position,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Row {
+struct ComposerRow {
     /// Items `from..to`; a line break ends a row and is in none.
     from: usize,
     to: usize,
@@ -93,7 +93,7 @@ impl Editor {
     fn go_to_row(&mut self, rows: &Rows, row: usize) -> Moved {
         let goal = self.goal.unwrap_or(rows.cursor.column);
         let soft = rows.rows.get(row + 1).is_some_and(|next| next.from == rows.rows[row].to);
-        let Row { from, to } = rows.rows[row];
+        let ComposerRow { from, to } = rows.rows[row];
         let mut column = 0;
         let mut at = from;
         while at < to {
@@ -113,26 +113,26 @@ impl Editor {
     }
 }
 
-fn rows(items: &[Item], width: usize) -> Vec<Row> {
+fn rows(items: &[Item], width: usize) -> Vec<ComposerRow> {
     let mut rows = Vec::new();
     let mut from = 0;
     let mut used = 0;
     for (at, item) in items.iter().enumerate() {
         if item.is_break() {
-            rows.push(Row { from, to: at });
+            rows.push(ComposerRow { from, to: at });
             from = at + 1;
             used = 0;
             continue;
         }
         let needed = item_cells(item);
         if used + needed > width && at > from {
-            rows.push(Row { from, to: at });
+            rows.push(ComposerRow { from, to: at });
             from = at;
             used = 0;
         }
         used += needed;
     }
-    rows.push(Row { from, to: items.len() });
+    rows.push(ComposerRow { from, to: items.len() });
     rows
 }
 

@@ -12,7 +12,7 @@ const DEEPEST: usize = 100;
 
 /// One change: `added` items at `at` replaced the `removed` ones.
 #[derive(Debug, Clone, PartialEq)]
-struct Step {
+struct UndoStep {
     at: usize,
     removed: Vec<Item>,
     added: usize,
@@ -20,7 +20,7 @@ struct Step {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Group {
-    steps: Vec<Step>,
+    steps: Vec<UndoStep>,
     /// The cursor before the group.
     cursor: usize,
 }
@@ -49,7 +49,7 @@ impl Undo {
             match group.steps.last_mut() {
                 // A run of typing is one change.
                 Some(last) if removed.is_empty() && last.at + last.added == at => last.added += added,
-                Some(_) | None => group.steps.push(Step { at, removed: removed.clone(), added }),
+                Some(_) | None => group.steps.push(UndoStep { at, removed: removed.clone(), added }),
             }
         }
         removed
@@ -83,10 +83,10 @@ fn last_with_changes(groups: &mut Vec<Group>) -> Option<Group> {
 
 /// Reverts a group; returns the group that reverts this, and the cursor from before the group.
 fn revert(items: &mut Vec<Item>, group: Group, cursor: usize) -> (Group, usize) {
-    let back = |step: Step| {
+    let back = |step: UndoStep| {
         let added = step.removed.len();
         let removed = items.splice(step.at..step.at + step.added, step.removed).collect();
-        Step { at: step.at, removed, added }
+        UndoStep { at: step.at, removed, added }
     };
     let steps = group.steps.into_iter().rev().map(back).collect();
     (Group { steps, cursor }, group.cursor)

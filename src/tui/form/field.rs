@@ -16,7 +16,7 @@ pub struct Field {
     pub hint: String,
     /// What the tool says the field is for.
     pub about: String,
-    pub entry: Entry,
+    pub entry: FieldEntry,
     /// What is wrong with it.
     pub faults: Vec<String>,
     shape: Shape,
@@ -36,7 +36,7 @@ pub enum Need {
 
 /// What is in a field.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Entry {
+pub enum FieldEntry {
     Text(Editor),
     /// One of the choices; `None` among them leaves the field out.
     Pick {
@@ -79,7 +79,7 @@ impl Field {
             need: rules.need,
             hint: hint(schema, &shape),
             about: about(rules.schema, schema),
-            entry: Entry::Long(0),
+            entry: FieldEntry::Long(0),
             faults: Vec::new(),
             shape,
             asked: asked.cloned(),
@@ -100,15 +100,15 @@ impl Field {
                     choices.push(None);
                 }
                 let at = choices.iter().position(|choice| *choice == value).unwrap_or(0);
-                Entry::Pick { choices, at }
+                FieldEntry::Pick { choices, at }
             }
             Shape::Text | Shape::Whole | Shape::Number | Shape::Lines | Shape::Json => {
                 if text.len() > LONGEST {
-                    Entry::Long(text.len())
+                    FieldEntry::Long(text.len())
                 } else {
                     let mut editor = Editor::plain(&text);
                     editor.line_end();
-                    Entry::Text(editor)
+                    FieldEntry::Text(editor)
                 }
             }
         };
@@ -123,9 +123,9 @@ impl Field {
     /// The value, `None` to leave the field out, or what is wanted.
     pub fn value(&self) -> Result<Option<Value>, String> {
         match &self.entry {
-            Entry::Long(_) => Ok(self.first.clone()),
-            Entry::Pick { choices, at } => Ok(choices.get(*at).cloned().flatten()),
-            Entry::Text(editor) => {
+            FieldEntry::Long(_) => Ok(self.first.clone()),
+            FieldEntry::Pick { choices, at } => Ok(choices.get(*at).cloned().flatten()),
+            FieldEntry::Text(editor) => {
                 let text = editor.text();
                 if text == self.first_text {
                     return Ok(self.first.clone());
@@ -154,16 +154,16 @@ impl Field {
     /// What is written, where that gives no value yet.
     pub fn written(&self) -> String {
         match &self.entry {
-            Entry::Text(editor) => editor.text(),
-            Entry::Pick { .. } | Entry::Long(_) => String::new(),
+            FieldEntry::Text(editor) => editor.text(),
+            FieldEntry::Pick { .. } | FieldEntry::Long(_) => String::new(),
         }
     }
 
     /// Whether Enter is a line break in it.
     pub fn has_lines(&self) -> bool {
         match (&self.shape, &self.entry) {
-            (Shape::Lines | Shape::Json, Entry::Text(_)) => true,
-            (Shape::Text, Entry::Text(editor)) => {
+            (Shape::Lines | Shape::Json, FieldEntry::Text(_)) => true,
+            (Shape::Text, FieldEntry::Text(editor)) => {
                 editor.items().iter().any(|item| item.text().contains('\n'))
             }
             (Shape::Text | Shape::Whole | Shape::Number | Shape::Pick(_) | Shape::Lines | Shape::Json, _) => {
@@ -174,7 +174,7 @@ impl Field {
 
     /// Goes to another choice, around at the ends; whether the field has choices.
     pub fn turn(&mut self, turn: Turn) -> bool {
-        let Entry::Pick { choices, at } = &mut self.entry else { return false };
+        let FieldEntry::Pick { choices, at } = &mut self.entry else { return false };
         *at = match turn {
             Turn::Next => (*at + 1) % choices.len(),
             Turn::Previous => at.checked_sub(1).unwrap_or(choices.len() - 1),

@@ -8,7 +8,7 @@ mod field;
 use serde_json::{Map, Value};
 
 use self::field::Rules;
-pub use self::field::{Entry, Field, Need, Turn, word};
+pub use self::field::{Field, FieldEntry, Need, Turn, word};
 use crate::tool::diff::diff;
 use crate::tool::schema::{Fault, faults, resolved};
 use crate::tool::{DiffLine, ToolSpec};
@@ -132,8 +132,8 @@ impl Form {
             Mode::Raw => Some(&self.raw),
             Mode::Fields => match self.fields.get(self.at).map(|field| &field.entry) {
                 None => Some(&self.note),
-                Some(Entry::Text(editor)) => Some(editor),
-                Some(Entry::Pick { .. } | Entry::Long(_)) => None,
+                Some(FieldEntry::Text(editor)) => Some(editor),
+                Some(FieldEntry::Pick { .. } | FieldEntry::Long(_)) => None,
             },
         }
     }
@@ -143,8 +143,8 @@ impl Form {
             Mode::Raw => Some(&mut self.raw),
             Mode::Fields => match self.fields.get_mut(self.at).map(|field| &mut field.entry) {
                 None => Some(&mut self.note),
-                Some(Entry::Text(editor)) => Some(editor),
-                Some(Entry::Pick { .. } | Entry::Long(_)) => None,
+                Some(FieldEntry::Text(editor)) => Some(editor),
+                Some(FieldEntry::Pick { .. } | FieldEntry::Long(_)) => None,
             },
         }
     }

@@ -19,10 +19,10 @@ const MOST_LINES: usize = 5_000;
 
 /// Highlights the lines of one block, in order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Highlighter(Option<State>);
+pub struct Highlighter(Option<HighlightState>);
 
 #[derive(Debug, Clone, PartialEq)]
-struct State {
+struct HighlightState {
     parse: ParseState,
     scopes: ScopeStack,
     lines: usize,
@@ -33,7 +33,7 @@ impl Highlighter {
     /// `ready`.
     pub fn new(language: Option<Language>, ready: Languages) -> Self {
         let start = language.filter(|language| ready.has(*language)).and_then(Language::start);
-        Self(start.map(|(parse, scopes)| State { parse, scopes, lines: 0 }))
+        Self(start.map(|(parse, scopes)| HighlightState { parse, scopes, lines: 0 }))
     }
 
     pub fn plain() -> Self {
@@ -62,7 +62,7 @@ impl Highlighter {
     }
 }
 
-impl State {
+impl HighlightState {
     /// Returns `None` if the syntax definitions contradict themselves.
     fn line(&mut self, line: &str) -> Option<Vec<(usize, Role)>> {
         let ops = self.parse.parse_line(&format!("{line}\n"), definitions()).ok()?;

@@ -22,7 +22,7 @@ const LONGEST_BODY: usize = 32;
 
 /// The current position in an answer.
 #[derive(Debug, Clone, PartialEq, Default)]
-enum Place {
+enum AnswerPlace {
     /// No answer is due, or it was received.
     #[default]
     Nowhere,
@@ -49,30 +49,34 @@ pub enum Sorted {
 /// Whether an answer is due, and how much of it was received.
 #[derive(Debug, Default)]
 pub struct Answer {
-    place: Place,
+    place: AnswerPlace,
 }
 
 impl Answer {
     /// Notes that the request was sent.
     pub fn expect(&mut self) {
-        self.place = Place::Due;
+        self.place = AnswerPlace::Due;
     }
 
     pub fn is_due(&self) -> bool {
-        self.place != Place::Nowhere
+        self.place != AnswerPlace::Nowhere
     }
 
     /// Whether events are held back that may have been typed; the caller soon takes them with
     /// [`Answer::give_up`].
     pub fn holds(&self) -> bool {
-        matches!(self.place, Place::Head(..))
+        matches!(self.place, AnswerPlace::Head(..))
     }
 
     /// Returns the held events as typed input, because no more followed.
     pub fn give_up(&mut self) -> Vec<Event> {
-        match std::mem::replace(&mut self.place, Place::Due) {
-            Place::Head(_, held) => held,
-            other @ (Place::Nowhere | Place::Due | Place::AfterEsc | Place::Body(_) | Place::End(_)) => {
+        match std::mem::replace(&mut self.place, AnswerPlace::Due) {
+            AnswerPlace::Head(_, held) => held,
+            other @ (AnswerPlace::Nowhere
+            | AnswerPlace::Due
+            | AnswerPlace::AfterEsc
+            | AnswerPlace::Body(_)
+            | AnswerPlace::End(_)) => {
                 self.place = other;
                 Vec::new()
             }
@@ -81,12 +85,12 @@ impl Answer {
 
     pub fn sort(&mut self, event: Event) -> Sorted {
         match std::mem::take(&mut self.place) {
-            Place::Nowhere => Sorted::Typed(vec![event]),
-            Place::Due => self.first(event, KeyModifiers::ALT),
-            Place::AfterEsc => self.first(event, KeyModifiers::NONE),
-            Place::Head(head, held) => self.head(head, held, event),
-            Place::Body(body) => self.body(body, event),
-            Place::End(body) => match char_of(&event) {
+            AnswerPlace::Nowhere => Sorted::Typed(vec![event]),
+            AnswerPlace::Due => self.first(event, KeyModifiers::ALT),
+            AnswerPlace::AfterEsc => self.first(event, KeyModifiers::NONE),
+            AnswerPlace::Head(head, held) => self.head(head, held, event),
+            AnswerPlace::Body(body) => self.body(body, event),
+            AnswerPlace::End(body) => match char_of(&event) {
                 Some(('\\', KeyModifiers::NONE)) => self.answered(&body),
                 _ => self.broken(event),
             },
@@ -96,11 +100,11 @@ impl Answer {
     fn first(&mut self, event: Event, mods: KeyModifiers) -> Sorted {
         match char_of(&event) {
             Some((']', held)) if held == mods || held == KeyModifiers::ALT => {
-                self.place = Place::Head(String::new(), vec![event]);
+                self.place = AnswerPlace::Head(String::new(), vec![event]);
                 Sorted::Kept
             }
             _ => {
-                self.place = if is_esc(&event) { Place::AfterEsc } else { Place::Due };
+                self.place = if is_esc(&event) { AnswerPlace::AfterEsc } else { AnswerPlace::Due };
                 Sorted::Typed(vec![event])
             }
         }
@@ -111,7 +115,7 @@ impl Answer {
         match char_of(&event) {
             Some((c, KeyModifiers::NONE)) if Some(c) == next => head.push(c),
             _ => {
-                self.place = Place::Due;
+                self.place = AnswerPlace::Due;
                 // The event may itself begin the answer.
                 if let Sorted::Typed(events) = self.sort(event) {
                     held.extend(events);
@@ -120,7 +124,8 @@ impl Answer {
             }
         }
         held.push(event);
-        self.place = if head == HEAD { Place::Body(String::new()) } else { Place::Head(head, held) };
+        self.place =
+            if head == HEAD { AnswerPlace::Body(String::new()) } else { AnswerPlace::Head(head, held) };
         Sorted::Kept
     }
 
@@ -131,22 +136,22 @@ impl Answer {
                 if body.len() < LONGEST_BODY && (c.is_ascii_hexdigit() || "rgba:/".contains(c)) =>
             {
                 body.push(c);
-                self.place = Place::Body(body);
+                self.place = AnswerPlace::Body(body);
             }
-            _ if is_esc(&event) => self.place = Place::End(body),
+            _ if is_esc(&event) => self.place = AnswerPlace::End(body),
             _ => return self.broken(event),
         }
         Sorted::Kept
     }
 
     fn answered(&mut self, body: &str) -> Sorted {
-        self.place = Place::Nowhere;
+        self.place = AnswerPlace::Nowhere;
         background(body).map_or(Sorted::Kept, Sorted::Answered)
     }
 
     /// Ends a broken answer; the received part is discarded.
     fn broken(&mut self, event: Event) -> Sorted {
-        self.place = Place::Nowhere;
+        self.place = AnswerPlace::Nowhere;
         Sorted::Typed(vec![event])
     }
 }

@@ -86,9 +86,9 @@ impl Ears {
     pub async fn next(&mut self, mouse: MouseMode) -> Said {
         loop {
             let event = match self.read().await {
-                Heard::Event(event) => event,
-                Heard::Background(background) => return Said::Background(background),
-                Heard::Gone => return Said::Gone,
+                TerminalInput::Event(event) => event,
+                TerminalInput::Background(background) => return Said::Background(background),
+                TerminalInput::Gone => return Said::Gone,
             };
             if let Some(wheel) = self.wheel(&event, mouse).await {
                 return Said::Input(Input::Mouse(wheel));
@@ -111,20 +111,20 @@ impl Ears {
         }
     }
 
-    async fn read(&mut self) -> Heard {
+    async fn read(&mut self) -> TerminalInput {
         loop {
             if let Some(background) = self.found.take() {
-                return Heard::Background(background);
+                return TerminalInput::Background(background);
             }
             if let Some(event) = self.ready.pop_front() {
-                return Heard::Event(event);
+                return TerminalInput::Event(event);
             }
             let Some(events) = &mut self.events else { return std::future::pending().await };
             let until = self.held_until;
             tokio::select! {
                 event = poll_fn(|cx| events.poll(cx)) => match event {
                     Some(Ok(event)) => self.sort(event),
-                    Some(Err(_)) | None => return Heard::Gone,
+                    Some(Err(_)) | None => return TerminalInput::Gone,
                 },
                 () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => {
                     self.held_until = None;
@@ -218,7 +218,7 @@ impl EventSource {
     }
 }
 
-enum Heard {
+enum TerminalInput {
     Event(Event),
     Background(Background),
     Gone,

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc;
 
 use super::clipboard::{self, Found};
-use crate::frontend::images::{Places, Seen, check, seen};
+use crate::frontend::images::{Places, SeenImage, check, seen};
 use crate::stdx::fs::{create_private_dir, fingerprint, open_private};
 use crate::tui::msg::{Clip, Input};
 
@@ -71,20 +71,20 @@ impl Errands {
     }
 }
 
-async fn kept(bytes: Vec<u8>, folder: PathBuf) -> Result<Seen, String> {
+async fn kept(bytes: Vec<u8>, folder: PathBuf) -> Result<SeenImage, String> {
     let keeping = tokio::task::spawn_blocking(move || keep(&bytes, &folder));
     keeping.await.unwrap_or_else(|error| Err(error.to_string()))
 }
 
 /// Writes an image to a file that only its owner can access, so that the composer can name it.
-fn keep(bytes: &[u8], folder: &Path) -> Result<Seen, String> {
+fn keep(bytes: &[u8], folder: &Path) -> Result<SeenImage, String> {
     let image = check(bytes, bytes.len(), "the clipboard's image").map_err(|error| error.to_string())?;
     let name = fingerprint(bytes);
     let name = name.split_at(name.len().min(8)).0;
     let path = folder.join(format!("{name}.{}", image.format.extension()));
     write(&path, folder, bytes)
         .map_err(|error| format!("the image could not be put into a file: {error}"))?;
-    Ok(Seen { path: path.display().to_string(), size: image.size })
+    Ok(SeenImage { path: path.display().to_string(), size: image.size })
 }
 
 fn write(path: &Path, folder: &Path, bytes: &[u8]) -> io::Result<()> {

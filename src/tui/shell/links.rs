@@ -34,11 +34,11 @@ pub enum Links {
 #[derive(Debug, Clone, Default)]
 pub struct LinkTable {
     links: Links,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<KnownLink>>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownLink {
     numbers: BTreeMap<Link, u32>,
     links: Vec<Link>,
 }
@@ -69,7 +69,7 @@ impl LinkTable {
     }
 
     pub fn forget(&self) {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known::default();
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = KnownLink::default();
     }
 
     fn number(&self, link: &Link) -> u32 {

@@ -4,7 +4,7 @@
 //! place. No file is read here.
 
 use super::{flash, say};
-use crate::frontend::images::{ImageError, Seen, dropped};
+use crate::frontend::images::{ImageError, SeenImage, dropped};
 use crate::tui::composer::{Editor, Item};
 use crate::tui::model::{Focus, Model, Overlay};
 use crate::tui::msg::{Clip, Cmd};
@@ -33,7 +33,7 @@ pub fn pasted(model: &Model, text: &str, cmds: &mut Vec<Cmd>) {
 }
 
 /// The shell looked.
-pub fn named(model: &mut Model, text: &str, images: Result<Vec<Seen>, ImageError>) {
+pub fn named(model: &mut Model, text: &str, images: Result<Vec<SeenImage>, ImageError>) {
     match images {
         Ok(images) => {
             model.composer.editor.show_images(text, &images);

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::BuiltinOptions;
 use super::output::{Capture, untrusted, without_torn_end};
-use super::place::Place;
+use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, terminal};
 use crate::bash::{self, Class};
@@ -107,7 +107,7 @@ impl TypedTool for Shell {
         self.options.shell_max_timeout + MARGIN
     }
 
-    fn plan(&self, args: ShellArgs, place: &Place, _: &Seen) -> Result<CallPlan, ToolError> {
+    fn plan(&self, args: ShellArgs, place: &ToolPath, _: &Seen) -> Result<CallPlan, ToolError> {
         self.checked(&args)?;
         Ok(planned(args.command, &place.workspace, &place.own))
     }
