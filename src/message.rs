@@ -67,7 +67,7 @@ impl Message {
     pub fn partial(text: String) -> Self {
         let parts = vec![AssistantPart::new(PartKind::Text { text })];
         let stop = StopReason::new(StopKind::Interrupted);
-        Self::Assistant(AssistantMessage { parts, provider: String::new(), model: String::new(), stop })
+        Self::Assistant(AssistantMessage { parts, asked: String::new(), model: String::new(), stop })
     }
 
     /// Creates a user message of one note: text by the program, never by the user.
@@ -181,9 +181,9 @@ impl NoteKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AssistantMessage {
     pub parts: Vec<AssistantPart>,
-    /// The provider that answered; empty in messages stored before it was kept.
+    /// The provider and model that were asked, as `provider/model`; empty in messages stored before it was kept.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub provider: String,
+    pub asked: String,
     /// The model that answered, as named by the provider.
     pub model: String,
     pub stop: StopReason,

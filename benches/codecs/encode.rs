@@ -34,7 +34,7 @@ pub fn request() -> ModelRequest {
         messages.push(Message::Assistant(AssistantMessage {
             parts: vec![part(PartKind::Text { text }), part(PartKind::ToolCall(call))],
             stop,
-            provider: String::new(),
+            asked: String::new(),
             model: "m".to_owned(),
         }));
         let returned = ToolReturn::program(id, ReturnStatus::Ok, output);

@@ -105,7 +105,7 @@ async fn ask(store: &Store, folder: &Path, title: &str, requests: Vec<Request>) 
     let parts =
         requests.iter().map(|request| AssistantPart::new(PartKind::ToolCall(call(request)))).collect();
     let stop = StopReason::new(StopKind::ToolUse);
-    let said = AssistantMessage { parts, provider: String::new(), model: "bench".to_owned(), stop };
+    let said = AssistantMessage { parts, asked: String::new(), model: "bench".to_owned(), stop };
     let mut records = vec![
         Record::TurnStarted { turn: 1, limits: Limits::default() },
         Record::Said { message: Message::user(title) },

@@ -125,7 +125,7 @@ impl Assembler {
 
     /// Returns the whole reply. On `MaxTokens` a truncated call is dropped; on `Refusal` every call is.
     /// `None` if nothing remains that could be sent back.
-    pub fn finish(self, provider: &str, stop: StopReason) -> Option<AssistantMessage> {
+    pub fn finish(self, asked: String, stop: StopReason) -> Option<AssistantMessage> {
         let keep = match stop.kind {
             StopKind::Refusal | StopKind::Interrupted => Keep::NoCalls,
             StopKind::MaxTokens => Keep::WholeCalls,
@@ -142,7 +142,7 @@ impl Assembler {
             .enumerate()
             .filter_map(|(at, building)| building.into_part(keep, at == last))
             .collect();
-        let message = AssistantMessage { parts, provider: provider.to_owned(), model: self.model, stop };
+        let message = AssistantMessage { parts, asked, model: self.model, stop };
         (!message.parts.is_empty()).then_some(message)
     }
 

@@ -156,7 +156,7 @@ fn reply(calls: &[&str]) -> Message {
     }
     Message::Assistant(AssistantMessage {
         parts,
-        provider: String::new(),
+        asked: String::new(),
         model: "m".to_owned(),
         stop: StopReason::new(StopKind::EndTurn),
     })

@@ -53,7 +53,7 @@ fn reply(text: &str, calls: &[&str]) -> Message {
     let calls = calls.iter().map(|id| AssistantPart::new(PartKind::ToolCall(call(id))));
     Message::Assistant(AssistantMessage {
         parts: std::iter::once(text).chain(calls).collect(),
-        provider: String::new(),
+        asked: String::new(),
         model: "m".to_owned(),
         stop: StopReason::new(StopKind::ToolUse),
     })

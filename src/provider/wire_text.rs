@@ -177,11 +177,12 @@ impl WireIds {
         Self { shape, ..Self::default() }
     }
 
-    /// Assigns an id to the next call of the conversation. To the provider that made it a call goes back under its own
-    /// id, whatever the form.
+    /// Assigns an id to the next call of the conversation. To the model that made it, at the same provider, a call goes
+    /// back under its own id, whatever the form: behind a router another model may refuse it.
     pub fn assign(&mut self, call: &ToolCall, reply: &AssistantMessage, request: &ModelRequest) -> String {
         let own = &call.wire_id;
-        let goes_home = !request.provider.is_empty() && reply.provider == request.provider && !own.is_empty();
+        let same = reply.asked.split_once('/') == Some((request.provider.as_str(), request.model.as_str()));
+        let goes_home = same && !request.provider.is_empty() && !own.is_empty();
         let usable = (goes_home || self.shape.takes(own)) && !self.taken.contains(own.as_str());
         let made = (0..).map(|round| self.shape.made(&call.id, round));
         let free = made.filter(|id| !self.taken.contains(id)).take(1);
@@ -256,7 +257,7 @@ mod tests {
         ];
         let mut all = HashSet::new();
         for (id, wire_id, kept) in cases {
-            let sent = ids.assign(&call(id, wire_id), &said_by("other"), &asked("kimi"));
+            let sent = ids.assign(&call(id, wire_id), &said_by("other/m"), &asked("kimi"));
             assert_eq!(sent == wire_id, kept, "{wire_id}");
             assert_eq!(ids.of(&CallId(id.into())).unwrap(), sent);
             assert!(all.insert(sent), "{wire_id} is sent under an id of its own");
@@ -264,9 +265,9 @@ mod tests {
         assert_eq!(ids.of(&CallId("6".into())).unwrap_err().class, ErrorClass::BadRequest);
     }
 
-    fn said_by(provider: &str) -> AssistantMessage {
+    fn said_by(asked: &str) -> AssistantMessage {
         let stop = crate::message::StopReason::new(StopKind::ToolUse);
-        AssistantMessage { parts: Vec::new(), provider: provider.to_owned(), model: "m".to_owned(), stop }
+        AssistantMessage { parts: Vec::new(), asked: asked.to_owned(), model: "m".to_owned(), stop }
     }
 
     fn asked(provider: &str) -> ModelRequest {
@@ -282,8 +283,10 @@ mod tests {
                 let sent = |maker: &str| {
                     WireIds::shaped(shape).assign(&call("1", id), &said_by(maker), &asked("kimi"))
                 };
-                assert_eq!(sent("kimi"), id);
-                assert!(shape.takes(&sent("other")) && sent("other") == sent(""), "{id}");
+                assert_eq!(sent("kimi/m"), id);
+                for other in ["other/m", "kimi/other", ""] {
+                    assert!(shape.takes(&sent(other)), "{id} {other}");
+                }
             }
         }
     }
@@ -294,12 +297,15 @@ mod tests {
         for (id, wire_id, kept) in
             [("1", "g6fVbXS8K", true), ("2", "call_1_2", false), ("3", "g6fVbXS8K", false)]
         {
-            let sent = ids.assign(&call(id, wire_id), &said_by("other"), &asked("kimi"));
+            let sent = ids.assign(&call(id, wire_id), &said_by("other/m"), &asked("kimi"));
             assert_eq!(sent == wire_id, kept, "{wire_id}");
             assert!(IdShape::Nine.takes(&sent), "{sent}");
             assert_eq!(
-                WireIds::shaped(IdShape::Nine).assign(&call(id, wire_id), &said_by("other"), &asked("kimi"))
-                    == sent,
+                WireIds::shaped(IdShape::Nine).assign(
+                    &call(id, wire_id),
+                    &said_by("other/m"),
+                    &asked("kimi")
+                ) == sent,
                 id != "3"
             );
         }

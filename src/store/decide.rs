@@ -159,6 +159,9 @@ fn consume(
 ) -> Result<Vec<Record>, StoreError> {
     requests::reopen(write)?;
     let untaken = untaken(write, session)?;
+    if untaken.is_empty() {
+        return Ok(Vec::new());
+    }
     let records: Vec<Record> = untaken.iter().map(|one| taken(write, one)).collect::<Result<_, _>>()?;
     let mut rows = encode::rows(&records, redactor)?;
     for row in &mut rows {

@@ -123,7 +123,7 @@ impl Assembled {
             parts: parts
                 .map(|(index, part)| AssistantPart { kind: kind(index, part), opaque: part.opaque.clone() })
                 .collect(),
-            provider: String::new(),
+            asked: String::new(),
             model: self.model.clone().unwrap_or_default(),
             stop: self.finished.clone().expect("a finished reply").0,
         }

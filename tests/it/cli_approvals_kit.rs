@@ -45,7 +45,7 @@ impl Desk {
             Record::Said {
                 message: Message::Assistant(AssistantMessage {
                     parts,
-                    provider: String::new(),
+                    asked: String::new(),
                     model: "m".to_owned(),
                     stop,
                 }),

@@ -206,7 +206,7 @@ fn read_assistant(message: &Value, calls_before: usize) -> AssistantMessage {
     }
     AssistantMessage {
         parts,
-        provider: String::new(),
+        asked: String::new(),
         model: String::new(),
         stop: StopReason::new(StopKind::EndTurn),
     }

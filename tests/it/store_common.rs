@@ -94,7 +94,7 @@ pub fn turn_with(prompt: &str, calls: &[&str]) -> Vec<Record> {
         Record::Said {
             message: Message::Assistant(AssistantMessage {
                 parts,
-                provider: String::new(),
+                asked: String::new(),
                 model: "m".to_owned(),
                 stop,
             }),

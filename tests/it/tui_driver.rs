@@ -36,7 +36,7 @@ fn hides(screen: &mut Screen, unexpected: &str) {
 fn a_request_of_an_earlier_run_waits_on_its_row_too() {
     let reply = Message::Assistant(AssistantMessage {
         parts: vec![AssistantPart::new(PartKind::ToolCall(call(1, "shell", json!({"command": "make"}))))],
-        provider: String::new(),
+        asked: String::new(),
         model: "m".into(),
         stop: StopReason::new(StopKind::ToolUse),
     });

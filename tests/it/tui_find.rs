@@ -176,7 +176,7 @@ pub fn long(messages: usize) -> Notice {
             format!("Answer **{number}** of many.\n\n- one `thing`\n- and another\n\n{}", "word ".repeat(80));
         Message::Assistant(AssistantMessage {
             parts: vec![AssistantPart::new(PartKind::Text { text })],
-            provider: String::new(),
+            asked: String::new(),
             model: "m".into(),
             stop: StopReason::new(StopKind::EndTurn),
         })

@@ -114,7 +114,7 @@ fn preview(id: &str) -> Notice {
             }),
             AssistantPart::new(PartKind::ToolCall(call(1, "write_file", json!({"path": "reply.md"})))),
         ],
-        provider: String::new(),
+        asked: String::new(),
         model: "m".into(),
         stop: StopReason { kind: StopKind::EndTurn, raw: None, detail: None },
     };

@@ -291,7 +291,7 @@ fn an_earlier_conversation() {
     let reply = |parts: Vec<PartKind>| {
         Message::Assistant(AssistantMessage {
             parts: parts.into_iter().map(AssistantPart::new).collect(),
-            provider: String::new(),
+            asked: String::new(),
             model: "m".into(),
             stop: StopReason::new(StopKind::EndTurn),
         })

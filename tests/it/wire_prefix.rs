@@ -101,7 +101,7 @@ fn messages(exchanges: Vec<Exchange>) -> Vec<Message> {
         let stop = StopReason::new(StopKind::EndTurn);
         messages.push(Message::Assistant(AssistantMessage {
             parts,
-            provider: String::new(),
+            asked: String::new(),
             model: MODEL.into(),
             stop,
         }));

@@ -89,10 +89,8 @@ impl Calls {
     pub(super) fn settle(&mut self, at: usize, purpose: Purpose, rules: &Rules, out: &mut Vec<Effect>) {
         let Some(decision) = self.decide(at, rules) else { return };
         let one = &self.calls[at];
-        let risen = match (&one.request, one.changed_by) {
-            (Some(request), Some(_)) => decision.risk > request.risk,
-            (Some(_) | None, None) | (None, Some(_)) => false,
-        };
+        let looked_at_anew = one.changed_by.is_some() || self.stage == super::Stage::Late;
+        let risen = looked_at_anew && one.request.as_ref().is_some_and(|asked| decision.risk > asked.risk);
         if self.stage != super::Stage::Early
             && purpose != Purpose::Recheck
             && let Some(plan) = one.plan.clone()
@@ -102,7 +100,11 @@ impl Calls {
         if decision.verdict == Verdict::Deny {
             self.deny(at, &decision, out);
         } else if risen && self.calls[at].consent == Consent::Given {
-            self.ask_again(at, "the change raises the risk".to_owned(), rules, out);
+            let because = match self.calls[at].changed_by {
+                Some(_) => "the change raises the risk",
+                None => "its risk is higher than when you were asked",
+            };
+            self.ask_again(at, because.to_owned(), rules, out);
         } else if self.calls[at].consent == Consent::Overtaken {
             self.ask_again(at, REWRITTEN.to_owned(), rules, out);
         } else if permitted(&decision, self.calls[at].consent) {

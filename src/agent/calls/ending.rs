@@ -82,7 +82,10 @@ impl Calls {
             self.early_records.extend(records);
             return;
         }
-        returned.content.extend(self.circles.count(&one.tool, &one.args, &returned));
+        // Late calls repeat nothing: the model did not make them in this turn.
+        if self.stage == Stage::Committed {
+            returned.content.extend(self.circles.count(&one.tool, &one.args, &returned));
+        }
         records.push(Record::ToolFinished { returned: returned.clone() });
         one.state = State::Done(returned.clone());
         out.push(Effect::Commit(records, Durability::Written));

@@ -473,6 +473,8 @@ impl<'a> Driver<'a> {
         late::say_news(self.session, self.env, self.frontend).await?;
         let model = self.model(who);
         self.fit_window(&model).await?;
+        // What was left out may have held the note on the situation.
+        late::say_news(self.session, self.env, self.frontend).await?;
         self.tell_news();
         let request = prompt::request(self.session, &self.preamble, &model, choice);
         // The stream gets its own token: the end of this turn must not look like a reply that broke off.

@@ -14,7 +14,8 @@ impl Turn {
     /// Stops the turn, by the user's wish or because the front end closed; it ends once no call runs.
     pub(super) fn stop(&mut self, how: Stopping, out: &mut Vec<Effect>) {
         if how == Stopping::Defer {
-            if !self.calls.any_waiting() {
+            // A late call that waits again holds up nothing of this turn.
+            if !self.calls.any_waiting() || self.calls.are_late() {
                 return;
             }
             self.stopping = self.stopping.max_with(how);
@@ -60,7 +61,7 @@ impl Turn {
             let partial = assembler.fresh_text().map(|text| Record::Partial { attempt: self.attempt, text });
             out.extend(partial.map(|partial| Effect::Commit(vec![partial], Durability::Written)));
         } else if let Some(message) =
-            assembler.finish(&self.asked.provider, StopReason::new(StopKind::Interrupted))
+            assembler.finish(self.asked.name(), StopReason::new(StopKind::Interrupted))
         {
             let said = Record::Said { message: Message::Assistant(message) };
             out.push(Effect::Commit(vec![said], Durability::Written));

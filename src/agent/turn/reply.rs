@@ -66,7 +66,7 @@ impl Turn {
         let shown = assembler.has_output();
         let cost = self.cost(Some(usage));
         out.push(Effect::Show(Event::Usage { usage, model: self.model.clone(), cost }));
-        let Some(message) = assembler.finish(&self.asked.provider, stop.clone()) else {
+        let Some(message) = assembler.finish(self.asked.name(), stop.clone()) else {
             return self.on_empty(stop, usage, out);
         };
         let calls: Vec<ToolCall> = message.calls().cloned().collect();

@@ -163,7 +163,7 @@ impl Turn {
             Stopping::Interrupt | Stopping::Close => return self.end_when_quiet(out),
             Stopping::No | Stopping::Defer => self.calls.advance(&mut self.setup.rules, out),
         }
-        if self.calls.all_done() && self.calls.is_circling() {
+        if self.calls.all_done() && !self.calls.are_late() && self.calls.is_circling() {
             self.say(Message::note(NoteKind::Circling, loop_guard::STOPPED), out);
             return self.end(TurnEnd::LimitReached { limit: Limit::Circling }, out);
         }

@@ -345,6 +345,9 @@ impl Walk {
     }
 
     fn commit(&mut self, record: &Record) {
+        if let Record::Said { .. } | Record::TurnEnded { .. } = record {
+            assert_eq!(self.turn.kind(), TurnKind::Prompt, "a record of a turn between turns");
+        }
         match record {
             Record::Said { message: Message::Assistant(reply) } => {
                 self.said.extend(reply.calls().map(|call| call.id.clone()));

@@ -38,7 +38,7 @@ fn asked(tool: &str) -> Message {
     let parts = vec![AssistantPart::new(PartKind::ToolCall(call))];
     Message::Assistant(AssistantMessage {
         parts,
-        provider: String::new(),
+        asked: String::new(),
         model: String::new(),
         stop: StopReason::new(StopKind::ToolUse),
     })
@@ -72,7 +72,7 @@ fn said(by: By, text: &str) -> Vec<Message> {
             let stop = StopReason::new(StopKind::EndTurn);
             vec![Message::Assistant(AssistantMessage {
                 parts,
-                provider: String::new(),
+                asked: String::new(),
                 model: String::new(),
                 stop,
             })]

@@ -17,7 +17,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
 fn assistant(parts: Vec<AssistantPart>) -> Message {
     Message::Assistant(AssistantMessage {
         parts,
-        provider: String::new(),
+        asked: String::new(),
         model: "claude-x".into(),
         stop: StopReason::new(StopKind::EndTurn),
     })

@@ -20,7 +20,7 @@ fn request(model: &str, messages: Vec<Message>) -> ModelRequest {
 fn assistant(parts: Vec<AssistantPart>) -> Message {
     Message::Assistant(AssistantMessage {
         parts,
-        provider: String::new(),
+        asked: String::new(),
         model: "x".into(),
         stop: StopReason::new(StopKind::EndTurn),
     })

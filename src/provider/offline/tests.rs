@@ -28,7 +28,7 @@ fn call(name: &str, args: Value) -> Message {
     let call = ToolCall { id: CallId("1".into()), wire_id: "1".into(), name: ToolName::new(name), args };
     Message::Assistant(AssistantMessage {
         parts: vec![AssistantPart::new(PartKind::ToolCall(call))],
-        provider: String::new(),
+        asked: String::new(),
         model: Offline::MODEL.into(),
         stop: StopReason::new(StopKind::ToolUse),
     })

@@ -15,7 +15,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
 }
 
 fn ended(parts: Vec<AssistantPart>, stop: StopReason) -> Message {
-    Message::Assistant(AssistantMessage { parts, provider: String::new(), model: "qwen3:8b".into(), stop })
+    Message::Assistant(AssistantMessage { parts, asked: String::new(), model: "qwen3:8b".into(), stop })
 }
 
 fn assistant(parts: Vec<AssistantPart>) -> Message {

@@ -27,7 +27,7 @@ fn conversation(field: &str, wire_id: &str) -> Vec<Message> {
     });
     let reply = AssistantMessage {
         parts: vec![thinking, AssistantPart::new(call)],
-        provider: String::new(),
+        asked: String::new(),
         model: MODEL.into(),
         stop: StopReason::new(StopKind::ToolUse),
     };

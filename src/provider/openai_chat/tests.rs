@@ -19,7 +19,7 @@ fn assistant(parts: Vec<AssistantPart>) -> Message {
 }
 
 fn ended(parts: Vec<AssistantPart>, stop: StopReason) -> Message {
-    Message::Assistant(AssistantMessage { parts, provider: String::new(), model: "gpt-x".into(), stop })
+    Message::Assistant(AssistantMessage { parts, asked: String::new(), model: "gpt-x".into(), stop })
 }
 
 fn text(text: &str) -> AssistantPart {

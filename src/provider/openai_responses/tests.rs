@@ -18,7 +18,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
 fn reply(kind: StopKind, parts: Vec<AssistantPart>) -> Message {
     Message::Assistant(AssistantMessage {
         parts,
-        provider: String::new(),
+        asked: String::new(),
         model: "gpt-x".into(),
         stop: StopReason::new(kind),
     })
@@ -263,7 +263,7 @@ fn a_refusal_is_remembered_in_its_words() {
     let refused = |parts| {
         Message::Assistant(AssistantMessage {
             parts,
-            provider: String::new(),
+            asked: String::new(),
             model: "gpt-x".into(),
             stop: stop.clone(),
         })

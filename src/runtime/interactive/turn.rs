@@ -104,7 +104,12 @@ impl Conductor<'_> {
         let mut unheard = ran.unheard;
         unheard.extend(frontend.unheard());
         unheard.extend(outbox);
-        if is_late && unheard.contains(&Op::Interrupt) {
+        let interrupted = match ran.end {
+            None => is_late && unheard.contains(&Op::Interrupt),
+            Some(TurnEnd::Interrupted) => driver::can_settle_late(&self.session),
+            Some(_) => false,
+        };
+        if interrupted {
             self.late = Queue::Held;
             let text = "Stopped. What was approved late runs with your next prompt or decision.";
             self.desk.say(Say::warning("stopped", text)).await;

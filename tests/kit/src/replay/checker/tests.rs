@@ -17,7 +17,7 @@ use co::provider::openai_chat::{OpenAiChat, Quirks};
 fn reply(parts: Vec<AssistantPart>, kind: StopKind) -> Message {
     Message::Assistant(AssistantMessage {
         parts,
-        provider: String::new(),
+        asked: String::new(),
         model: "m".into(),
         stop: StopReason::new(kind),
     })

@@ -102,7 +102,7 @@ fn encoded_conversations_pass() {
             part(PartKind::Thinking { text: "Hm.".into() }, thought),
             AssistantPart::new(PartKind::ToolCall(call)),
         ],
-        provider: String::new(),
+        asked: String::new(),
         model: "m".into(),
         stop: StopReason::new(StopKind::ToolUse),
     };
