@@ -1,7 +1,7 @@
 //! Keys of model services besides those in the settings: from `co auth`'s file, or printed by commands.
 //!
 //! A new key is passed to the store's listener immediately, so that it is never written. This module prints
-//! nothing, and no error contains a key. Called by [`super::services`] and by `co auth`.
+//! nothing, and no error contains a key. Called by `accounts` and by `co auth`.
 
 mod command;
 mod file;

@@ -5,7 +5,7 @@
 //!
 //! A line is read twice: by the grammar (`tree.rs`), which covers the whole language and is lenient, and by a
 //! strict reader of the subset that all shells interpret alike (`lexer.rs`). A line is understood only if
-//! both find the same words, so an error in one of them cannot hide a command. [`segments`] splits any other line
+//! both find the same words, so an error in one of them cannot hide a command. [`segments()`] splits any other line
 //! loosely, for callers that must find what it may run.
 
 use std::ops::Range;

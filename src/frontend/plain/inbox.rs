@@ -102,8 +102,6 @@ impl Plain {
         }
     }
 
-    /// Says what is asked for, when it changed.
-
     /// Where to write, with the mode where it is not the usual one.
     pub(super) fn prompt_words(&self) -> String {
         let Some(header) = &self.header else { return "You: ".to_owned() };

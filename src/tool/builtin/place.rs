@@ -55,7 +55,7 @@ impl ToolPath {
         self.own.iter().any(|own| path.starts_with(own))
     }
 
-    /// Opens a file that [`Place::readable`] returned, without following a link created since.
+    /// Opens a file that [`ToolPath::readable`] returned, without following a link created since.
     pub fn open(&self, path: &Path) -> io::Result<File> {
         let root = if path.starts_with(&self.workspace) { &self.workspace } else { &self.spill };
         let Ok(relative) = path.strip_prefix(root) else {
@@ -64,7 +64,7 @@ impl ToolPath {
         BaseFolder::open(root)?.file(relative)
     }
 
-    /// Writes a whole file that [`Place::writable`] returned, after creating missing folders, without
+    /// Writes a whole file that [`ToolPath::writable`] returned, after creating missing folders, without
     /// following a link created since.
     pub fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let Ok(relative) = path.strip_prefix(&self.workspace) else {

@@ -115,10 +115,10 @@ pub(super) fn pieces(diff: &[DiffLine]) -> Vec<DiffPiece<'_>> {
             (DiffKind::Removed, Some(DiffPiece::Changed { old, .. })) => old.push(line),
             (DiffKind::Added, Some(DiffPiece::Changed { new, .. })) => new.push(line),
             (DiffKind::Removed, _) => {
-                pieces.push(DiffPiece::Changed { hunk, old: vec![line], new: Vec::new() })
+                pieces.push(DiffPiece::Changed { hunk, old: vec![line], new: Vec::new() });
             }
             (DiffKind::Added, _) => {
-                pieces.push(DiffPiece::Changed { hunk, old: Vec::new(), new: vec![line] })
+                pieces.push(DiffPiece::Changed { hunk, old: Vec::new(), new: vec![line] });
             }
         }
         added += usize::from(line.kind == DiffKind::Added);
