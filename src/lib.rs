@@ -1,8 +1,8 @@
 //! `co`: a full-screen terminal assistant with deferred approvals.
 //!
-//! A person talks to a language model; the model proposes tool calls. What only looks is done at once;
-//! what touches the world waits for the person's yes: now, in another terminal, or tomorrow after a
-//! restart. Nothing is lost and nothing runs twice on the way.
+//! A user talks to a language model, and the model proposes tool calls. Read-only calls run at once; calls that
+//! change something wait for the user's approval: now, in another terminal, or tomorrow after a restart.
+//! Nothing is lost and nothing runs twice on the way.
 //!
 //! # Code map
 //!
@@ -40,48 +40,55 @@
 //! - [`agent`]: one user turn: `turn/` is the machine, `calls/` its calls and their schedule, `driver/` the one place that
 //!   awaits.
 //! - [`command`]: slash commands, one file each: what they may know, and what they want done.
-//! - [`frontend`]: print, JSON, the plain face, and the link between an interactive face and its session.
+//! - [`frontend`]: print, JSON, the plain face, the rules of an approval dialogue for all faces, and the link between an
+//!   interactive face and its session.
 //! - [`tui`]: the full screen: model, update, view, and a thin shell, which alone knows the terminal.
 //! - [`accounts`]: accounts with model services: keys, logging in, what they offer, and which model answers.
 //! - [`app`]: the composition root: builds what the others are given; hooks, rules and trust of folders.
 //! - [`runtime`]: what owns a session: behind an interactive face, in headless turns, beside the session at hand.
-//! - [`cli`]: the command line, its errors and exit codes, and its commands.
+//! - [`cli`]: the command line, its errors and exit codes, its commands, and the log of `--debug-file`.
 //!
 //! Beside `src`: `tests/kit` is a crate that does not ship (scripted replies and the server that gives them, the runner of
 //! turn scripts), `evals` holds turn scripts and golden tables, `prompts` the texts for models.
 //!
-//! # Where this differs from the first design
+//! # Where this differs from the first design and from the seeds
 //!
-//! - Requests are recorded (`Asked`) and shown only after their reply is committed; planning in
-//!   mid-stream is done for calls without side effects only. Nothing of a reply is stored before it.
+//! - Requests are recorded (`Asked`) and shown only after their reply is committed; planning in mid-stream is done
+//!   for calls without side effects only. Nothing of a reply is stored before it, and no side effect starts.
+//! - Calls are ordered by their `after` links first and call order second; dependencies and conflicts both point
+//!   back in that order, so no call can wait for itself. A reply holds 200 calls at most.
+//! - Late calls (their turn went on before they were decided) are settled by the turn machine like all others:
+//!   before each request, and between turns in a turn without a request.
+//! - Date, mode and sandbox are a note in the conversation, repeated when they change. The system prompt is a list
+//!   of sections that holds nothing that changes, so that a provider's cache survives a change of the mode.
+//! - An own decision and taking it into the session are one transaction; decisions of other processes are two.
+//! - `a` on a card allows such calls for this session; it never covers HIGH, nor a command beyond its own text. A
+//!   shell command is MEDIUM or HIGH by what it does.
+//! - To the model that made it a call goes back under its own id, whatever the form; other ids are fitted.
 //! - A service that is overloaded gets one retry before the fallback model, and a wait of more than a minute none.
 //!   Each turn begins with the chosen model; within five minutes after it was given up it gets one try.
-//! - A retry count starts anew with each reply that arrives whole: a long turn survives several
-//!   short outages, and the request budget still bounds it.
-//! - Calls are ordered by their `after` links first and call order second; dependencies and conflicts
-//!   both point back in that order, so no call can wait for itself.
-//! - The settings are layered by our own code over `toml_edit`, because each value must know its source.
-//! - Frames are compared and sent by our own canvas, which moves rows by scroll regions: a third of the bytes of
-//!   cell differences alone while an answer runs down the screen.
-//! - After a yes no other yes counts for a second, and no key for half a second after each that came too early: a
-//!   key that is held down decides one thing at most. `n` is no on every card, so `]` and `[` go through hunks.
-//! - The glyph set is a setting, not probed: the terminal library tells the cursor's place only by holding all keys
-//!   back meanwhile.
-//! - What arrives together of a reply is fed to the turn as one batch; where nothing is drawn one thread does it all, and
-//!   a pipe gets each reply once it is committed.
-//! - A reply holds 200 calls at most; the schedule compares each call with all before it at once, in one walk.
-//! - File tools walk by descriptors, one name at a time and through no link (`stdx/beneath.rs`), on every system: the
-//!   same promise as `openat2`, with one implementation.
-//! - Trust is in what a folder said when it was trusted (`config/trust.rs` keeps the texts): what changed does not count
-//!   until it was looked at, and it is about the folder itself, not what lies below.
-//! - An allow by words covers flags that the table of programs knows and files of the workspace that are no secrets; where
-//!   the table knows nothing, these words and no more. Reading by `git` is no reading for the classifier where the
-//!   repository's settings can name programs.
-//! - A turn whose front end goes away is left open, as one that was killed: `co resume` repeats its request. So is one that
-//!   failed at its provider.
-//! - What a plan keeps for a person no rule, grant, hook, mode or yolo answers.
-//! - A short write-ahead log stays beside the database when it is closed: writing it back waits for the disk three times.
-//! - The keys cannot be set by a project's file, trusted or not: what a key means is the person's alone.
+//! - A retry count starts anew with each reply that arrives whole: a long turn survives several short outages, and
+//!   the request budget still bounds it.
+//! - A turn whose front end goes away stays open, as one that was killed: `co resume` repeats its request. So does
+//!   one that failed at its provider.
+//! - The settings are layered by our own code over `toml_edit`, because each value must know its source. Keys cannot
+//!   be set by a project's file, trusted or not.
+//! - Trust covers what a folder contained when it was trusted: changed files do not count until the user has seen
+//!   them. It is about the folder itself, not about folders below it.
+//! - An allow rule by words covers flags that the table of programs knows, and files of the workspace that hold no
+//!   secrets. `git` commands are not read-only where the repository's settings can name programs.
+//! - No rule, grant, hook, mode or yolo answers what a plan reserves for a person.
+//! - After an approval no other approval counts for a second, and no key for half a second after each that came too
+//!   early: a key that is held down decides one thing at most. `n` is no on every card; `]` and `[` go through hunks.
+//! - File tools walk by descriptors, one name at a time and through no link, on every system: the same promise as
+//!   `openat2`, with one implementation.
+//! - Frames are compared and sent by our own canvas, which moves rows by scroll regions: a third of the bytes of cell
+//!   differences alone while an answer streams. The glyph set is a setting: probing it would hold all keys back.
+//! - What arrives together of a reply is fed to the turn as one batch. Without a screen one thread does all the work,
+//!   and a pipe gets each reply once it is committed.
+//! - A short write-ahead log stays beside the database when it is closed: writing it back waits for the disk three
+//!   times.
+//! - Picture headers are read by our own code: the crate for it accepts broken files and misreads some sound ones.
 
 pub mod stdx;
 
