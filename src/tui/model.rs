@@ -374,7 +374,7 @@ impl Model {
     }
 
     /// Cells that a side panel would take: it has none on a small screen.
-    fn panel_room(&self) -> usize {
+    pub fn panel_room(&self) -> usize {
         if self.columns < PANEL_FROM_COLUMNS || self.rows < PANEL_FROM_ROWS { 0 } else { PANEL }
     }
 

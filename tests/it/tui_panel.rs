@@ -72,3 +72,9 @@ fn what_lies_over_the_transcript_lays_nothing_out_anew() {
     let screen = screen.keys("<esc>");
     assert_eq!(screen.model.pane_columns() + screen.model.panel_columns(), 120);
 }
+
+#[test]
+fn a_screen_without_room_for_the_panel_says_so() {
+    let shown = Screen::open(80, 24).keys("<c-t>").shot();
+    assert!(shown.contains("the side panel needs 120 columns and 30 rows"), "{shown}");
+}

@@ -4,7 +4,7 @@ use super::complete::Offered;
 use super::select::Direction;
 use super::{
     batch, cap, card, close, complete, find, flash, form, help, image, inbox, list, login, mode, outside,
-    pick, rule, select, send, stop,
+    pick, rule, say, select, send, stop,
 };
 use crate::tui::cards::{CardStage, Cards};
 use crate::tui::cells::Cell;
@@ -15,7 +15,9 @@ use crate::tui::form::{LONGEST, Mode};
 use crate::tui::key::{Key, Mods};
 use crate::tui::keys::{Action, Context, FindKey, Move, Nav, TextEdit, Weight};
 use crate::tui::login::LoginStage;
-use crate::tui::model::{Chord, Focus, GOODBYE_MS, Life, Model, Overlay, Panel};
+use crate::tui::model::{
+    Chord, Focus, GOODBYE_MS, Life, Model, Overlay, PANEL_FROM_COLUMNS, PANEL_FROM_ROWS, Panel,
+};
 use crate::tui::msg::{Cmd, MouseMode};
 
 pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
@@ -269,6 +271,10 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::EditOutside => outside::open(model, cmds),
         Action::Chord => model.chord = Chord::Begun,
         Action::NextMode => mode::next(model, cmds),
+        Action::TogglePanel if model.panel_room() == 0 => {
+            let (columns, rows) = (PANEL_FROM_COLUMNS, PANEL_FROM_ROWS);
+            say(model, &format!("the side panel needs {columns} columns and {rows} rows"));
+        }
         Action::TogglePanel => {
             model.panel = match model.panel {
                 Panel::Shown => Panel::Hidden,
