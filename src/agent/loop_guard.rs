@@ -43,8 +43,8 @@ struct Lap {
 impl RepeatDetector {
     /// Recounts the running turn from its records, for a turn that is resumed.
     pub fn of(history: &History) -> Self {
-        let mut circles = Self::default();
-        let Some(turn) = history.running() else { return circles };
+        let mut repeats = Self::default();
+        let Some(turn) = history.running() else { return repeats };
         let mut calls: BTreeMap<&CallId, (&ToolName, Value)> = BTreeMap::new();
         let said = history.entries().iter().filter(|(no, _)| *no > turn.since);
         for (_, message) in said {
@@ -56,14 +56,14 @@ impl RepeatDetector {
                 Message::ToolReturns { returns } => {
                     for returned in returns {
                         if let Some((tool, args)) = calls.get(&returned.call) {
-                            circles.count(tool, args, returned);
+                            repeats.count(tool, args, returned);
                         }
                     }
                 }
                 Message::User { .. } => {}
             }
         }
-        circles
+        repeats
     }
 
     /// Counts one result; returns the notice to append to it for the model, if any.
@@ -216,29 +216,29 @@ mod tests {
             ("FFFFF", true, true, false),
         ] {
             let (tool, args) = (ToolName::new("t"), json!({"a": 1}));
-            let mut circles = RepeatDetector::default();
+            let mut repeats = RepeatDetector::default();
             let mut told = None;
             for one in results.chars() {
                 match one {
-                    '!' => circles.allowed(&tool, &args),
-                    'F' => told = circles.count(&tool, &args, &returned(Failed, "no")),
-                    'I' => told = circles.count(&tool, &args, &returned(Interrupted, "cut")),
-                    _ => told = circles.count(&tool, &args, &returned(Ok, &one.to_string())),
+                    '!' => repeats.allowed(&tool, &args),
+                    'F' => told = repeats.count(&tool, &args, &returned(Failed, "no")),
+                    'I' => told = repeats.count(&tool, &args, &returned(Interrupted, "cut")),
+                    _ => told = repeats.count(&tool, &args, &returned(Ok, &one.to_string())),
                 }
             }
-            let asked = circles.of_call(&tool, &args) != Circling::No;
-            assert_eq!((told.is_some(), asked, circles.is_over()), (nudged, asks, over), "{results}");
-            assert_eq!(circles.of_call(&tool, &json!({"a": 2})), Circling::No, "{results}");
+            let asked = repeats.of_call(&tool, &args) != Circling::No;
+            assert_eq!((told.is_some(), asked, repeats.is_over()), (nudged, asks, over), "{results}");
+            assert_eq!(repeats.of_call(&tool, &json!({"a": 2})), Circling::No, "{results}");
         }
     }
 
     #[test]
     fn what_was_told_is_no_part_of_a_result() {
         let (tool, args) = (ToolName::new("t"), json!({}));
-        let mut circles = RepeatDetector::default();
+        let mut repeats = RepeatDetector::default();
         let mut result = returned(ReturnStatus::Ok, "a");
         for times in 1..=4 {
-            let told = circles.count(&tool, &args, &result);
+            let told = repeats.count(&tool, &args, &result);
             assert_eq!(told.is_some(), times >= NUDGE, "{times}");
             result.content.extend(told);
         }

@@ -88,7 +88,7 @@ impl CutOff {
 
 fn cut_off(history: &History) -> Vec<CutOff> {
     let open = history.open_calls().iter().map(|one| (&one.call, &one.known, one.request.as_ref()));
-    let detached = history.detached().iter().map(|one| (&one.call, &one.known, Some(&one.request)));
+    let detached = history.late_calls().iter().map(|one| (&one.call, &one.known, Some(&one.request)));
     open.chain(detached)
         .filter(|(_, known, _)| **known == Known::MayHaveRun)
         .map(|(call, _, request)| CutOff {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::late::{self, Detached, Fate, Late};
+use super::late::{self, Fate, Late, LateCall};
 use super::{Known, Limit, Limits, Record, RecordNo, TurnEnd, Used};
 use crate::approval::{Approval, Decider, Grants, Request};
 use crate::message::{
@@ -237,7 +237,7 @@ impl History {
             let known = std::mem::replace(&mut open.known, Known::Returned);
             open.returned = Some(returned.clone());
             if still_wanted && let Some(request) = open.request.take() {
-                let one = Detached { call: open.call.clone(), known, by: open.by.take(), request, ran: None };
+                let one = LateCall { call: open.call.clone(), known, by: open.by.take(), request, ran: None };
                 self.late.add(one, &self.open[at + 1..]);
                 self.late.ended(&returned.call, Fate::Open);
             } else {
@@ -291,7 +291,7 @@ impl History {
         for one in std::mem::take(&mut self.open).into_iter().filter(|one| one.returned.is_none()) {
             let OpenCall { call, known, by, request, .. } = one;
             match request {
-                Some(request) => self.late.add(Detached { call, known, by, request, ran: None }, &[]),
+                Some(request) => self.late.add(LateCall { call, known, by, request, ran: None }, &[]),
                 None => self.late.ended(&call.id, Fate::Badly),
             }
         }
@@ -347,13 +347,13 @@ impl History {
         &self.open
     }
 
-    /// Detached calls, whose turn went on without them, in call order.
-    pub fn detached(&self) -> &[Detached] {
+    /// LateCall calls, whose turn went on without them, in call order.
+    pub fn late_calls(&self) -> &[LateCall] {
         &self.late.calls
     }
 
     /// Late calls that can be settled now, each with how what it runs after ended; in call order.
-    pub fn settleable(&self) -> Vec<(OpenCall, Fate)> {
+    pub fn settleable_late_calls(&self) -> Vec<(OpenCall, Fate)> {
         let fates = self.late.calls.iter().map(|one| (one, self.fate_of(&one.request.depends)));
         fates.filter(|(one, fate)| one.can_settle(*fate)).map(|(one, fate)| (one.as_open(), fate)).collect()
     }

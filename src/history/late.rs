@@ -1,4 +1,4 @@
-//! Detached calls (their turn went on without them), and fates of calls that others depend on. Part of the
+//! LateCall calls (their turn went on without them), and fates of calls that others depend on. Part of the
 //! fold.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 
 /// A detached call: its turn went on without it; its request stays in the inbox.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Detached {
+pub struct LateCall {
     pub call: ToolCall,
     pub known: Known,
     /// Who decided, once it is decided.
@@ -21,7 +21,7 @@ pub struct Detached {
     pub ran: Option<(ToolName, Value)>,
 }
 
-impl Detached {
+impl LateCall {
     /// The call as one that is open, where something can be done with it now: it is decided or over, and what it runs
     /// after has ended, which `fate` says.
     pub(super) fn can_settle(&self, fate: Fate) -> bool {
@@ -61,7 +61,7 @@ pub enum Fate {
 /// The detached calls, in the order in which the model made them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Late {
-    pub calls: Vec<Detached>,
+    pub calls: Vec<LateCall>,
     /// The fate of every call that some request depends on.
     fates: BTreeMap<CallId, Fate>,
 }
@@ -71,13 +71,13 @@ impl Late {
         self.calls.iter().position(|one| one.call.id == *call)
     }
 
-    pub fn find(&mut self, call: &CallId) -> Option<&mut Detached> {
+    pub fn find(&mut self, call: &CallId) -> Option<&mut LateCall> {
         self.calls.iter_mut().find(|one| one.call.id == *call)
     }
 
     /// Adds a detached call of the current reply; `behind` are the reply's calls after it.
-    pub fn add(&mut self, one: Detached, behind: &[OpenCall]) {
-        let is_behind = |late: &Detached| behind.iter().any(|open| open.call.id == late.call.id);
+    pub fn add(&mut self, one: LateCall, behind: &[OpenCall]) {
+        let is_behind = |late: &LateCall| behind.iter().any(|open| open.call.id == late.call.id);
         let at = self.calls.iter().position(is_behind).unwrap_or(self.calls.len());
         self.calls.insert(at, one);
     }
@@ -103,7 +103,7 @@ impl Late {
     }
 }
 
-impl Detached {
+impl LateCall {
     /// Updates what is known of the call. When it starts, keeps the replacement chosen by the user.
     pub(super) fn know(&mut self, known: Known) {
         if let (Known::MayHaveRun, Known::Decided(Approval::Approve { instead, .. })) = (&known, &self.known)
@@ -131,7 +131,7 @@ pub(super) fn final_fate(status: ReturnStatus) -> Fate {
 }
 
 /// The note for the model about the outcome of a detached call.
-pub(super) fn outcome(done: &Detached, returned: &ToolReturn) -> String {
+pub(super) fn outcome(done: &LateCall, returned: &ToolReturn) -> String {
     let word = match (returned.status, &done.known) {
         (ReturnStatus::Ok, _) => "was approved later and ran",
         (ReturnStatus::Failed, Known::MayHaveRun) => "was approved later and failed",

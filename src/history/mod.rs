@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::fold::{History, OpenCall, RunningTurn, SEEN};
-pub use self::late::{Detached, Fate};
+pub use self::late::{Fate, LateCall};
 pub use self::repair::patch_dangling_tool_calls;
 use crate::approval::{Approval, Decider, DeferredToolRequests, Judgement, Request, RequestId};
 use crate::config::Cap;

@@ -141,7 +141,7 @@ fn shown(history: &History) -> String {
         let later = if open.later { " later" } else { "" };
         fact(format!("open {} {}{request}{later}", open.call.id, known_word(&open.known)));
     }
-    for one in history.detached() {
+    for one in history.late_calls() {
         fact(format!("detached {} {} as {}", one.call.id, known_word(&one.known), one.request.id));
     }
     if let Some(turn) = history.running() {
@@ -357,7 +357,7 @@ fn what_waits_outlives_its_turn() {
 }
 
 /// A previewed call has its return while other calls of its reply have none. A later decision applies to its
-/// detached request. Detached calls stay in call order.
+/// detached request. LateCall calls stay in call order.
 #[test]
 fn what_is_previewed_goes_on_beside_its_turn() {
     use ReturnStatus::{Ok, Undecided};
@@ -479,7 +479,7 @@ fn late_outcomes_are_told_once() {
         let history = History::of(&records);
         let text = format!("The earlier call write_file (write a) {words}.\nout a");
         let kind = NoteKind::LateOutcome { call: CallId("a".to_owned()) };
-        assert_eq!((history.notes(), history.detached()), ([(kind, text)].as_slice(), [].as_slice()));
+        assert_eq!((history.notes(), history.late_calls()), ([(kind, text)].as_slice(), [].as_slice()));
         // A second return adds no note.
         records.push(finished("a", status));
         assert_eq!(History::of(&records).notes().len(), 1);

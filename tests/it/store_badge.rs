@@ -113,7 +113,7 @@ impl Scene {
         let history = self.session(at).history();
         let open =
             history.open_calls().iter().any(|one| one.call.id.0 == CALLS[call] && one.returned.is_none());
-        open || history.detached().iter().any(|one| one.call.id.0 == CALLS[call])
+        open || history.late_calls().iter().any(|one| one.call.id.0 == CALLS[call])
     }
 
     /// Whether the call was approved, or needs no approval.
@@ -215,7 +215,7 @@ impl Scene {
             let history = self.session(at).history();
             let open = history.open_calls().iter().filter(|one| one.returned.is_none());
             let open = open.filter_map(|one| Some((one.known.clone(), one.request.clone()?)));
-            let detached = history.detached().iter().map(|one| (one.known.clone(), one.request.clone()));
+            let detached = history.late_calls().iter().map(|one| (one.known.clone(), one.request.clone()));
             let waiting = open.chain(detached).filter(|(known, _)| *known == Known::Waiting);
             known.extend(waiting.map(|(_, request)| request.id));
         }

@@ -74,7 +74,8 @@ impl Scene {
     fn known(&self) -> Option<Known> {
         let history = self.session.history();
         let open = history.open_calls().iter().find(|one| one.returned.is_none());
-        open.map(|one| one.known.clone()).or_else(|| history.detached().first().map(|one| one.known.clone()))
+        open.map(|one| one.known.clone())
+            .or_else(|| history.late_calls().first().map(|one| one.known.clone()))
     }
 }
 

@@ -120,7 +120,7 @@ impl Scene {
         let history = self.session().history();
         let open =
             history.open_calls().iter().find(|open| open.returned.is_none()).map(|open| open.known.clone());
-        open.or_else(|| history.detached().first().map(|one| one.known.clone()))
+        open.or_else(|| history.late_calls().first().map(|one| one.known.clone()))
     }
 
     fn is_attached(&mut self) -> bool {
@@ -143,7 +143,7 @@ impl Scene {
         let now = self.clock.now();
         let history = self.session().history();
         let open = history.open_calls().iter().find_map(|open| open.request.clone());
-        let request = open.or_else(|| history.detached().first().map(|one| one.request.clone()));
+        let request = open.or_else(|| history.late_calls().first().map(|one| one.request.clone()));
         request.and_then(|request| request.expires).is_some_and(|expires| expires <= now)
     }
 

@@ -56,7 +56,7 @@ async fn check_agreement(store: &Store, session: &Session) {
     for row in open {
         let attached =
             history.open_calls().iter().any(|one| one.call.id == row.request.call && one.returned.is_none());
-        let detached = history.detached().iter().any(|one| one.call.id == row.request.call);
+        let detached = history.late_calls().iter().any(|one| one.call.id == row.request.call);
         assert_eq!(
             (attached, detached),
             match row.attachment {
@@ -65,7 +65,7 @@ async fn check_agreement(store: &Store, session: &Session) {
             }
         );
     }
-    for one in history.detached() {
+    for one in history.late_calls() {
         assert!(rows.iter().any(|row| row.request == one.request), "a detached call has its row");
     }
 }

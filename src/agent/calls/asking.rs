@@ -84,7 +84,7 @@ impl Calls {
         let one = &mut self.calls[at];
         let Some(spec) = &one.spec else { return };
         let mut returned = preview::returned(&request, spec);
-        returned.content.extend(self.circles.count(&one.tool, &one.args, &returned));
+        returned.content.extend(self.repeats.count(&one.tool, &one.args, &returned));
         self.moves += 1;
         let id = request.id.clone();
         batch.records.extend(judged);
@@ -178,7 +178,7 @@ impl Calls {
                     one.changed_by = Some(ChangedBy::Person);
                 }
                 if by_person {
-                    self.circles.allowed(&one.tool, &one.args);
+                    self.repeats.allowed(&one.tool, &one.args);
                 }
                 match instead {
                     Some(_) => self.start_plan(at, Purpose::Edited, rules, out),

@@ -29,7 +29,7 @@ impl Calls {
 
     fn judge(&self, at: usize, rules: &Rules) -> Option<Decision> {
         let one = &self.calls[at];
-        let circling = self.circles.of_call(&one.tool, &one.args);
+        let circling = self.repeats.of_call(&one.tool, &one.args);
         let facts = CallFacts { taint: &one.taint, circling, ..facts(one, rules)? };
         let decision = rules.policy_now().decide(&rules.grants, &facts);
         if !self.runs_after_preview(at) {

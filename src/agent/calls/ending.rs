@@ -84,7 +84,7 @@ impl Calls {
         }
         // Late calls repeat nothing: the model did not make them in this turn.
         if self.stage == Stage::Committed {
-            returned.content.extend(self.circles.count(&one.tool, &one.args, &returned));
+            returned.content.extend(self.repeats.count(&one.tool, &one.args, &returned));
         }
         records.push(Record::ToolFinished { returned: returned.clone() });
         one.state = State::Done(returned.clone());
@@ -104,7 +104,7 @@ impl Calls {
             if let Record::ToolFinished { returned } = &mut record {
                 let Some(at) = self.position(&returned.call) else { continue };
                 let one = &mut self.calls[at];
-                returned.content.extend(self.circles.count(&one.tool, &one.args, returned));
+                returned.content.extend(self.repeats.count(&one.tool, &one.args, returned));
                 one.state = State::Done(returned.clone());
             }
             kept.push(record);

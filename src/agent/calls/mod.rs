@@ -104,7 +104,7 @@ pub struct Calls {
     /// Wrong arguments so far in this turn, by tool.
     misuses: BTreeMap<ToolName, u32>,
     /// Calls of this turn that gave the same result again.
-    circles: RepeatDetector,
+    repeats: RepeatDetector,
     /// Records of early calls, committed with the reply and never before it.
     early_records: Vec<Record>,
 }
@@ -275,7 +275,7 @@ impl Calls {
 
     /// Whether the turn has repeated itself for too long.
     pub fn is_circling(&self) -> bool {
-        self.circles.is_over()
+        self.repeats.is_over()
     }
 
     /// Moves every call as far as possible without input.

@@ -50,11 +50,11 @@ impl Calls {
     /// Restores the calls of a deferred or cut-off reply from their records.
     pub(in crate::agent) fn resume(
         open: &[OpenCall],
-        circles: RepeatDetector,
+        repeats: RepeatDetector,
         rules: &Rules,
         out: &mut Vec<Effect>,
     ) -> Self {
-        let mut calls = Self { stage: Stage::Committed, circles, ..Self::default() };
+        let mut calls = Self { stage: Stage::Committed, repeats, ..Self::default() };
         for one in open {
             let at = calls.add(one.call.clone(), rules);
             calls.restore(at, one, rules);

@@ -15,7 +15,7 @@ fn next_due(session: &Session, known: Option<Timestamp>) -> Option<Timestamp> {
     let history = session.history();
     let waits = |open: &&OpenCall| open.known == Known::Waiting && open.returned.is_none();
     let open = history.open_calls().iter().filter(waits).filter_map(|open| open.request.as_ref());
-    let late = history.detached().iter().filter(|one| one.known == Known::Waiting).map(|one| &one.request);
+    let late = history.late_calls().iter().filter(|one| one.known == Known::Waiting).map(|one| &one.request);
     let due = open.chain(late).filter_map(|request| request.expires);
     due.filter(|due| known.is_none_or(|known| *due > known)).min()
 }

@@ -38,7 +38,14 @@ pub async fn run_late_calls(
 
 /// Whether a late call can be settled now: it is decided, and the calls it runs after have ended.
 pub fn can_settle_late(session: &Session) -> bool {
-    !session.history().settleable().is_empty()
+    !session.history().settleable_late_calls().is_empty()
+}
+
+/// Returns the waiting notes of the wanted kinds, and the situation if it changed.
+pub(super) fn news(session: &Session, env: &AgentEnv, wants: impl Fn(&NoteKind) -> bool) -> Vec<UserPart> {
+    let notes = session.history().notes().iter().filter(|(kind, _)| wants(kind));
+    let parts = notes.map(|(kind, text)| UserPart::Note { kind: kind.clone(), text: text.clone() });
+    parts.chain(prompt::new_situation(session, env)).collect()
 }
 
 /// Adds what the next request must contain: outcomes of late calls, and the situation if it changed.
@@ -47,14 +54,7 @@ pub(super) async fn say_news(
     env: &AgentEnv,
     frontend: &dyn Frontend,
 ) -> Result<(), StoreError> {
-    let mut parts: Vec<UserPart> = session
-        .history()
-        .notes()
-        .iter()
-        .filter(|(kind, _)| matches!(kind, NoteKind::LateOutcome { .. }))
-        .map(|(kind, text)| UserPart::Note { kind: kind.clone(), text: text.clone() })
-        .collect();
-    parts.extend(prompt::new_situation(session, env));
+    let parts = news(session, env, |kind| matches!(kind, NoteKind::LateOutcome { .. }));
     if parts.is_empty() {
         return Ok(());
     }

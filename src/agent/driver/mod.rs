@@ -19,7 +19,6 @@ pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TurnResult};
 pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
 pub use self::late::{can_settle_late, run_late_calls};
 use super::port::Frontend;
-use super::prompt::new_situation;
 use super::{calls, turn};
 use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart};
@@ -41,13 +40,7 @@ pub async fn run_turn(
     session.consume_decisions().await?;
     close_left_open(session).await?;
     let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
-    let mut parts: Vec<UserPart> = session
-        .history()
-        .notes()
-        .iter()
-        .map(|(kind, text)| UserPart::Note { kind: kind.clone(), text: text.clone() })
-        .collect();
-    parts.extend(new_situation(session, env));
+    let mut parts = late::news(session, env, |_| true);
     parts.extend(prompt);
     let setup = run::setup(session, env, frontend);
     let (turn, effects) = turn::Turn::start(setup, session.history(), parts);

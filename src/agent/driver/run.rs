@@ -397,7 +397,7 @@ impl<'a> Driver<'a> {
                 Effect::TakeLate => {
                     let settled = self.session.consume_decisions().await?;
                     self.tell_late(&settled).await;
-                    let calls = self.session.history().settleable();
+                    let calls = self.session.history().settleable_late_calls();
                     let effects = self.turn.handle(Input::Late { calls });
                     return Box::pin(self.carry_out(effects)).await;
                 }

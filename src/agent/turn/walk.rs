@@ -399,7 +399,7 @@ impl Walk {
 
     /// Whether its turn went on without it, and it has not been settled since.
     fn is_late(&self, call: &CallId) -> bool {
-        self.history.detached().iter().any(|one| one.call.id == *call)
+        self.history.late_calls().iter().any(|one| one.call.id == *call)
     }
 
     fn start(&mut self, call: ToolCall) {
@@ -615,7 +615,7 @@ impl Walk {
             }
             self.history.apply(&Record::Decided { request, call, approval, by: Decider::Script });
         }
-        let calls = self.history.settleable();
+        let calls = self.history.settleable_late_calls();
         self.inbox.retain(|_, waiting| calls.iter().all(|(one, _)| one.call.id != *waiting));
         Input::Late { calls }
     }

@@ -175,7 +175,7 @@ enum Queue {
 enum Work {
     Prompt(Vec<UserPart>),
     Resume,
-    Detached,
+    LateCalls,
 }
 
 /// Whether the loop goes on.
@@ -314,7 +314,7 @@ impl<'a> Conductor<'a> {
             return Some(Work::Resume);
         }
         if self.late == Queue::Runs && driver::can_settle_late(&self.session) {
-            return Some(Work::Detached);
+            return Some(Work::LateCalls);
         }
         match self.queue {
             Queue::Runs => history.queued().first().cloned().map(Work::Prompt),

@@ -44,7 +44,7 @@ impl Conductor<'_> {
         let mut outbox = VecDeque::new();
         let frontend = self.desk.tap(ChannelFrontend::new(self.desk.updates.clone(), ops));
         let cancel = CancellationToken::new();
-        let is_late = matches!(work, Work::Detached);
+        let is_late = matches!(work, Work::LateCalls);
         let mut going = Going::On;
         let (app, folder) = (Arc::clone(&self.desk.app), self.desk.folder.clone());
         let messages = self.session.history().messages().count();
@@ -159,7 +159,7 @@ async fn drive(
             let result = driver::resume_turn(session, env, frontend, cancel).await?;
             Ok(result.map_or_else(Ran::default, Ran::of))
         }
-        Work::Detached => {
+        Work::LateCalls => {
             let unheard = driver::run_late_calls(session, env, frontend, cancel).await?;
             Ok(Ran { end: None, unheard: unheard.into() })
         }

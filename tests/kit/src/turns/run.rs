@@ -316,7 +316,7 @@ fn aftermath(history: &History, world: &World, provider: &ReplayProvider) -> Vec
     for open in history.open_calls() {
         lines.push(format!("open {} {}", known(&open.known), brief(&open.call)));
     }
-    for one in history.detached() {
+    for one in history.late_calls() {
         lines.push(format!("detached {} {}", known(&one.known), brief(&one.call)));
     }
     for (kind, text) in history.notes() {
