@@ -153,7 +153,8 @@ pub enum NoteKind {
     /// Text from a hook.
     Hook,
     /// The model repeats itself.
-    Circling,
+    #[serde(rename = "circling")]
+    Repetition,
     /// A summary that replaces older messages, which were omitted.
     Summary,
     /// The date, the mode and the sandbox that apply from this message on.
@@ -170,7 +171,7 @@ impl NoteKind {
             Self::LateOutcome { .. } => Some("told the model how a late call ended"),
             Self::Budget => Some("told the model to come to an end"),
             Self::Hook => Some("told the model what a hook said"),
-            Self::Circling => Some("told the model that it repeats itself"),
+            Self::Repetition => Some("told the model that it repeats itself"),
             Self::Summary => Some("older messages, in short"),
             Self::Situation => None,
         }

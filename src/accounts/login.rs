@@ -14,7 +14,7 @@ use super::models::ModelError;
 use super::offers::list_place;
 use super::services::{Service, Target};
 use crate::config::{Secret, Settings, checked_url};
-use crate::frontend::link::{Consent, LoginNeed, LoginTrouble, ServiceLine};
+use crate::frontend::protocol::{Consent, LoginNeed, LoginTrouble, ServiceLine};
 use crate::provider::catalog::{self, KeyNeed, PRESETS};
 use crate::provider::http::get_json;
 use crate::provider::{ErrorClass, ProviderError};

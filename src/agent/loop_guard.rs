@@ -8,7 +8,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::links::without_links;
-use crate::approval::Circling;
+use crate::approval::Repetition;
 use crate::history::History;
 use crate::message::{CallId, Message, ReturnPart, ReturnStatus, ToolName, ToolReturn};
 
@@ -93,10 +93,10 @@ impl RepeatDetector {
     }
 
     /// Whether such a call needs the user's approval because it repeats itself.
-    pub fn of_call(&self, tool: &ToolName, args: &Value) -> Circling {
+    pub fn of_call(&self, tool: &ToolName, args: &Value) -> Repetition {
         match self.calls.get(&key(tool, args)) {
-            Some(lap) if lap.times - lap.allowed >= ASK => Circling::Times(lap.times),
-            Some(_) | None => Circling::No,
+            Some(lap) if lap.times - lap.allowed >= ASK => Repetition::Times(lap.times),
+            Some(_) | None => Repetition::No,
         }
     }
 
@@ -226,9 +226,9 @@ mod tests {
                     _ => told = repeats.count(&tool, &args, &returned(Ok, &one.to_string())),
                 }
             }
-            let asked = repeats.of_call(&tool, &args) != Circling::No;
+            let asked = repeats.of_call(&tool, &args) != Repetition::No;
             assert_eq!((told.is_some(), asked, repeats.is_over()), (nudged, asks, over), "{results}");
-            assert_eq!(repeats.of_call(&tool, &json!({"a": 2})), Circling::No, "{results}");
+            assert_eq!(repeats.of_call(&tool, &json!({"a": 2})), Repetition::No, "{results}");
         }
     }
 

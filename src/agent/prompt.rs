@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::driver::{ActiveModel, AgentEnv};
-use crate::approval::{Place, Policy, Standing};
+use crate::approval::{AutoApprove, Place, Policy};
 use crate::config::Mode;
 use crate::history::patch_dangling_tool_calls;
 use crate::message::{Message, NoteKind, UserPart, images};
@@ -119,17 +119,19 @@ pub fn sections(workspace: &Path) -> Vec<Section> {
 /// Returns what applies now: the date, the mode and the sandbox.
 pub fn situation(policy: &Policy, isolation: Isolation, now: Timestamp) -> String {
     let day = now.to_zoned(system_zone()).strftime("%A, %-d %B %Y").to_string();
-    let mode = match (policy.mode, policy.standing) {
-        (Mode::Plan, Standing::Asking | Standing::Yolo) => "plan: you may look but change nothing",
-        (Mode::DryRun, Standing::Asking | Standing::Yolo) => {
+    let mode = match (policy.mode, policy.auto_approve) {
+        (Mode::Plan, AutoApprove::Asking | AutoApprove::Yolo) => "plan: you may look but change nothing",
+        (Mode::DryRun, AutoApprove::Asking | AutoApprove::Yolo) => {
             "dry-run: changes and commands are not done, you get a preview of each and the user decides on all of them later"
         }
-        (Mode::DeferAll, Standing::Asking | Standing::Yolo) => "defer-all: every call waits for the user",
-        (Mode::Ask, Standing::Asking) => "ask: reading runs at once, changes and commands ask the user",
-        (Mode::Auto, Standing::Asking) => {
+        (Mode::DeferAll, AutoApprove::Asking | AutoApprove::Yolo) => {
+            "defer-all: every call waits for the user"
+        }
+        (Mode::Ask, AutoApprove::Asking) => "ask: reading runs at once, changes and commands ask the user",
+        (Mode::Auto, AutoApprove::Asking) => {
             "auto: reading and editing files here run at once, commands ask the user"
         }
-        (Mode::Ask | Mode::Auto, Standing::Yolo) => {
+        (Mode::Ask | Mode::Auto, AutoApprove::Yolo) => {
             "yolo: changes run without asking, commands without a sandbox still ask"
         }
     };

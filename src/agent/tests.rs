@@ -10,7 +10,7 @@ use super::assemble::{Assembler, Step};
 use super::budget::{Allowance, Budget, backoff};
 use super::calls::conflict;
 use super::{context, prompt};
-use crate::approval::{Policy, Standing};
+use crate::approval::{AutoApprove, Policy};
 use crate::config::Mode;
 use crate::history::{History, Limit, Limits, Record, Used};
 use crate::message::{
@@ -221,8 +221,8 @@ fn a_trim_within_a_turn_repeats_the_request() {
     assert!(summary.contains("count to nine"), "{summary}");
 }
 
-fn policy(mode: Mode, standing: Standing) -> Policy {
-    Policy { mode, standing, ..Policy::default() }
+fn policy(mode: Mode, auto_approve: AutoApprove) -> Policy {
+    Policy { mode, auto_approve, ..Policy::default() }
 }
 
 #[test]
@@ -234,8 +234,8 @@ fn the_prompt_is_filled_in_and_holds_nothing_that_changes() {
     assert!(sections.iter().any(|section| section.text.contains("/w")));
     let day = |text: &str| text.parse::<jiff::Timestamp>().unwrap();
     for mode in Mode::ALL {
-        for standing in [Standing::Asking, Standing::Yolo] {
-            let policy = policy(mode, standing);
+        for auto_approve in [AutoApprove::Asking, AutoApprove::Yolo] {
+            let policy = policy(mode, auto_approve);
             let situation = |now| prompt::situation(&policy, Isolation::None, now);
             let morning = situation(day("2026-11-21T12:00:00Z"));
             assert!(!morning.contains('{') && !morning.contains('}'), "{morning}");

@@ -17,10 +17,10 @@ use crate::accounts::keys::Keys;
 use crate::accounts::{self, ModelError, Models};
 use crate::agent::caps::Caps;
 use crate::agent::driver::{AgentEnv, FallbackModel};
-use crate::approval::{Decider, Place, Policy, Standing};
+use crate::approval::{AutoApprove, Decider, Place, Policy};
 use crate::config::{self, ConfigError, ConfigWarning, Loaded, Mode, Settings};
 use crate::history::{Limits, SessionId};
-use crate::hook::told::Teller;
+use crate::hook::notices::HookNotices;
 use crate::message::ToolName;
 use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
@@ -120,8 +120,8 @@ impl App {
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
         let Tools { registry, sandbox, child_env } = tools(&world, &settings);
-        let (teller, words) = Teller::new();
-        let hooks = HookFiles::new(&world, &settings, child_env.clone(), Arc::new(teller));
+        let (notices, words) = HookNotices::new();
+        let hooks = HookFiles::new(&world, &settings, child_env.clone(), Arc::new(notices));
         let hook_words = Mutex::new(Some(words));
         let trusted_folders = Mutex::new(settings.trusted_folders.clone());
         let policy = watch::Sender::new(Policy { mode: settings.mode, ..Policy::default() });
@@ -163,7 +163,7 @@ impl App {
             Mode::Ask | Mode::Auto => Mode::Ask,
             Mode::Plan | Mode::DryRun | Mode::DeferAll => now.mode,
         };
-        let policy = watch::Sender::new(Policy { mode, standing: Standing::Asking, rules });
+        let policy = watch::Sender::new(Policy { mode, auto_approve: AutoApprove::Asking, rules });
         let caps = watch::Sender::new(Caps::new(self.settings.caps.clone()));
         (self.env(session, decider, (policy.subscribe(), caps)).await, policy)
     }
@@ -206,8 +206,8 @@ impl App {
     }
 
     /// Whether calls run without asking, from the next decision on.
-    pub fn stand(&self, standing: Standing) {
-        self.policy.send_modify(|policy| policy.standing = standing);
+    pub fn stand(&self, auto_approve: AutoApprove) {
+        self.policy.send_modify(|policy| policy.auto_approve = auto_approve);
     }
 
     /// What is asked for, from the next decision on.
@@ -219,8 +219,8 @@ impl App {
         self.policy.borrow().clone()
     }
 
-    pub fn standing(&self) -> Standing {
-        self.policy.borrow().standing
+    pub fn auto_approve(&self) -> AutoApprove {
+        self.policy.borrow().auto_approve
     }
 
     fn spill(&self, session: &SessionId) -> PathBuf {

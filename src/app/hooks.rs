@@ -13,7 +13,7 @@ use crate::config::{FolderTrust, PROJECT_FILES, Settings, read_bounded, user_fil
 use crate::hook::Hook;
 use crate::hook::command::{CommandHook, Missing, Unfit};
 use crate::hook::file::{HookDef, HookProblem, HookScope, parse};
-use crate::hook::told::Teller;
+use crate::hook::notices::HookNotices;
 use crate::hook::trust::{HookState, TrustedHooks, Whereabouts};
 
 /// A project's hooks, below its folder.
@@ -32,7 +32,7 @@ pub struct HookFiles {
     trusted: PathBuf,
     home: Option<PathBuf>,
     child_env: Vec<(String, String)>,
-    teller: Arc<Teller>,
+    notices: Arc<HookNotices>,
 }
 
 /// A hook of a file that could be read.
@@ -55,11 +55,11 @@ impl HookFiles {
         world: &World,
         settings: &Settings,
         child_env: Vec<(String, String)>,
-        teller: Arc<Teller>,
+        notices: Arc<HookNotices>,
     ) -> Self {
         let user = user_file(&world.env).and_then(|file| Some(file.parent()?.join(USER_HOOKS)));
         let home = world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        Self { user, trusted: settings.data_dir.join(TRUSTED), home, child_env, teller }
+        Self { user, trusted: settings.data_dir.join(TRUSTED), home, child_env, notices }
     }
 
     /// The person's own file; `None` without a home folder.
@@ -110,26 +110,26 @@ impl HookFiles {
             hooks.push(Arc::new(Missing::file(first)));
         }
         for problem in problems {
-            self.teller.tell(problem.clone(), format!("{problem}; every call asks until that is repaired"));
+            self.notices.tell(problem.clone(), format!("{problem}; every call asks until that is repaired"));
         }
         let at = self.whereabouts(folder);
         for FoundHook { def, state } in found {
             let unfit = match state {
                 HookState::Trusted { hash } => {
-                    let (env, teller) = (self.child_env.clone(), Arc::clone(&self.teller));
-                    hooks.push(Arc::new(CommandHook::new(def, hash, at.clone(), env, teller)));
+                    let (env, notices) = (self.child_env.clone(), Arc::clone(&self.notices));
+                    hooks.push(Arc::new(CommandHook::new(def, hash, at.clone(), env, notices)));
                     continue;
                 }
                 HookState::New { hash } => {
                     let name = &def.name;
                     let text = format!("hook {name} is new and does not run: `co hooks trust {name}`");
-                    self.teller.tell(format!("{hash} new"), text);
+                    self.notices.tell(format!("{hash} new"), text);
                     continue;
                 }
                 HookState::Changed { hash } => Unfit::Changed { hash },
                 HookState::Broken(broken) => Unfit::Broken(broken),
             };
-            unfit.tell(&def, &self.teller);
+            unfit.tell(&def, &self.notices);
             if trusted.knows(&def) {
                 hooks.push(Arc::new(Missing::hook(&def, &unfit)));
             }
@@ -139,8 +139,8 @@ impl HookFiles {
 
     /// A hook as it would run, to be tried. The content `hash` must be trusted.
     pub fn command(&self, def: HookDef, hash: String, folder: &Path) -> CommandHook {
-        let (env, teller) = (self.child_env.clone(), Arc::clone(&self.teller));
-        CommandHook::new(def, hash, self.whereabouts(folder), env, teller)
+        let (env, notices) = (self.child_env.clone(), Arc::clone(&self.notices));
+        CommandHook::new(def, hash, self.whereabouts(folder), env, notices)
     }
 }
 

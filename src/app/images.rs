@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::World;
 use crate::accounts::Models;
-use crate::frontend::images::{ImageError, Places, Prompt, Sight, attach, read};
+use crate::frontend::images::{ImageError, ImageSupport, Places, Prompt, attach, read};
 use crate::message::UserPart;
 use crate::message::images::mention;
 
@@ -19,8 +19,8 @@ pub async fn parts(
 ) -> Result<Vec<UserPart>, ImageError> {
     let sees = models.active().borrow().profile.images;
     let sight = match sees {
-        Some(false) => Sight::Blind(models.current().model),
-        Some(true) | None => Sight::Sees,
+        Some(false) => ImageSupport::Unsupported(models.current().model),
+        Some(true) | None => ImageSupport::Supported,
     };
     attach(prompt, places(folder, world), sight).await
 }

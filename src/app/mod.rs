@@ -5,8 +5,8 @@
 
 mod build;
 mod hooks;
-mod left;
 mod opening;
+mod orphans;
 pub mod rules;
 mod status;
 pub mod trust;
@@ -19,7 +19,7 @@ pub use self::build::{
     open_store_to_read, plan_context, planned, schema_of, tools,
 };
 pub use self::hooks::{FoundHook, FoundHooks, HookFiles};
-pub use self::left::{left_behind, own_mark};
 pub use self::opening::{Opened, Opening};
+pub use self::orphans::{orphaned_processes, own_mark};
 pub use self::status::status_rows;
 pub use self::world::World;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::grants::{Grant, Grants};
-pub use self::policy::{CallFacts, Circling, Place, Policy, Standing, WorkspaceKind};
+pub use self::policy::{AutoApprove, CallFacts, Place, Policy, Repetition, WorkspaceKind};
 pub use self::provenance::{Provenance, Reach, Taint};
 pub use self::stages::{Found, Stage, Step};
 use crate::config::Mode;

@@ -17,14 +17,14 @@ use crate::tool::{Access, CallPlan, Category, Effect, Risk, SideEffect, ToolSpec
 pub struct Policy {
     pub mode: Mode,
     /// Whether `/yolo` is on: visible, never stored, ends with the process.
-    pub standing: Standing,
+    pub auto_approve: AutoApprove,
     /// The rules of all files and scopes; those of the session are in its grants.
     pub rules: Arc<RuleSet>,
 }
 
 /// Whether `/yolo` answers instead of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Standing {
+pub enum AutoApprove {
     #[default]
     Asking,
     Yolo,
@@ -49,7 +49,7 @@ pub enum WorkspaceKind {
 
 /// Whether the model repeats this call without progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Circling {
+pub enum Repetition {
     #[default]
     No,
     /// The same call gave the same result this many times: the user must decide.
@@ -67,7 +67,7 @@ pub struct CallFacts<'a> {
     pub isolation: Isolation,
     pub place: &'a Place,
     pub hook: Option<&'a HookVerdict>,
-    pub circling: Circling,
+    pub repetition: Repetition,
 }
 
 impl<'a> CallFacts<'a> {

@@ -191,11 +191,11 @@ impl Wanted {
         }
         addresses(voice.text, |one| {
             let a_path = one.shape == Shape::InPath && voice.side == Side::Files;
-            if let Some(standing) = self.places.get_mut(&one.form)
-                && standing.heard == Heard::Nowhere
+            if let Some(auto_approve) = self.places.get_mut(&one.form)
+                && auto_approve.heard == Heard::Nowhere
                 && !a_path
             {
-                standing.heard = by;
+                auto_approve.heard = by;
             }
         });
     }
@@ -204,9 +204,9 @@ impl Wanted {
 /// Adds the addresses that are in none of the spans.
 fn with_addresses(mut spans: Vec<Span>, wanted: &Wanted) -> Vec<Span> {
     let mut more = Vec::new();
-    for standing in wanted.places.values() {
-        if let Heard::By(voice) = standing.heard {
-            more.extend(standing.at.iter().map(|&(arg, start, end)| Span { arg, start, end, voice }));
+    for auto_approve in wanted.places.values() {
+        if let Heard::By(voice) = auto_approve.heard {
+            more.extend(auto_approve.at.iter().map(|&(arg, start, end)| Span { arg, start, end, voice }));
         }
     }
     spans.extend(more);

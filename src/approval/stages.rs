@@ -4,7 +4,7 @@
 //! decide gives the reason why.
 
 use super::rules::{Fit, Rule, RuleEffect, RulesHealth};
-use super::{CallFacts, Circling, Decider, Decision, Grants, Policy, Standing, Verdict, WorkspaceKind};
+use super::{AutoApprove, CallFacts, Decider, Decision, Grants, Policy, Repetition, Verdict, WorkspaceKind};
 use crate::config::Mode;
 use crate::hook::HookVerdict;
 use crate::tool::Risk;
@@ -22,7 +22,7 @@ pub enum Stage {
     AskRule,
     Question,
     NeedsPerson,
-    Circling,
+    Repetition,
     Taint,
     AllowRule,
     Grant,
@@ -44,7 +44,7 @@ impl Stage {
         Self::AskRule,
         Self::Question,
         Self::NeedsPerson,
-        Self::Circling,
+        Self::Repetition,
         Self::Taint,
         Self::AllowRule,
         Self::Grant,
@@ -67,7 +67,7 @@ impl Stage {
             Self::AskRule => "ask rules",
             Self::Question => "question",
             Self::NeedsPerson => "needs a person",
-            Self::Circling => "circling",
+            Self::Repetition => "repetition",
             Self::Taint => "untrusted words",
             Self::AllowRule => "allow rules",
             Self::Grant => "session grants",
@@ -144,7 +144,7 @@ impl Weighing<'_> {
             Stage::AskRule => self.ask_rule(),
             Stage::Question => self.question(),
             Stage::NeedsPerson => self.needs_person(),
-            Stage::Circling => self.circling(),
+            Stage::Repetition => self.repetition(),
             Stage::Taint => self.taint(),
             Stage::AllowRule => self.allow_rule(),
             Stage::Grant => self.grant(),
@@ -298,13 +298,13 @@ impl Weighing<'_> {
         }
     }
 
-    fn circling(&self) -> Found {
-        match self.call.circling {
-            Circling::Times(times) => {
+    fn repetition(&self) -> Found {
+        match self.call.repetition {
+            Repetition::Times(times) => {
                 let because = format!("the same call gave the same result {times} times");
                 self.decided(Verdict::Ask, Decider::Risk, because)
             }
-            Circling::No => passed("the model turns in no circle"),
+            Repetition::No => passed("the model does not repeat itself"),
         }
     }
 
@@ -362,11 +362,11 @@ impl Weighing<'_> {
     }
 
     fn yolo(&self) -> Found {
-        match self.policy.standing {
-            Standing::Asking => passed("it is off"),
-            Standing::Yolo if self.is_tainted() => passed(UNTRUSTED),
-            Standing::Yolo if self.call.is_unshut() => passed("no command runs unsandboxed by it"),
-            Standing::Yolo => self.decided(Verdict::Allow, Decider::Yolo, "yolo is on"),
+        match self.policy.auto_approve {
+            AutoApprove::Asking => passed("it is off"),
+            AutoApprove::Yolo if self.is_tainted() => passed(UNTRUSTED),
+            AutoApprove::Yolo if self.call.is_unshut() => passed("no command runs unsandboxed by it"),
+            AutoApprove::Yolo => self.decided(Verdict::Allow, Decider::Yolo, "yolo is on"),
         }
     }
 

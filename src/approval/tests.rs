@@ -27,7 +27,7 @@ struct Case {
     taint: Vec<Taint>,
     isolation: Isolation,
     hook: Option<HookVerdict>,
-    circling: Circling,
+    repetition: Repetition,
 }
 
 const FOLDER: &str = "/work/notes";
@@ -63,7 +63,7 @@ fn case(name: &str, category: Category, side_effect: SideEffect, access: Access,
         taint: Vec::new(),
         isolation: Isolation::None,
         hook: None,
-        circling: Circling::No,
+        repetition: Repetition::No,
     }
 }
 
@@ -153,8 +153,8 @@ const CIRCUMSTANCES: &[(&str, Change)] = &[
     ("hook asks, rule allows", |case| case.hook(hook("ask")).rule(RuleEffect::Allow, On::These)),
     ("hook defers, rule allows", |case| case.hook(hook("defer")).rule(RuleEffect::Allow, On::These)),
     ("hook denies, rule allows", |case| case.hook(hook("deny")).rule(RuleEffect::Allow, On::These)),
-    ("in a circle, rule allows", |case| {
-        case.rule(RuleEffect::Allow, On::These).with(|case| case.circling = Circling::Times(3))
+    ("repeated call, rule allows", |case| {
+        case.rule(RuleEffect::Allow, On::These).with(|case| case.repetition = Repetition::Times(3))
     }),
     ("rules broken, last good allows", |case| case.rule(RuleEffect::Allow, On::These).broken()),
     ("rules broken, last good denies", |case| case.rule(RuleEffect::Deny, On::These).broken()),
@@ -231,7 +231,7 @@ impl Case {
     }
 
     fn yolo(self) -> Self {
-        self.with(|case| case.policy.standing = Standing::Yolo)
+        self.with(|case| case.policy.auto_approve = AutoApprove::Yolo)
     }
 
     fn hook(self, verdict: HookVerdict) -> Self {
@@ -262,7 +262,7 @@ impl Case {
             taint: &self.taint,
             isolation: self.isolation,
             place: &self.place,
-            circling: self.circling,
+            repetition: self.repetition,
             hook: self.hook.as_ref(),
         }
     }
@@ -533,7 +533,7 @@ fn decisions_tell_why() {
         (write().hook(hook("rewrite")), "write_file changes something"),
         (write().untrusted(), "its arguments carry untrusted words"),
         (
-            write().with(|case| case.circling = Circling::Times(3)),
+            write().with(|case| case.repetition = Repetition::Times(3)),
             "the same call gave the same result 3 times",
         ),
         (write().broken(), "the rules cannot be read, so everything asks: line 1: this is not TOML"),

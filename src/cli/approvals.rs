@@ -25,7 +25,7 @@ use crate::frontend::json::Waits;
 use crate::store::{Attachment, RequestState, Store, StoredRequest};
 
 /// The state that the commands share.
-struct Desk<'a> {
+struct CommandContext<'a> {
     store: Store,
     settings: Settings,
     world: &'a World,
@@ -41,18 +41,18 @@ pub(super) async fn run(
     let settings = load_settings(world, flags)?.settings;
     let store = open_store_for_lists(world, &settings).await?;
     store.expire_due().await?;
-    let mut desk = Desk { store, settings, world, console };
+    let mut context = CommandContext { store, settings, world, console };
     match what.what.unwrap_or(Decide::List(what.listed)) {
-        Decide::List(listed) => list::run(&mut desk, listed).await,
-        Decide::Show { id, json } => show::run(&mut desk, &id, format(json)).await,
-        Decide::Yes(yes) => decide::yes(&mut desk, yes).await,
+        Decide::List(listed) => list::run(&mut context, listed).await,
+        Decide::Show { id, json } => show::run(&mut context, &id, format(json)).await,
+        Decide::Yes(yes) => decide::yes(&mut context, yes).await,
         Decide::No { ids, note, json } => {
             let reason = note.filter(|note| !note.trim().is_empty());
-            decide::all(&mut desk, &ids, &Approval::Deny { reason }, format(json)).await
+            decide::all(&mut context, &ids, &Approval::Deny { reason }, format(json)).await
         }
-        Decide::Later { ids, json } => decide::all(&mut desk, &ids, &Approval::Later, format(json)).await,
-        Decide::Edit { id, note } => edit::run(&mut desk, &id, note).await,
-        Decide::Watch { json } => watch::run(&mut desk, format(json)).await,
+        Decide::Later { ids, json } => decide::all(&mut context, &ids, &Approval::Later, format(json)).await,
+        Decide::Edit { id, note } => edit::run(&mut context, &id, note).await,
+        Decide::Watch { json } => watch::run(&mut context, format(json)).await,
     }
 }
 

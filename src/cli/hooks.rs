@@ -16,7 +16,7 @@ use super::table::table;
 use crate::app::{FoundHook, FoundHooks, HookFiles, World, load_settings, open_store};
 use crate::config::{FolderTrust, Loaded};
 use crate::hook::file::{HookCommand, HookDef, HookScope};
-use crate::hook::told::Teller;
+use crate::hook::notices::HookNotices;
 use crate::hook::trust::{HookState, program};
 use crate::sandbox::env::child_env;
 use crate::stdx::text::sanitize_line;
@@ -40,16 +40,16 @@ pub(super) async fn run(
     console: &mut Console,
 ) -> Result<(), CliError> {
     let loaded = load_settings(world, flags)?;
-    let desk = HooksCommand::new(world, &loaded);
+    let context = HooksCommand::new(world, &loaded);
     match what.what.unwrap_or(HooksWhat::List { json: what.json }) {
-        HooksWhat::List { json } => desk.list(json, console),
+        HooksWhat::List { json } => context.list(json, console),
         HooksWhat::Trust { picked, yes } => {
             let store = open_store(world, &loaded.settings).await?;
             let asking = if yes { Asking::Nobody } else { Asking::Person(at) };
-            desk.trust(&picked, asking, &store, console).await
+            context.trust(&picked, asking, &store, console).await
         }
         HooksWhat::Untrust { picked } => {
-            let untrusted = desk.untrust(&picked, console)?;
+            let untrusted = context.untrust(&picked, console)?;
             if !untrusted.is_empty() {
                 // After the change: a store that does not open must not keep a hook trusted.
                 let store = open_store(world, &loaded.settings).await?;
@@ -59,7 +59,7 @@ pub(super) async fn run(
             }
             Ok(())
         }
-        HooksWhat::Test(wanted) => trial::run(&desk, wanted, console).await,
+        HooksWhat::Test(wanted) => trial::run(&context, wanted, console).await,
     }
 }
 
@@ -100,10 +100,10 @@ pub(super) enum Consent {
 
 impl<'a> HooksCommand<'a> {
     fn new(world: &'a World, loaded: &Loaded) -> Self {
-        // The teller's messages are for processes that run hooks; here everything is displayed anyway.
-        let (teller, _nobody_listens) = Teller::new();
+        // The notices's messages are for processes that run hooks; here everything is displayed anyway.
+        let (notices, _nobody_listens) = HookNotices::new();
         let env = child_env(&world.env, &loaded.settings.shell.env);
-        let files = HookFiles::new(world, &loaded.settings, env, teller.into());
+        let files = HookFiles::new(world, &loaded.settings, env, notices.into());
         Self { world, files, trust: loaded.trust }
     }
 

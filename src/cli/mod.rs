@@ -47,7 +47,7 @@ use self::console::Console;
 use self::error::{CliError, Kind};
 use self::input::Terminals;
 use crate::app::{Opening, World};
-use crate::sandbox::shield;
+use crate::sandbox::privacy;
 use crate::store::wait_closed;
 
 /// How long background work may take to end once the outcome is known.
@@ -57,8 +57,8 @@ const LINGER: Duration = Duration::from_millis(100);
 #[must_use]
 pub fn run(args: Vec<OsString>) -> ExitCode {
     // Before any other thread is started.
-    let env = shield::take_environment();
-    shield::forbid_inspection();
+    let env = privacy::take_environment();
+    privacy::forbid_inspection();
     let mut console = Console::of_process();
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,

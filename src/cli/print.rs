@@ -13,7 +13,7 @@ use super::signals::Stop;
 use crate::accounts::{Models, Origin, Pace};
 use crate::agent::driver::TurnResult;
 use crate::agent::port::Frontend;
-use crate::app::{App, AppError, Opening, World, advice_at_start, images, left_behind, load_settings};
+use crate::app::{App, AppError, Opening, World, advice_at_start, images, load_settings, orphaned_processes};
 use crate::approval::Decider;
 use crate::config::Loaded;
 use crate::frontend::images::Prompt;
@@ -22,7 +22,7 @@ use crate::frontend::print::{Delivery, Detail, PrintFrontend};
 use crate::history::{Limit, SessionId, TurnEnd};
 use crate::message::UserPart;
 use crate::message::images::mentions;
-use crate::runtime::headless::{self, Went, Work};
+use crate::runtime::headless::{self, RunOutcome, Work};
 use crate::session::Session;
 use crate::store::RequestFilter;
 
@@ -79,10 +79,14 @@ pub(super) async fn resume(
 }
 
 /// Reports the result. With JSON output, an error also produces an object.
-fn told(result: Result<Told, CliError>, output: Output, console: &mut Console) -> Result<(), CliError> {
+fn told(
+    result: Result<PrintedTurn, CliError>,
+    output: Output,
+    console: &mut Console,
+) -> Result<(), CliError> {
     match result {
-        Ok(Told::Done) => Ok(()),
-        Ok(Told::Failed(error)) => Err(error),
+        Ok(PrintedTurn::Done) => Ok(()),
+        Ok(PrintedTurn::Failed(error)) => Err(error),
         Err(error) => {
             match output {
                 Output::Text => {}
@@ -97,7 +101,7 @@ fn told(result: Result<Told, CliError>, output: Output, console: &mut Console) -
 }
 
 /// A turn whose outcome has been printed.
-enum Told {
+enum PrintedTurn {
     Done,
     Failed(CliError),
 }
@@ -109,7 +113,7 @@ async fn turn(
     wanted: PrintJob,
     output: Output,
     console: &mut Console,
-) -> Result<Told, CliError> {
+) -> Result<PrintedTurn, CliError> {
     let loaded = load_settings(&world, flags)?;
     for warning in advice_at_start(&loaded) {
         console.note(&format!("co: {warning}"));
@@ -130,7 +134,7 @@ async fn turn(
     };
     let app = App::open(world, loaded, models).await?;
     let (mut session, env) = opening.open_owned(&app, Decider::Cli).await?;
-    for line in left_behind(&session).await {
+    for line in orphaned_processes(&session).await {
         console.note(&format!("co: {line}"));
     }
     if let Some(text) = app.untrusted_notice(session.history().workspace()).await {
@@ -161,9 +165,9 @@ async fn turn(
     let went = went?;
     if output == Output::Json {
         let told = match &went {
-            Went::Ended(TurnResult { end, text, .. }) => json.outcome(session.id(), end, text.clone()),
-            Went::CutOff => json.outcome(session.id(), &TurnEnd::Interrupted, String::new()),
-            Went::NothingToResume => json.nothing_to_resume(session.id()),
+            RunOutcome::Ended(TurnResult { end, text, .. }) => json.outcome(session.id(), end, text.clone()),
+            RunOutcome::CutOff => json.outcome(session.id(), &TurnEnd::Interrupted, String::new()),
+            RunOutcome::NothingToResume => json.nothing_to_resume(session.id()),
         };
         console.json(&told)?;
     }
@@ -194,23 +198,23 @@ async fn chosen(world: &World, loaded: &Loaded, console: &mut Console) -> Result
 
 async fn outcome(
     session: &Session,
-    went: Went,
+    went: RunOutcome,
     signal: Option<u8>,
     console: &mut Console,
-) -> Result<Told, CliError> {
+) -> Result<PrintedTurn, CliError> {
     let id = session.id();
     let (end, capped) = match went {
-        Went::Ended(TurnResult { end, capped, .. }) => (end, capped),
-        Went::CutOff => (TurnEnd::Interrupted, None),
-        Went::NothingToResume => {
+        RunOutcome::Ended(TurnResult { end, capped, .. }) => (end, capped),
+        RunOutcome::CutOff => (TurnEnd::Interrupted, None),
+        RunOutcome::NothingToResume => {
             console.note("co: no turn of this session waits; there was nothing to go on with");
-            return Ok(Told::Done);
+            return Ok(PrintedTurn::Done);
         }
     };
     let error = match end {
         TurnEnd::Completed => match shown_only(session).await? {
             Some(error) => error,
-            None => return Ok(Told::Done),
+            None => return Ok(PrintedTurn::Done),
         },
         TurnEnd::Deferred => waiting(session, signal).await?,
         TurnEnd::Interrupted => match signal {
@@ -225,7 +229,7 @@ async fn outcome(
         TurnEnd::LimitReached { limit } => limited(limit, id, capped.map(|question| question.flag())),
         TurnEnd::Failed { error } => CliError::provider(&error),
     };
-    Ok(Told::Failed(error))
+    Ok(PrintedTurn::Failed(error))
 }
 
 /// Returns the error of a completed turn with undecided requests: calls that were shown and not run.
@@ -277,7 +281,7 @@ fn limited(limit: Limit, session: &SessionId, raise: Option<String>) -> CliError
             let raise = raise.unwrap_or_else(|| format!("--set {}=…", cap.setting()));
             return error.hint(format!("go on with more: co resume {session} --print {raise}"));
         }
-        Limit::Circling => (
+        Limit::Repetition => (
             Kind::TurnLimit,
             "the model repeated a call whose result did not change",
             "say in a new prompt what it should do instead",

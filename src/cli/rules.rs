@@ -27,7 +27,7 @@ const TRIED: usize = 200;
 const LOOKED: usize = 5_000;
 
 /// The shared state of the subcommands.
-struct Desk<'a> {
+struct CommandContext<'a> {
     world: &'a World,
     settings: Settings,
     store: Store,
@@ -45,20 +45,20 @@ pub(super) async fn run(
     let store = open_store(world, &settings).await?;
     let book = Arc::new(RuleBook::new(world, &settings));
     let registry = tools(world, &settings).registry;
-    let desk = Desk { world, settings, store, book, registry };
+    let context = CommandContext { world, settings, store, book, registry };
     match what.what.unwrap_or(RulesWhat::List { json: what.json }) {
-        RulesWhat::List { json } => desk.list(json, console).await,
-        RulesWhat::Check { file } => desk.check(file.as_deref(), console),
+        RulesWhat::List { json } => context.list(json, console).await,
+        RulesWhat::Check { file } => context.check(file.as_deref(), console),
         RulesWhat::Explain { what, args, json } => {
-            explain::run(&desk, &what, args.as_deref(), json, console).await
+            explain::run(&context, &what, args.as_deref(), json, console).await
         }
-        RulesWhat::Test { rule, json } => desk.test(&rule, json, console).await,
-        RulesWhat::Revoke { id } => desk.revoke(&id, console).await,
-        RulesWhat::Suggest { min, json } => desk.suggest(min, json, console).await,
+        RulesWhat::Test { rule, json } => context.test(&rule, json, console).await,
+        RulesWhat::Revoke { id } => context.revoke(&id, console).await,
+        RulesWhat::Suggest { min, json } => context.suggest(min, json, console).await,
     }
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     fn trust_of(&self, folder: &Path) -> FolderTrust {
         trust_in(&self.settings, self.world, folder)
     }

@@ -13,7 +13,7 @@ use crate::accounts::login::{Entered, TryError, keep, may_offer, offers, skip, t
 use crate::accounts::{Keys, Models, Origin, Service};
 use crate::app::World;
 use crate::config::{Loaded, user_file};
-use crate::frontend::link::{Consent, LoginNeed, ServiceLine};
+use crate::frontend::protocol::{Consent, LoginNeed, ServiceLine};
 
 /// The most models listed at once.
 const LISTED: usize = 40;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::approval::{Request, RequestId, Standing};
+use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::Mode;
 use crate::message::Usd;
 use crate::message::{CallId, ToolName, Usage};
@@ -41,7 +41,7 @@ fn view() -> CommandView {
     CommandView {
         cost: Vec::new(),
         mode: Mode::Ask,
-        standing: Standing::Asking,
+        auto_approve: AutoApprove::Asking,
         read_only: None,
         activity: Activity::Idle,
         status: vec![("folder".to_owned(), "/tmp/a`b".to_owned())],
@@ -103,7 +103,7 @@ fn effect(line: &str, view: &CommandView) -> String {
     match Commands::builtin().decide(&name, &args, view) {
         CommandEffect::Say(Say { title, text, tone }) => format!("{tone:?} {title}: {text}"),
         CommandEffect::Clear => "clear".to_owned(),
-        CommandEffect::Stand(standing, say) => format!("{standing:?} {:?} {}", say.tone, say.title),
+        CommandEffect::Stand(auto_approve, say) => format!("{auto_approve:?} {:?} {}", say.tone, say.title),
         CommandEffect::SetMode(mode, say) => format!("{mode:?} {:?} {}", say.tone, say.title),
         CommandEffect::ShowKeys(filter) => format!("keys {filter:?}"),
         CommandEffect::SwitchModel(name) => format!("switch to {name}"),
@@ -118,7 +118,7 @@ fn effect(line: &str, view: &CommandView) -> String {
 #[test]
 fn commands_decide() {
     let idle = view();
-    let running = CommandView { activity: Activity::Running, standing: Standing::Yolo, ..view() };
+    let running = CommandView { activity: Activity::Running, auto_approve: AutoApprove::Yolo, ..view() };
     let guest = CommandView { read_only: Some("process 7".to_owned()), ..view() };
     for (view, line, expected) in [
         (&idle, "/clear", "clear"),

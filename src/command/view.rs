@@ -1,6 +1,6 @@
 //! The input and the results of commands: plain values exchanged between `command` and `app`.
 
-use crate::approval::{Request, Standing};
+use crate::approval::{AutoApprove, Request};
 use crate::config::Mode;
 use crate::message::Usage;
 use crate::store::{Total, UsedModel};
@@ -10,7 +10,7 @@ use crate::tool::ToolSpec;
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandView {
     pub mode: Mode,
-    pub standing: Standing,
+    pub auto_approve: AutoApprove,
     /// Set if nothing can be sent because another process owns the session; names the owner.
     pub read_only: Option<String>,
     pub activity: Activity,
@@ -93,7 +93,7 @@ pub enum CommandEffect {
     /// Start a new conversation; pending requests stay in the inbox.
     Clear,
     /// Turn automatic approval on or off, then display the message.
-    Stand(Standing, Say),
+    Stand(AutoApprove, Say),
     /// Change the mode, then display the message.
     SetMode(Mode, Say),
     /// Show the keys of the front end; only those matching these words, if there are any.

@@ -1,7 +1,7 @@
 //! `/yolo`: approves eligible calls automatically until it is turned off or the user leaves the session.
 
 use super::{Command, CommandEffect, CommandView, Commands, Say};
-use crate::approval::Standing;
+use crate::approval::AutoApprove;
 
 pub(super) const COMMAND: Command = Command {
     name: "yolo",
@@ -11,23 +11,23 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    let wanted = match (args, view.standing) {
-        ("on", _) | ("", Standing::Asking) => Standing::Yolo,
-        ("off", _) | ("", Standing::Yolo) => Standing::Asking,
+    let wanted = match (args, view.auto_approve) {
+        ("on", _) | ("", AutoApprove::Asking) => AutoApprove::Yolo,
+        ("off", _) | ("", AutoApprove::Yolo) => AutoApprove::Asking,
         _ => {
             let text = "`/yolo on` and `/yolo off`, or `/yolo` alone to turn it over. Nothing was changed.";
             return CommandEffect::Say(Say::warning("yolo", text));
         }
     };
     match wanted {
-        Standing::Yolo => {
+        AutoApprove::Yolo => {
             let text = "Calls now run without asking: LOW, MEDIUM and HIGH. Never covered: what a rule denies, what a \
                         rule asks for, arguments with words of others (▲), and commands that no sandbox shuts in. It \
                         ends when you leave this session and is not stored; `/yolo` again turns it off.";
-            CommandEffect::Stand(Standing::Yolo, Say::warning("yolo is on", text))
+            CommandEffect::Stand(AutoApprove::Yolo, Say::warning("yolo is on", text))
         }
-        Standing::Asking => {
-            CommandEffect::Stand(Standing::Asking, Say::plain("yolo is off", "Calls ask again."))
+        AutoApprove::Asking => {
+            CommandEffect::Stand(AutoApprove::Asking, Say::plain("yolo is off", "Calls ask again."))
         }
     }
 }

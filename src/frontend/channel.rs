@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::future::BoxFuture;
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 
-use super::link::{Notice, Update};
+use super::protocol::{ServerMessage, Update};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 
 /// Updates that may wait for the face; beyond this a sender waits.
@@ -153,8 +153,8 @@ impl Updates {
     }
 
     /// Queues a notice.
-    pub async fn notice(&self, notice: Notice) -> Result<(), Closed> {
-        self.send(Update::Notice(notice)).await
+    pub async fn notice(&self, notice: ServerMessage) -> Result<(), Closed> {
+        self.send(Update::Message(notice)).await
     }
 
     /// Takes the update, or returns it if there is no room.
@@ -183,8 +183,8 @@ fn joined(last: &mut Update, next: Update) -> Option<Update> {
     match (last, next) {
         (Update::Event(last), Update::Event(next)) => last.join(next, DELTA_BYTES).map(Update::Event),
         (
-            Update::Notice(Notice::ShellOutput { text: waiting }),
-            Update::Notice(Notice::ShellOutput { text: more }),
+            Update::Message(ServerMessage::ShellOutput { text: waiting }),
+            Update::Message(ServerMessage::ShellOutput { text: more }),
         ) if waiting.len() < DELTA_BYTES => {
             waiting.push_str(&more);
             None

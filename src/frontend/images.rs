@@ -57,11 +57,11 @@ pub struct Places {
 
 /// Whether the model that will answer accepts images.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sight {
+pub enum ImageSupport {
     /// It does, or it is unknown.
-    Sees,
+    Supported,
     /// This model does not.
-    Blind(String),
+    Unsupported(String),
 }
 
 /// An image file that a pasted text named.
@@ -99,7 +99,11 @@ impl Prompt {
 
 /// Returns the parts of a prompt: its text, then the images that it names, each file once. Mentions of files
 /// that are no images, also by their extension, stay text. Runs on another thread, with a time limit.
-pub async fn attach(prompt: Prompt, places: Places, sight: Sight) -> Result<Vec<UserPart>, ImageError> {
+pub async fn attach(
+    prompt: Prompt,
+    places: Places,
+    sight: ImageSupport,
+) -> Result<Vec<UserPart>, ImageError> {
     if prompt.named.is_empty() {
         return Ok(vec![UserPart::Text { text: prompt.text }]);
     }
@@ -113,7 +117,7 @@ pub async fn attach(prompt: Prompt, places: Places, sight: Sight) -> Result<Vec<
     }
 }
 
-fn parts(prompt: Prompt, places: &Places, sight: &Sight) -> Result<Vec<UserPart>, ImageError> {
+fn parts(prompt: Prompt, places: &Places, sight: &ImageSupport) -> Result<Vec<UserPart>, ImageError> {
     let Prompt { text, named } = prompt;
     let mut paths: Vec<PathBuf> = Vec::new();
     let mut images: Vec<UserPart> = Vec::new();
@@ -123,7 +127,7 @@ fn parts(prompt: Prompt, places: &Places, sight: &Sight) -> Result<Vec<UserPart>
             continue;
         }
         let Some((image, bytes)) = mentioned(&path, &mention)? else { continue };
-        if let Sight::Blind(model) = sight {
+        if let ImageSupport::Unsupported(model) = sight {
             return Err(ImageError::Blind { model: model.clone() });
         }
         paths.push(path);
@@ -264,7 +268,7 @@ mod tests {
 
     /// Returns the media types of the images that a text attaches, or why there are none.
     fn attached(text: &str, folder: &Folder) -> Result<Vec<String>, String> {
-        let parts = parts(Prompt::written(text.to_owned()), &folder.places(), &Sight::Sees)
+        let parts = parts(Prompt::written(text.to_owned()), &folder.places(), &ImageSupport::Supported)
             .map_err(|error| error.to_string())?;
         assert_eq!(parts[0], UserPart::Text { text: text.to_owned() });
         let media = |part: &UserPart| match part {
@@ -315,14 +319,14 @@ mod tests {
             fs::write(folder.0.path().join(format!("{at}.png")), png(1, 1)).unwrap();
         }
         assert_eq!(attached(&many, &folder).unwrap_err(), ImageError::TooMany { count: 21 }.to_string());
-        let blind = Sight::Blind("small".into());
+        let blind = ImageSupport::Unsupported("small".into());
         assert_eq!(
             parts(Prompt::written("@x.png".into()), &folder.places(), &blind),
             Err(ImageError::Blind { model: "small".into() })
         );
         assert!(parts(Prompt::written("@main.rs".into()), &folder.places(), &blind).is_ok());
         let pasted = Prompt { text: "@x.png @gone.png".into(), named: Vec::new() };
-        assert_eq!(parts(pasted, &folder.places(), &Sight::Sees).unwrap().len(), 1);
+        assert_eq!(parts(pasted, &folder.places(), &ImageSupport::Supported).unwrap().len(), 1);
     }
 
     #[test]

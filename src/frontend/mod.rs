@@ -4,8 +4,8 @@ pub mod channel;
 pub mod dialogue;
 pub mod images;
 pub mod json;
-pub mod link;
 pub mod plain;
 pub mod print;
+pub mod protocol;
 
 mod rows;

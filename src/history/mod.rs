@@ -182,7 +182,8 @@ pub enum Limit {
     /// The number of tokens per turn.
     Tokens,
     /// The model repeated a call whose result did not change.
-    Circling,
+    #[serde(rename = "circling")]
+    Repetition,
     /// The model's output limit cut the reply before it was usable.
     Output,
     /// The next request would have exceeded a cap, and the user did not allow it. The turn can be resumed.

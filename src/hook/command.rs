@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use super::answer::{Trouble, verdict};
 use super::file::{HookCommand, HookDef};
+use super::notices::HookNotices;
 use super::process::{Ran, run};
-use super::told::Teller;
 use super::trust::{Broken, Whereabouts, content, program};
 use super::{Hook, HookEvent, HookInput, HookSubject, HookVerdict};
 use crate::message::{ReturnStatus, ToolCall, ToolName, ToolReturn};
@@ -31,7 +31,7 @@ pub struct CommandHook {
     hash: String,
     /// The environment of child processes.
     env: Vec<(String, String)>,
-    teller: Arc<Teller>,
+    notices: Arc<HookNotices>,
 }
 
 /// How a run went, and its verdict.
@@ -47,10 +47,10 @@ impl CommandHook {
         hash: String,
         at: Whereabouts,
         env: Vec<(String, String)>,
-        teller: Arc<Teller>,
+        notices: Arc<HookNotices>,
     ) -> Self {
         let wants = Wants::of(&def);
-        Self { def, wants, at, hash, env, teller }
+        Self { def, wants, at, hash, env, notices }
     }
 
     /// Runs the hook without checking that its content is still trusted.
@@ -83,7 +83,7 @@ impl CommandHook {
 
     async fn decided(&self, input: &HookInput) -> HookVerdict {
         if let Some(why) = self.unfit().await {
-            why.tell(&self.def, &self.teller);
+            why.tell(&self.def, &self.notices);
             return match input.subject.event() {
                 // The hook does not examine the call, so the call asks.
                 HookEvent::PreToolUse => HookVerdict::Ask { reason: why.reason(&self.def) },
@@ -102,7 +102,7 @@ impl CommandHook {
                 let verdict = trouble.verdict(&self.def.name, input.subject.event());
                 let so = if verdict == HookVerdict::Pass { "it has no say in this" } else { "the call asks" };
                 let key = format!("{} {:?} {so}", self.hash, std::mem::discriminant(&trouble));
-                self.teller.tell(key, format!("hook {} {trouble}; {so}", self.def.name));
+                self.notices.tell(key, format!("hook {} {trouble}; {so}", self.def.name));
                 verdict
             }
         }
@@ -175,7 +175,7 @@ pub enum Unfit {
 
 impl Unfit {
     /// Reports this to the user, once.
-    pub fn tell(&self, def: &HookDef, teller: &Teller) {
+    pub fn tell(&self, def: &HookDef, notices: &HookNotices) {
         let name = &def.name;
         let (key, text) = match self {
             Self::Changed { hash } => {
@@ -187,7 +187,7 @@ impl Unfit {
                 (text.clone(), text)
             }
         };
-        teller.tell(key, text);
+        notices.tell(key, text);
     }
 
     /// The reason with which calls ask that the hook should have examined.

@@ -10,8 +10,8 @@
 pub mod answer;
 pub mod command;
 pub mod file;
+pub mod notices;
 pub mod process;
-pub mod told;
 pub mod trust;
 mod words;
 

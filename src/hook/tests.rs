@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use super::answer::verdict;
 use super::command::{CommandHook, Missing, Unfit, told};
 use super::file::{HookDef, HookScope, parse};
+use super::notices::HookNotices;
 use super::process::{Kept, MOST_OUTPUT, Ran};
-use super::told::Teller;
 use super::trust::{Broken, HookState, TrustedHooks, Whereabouts, content};
 use super::*;
 use crate::message::{CallId, ReturnStatus};
@@ -236,12 +236,12 @@ impl Scene {
     fn hook(&self, rest: &str) -> (CommandHook, tokio::sync::mpsc::Receiver<String>) {
         let def = self.def(rest);
         let hash = content(&def, &self.at()).unwrap();
-        let (teller, words) = Teller::new();
+        let (notices, words) = HookNotices::new();
         let env = vec![
             ("PATH".to_owned(), std::env::var("PATH").unwrap()),
             ("HOOK_DIR".to_owned(), self.dir.path().display().to_string()),
         ];
-        (CommandHook::new(def, hash, self.at(), env, Arc::new(teller)), words)
+        (CommandHook::new(def, hash, self.at(), env, Arc::new(notices)), words)
     }
 
     fn input(&self) -> HookInput {

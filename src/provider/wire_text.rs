@@ -35,7 +35,7 @@ pub fn note(kind: &NoteKind, text: &str) -> String {
         NoteKind::LateOutcome { .. } => "late outcome of an earlier tool call",
         NoteKind::Budget => "budget",
         NoteKind::Hook => "from a program of the user that watches the work",
-        NoteKind::Circling => "the same call again",
+        NoteKind::Repetition => "the same call again",
         NoteKind::Summary => "summary of older messages",
         NoteKind::Situation => "from now on",
     };

@@ -27,7 +27,7 @@ pub enum Work {
 
 /// How it went.
 #[derive(Debug, PartialEq)]
-pub enum Went {
+pub enum RunOutcome {
     Ended(TurnResult),
     /// There was no turn to go on with.
     NothingToResume,
@@ -42,11 +42,11 @@ pub async fn run(
     work: Work,
     frontend: &dyn Frontend,
     stop: CancellationToken,
-) -> Result<Went, AppError> {
+) -> Result<RunOutcome, AppError> {
     let start = session_start(session);
     let said = tokio::select! {
         said = driver::hooks_say(&env.hooks, &start) => said,
-        () = stop.cancelled() => return Ok(Went::CutOff),
+        () = stop.cancelled() => return Ok(RunOutcome::CutOff),
     };
     let said: Vec<Record> = notes(said).collect();
     if !said.is_empty() {
@@ -64,14 +64,14 @@ async fn submitted(
     work: Work,
     frontend: &dyn Frontend,
     stop: CancellationToken,
-) -> Result<Went, AppError> {
+) -> Result<RunOutcome, AppError> {
     let work = match work {
         Work::Resume => Work::Resume,
         Work::Prompt(parts) => {
             let (id, folder) = (session.id().to_string(), session.history().workspace().to_owned());
             let looked = tokio::select! {
                 looked = driver::submit(&env.hooks, id, folder, parts) => looked,
-                () = stop.cancelled() => return Ok(Went::CutOff),
+                () = stop.cancelled() => return Ok(RunOutcome::CutOff),
             };
             match looked {
                 Submitted::Sent(parts) => Work::Prompt(parts),
@@ -88,11 +88,11 @@ async fn turn(
     work: Work,
     frontend: &dyn Frontend,
     stop: CancellationToken,
-) -> Result<Went, AppError> {
+) -> Result<RunOutcome, AppError> {
     let turn = async {
         match work {
             Work::Prompt(parts) => {
-                driver::run_turn(session, parts, env, frontend, stop.clone()).await.map(Went::Ended)
+                driver::run_turn(session, parts, env, frontend, stop.clone()).await.map(RunOutcome::Ended)
             }
             Work::Resume => {
                 let result = driver::resume_turn(session, env, frontend, stop.clone()).await?;
@@ -100,7 +100,7 @@ async fn turn(
                     // Late approvals may wait where no turn does. Nobody speaks here, so nothing is unheard.
                     driver::run_late_calls(session, env, frontend, stop.clone()).await?;
                 }
-                Ok(result.map_or(Went::NothingToResume, Went::Ended))
+                Ok(result.map_or(RunOutcome::NothingToResume, RunOutcome::Ended))
             }
         }
     };
@@ -110,6 +110,6 @@ async fn turn(
     };
     tokio::select! {
         result = turn => Ok(result?),
-        () = overdue => Ok(Went::CutOff),
+        () = overdue => Ok(RunOutcome::CutOff),
     }
 }

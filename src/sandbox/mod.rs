@@ -8,7 +8,7 @@ pub mod subprocess;
 pub(crate) mod child;
 
 pub mod env;
-pub mod shield;
+pub mod privacy;
 
 pub mod survivors;
 

@@ -10,7 +10,7 @@ use rusqlite::params;
 use super::encode::{self, Verdict};
 use super::error::SqlResult as _;
 use super::redact::Redactor;
-use super::standing::{Standing, standing};
+use super::standing::{RequestRow, standing};
 use super::writer::{Reader, Write};
 use super::{RequestState, Store, StoreError, records, requests};
 use crate::approval::{Approval, Decider, Request, RequestId};
@@ -136,7 +136,7 @@ fn decide(write: &Write<'_>, verdict: &Verdict) -> Result<DecideOutcome, StoreEr
 }
 
 /// The outcome for a decision that came too late: the decision that won.
-fn winner(write: &Write<'_>, row: &Standing) -> Result<DecideOutcome, StoreError> {
+fn winner(write: &Write<'_>, row: &RequestRow) -> Result<DecideOutcome, StoreError> {
     let (decision, by): (Option<String>, Option<String>) = write
         .sql
         .prepare_cached("SELECT decision, decided_by FROM approvals WHERE id = ?1")

@@ -4,7 +4,7 @@
 //! one transaction covers a record and the rows it implies. The store never decides and never runs anything,
 //! and exposes no type of the database library. Called by `session`, the composition root and front ends.
 //!
-//! `lane` threads do the work; `writer` is the only way to a transaction; `encode` turns records into rows.
+//! `thread` threads do the work; `writer` is the only way to a transaction; `encode` turns records into rows.
 
 mod audit;
 mod decide;
@@ -15,7 +15,6 @@ mod expiry;
 mod health;
 mod inbox;
 mod index;
-mod lane;
 mod num;
 mod records;
 mod redact;
@@ -23,6 +22,7 @@ mod requests;
 mod rows;
 mod schema;
 mod standing;
+mod thread;
 mod usage;
 mod wake;
 mod writer;
@@ -42,15 +42,15 @@ pub use self::error::{Listed, StoreError};
 pub use self::health::DatabaseCopy;
 pub use self::inbox::{Attachment, RequestFilter, RequestState, StoredRequest};
 pub use self::index::{InputScope, SessionFilter, SessionSummary, TypedLine};
-pub use self::lane::wait_closed;
 pub use self::redact::MARK;
 pub use self::rows::RequestRow;
+pub use self::thread::wait_closed;
 pub use self::usage::{Total, UsageOf, UsedModel, UsedSession};
 pub use self::wake::Wakeups;
 
-use self::lane::Lane;
 use self::redact::Redactor;
-use self::wake::Bell;
+use self::thread::DbThread;
+use self::wake::ChangeNotifier;
 use self::writer::{Reader, Writer};
 use crate::stdx::clock::{Clock, SystemClock};
 
@@ -91,9 +91,9 @@ pub struct Store {
 
 struct Inner {
     /// `None` if the data folder is read-only.
-    writer: Option<Lane<Writer>>,
-    reader: Lane<Reader>,
-    bell: Arc<Bell>,
+    writer: Option<DbThread<Writer>>,
+    reader: DbThread<Reader>,
+    notifier: Arc<ChangeNotifier>,
     redactor: Arc<Redactor>,
     clock: Arc<dyn Clock>,
     data: PathBuf,
@@ -105,16 +105,16 @@ impl Store {
     /// with I/O enabled.
     pub async fn open(options: StoreOptions) -> Result<Self, StoreError> {
         let StoreOptions { data, runtime, clock, secrets, max_pages } = options;
-        let bell = Arc::new(Bell::hang(&runtime));
+        let notifier = Arc::new(ChangeNotifier::hang(&runtime));
         let open_writer = {
-            let (data, clock, bell) = (data.clone(), Arc::clone(&clock), Arc::clone(&bell));
-            move || Writer::open(&data, max_pages, clock, bell)
+            let (data, clock, notifier) = (data.clone(), Arc::clone(&clock), Arc::clone(&notifier));
+            move || Writer::open(&data, max_pages, clock, notifier)
         };
-        let writer = Lane::start("store-write", &data, open_writer).await?;
+        let writer = DbThread::start("store-write", &data, open_writer).await?;
         let path = data.clone();
-        let reader = Lane::start("store-read", &data, move || Reader::open(&path)).await?;
+        let reader = DbThread::start("store-read", &data, move || Reader::open(&path)).await?;
         let redactor = Arc::new(Redactor::new(secrets));
-        Ok(Self { inner: Arc::new(Inner { writer: Some(writer), reader, bell, redactor, clock, data }) })
+        Ok(Self { inner: Arc::new(Inner { writer: Some(writer), reader, notifier, redactor, clock, data }) })
     }
 
     /// Opens a database read-only: lists work, every write fails with [`StoreError::ReadOnly`], and no
@@ -123,9 +123,9 @@ impl Store {
         let StoreOptions { data, clock, secrets, .. } = options;
         let path = data.clone();
         let open = move || Ok(Reader { connection: schema::open_alone(&path)? });
-        let reader = Lane::start("store-read", &data, open).await?;
-        let (bell, redactor) = (Arc::new(Bell::silent()), Arc::new(Redactor::new(secrets)));
-        Ok(Self { inner: Arc::new(Inner { writer: None, reader, bell, redactor, clock, data }) })
+        let reader = DbThread::start("store-read", &data, open).await?;
+        let (notifier, redactor) = (Arc::new(ChangeNotifier::silent()), Arc::new(Redactor::new(secrets)));
+        Ok(Self { inner: Arc::new(Inner { writer: None, reader, notifier, redactor, clock, data }) })
     }
 
     /// The folder that holds the database and the session locks.
@@ -145,7 +145,7 @@ impl Store {
 
     /// Returns a handle that is notified of changes to approvals from now on, also by this process.
     pub fn wakeups(&self) -> Wakeups {
-        Wakeups::new(Arc::clone(&self.inner.bell))
+        Wakeups::new(Arc::clone(&self.inner.notifier))
     }
 
     async fn write<T, W>(&self, work: W) -> Result<T, StoreError>

@@ -16,7 +16,7 @@ use super::error::SqlResult as _;
 use super::inbox::moment;
 use super::num::Num;
 use super::redact::to_json;
-use super::standing::{Standing, expired_early, of_call, of_session, standing};
+use super::standing::{RequestRow, expired_early, of_call, of_session, standing};
 use super::writer::Write;
 use super::{Listed, RequestState, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId};
@@ -101,7 +101,11 @@ pub(super) fn settle(write: &Write<'_>, verdict: &Verdict) -> Result<(), StoreEr
 }
 
 /// Writes who decided what; the row then waits for its session to consume it.
-pub(super) fn write_decision(write: &Write<'_>, row: &Standing, verdict: &Verdict) -> Result<(), StoreError> {
+pub(super) fn write_decision(
+    write: &Write<'_>,
+    row: &RequestRow,
+    verdict: &Verdict,
+) -> Result<(), StoreError> {
     let Verdict { request, state, tool, approval, by } = verdict;
     let json: String = write
         .sql
@@ -167,7 +171,7 @@ pub(super) fn expire(write: &Write<'_>, request: &RequestId) -> Result<(), Store
 }
 
 /// Marks the request as expired; its session must still record that.
-pub(super) fn end_undecided(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
+pub(super) fn end_undecided(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {
     set_state(write, &row.id, RequestState::Expired)?;
     tell_expired(write, row)
 }
@@ -183,7 +187,7 @@ pub(super) fn reopen(write: &Write<'_>) -> Result<(), StoreError> {
 }
 
 /// Withdraws a request whose row no longer matches what was asked: any decision about it is void.
-pub(super) fn refuse_changed(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
+pub(super) fn refuse_changed(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {
     set_state(write, &row.id, RequestState::Withdrawn)?;
     tell(write, row, AuditKind::Withdrawn, &json!({ "because": "changed" }))
 }
@@ -222,12 +226,12 @@ pub(super) fn detach_all(write: &Write<'_>, session: &SessionId) -> Result<(), S
     rows.iter().filter(|row| row.state.is_open() || row.is_untold()).try_for_each(|row| detach(write, row))
 }
 
-fn withdraw(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
+fn withdraw(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {
     set_state(write, &row.id, RequestState::Withdrawn)?;
     tell(write, row, AuditKind::Withdrawn, &json!({ "because": "interrupted" }))
 }
 
-fn detach(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
+fn detach(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {
     if row.detached {
         return Ok(());
     }
@@ -235,11 +239,11 @@ fn detach(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
 }
 
 /// If the request expired, marks the expiry as noted, because the session no longer needs to record it.
-fn pass_over(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
+fn pass_over(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {
     if row.is_untold() { take(write, &row.id, RequestState::Expired) } else { Ok(()) }
 }
 
-fn tell_expired(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
+fn tell_expired(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {
     let details = json!({ "expires": row.expires.map(moment) });
     chain::append(
         write,
@@ -248,11 +252,11 @@ fn tell_expired(write: &Write<'_>, row: &Standing) -> Result<(), StoreError> {
     )
 }
 
-fn tell(write: &Write<'_>, row: &Standing, kind: AuditKind, details: &Value) -> Result<(), StoreError> {
+fn tell(write: &Write<'_>, row: &RequestRow, kind: AuditKind, details: &Value) -> Result<(), StoreError> {
     chain::append(write, Some(&row.session), &entry(row, kind, details))
 }
 
-fn entry(row: &Standing, kind: AuditKind, details: &Value) -> Entry {
+fn entry(row: &RequestRow, kind: AuditKind, details: &Value) -> Entry {
     Entry {
         kind,
         call: Some(row.call.clone()),

@@ -1,7 +1,7 @@
 //! Opens the database file: checks its owner and format, and migrates it to the current format.
 //!
 //! A file that is not of `co`, is damaged or comes from a newer `co` is refused before anything is written to
-//! it. Called by the two lanes when they start.
+//! it. Called by the two database threads when they start.
 
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;

@@ -13,7 +13,7 @@ use crate::message::CallId;
 const SLACK: i64 = 60_000;
 
 /// The state of a request's row, and its session and call.
-pub(super) struct Standing {
+pub(super) struct RequestRow {
     pub id: RequestId,
     pub session: SessionId,
     pub call: CallId,
@@ -26,7 +26,7 @@ pub(super) struct Standing {
     expiry_noted: bool,
 }
 
-impl Standing {
+impl RequestRow {
     /// Whether the request can no longer be decided. If the clock is far before the creation of the request,
     /// the remaining time is unknown, and the request counts as over.
     pub fn is_over(&self, now: i64) -> bool {
@@ -39,7 +39,7 @@ impl Standing {
     }
 }
 
-pub(super) fn standing(write: &Write<'_>, request: &RequestId) -> Result<Option<Standing>, StoreError> {
+pub(super) fn standing(write: &Write<'_>, request: &RequestId) -> Result<Option<RequestRow>, StoreError> {
     Ok(standings(write, "WHERE id = ?1", &[&request.0])?.pop())
 }
 
@@ -48,16 +48,16 @@ pub(super) fn of_call(
     write: &Write<'_>,
     session: &SessionId,
     call: &CallId,
-) -> Result<Vec<Standing>, StoreError> {
+) -> Result<Vec<RequestRow>, StoreError> {
     standings(write, "WHERE session = ?1 AND call = ?2 ORDER BY created", &[&session.0, &call.0])
 }
 
-pub(super) fn of_session(write: &Write<'_>, session: &SessionId) -> Result<Vec<Standing>, StoreError> {
+pub(super) fn of_session(write: &Write<'_>, session: &SessionId) -> Result<Vec<RequestRow>, StoreError> {
     standings(write, "WHERE session = ?1", &[&session.0])
 }
 
 /// Returns undecided requests whose time is over.
-pub(super) fn due(write: &Write<'_>) -> Result<Vec<Standing>, StoreError> {
+pub(super) fn due(write: &Write<'_>) -> Result<Vec<RequestRow>, StoreError> {
     standings(
         write,
         "WHERE state IN ('waiting', 'later') AND expires <= ?1 ORDER BY expires, seq",
@@ -66,7 +66,7 @@ pub(super) fn due(write: &Write<'_>) -> Result<Vec<Standing>, StoreError> {
 }
 
 /// Returns expired requests not yet recorded by their sessions whose time is not over by the current clock.
-pub(super) fn expired_early(write: &Write<'_>) -> Result<Vec<Standing>, StoreError> {
+pub(super) fn expired_early(write: &Write<'_>) -> Result<Vec<RequestRow>, StoreError> {
     let rows = standings(
         write,
         "WHERE state = 'expired' AND expiry_noted = 0 AND expires > ?1 ORDER BY expires, seq",
@@ -75,7 +75,7 @@ pub(super) fn expired_early(write: &Write<'_>) -> Result<Vec<Standing>, StoreErr
     Ok(rows.into_iter().filter(|row| !row.is_over(write.now)).collect())
 }
 
-fn standings(write: &Write<'_>, which: &str, params: &[&dyn ToSql]) -> Result<Vec<Standing>, StoreError> {
+fn standings(write: &Write<'_>, which: &str, params: &[&dyn ToSql]) -> Result<Vec<RequestRow>, StoreError> {
     let select = format!(
         "SELECT id, session, call, tool, state, created, expires, detached, later_noted, expiry_noted
          FROM approvals {which}"
@@ -83,7 +83,7 @@ fn standings(write: &Write<'_>, which: &str, params: &[&dyn ToSql]) -> Result<Ve
     let mut select = write.sql.prepare_cached(&select).sql()?;
     let rows = select
         .query_map(params, |row| {
-            Ok(Standing {
+            Ok(RequestRow {
                 id: RequestId(row.get(0)?),
                 session: SessionId(row.get(1)?),
                 call: CallId(row.get(2)?),

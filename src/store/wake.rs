@@ -28,21 +28,21 @@ const SUFFIX: &str = "sock";
 
 /// Reports changes to approvals, and turns that began or ended, in any process. Each handle is notified.
 pub struct Wakeups {
-    bell: Arc<Bell>,
+    notifier: Arc<ChangeNotifier>,
     changes: watch::Receiver<u64>,
 }
 
 impl Wakeups {
-    pub(super) fn new(bell: Arc<Bell>) -> Self {
-        let changes = bell.changes.subscribe();
-        Self { bell, changes }
+    pub(super) fn new(notifier: Arc<ChangeNotifier>) -> Self {
+        let changes = notifier.changes.subscribe();
+        Self { notifier, changes }
     }
 
     /// Resolves once something may have changed since the last call (or since the handle was created);
     /// several changes may count as one. Cancel-safe: a dropped call loses nothing. Never resolves without
     /// one.
     pub async fn changed(&mut self) {
-        let Some(socket) = &self.bell.socket else {
+        let Some(socket) = &self.notifier.socket else {
             return heard(&mut self.changes).await;
         };
         let mut byte = [0_u8; 1];
@@ -55,7 +55,7 @@ impl Wakeups {
                 }
                 while socket.socket.try_recv(&mut byte).is_ok() {}
                 // One handle of this process received the byte; the others are notified by the counter.
-                self.bell.changes.send_modify(|count| *count += 1);
+                self.notifier.changes.send_modify(|count| *count += 1);
                 self.changes.mark_unchanged();
             }
         }
@@ -63,14 +63,14 @@ impl Wakeups {
 }
 
 async fn heard(changes: &mut watch::Receiver<u64>) {
-    // Closed only if the bell is gone, but this handle holds the bell.
+    // Closed only if the notifier is gone, but this handle holds the notifier.
     if changes.changed().await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
 /// This process's socket, and the sender to all others.
-pub(super) struct Bell {
+pub(super) struct ChangeNotifier {
     changes: watch::Sender<u64>,
     /// `None` if no socket could be bound: then other processes cannot wake this one; all else works.
     socket: Option<Bound>,
@@ -89,7 +89,7 @@ impl Drop for Bound {
     }
 }
 
-impl Bell {
+impl ChangeNotifier {
     /// Binds a socket in `runtime` (created if missing), or in a short folder derived from it if the path
     /// would be too long for a socket. Must be called inside an async runtime.
     pub(super) fn hang(runtime: &Path) -> Self {
@@ -103,7 +103,7 @@ impl Bell {
         Self { changes: watch::Sender::new(0), socket }
     }
 
-    /// A bell for this process only, without a socket.
+    /// A notifier for this process only, without a socket.
     pub(super) fn silent() -> Self {
         Self { changes: watch::Sender::new(0), socket: None }
     }
@@ -191,7 +191,8 @@ mod tests {
     }
 
     async fn check(runtime: &Path) {
-        let (here, there) = (Arc::new(Bell::hang(runtime)), Arc::new(Bell::hang(runtime)));
+        let (here, there) =
+            (Arc::new(ChangeNotifier::hang(runtime)), Arc::new(ChangeNotifier::hang(runtime)));
         let mut ears = [
             Wakeups::new(Arc::clone(&here)),
             Wakeups::new(Arc::clone(&there)),
@@ -223,18 +224,18 @@ mod tests {
     async fn sockets_of_the_dead_are_removed_and_open_folders_refused() {
         let dir = tempfile::tempdir().unwrap();
         let runtime = dir.path().join("run");
-        let bell = Bell::hang(&runtime);
+        let notifier = ChangeNotifier::hang(&runtime);
         assert_eq!(fs::metadata(&runtime).unwrap().mode() & 0o777, 0o700);
         let stale = runtime.join("1-00000000.sock");
         drop(std::os::unix::net::UnixDatagram::bind(&stale).unwrap());
         fs::write(runtime.join("note.txt"), "").unwrap();
-        bell.ring();
+        notifier.ring();
         let mut left: Vec<_> = fs::read_dir(&runtime).unwrap().map(|e| e.unwrap().path()).collect();
-        left.retain(|path| bell.socket.as_ref().unwrap().path != *path);
+        left.retain(|path| notifier.socket.as_ref().unwrap().path != *path);
         assert_eq!(left, [runtime.join("note.txt")]);
 
         fs::set_permissions(&runtime, fs::Permissions::from_mode(0o755)).unwrap();
-        let deaf = Arc::new(Bell::hang(&runtime));
+        let deaf = Arc::new(ChangeNotifier::hang(&runtime));
         assert!(deaf.socket.is_none());
         let mut own = Wakeups::new(Arc::clone(&deaf));
         deaf.ring();

@@ -12,10 +12,10 @@ use super::StoreError;
 use super::audit::{AuditHead, head};
 use super::error::SqlResult as _;
 use super::health::{Health, Presence};
-use super::lane::Context;
 use super::num::Num;
 use super::schema;
-use super::wake::Bell;
+use super::thread::Context;
+use super::wake::ChangeNotifier;
 use crate::history::Durability;
 use crate::stdx::clock::Clock;
 
@@ -29,7 +29,7 @@ const KEPT_LOG: u64 = 1024 * 1024;
 pub(super) struct Writer {
     connection: Connection,
     clock: Arc<dyn Clock>,
-    bell: Arc<Bell>,
+    notifier: Arc<ChangeNotifier>,
     data: PathBuf,
     /// Device and inode of the opened file: the path may later name another file.
     file: Option<(u64, u64)>,
@@ -74,7 +74,7 @@ impl Writer {
         data: &Path,
         max_pages: Option<u32>,
         clock: Arc<dyn Clock>,
-        bell: Arc<Bell>,
+        notifier: Arc<ChangeNotifier>,
     ) -> Result<Self, StoreError> {
         let (connection, presence) = schema::open_writer(data)?;
         if let Some(pages) = max_pages {
@@ -84,7 +84,7 @@ impl Writer {
         Ok(Self {
             connection,
             clock,
-            bell,
+            notifier,
             data: data.to_owned(),
             file,
             since_checkpoint: 0,
@@ -141,7 +141,7 @@ impl Writer {
             Durability::Synced => self.keep_head(),
         }
         if news {
-            self.bell.ring();
+            self.notifier.ring();
         }
         Ok(result)
     }

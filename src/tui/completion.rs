@@ -9,7 +9,7 @@ mod word;
 pub use self::area::{Area, ROOMY, window};
 pub use self::word::{Place, Word, word};
 use super::fuzzy::{Like, Query};
-use crate::frontend::link::CommandLine;
+use crate::frontend::protocol::CommandLine;
 
 /// The most rows kept for scrolling.
 const MOST_ROWS: usize = 200;

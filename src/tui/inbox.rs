@@ -16,7 +16,7 @@ use super::fuzzy::{Like, Query};
 use super::list::{Mark, OpenRequest, RequestList};
 use crate::approval::RequestId;
 use crate::frontend::dialogue::Seen;
-use crate::frontend::link::{Holder, InboxLine};
+use crate::frontend::protocol::{Holder, InboxLine};
 use crate::history::SessionId;
 use crate::store::RequestState;
 use crate::tool::Risk;
@@ -28,7 +28,7 @@ const DECIDING_MS: u64 = 5_000;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Inbox {
     lines: Vec<InboxLine>,
-    pub told: Told,
+    pub listing: Listing,
     pub filter: Editor,
     pub scope: InboxScope,
     pub view: View,
@@ -48,12 +48,12 @@ pub struct Inbox {
 
 /// Whether the owner has told what waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Told {
+pub enum Listing {
     #[default]
-    Nothing,
-    All,
-    /// It changed, and was asked for again.
-    Before,
+    NotLoaded,
+    Loaded,
+    /// It changed, and was requested again.
+    Outdated,
 }
 
 /// What of it is listed.
@@ -98,7 +98,7 @@ impl Inbox {
         let before = self.chosen().map(|line| line.id.clone());
         let was_sent = before.as_ref().is_some_and(|id| self.deciding.contains_key(id));
         self.lines = lines;
-        self.told = Told::All;
+        self.listing = Listing::Loaded;
         let waits: HashSet<&RequestId> = self.lines.iter().map(|line| &line.id).collect();
         self.list.retain(|id| waits.contains(id));
         self.glanced.retain(|id| waits.contains(id));

@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::composer::Editor;
 use super::pick::Pick;
-use crate::frontend::link::{LoginNeed, ServiceLine, TypedKey};
+use crate::frontend::protocol::{LoginNeed, ServiceLine, TypedKey};
 
 /// Characters of the longest key.
 const LONGEST: usize = 8 * 1024;

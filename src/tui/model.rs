@@ -24,7 +24,7 @@ use super::selection::Selection;
 use super::theme::Glyphs;
 use super::transcript::Transcript;
 use crate::frontend::dialogue::Dialogue;
-use crate::frontend::link::{Ask, CommandLine, Header, SessionLine};
+use crate::frontend::protocol::{ClientRequest, CommandLine, Header, SessionLine};
 use crate::history::Used;
 use crate::provider::ErrorClass;
 use crate::tool::ToolSpec;
@@ -79,7 +79,7 @@ pub struct Model {
     pub transcript: Transcript,
     pub cards: Cards,
     /// What the person is asked on the screen, and how far an answer has come.
-    pub dialogue: Dialogue<Question, Vec<Ask>>,
+    pub dialogue: Dialogue<Question, Vec<ClientRequest>>,
     /// The question of a turn that waits at a cap.
     pub cap: Option<CapCard>,
     pub card_view: CardView,

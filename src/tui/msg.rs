@@ -6,7 +6,7 @@ use super::key::Key;
 use super::markdown::Languages;
 use crate::approval::RequestId;
 use crate::frontend::images::{ImageError, SeenImage};
-use crate::frontend::link::{Ask, Update};
+use crate::frontend::protocol::{ClientRequest, Update};
 
 /// Something that happened, and when.
 #[derive(Debug, Clone, PartialEq)]
@@ -150,7 +150,7 @@ pub enum Alert {
 /// What `update` wants the shell to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cmd {
-    Send(Ask),
+    Send(ClientRequest),
     /// Stop the process, as Ctrl+Z does, and come back.
     Suspend,
     /// Draw every cell anew.

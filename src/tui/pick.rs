@@ -9,7 +9,7 @@ use super::cells::{Cell, Look};
 use super::composer::Editor;
 use super::fuzzy::{Like, Query};
 use super::line::Line;
-use crate::frontend::link::{EarlierLine, LoginWhy, ModelLine, ServiceLine, SessionLine};
+use crate::frontend::protocol::{EarlierLine, LoginWhy, ModelLine, ServiceLine, SessionLine};
 use crate::history::SessionId;
 
 /// Bytes of an entry that are matched.

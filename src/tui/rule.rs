@@ -5,7 +5,7 @@
 
 use super::composer::Editor;
 use crate::approval::rules::RuleScope;
-use crate::frontend::link::{PastCalls, RuleCheck};
+use crate::frontend::protocol::{PastCalls, RuleCheck};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleForm {

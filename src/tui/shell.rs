@@ -17,9 +17,8 @@ use rustix::process::Signal;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use self::background_jobs::Errands;
 use self::canvas::{Canvas, Pane};
-use self::ears::{Ears, Said};
-use self::errands::Errands;
 use self::hangup::Line;
 pub use self::host::Host;
 use self::links::{LinkTable, LinkingBackend, Links};
@@ -29,6 +28,7 @@ use self::out::Out;
 use self::outside::Outside;
 use self::screen::Screen;
 use self::signals::Heard;
+use self::terminal_input::{Said, TerminalInput};
 use self::watch::PanicWatch;
 use super::exit::ExitLines;
 use super::keys::Keymap;
@@ -39,16 +39,15 @@ use super::view::paint;
 use super::{Fold, Motion, update};
 use crate::config::ThemeChoice;
 use crate::frontend::channel::FaceUpdates;
-use crate::frontend::link::{Ask, Update};
+use crate::frontend::protocol::{ClientRequest, Update};
 use crate::stdx::clock::system_zone;
 
 mod answer;
 mod away;
+mod background_jobs;
 mod canvas;
-mod carry;
 mod clipboard;
-mod ears;
-mod errands;
+mod dispatch;
 mod hangup;
 mod host;
 mod input;
@@ -59,6 +58,7 @@ mod out;
 mod outside;
 mod screen;
 mod signals;
+mod terminal_input;
 mod watch;
 mod words;
 
@@ -75,7 +75,7 @@ const BATCH: usize = 256;
 #[derive(Debug)]
 pub struct TuiLink {
     pub updates: FaceUpdates,
-    pub asks: mpsc::Sender<Ask>,
+    pub asks: mpsc::Sender<ClientRequest>,
 }
 
 /// How the screen looks and starts.
@@ -131,7 +131,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
     let screen = Screen::enter(options.surroundings.is_modern(), options.mouse)?;
     let watch = PanicWatch::install(&screen);
     let out = Out::default();
-    let told = if options.surroundings.is_modern() { Links::Told } else { Links::Untold };
+    let told = if options.surroundings.is_modern() { Links::Told } else { Links::Unreported };
     let links = LinkTable::new(told);
     let mut shell = Shell {
         terminal: canvas(&out, &links, columns, rows),
@@ -144,14 +144,14 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         theme: Theme::choose(options.theme, &options.surroundings),
         model: Model { mouse: options.mouse, zone: system_zone(), ..Model::new(setup) },
         options,
-        ears: Ears::default(),
+        input: TerminalInput::default(),
         outside: None,
         back_since: None,
         titled: None,
         started: Instant::now(),
         dirty: Dirty::Now,
         drawn: None,
-        sight: Sight::Seeing,
+        sight: TerminalState::Present,
         outbox: VecDeque::new(),
         continues: Continues::Unasked,
         ended_by: None,
@@ -176,12 +176,12 @@ enum Dirty {
 
 /// Whether there is a terminal to draw on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sight {
-    Seeing,
+enum TerminalState {
+    Present,
     /// The user's editor has it.
     Away,
     /// It is gone.
-    Blind,
+    Gone,
 }
 
 /// Whether the next SIGCONT follows our own stop, after which the screen is already restored.
@@ -216,7 +216,7 @@ struct Shell {
     theme: Theme,
     model: Model,
     options: TuiOptions,
-    ears: Ears,
+    input: TerminalInput,
     outside: Option<Outside>,
     /// When the user's editor last gave the terminal back.
     back_since: Option<Instant>,
@@ -225,9 +225,9 @@ struct Shell {
     started: Instant,
     dirty: Dirty,
     drawn: Option<Instant>,
-    sight: Sight,
+    sight: TerminalState,
     /// Asks that did not fit into the channel.
-    outbox: VecDeque<Ask>,
+    outbox: VecDeque<ClientRequest>,
     continues: Continues,
     /// The signal that ended the screen; a lost terminal counts as SIGHUP.
     ended_by: Option<Signal>,
@@ -235,7 +235,7 @@ struct Shell {
 
 impl Shell {
     async fn live(&mut self, link: TuiLink, heard: Heard) -> Result<(), TuiError> {
-        self.ears.open();
+        self.input.open();
         self.ask_background();
         let line = Line::open();
         let ended = self.listen(link, heard, &line).await;
@@ -243,8 +243,8 @@ impl Shell {
             outside.end().await;
         }
         // A lost terminal sends no answer.
-        if self.sight == Sight::Seeing {
-            self.ears.settle().await;
+        if self.sight == TerminalState::Present {
+            self.input.settle().await;
         }
         ended
     }
@@ -261,20 +261,20 @@ impl Shell {
                     flow = self.take(Input::Hangup, Dirty::Now);
                 }
                 signal = Heard::either(&mut heard.keys) => flow = self.told_to_end(signal),
-                () = line.lost(), if self.sight != Sight::Blind => flow = self.lost(),
+                () = line.lost(), if self.sight != TerminalState::Gone => flow = self.lost(),
                 _ = heard.stop.recv() => flow = self.suspend(),
                 _ = heard.cont.recv() => flow = self.resumed(),
                 _ = heard.resized.recv() => flow = self.resized(),
                 ended = away::ended(&mut self.outside), if self.outside.is_some() => flow = self.came_back(ended),
                 // A lost terminal would report its loss without end.
-                said = self.ears.next(self.model.mouse), if self.sight == Sight::Seeing => flow = self.heard(said),
+                said = self.input.next(self.model.mouse), if self.sight == TerminalState::Present => flow = self.heard(said),
                 permit = asks.reserve(), if !self.outbox.is_empty() => match permit {
                     Ok(permit) => if let Some(ask) = self.outbox.pop_front() { permit.send(ask); },
                     Err(_) => return self.abandoned(),
                 },
                 // Between frames updates stay in the queue, so that a fast model does not wake this task for
                 // each chunk.
-                update = updates.recv(), if self.dirty == Dirty::No || self.sight != Sight::Seeing => {
+                update = updates.recv(), if self.dirty == Dirty::No || self.sight != TerminalState::Present => {
                     let Some(update) = update else { return self.abandoned() };
                     flow = self.take_updates(update, &mut updates);
                 }
@@ -298,7 +298,7 @@ impl Shell {
     /// answer arrives among the keys, if at all.
     fn ask_background(&mut self) {
         let depends = Theme::depends_on_background(self.options.theme, &self.options.surroundings);
-        if depends && let Err(error) = self.ears.ask_background() {
+        if depends && let Err(error) = self.input.ask_background() {
             tracing::debug!(%error, "the terminal's background could not be asked for");
         }
     }
@@ -370,7 +370,7 @@ impl Shell {
     fn resized(&mut self) -> Flow {
         let known = (self.model.columns, self.model.rows);
         let (columns, rows) = screen::size().unwrap_or(known);
-        if self.sight != Sight::Seeing || (columns, rows) == known {
+        if self.sight != TerminalState::Present || (columns, rows) == known {
             return Flow::On;
         }
         self.take(Input::Resize { columns, rows }, Dirty::Now)
@@ -381,9 +381,9 @@ impl Shell {
         // A signal meant for the editor may arrive shortly after the editor ended.
         let late = self.back_since.is_some_and(|back| back.elapsed() < LATE);
         match self.sight {
-            Sight::Away => Flow::On,
-            Sight::Seeing if late => Flow::On,
-            Sight::Seeing | Sight::Blind => {
+            TerminalState::Away => Flow::On,
+            TerminalState::Present if late => Flow::On,
+            TerminalState::Present | TerminalState::Gone => {
                 self.ended_by.get_or_insert(signal);
                 self.take(Input::Hangup, Dirty::Now)
             }
@@ -392,7 +392,7 @@ impl Shell {
 
     /// Handles the loss of the terminal: stops drawing and reading, and reports a hangup to the session.
     fn lost(&mut self) -> Flow {
-        self.sight = Sight::Blind;
+        self.sight = TerminalState::Gone;
         self.ended_by.get_or_insert(Signal::HUP);
         self.take(Input::Hangup, Dirty::No)
     }
@@ -409,7 +409,7 @@ impl Shell {
     /// saved.
     fn draw(&mut self) -> Flow {
         self.dirty = Dirty::No;
-        if self.sight != Sight::Seeing {
+        if self.sight != TerminalState::Present {
             return Flow::On;
         }
         if self.links.is_full() {

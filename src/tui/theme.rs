@@ -22,7 +22,7 @@ pub enum Role {
     Answer,
     Thinking,
     Tool,
-    /// A request waits for the user, or a standing permission is on.
+    /// A request waits for the user, or a auto_approve permission is on.
     Waiting,
     Ok,
     Fail,

@@ -19,8 +19,8 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 
 use crate::co::Co;
-use crate::kills::processes::marked;
-use crate::terminal::{Launch, Terminal};
+use crate::crash_points::processes::marked;
+use crate::tui::terminal::{Launch, Terminal};
 
 /// Kills where nobody says how many.
 const FEW: u64 = 10;

@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::OnceCell;
 
 use crate::config::Secret;
-use crate::sandbox::shield::give_environment;
+use crate::sandbox::privacy::give_environment;
 use crate::stdx::text::{one_line_summary, sanitize};
 
 /// Time limit of the command; the user may have to unlock something.

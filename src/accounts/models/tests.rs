@@ -6,7 +6,7 @@ use super::*;
 use crate::accounts::KeyFile;
 use crate::accounts::services::Target;
 use crate::config::{Codec, Key};
-use crate::frontend::link::Consent;
+use crate::frontend::protocol::Consent;
 use crate::provider::catalog::PRESETS;
 use crate::stdx::clock::SystemClock;
 use kit::replay::server::{Page, Plan, ReplayServer};

@@ -9,7 +9,7 @@ use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
 use crate::agent::port::Event;
 use crate::approval::{
-    Approval, CallFacts, Circling, Decider, Decision, Judgement, Place, Reach, RequestId, Verdict,
+    Approval, CallFacts, Decider, Decision, Judgement, Place, Reach, Repetition, RequestId, Verdict,
 };
 use crate::config::Mode;
 use crate::history::Record;
@@ -29,8 +29,8 @@ impl Calls {
 
     fn judge(&self, at: usize, rules: &Rules) -> Option<Decision> {
         let one = &self.calls[at];
-        let circling = self.repeats.of_call(&one.tool, &one.args);
-        let facts = CallFacts { taint: &one.taint, circling, ..facts(one, rules)? };
+        let repetition = self.repeats.of_call(&one.tool, &one.args);
+        let facts = CallFacts { taint: &one.taint, repetition, ..facts(one, rules)? };
         let decision = rules.policy_now().decide(&rules.grants, &facts);
         if !self.runs_after_preview(at) {
             return Some(decision);
@@ -193,7 +193,7 @@ fn facts<'a>(one: &'a Tracked, rules: &'a Rules) -> Option<CallFacts<'a>> {
         isolation: rules.isolation,
         place: &rules.place,
         hook: one.hook.as_ref(),
-        circling: Circling::No,
+        repetition: Repetition::No,
     })
 }
 

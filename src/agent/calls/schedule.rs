@@ -32,13 +32,13 @@ pub(super) enum Dependencies {
 }
 
 pub(super) fn dependencies(calls: &[Tracked], at: usize, by_person: &[bool]) -> Dependencies {
-    let mut standing = Dependencies::Met;
+    let mut state = Dependencies::Met;
     for &dep in &calls[at].after {
         match &calls[dep].state {
             State::Done(returned) if returned.status == ReturnStatus::Ok => {}
             State::Done(_) if calls[dep].previewed => {
-                if standing == Dependencies::Met {
-                    standing = Dependencies::Previewed;
+                if state == Dependencies::Met {
+                    state = Dependencies::Previewed;
                 }
             }
             State::Done(_) => return Dependencies::Failed,
@@ -50,14 +50,14 @@ pub(super) fn dependencies(calls: &[Tracked], at: usize, by_person: &[bool]) -> 
             | State::Ready
             | State::Running => {
                 if !by_person[dep] {
-                    standing = Dependencies::Moving;
-                } else if standing != Dependencies::Moving {
-                    standing = Dependencies::WaitForPerson;
+                    state = Dependencies::Moving;
+                } else if state != Dependencies::Moving {
+                    state = Dependencies::WaitForPerson;
                 }
             }
         }
     }
-    standing
+    state
 }
 
 /// Returns the calls in schedule order: call order, except that the calls one runs after come before it.

@@ -164,8 +164,8 @@ impl Turn {
             Stopping::No | Stopping::Defer => self.calls.advance(&mut self.setup.rules, out),
         }
         if self.calls.all_done() && !self.calls.are_late() && self.calls.is_circling() {
-            self.say(Message::note(NoteKind::Circling, loop_guard::STOPPED), out);
-            return self.end(TurnEnd::LimitReached { limit: Limit::Circling }, out);
+            self.say(Message::note(NoteKind::Repetition, loop_guard::STOPPED), out);
+            return self.end(TurnEnd::LimitReached { limit: Limit::Repetition }, out);
         }
         let late_at_rest = self.calls.are_late() && self.calls.only_persons_can_move();
         if self.calls.all_done() || late_at_rest {

@@ -17,7 +17,9 @@ use crate::agent::caps::{CapAnswer, Caps, Estimate, Figures};
 use crate::agent::effect::{Effect, Input, ModelRole};
 use crate::agent::port::Event;
 use crate::approval::rules::{Rule, RuleEffect, RuleSet};
-use crate::approval::{Approval, Decider, Grants, Place, Policy, Provenance, RequestId, Standing, Verdict};
+use crate::approval::{
+    Approval, AutoApprove, Decider, Grants, Place, Policy, Provenance, RequestId, Verdict,
+};
 use crate::config::{Cap, Mode};
 use crate::history::{History, Limit, Limits, Record, SessionId, TurnEnd, Used, patch_dangling_tool_calls};
 use crate::hook::HookVerdict;
@@ -103,14 +105,14 @@ fn specs() -> BTreeMap<ToolName, ToolSpec> {
 
 fn any_policy(dice: &mut Dice) -> Policy {
     let mode = *dice.pick(&[Mode::Ask, Mode::Ask, Mode::Auto, Mode::Plan, Mode::DryRun, Mode::DeferAll]);
-    let standing = if dice.one_in(4) { Standing::Yolo } else { Standing::Asking };
+    let auto_approve = if dice.one_in(4) { AutoApprove::Yolo } else { AutoApprove::Asking };
     let effects = [RuleEffect::Allow, RuleEffect::Ask, RuleEffect::Deny];
     let rule = dice.one_in(4).then(|| {
         let tool = ToolName::new(*dice.pick(&["look", "write", "danger"]));
         Rule::about("r", &tool, *dice.pick(&effects))
     });
     let rules = RuleSet { rules: rule.into_iter().collect(), ..RuleSet::default() };
-    Policy { mode, standing, rules: Arc::new(rules) }
+    Policy { mode, auto_approve, rules: Arc::new(rules) }
 }
 
 fn setup(dice: &mut Dice, policy: Policy, grants: Grants) -> Setup {

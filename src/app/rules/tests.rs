@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::approval::rules::{RuleEffect, RuleScope};
-use crate::frontend::link::PastCalls;
+use crate::frontend::protocol::PastCalls;
 use crate::message::ToolName;
 use crate::stdx::clock::SystemClock;
 use crate::store::{PastCall, PastFate};

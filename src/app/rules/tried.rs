@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::save::in_folder;
 use crate::approval::rules::{Fit, Rule, RuleEffect, RuleSet, RuleSource, Subject, draft};
-use crate::frontend::link::PastCalls;
+use crate::frontend::protocol::PastCalls;
 use crate::store::{PastCall, PastFate};
 use crate::tool::{Access, Origin, Registry};
 

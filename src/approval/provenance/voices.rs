@@ -63,7 +63,7 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
                 NoteKind::Reflection
                 | NoteKind::Abort
                 | NoteKind::Budget
-                | NoteKind::Circling
+                | NoteKind::Repetition
                 | NoteKind::Situation => {
                     return None;
                 }

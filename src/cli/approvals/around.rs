@@ -15,7 +15,7 @@ const LOOKED_AT: usize = 10_000;
 
 /// The outcome of a call so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum CallProgress {
     Nothing,
     Started,
     Returned(ReturnStatus),
@@ -23,7 +23,7 @@ pub(super) enum Came {
 
 /// The context of a request.
 pub(super) struct Around {
-    pub came: Came,
+    pub progress: CallProgress,
     /// Calls that must have succeeded before, a line each.
     pub depends: Vec<String>,
     /// Requests that wait for this one, a line each.
@@ -33,13 +33,13 @@ pub(super) struct Around {
 }
 
 /// The outcome of every call of a session, with the name of its tool.
-pub(super) struct Calls(BTreeMap<CallId, (Option<ToolName>, Came)>);
+pub(super) struct Calls(BTreeMap<CallId, (Option<ToolName>, CallProgress)>);
 
 impl Calls {
     pub(super) async fn of(store: &Store, session: &SessionId) -> Result<Self, StoreError> {
-        let mut calls: BTreeMap<CallId, (Option<ToolName>, Came)> = BTreeMap::new();
+        let mut calls: BTreeMap<CallId, (Option<ToolName>, CallProgress)> = BTreeMap::new();
         let mut came = |call: &CallId, came| {
-            calls.entry(call.clone()).or_insert((None, Came::Nothing)).1 = came;
+            calls.entry(call.clone()).or_insert((None, CallProgress::Nothing)).1 = came;
         };
         let mut names = Vec::new();
         for record in store.load(session).await? {
@@ -47,8 +47,10 @@ impl Calls {
                 Record::Said { message: Message::Assistant(reply) } => {
                     names.extend(reply.calls().map(|call| (call.id.clone(), call.name.clone())));
                 }
-                Record::ToolStarted { call } => came(&call, Came::Started),
-                Record::ToolFinished { returned } => came(&returned.call, Came::Returned(returned.status)),
+                Record::ToolStarted { call } => came(&call, CallProgress::Started),
+                Record::ToolFinished { returned } => {
+                    came(&returned.call, CallProgress::Returned(returned.status))
+                }
                 Record::Opened { .. }
                 | Record::Damaged { .. }
                 | Record::TurnStarted { .. }
@@ -71,13 +73,13 @@ impl Calls {
             }
         }
         for (call, name) in names {
-            calls.entry(call).or_insert((None, Came::Nothing)).0 = Some(name);
+            calls.entry(call).or_insert((None, CallProgress::Nothing)).0 = Some(name);
         }
         Ok(Self(calls))
     }
 
-    pub(super) fn came(&self, call: &CallId) -> Came {
-        self.0.get(call).map_or(Came::Nothing, |(_, came)| *came)
+    pub(super) fn came(&self, call: &CallId) -> CallProgress {
+        self.0.get(call).map_or(CallProgress::Nothing, |(_, came)| *came)
     }
 
     fn tool(&self, call: &CallId) -> Option<&ToolName> {
@@ -102,7 +104,7 @@ impl Around {
         });
         let newer = latest(&others, &request.call).map(|other| other.id().clone());
         Ok(Self {
-            came: calls.came(&request.call),
+            progress: calls.came(&request.call),
             depends: depends.collect(),
             dependents: dependents.map(|other| line(other, calls.came(&other.request.call))).collect(),
             newer: newer.filter(|id| id != one.id()),
@@ -115,9 +117,9 @@ fn latest<'a>(others: &'a [StoredRequest], call: &CallId) -> Option<&'a StoredRe
     others.iter().rev().find(|other| other.request.call == *call && other.state != RequestState::Superseded)
 }
 
-fn line(other: &StoredRequest, came: Came) -> String {
+fn line(other: &StoredRequest, progress: CallProgress) -> String {
     let request = &other.request;
-    format!("{} {}: {} ({})", request.id, request.tool, request.plan.summary, words::state(other, came))
+    format!("{} {}: {} ({})", request.id, request.tool, request.plan.summary, words::state(other, progress))
 }
 
 /// Returns why an approved call will not run yet, or at all: one sentence per unapproved call it depends on.

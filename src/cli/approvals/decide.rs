@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::typed::Yes;
-use super::{Desk, Format, around, fields, format, words};
+use super::{CommandContext, Format, around, fields, format, words};
 use crate::app::{planned, schema_of};
 use crate::approval::{Approval, Decider, Grants, Remember, RequestId};
 use crate::cli::error::{CliError, Kind};
@@ -26,22 +26,22 @@ const LOOKED_AT: usize = 20_000;
 
 /// Gives all of them the same answer.
 pub(super) async fn all(
-    desk: &mut Desk<'_>,
+    context: &mut CommandContext<'_>,
     ids: &[String],
     approval: &Approval,
     format: Format,
 ) -> Result<(), CliError> {
     let mut done = Done::default();
     for id in ids {
-        match desk.store.find_request(id).await {
-            Ok(one) => done.decide(desk, one, approval.clone()).await?,
+        match context.store.find_request(id).await {
+            Ok(one) => done.decide(context, one, approval.clone()).await?,
             Err(error) => done.failed.push((id.clone(), error.to_string())),
         }
     }
-    done.tell(desk, format).await
+    done.tell(context, format).await
 }
 
-pub(super) async fn yes(desk: &mut Desk<'_>, yes: Yes) -> Result<(), CliError> {
+pub(super) async fn yes(context: &mut CommandContext<'_>, yes: Yes) -> Result<(), CliError> {
     let format = format(yes.json);
     if !yes.set.is_empty() && yes.ids.len() > 1 {
         let error = CliError::message(Kind::Usage, "`--set` changes the arguments of one request");
@@ -49,25 +49,25 @@ pub(super) async fn yes(desk: &mut Desk<'_>, yes: Yes) -> Result<(), CliError> {
     }
     let mut done = Done::default();
     if let Some(session) = &yes.all_low {
-        let session = desk.store.find_session(session).await?;
-        for id in low_ones(desk, &session).await? {
-            match desk.store.find_request(&id.0).await {
-                Ok(one) => done.decide(desk, one, approval(&yes, None)).await?,
+        let session = context.store.find_session(session).await?;
+        for id in low_ones(context, &session).await? {
+            match context.store.find_request(&id.0).await {
+                Ok(one) => done.decide(context, one, approval(&yes, None)).await?,
                 Err(error) => done.failed.push((id.0, error.to_string())),
             }
         }
         if done.is_empty() {
-            return desk.console.out("No LOW request of this session waits.\n");
+            return context.console.out("No LOW request of this session waits.\n");
         }
-        return done.tell(desk, format).await;
+        return done.tell(context, format).await;
     }
     for id in &yes.ids {
-        match named(desk, id, &yes).await {
-            Ok((one, instead)) => done.decide(desk, one, approval(&yes, instead)).await?,
+        match named(context, id, &yes).await {
+            Ok((one, instead)) => done.decide(context, one, approval(&yes, instead)).await?,
             Err(message) => done.failed.push((id.clone(), message)),
         }
     }
-    done.tell(desk, format).await
+    done.tell(context, format).await
 }
 
 fn approval(yes: &Yes, instead: Option<(ToolName, Value)>) -> Approval {
@@ -76,19 +76,19 @@ fn approval(yes: &Yes, instead: Option<(ToolName, Value)>) -> Approval {
     Approval::Approve { instead, remember, note, rule: None }
 }
 
-async fn low_ones(desk: &Desk<'_>, session: &SessionId) -> Result<Vec<RequestId>, CliError> {
-    let rows = desk.store.undecided_rows(LOOKED_AT).await?;
+async fn low_ones(context: &CommandContext<'_>, session: &SessionId) -> Result<Vec<RequestId>, CliError> {
+    let rows = context.store.undecided_rows(LOOKED_AT).await?;
     let low = rows.into_iter().filter(|row| row.session == *session && row.risk == Risk::Low);
     Ok(low.map(|row| row.id).collect())
 }
 
 /// Returns the request with this id, and the call that runs in its place; errs with a sentence.
 async fn named(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     id: &str,
     yes: &Yes,
 ) -> Result<(StoredRequest, Option<(ToolName, Value)>), String> {
-    let mut one = desk.store.find_request(id).await.map_err(|error| error.to_string())?;
+    let mut one = context.store.find_request(id).await.map_err(|error| error.to_string())?;
     let request = &one.request;
     if request.risk == Risk::High && id.len() < NAMED {
         return Err(format!(
@@ -101,11 +101,11 @@ async fn named(
     if yes.set.is_empty() {
         return Ok((one, None));
     }
-    let schema = schema_of(&request.tool, &desk.settings);
+    let schema = schema_of(&request.tool, &context.settings);
     let args = fields::changed(request.tool.as_str(), schema.as_ref(), &request.args, &yes.set)?;
     let instead = (args != request.args).then(|| (request.tool.clone(), args));
     if let Some((tool, args)) = &instead
-        && let Some(plan) = planned(desk.world, &desk.settings, &one.workspace, (tool, args)).await
+        && let Some(plan) = planned(context.world, &context.settings, &one.workspace, (tool, args)).await
     {
         // The report must name what runs now, not what was asked.
         one.request.plan.summary = plan.summary;
@@ -135,7 +135,7 @@ impl Done {
     /// Decides one request; a repeated one is skipped.
     pub(super) async fn decide(
         &mut self,
-        desk: &Desk<'_>,
+        context: &CommandContext<'_>,
         one: StoredRequest,
         approval: Approval,
     ) -> Result<(), CliError> {
@@ -143,7 +143,7 @@ impl Done {
             return Ok(());
         }
         let id = one.id().clone();
-        let why = match desk.store.decide(&id, approval.clone(), Decider::Cli).await? {
+        let why = match context.store.decide(&id, approval.clone(), Decider::Cli).await? {
             DecideOutcome::Recorded => {
                 self.decided.push((one, approval));
                 return Ok(());
@@ -162,23 +162,27 @@ impl Done {
     }
 
     /// Reports all results; errs if anything failed.
-    pub(super) async fn tell(mut self, desk: &mut Desk<'_>, format: Format) -> Result<(), CliError> {
+    pub(super) async fn tell(
+        mut self,
+        context: &mut CommandContext<'_>,
+        format: Format,
+    ) -> Result<(), CliError> {
         match format {
-            Format::Json => self.as_json(desk).await?,
-            Format::Words => self.in_words(desk).await?,
+            Format::Json => self.as_json(context).await?,
+            Format::Words => self.in_words(context).await?,
         }
         let Some((_, last)) = self.failed.pop() else { return Ok(()) };
         for (_, why) in &self.failed {
-            desk.console.note(&format!("co: error: {}", sanitize_line(why)));
+            context.console.note(&format!("co: error: {}", sanitize_line(why)));
         }
         Err(CliError::message(Kind::Error, sanitize_line(&last)))
     }
 
-    async fn as_json(&self, desk: &mut Desk<'_>) -> Result<(), CliError> {
+    async fn as_json(&self, context: &mut CommandContext<'_>) -> Result<(), CliError> {
         let mut rows = Vec::new();
-        let holders = holders(&desk.store).await;
+        let holders = holders(&context.store).await;
         for (one, approval) in &self.decided {
-            let held_up = around::held_up(&desk.store, one).await?;
+            let held_up = around::held_up(&context.store, one).await?;
             let open_in = holders.get(&one.session).map(|owner| owner.pid);
             rows.push(json!({
                 "id": one.id(),
@@ -189,32 +193,32 @@ impl Done {
             }));
         }
         rows.extend(self.failed.iter().map(|(id, why)| json!({"id": id, "error": why})));
-        desk.console.json(&rows)
+        context.console.json(&rows)
     }
 
-    async fn in_words(&self, desk: &mut Desk<'_>) -> Result<(), CliError> {
+    async fn in_words(&self, context: &mut CommandContext<'_>) -> Result<(), CliError> {
         let mut sessions: Vec<&SessionId> = Vec::new();
         for (one, approval) in &self.decided {
             let (verdict, summary) =
                 (words::verdict(approval, &one.request), sanitize_line(&one.request.plan.summary));
             let width = covered(one, approval).map_or_else(String::new, |covered| format!(" ({covered})"));
-            desk.console.out(&format!("{} {}: {summary}{width}\n", sanitize_line(&verdict), one.id()))?;
+            context.console.out(&format!("{} {}: {summary}{width}\n", sanitize_line(&verdict), one.id()))?;
             if *approval != Approval::Later && !sessions.contains(&&one.session) {
                 sessions.push(&one.session);
             }
         }
         for (one, _) in self.decided.iter().filter(|(_, approval)| is_yes(approval)) {
-            for held_up in around::held_up(&desk.store, one).await? {
-                desk.console.note(&format!("co: {}", sanitize_line(&held_up)));
+            for held_up in around::held_up(&context.store, one).await? {
+                context.console.note(&format!("co: {}", sanitize_line(&held_up)));
             }
         }
-        let holders = holders(&desk.store).await;
+        let holders = holders(&context.store).await;
         for session in sessions {
             let line = match holders.get(session) {
                 Some(owner) => format!("The co that has its session open ({owner}) goes on by itself."),
                 None => format!("Its session is not open; go on: co resume {session}"),
             };
-            desk.console.note(&line);
+            context.console.note(&line);
         }
         Ok(())
     }

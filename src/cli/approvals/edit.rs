@@ -12,36 +12,40 @@ use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::decide::Done;
-use super::{Desk, Format, fields, words};
+use super::{CommandContext, Format, fields, words};
 use crate::app::schema_of;
 use crate::cli::error::{CliError, Kind};
 use crate::frontend::dialogue::yes_to;
-use crate::sandbox::shield::give_environment;
+use crate::sandbox::privacy::give_environment;
 use crate::stdx::text::sanitize_line;
 use crate::store::{RequestState, StoredRequest};
 
 /// The prefix of this program's own lines, which are only above the arguments.
 const OURS: char = '#';
 
-pub(super) async fn run(desk: &mut Desk<'_>, id: &str, note: Option<String>) -> Result<(), CliError> {
-    let Some(editor) = editor(desk) else {
+pub(super) async fn run(
+    context: &mut CommandContext<'_>,
+    id: &str,
+    note: Option<String>,
+) -> Result<(), CliError> {
+    let Some(editor) = editor(context) else {
         let error = CliError::message(Kind::Error, "no editor is named");
         return Err(error
             .hint("set $VISUAL or $EDITOR, e.g. EDITOR=nano")
             .hint("or change arguments with `co approvals yes ID --set field=value`"));
     };
-    let one = desk.store.find_request(id).await?;
+    let one = context.store.find_request(id).await?;
     check_open(&one)?;
     let mut draft = Draft::of(&one)?;
-    let Some(args) = draft.written(desk, &editor, &one).await? else {
-        return desk.console.out(&format!("Nothing changed; request {} still waits.\n", one.id()));
+    let Some(args) = draft.written(context, &editor, &one).await? else {
+        return context.console.out(&format!("Nothing changed; request {} still waits.\n", one.id()));
     };
     let note = note.filter(|note| !note.trim().is_empty());
     let approval = yes_to(&one.request, args, note);
     let mut done = Done::default();
-    done.decide(desk, one, approval).await?;
+    done.decide(context, one, approval).await?;
     let lost = done.failed();
-    let told = done.tell(desk, Format::Words).await;
+    let told = done.tell(context, Format::Words).await;
     if lost { told.map_err(|error| error.hint(draft.kept())) } else { told }
 }
 
@@ -57,15 +61,15 @@ fn check_open(one: &StoredRequest) -> Result<(), CliError> {
         | RequestState::Withdrawn
         | RequestState::Superseded
         | RequestState::Expired => {
-            let was = words::state(one, super::around::Came::Nothing);
+            let was = words::state(one, super::around::CallProgress::Nothing);
             let message = format!("request {} is not open any more: {}", one.id(), sanitize_line(&was));
             Err(CliError::message(Kind::Error, message))
         }
     }
 }
 
-fn editor(desk: &Desk<'_>) -> Option<String> {
-    let mut named = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| desk.world.env.get(name));
+fn editor(context: &CommandContext<'_>) -> Option<String> {
+    let mut named = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| context.world.env.get(name));
     named.find(|words| !words.trim().is_empty()).cloned()
 }
 
@@ -86,12 +90,12 @@ impl Draft {
     /// Returns the saved arguments if they can be run; `None` if nothing was changed or the text is empty.
     async fn written(
         &mut self,
-        desk: &Desk<'_>,
+        context: &CommandContext<'_>,
         editor: &str,
         one: &StoredRequest,
     ) -> Result<Option<Value>, CliError> {
         let request = &one.request;
-        let schema = schema_of(&request.tool, &desk.settings);
+        let schema = schema_of(&request.tool, &context.settings);
         let mut head = format!(
             "{OURS} Arguments of {}. What you save is approved; unchanged or empty, nothing is decided.\n",
             sanitize_line(request.tool.as_str())

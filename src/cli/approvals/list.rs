@@ -4,7 +4,7 @@
 use globset::{Glob, GlobMatcher};
 
 use super::typed::Listed;
-use super::{Desk, listed};
+use super::{CommandContext, listed};
 use crate::cli::error::{CliError, Kind};
 use crate::cli::table::{age, table};
 use crate::stdx::clock::system_zone;
@@ -17,41 +17,41 @@ const LISTED: usize = 20_000;
 /// Width of a call's summary, in cells; a mark may follow.
 const WHAT: usize = 44;
 
-pub(super) async fn run(desk: &mut Desk<'_>, wanted: Listed) -> Result<(), CliError> {
+pub(super) async fn run(context: &mut CommandContext<'_>, wanted: Listed) -> Result<(), CliError> {
     let filter = Filter::of(&wanted)?;
     let undecided = !wanted.all && wanted.state.is_none_or(super::typed::StateWord::is_undecided);
     if wanted.json {
         let of = if undecided { RequestFilter::Undecided } else { RequestFilter::All };
-        let found = desk.store.requests(of, LISTED).await?;
+        let found = context.store.requests(of, LISTED).await?;
         let kept: Vec<_> = found.iter().filter(|one| filter.keeps(&row(one))).map(listed).collect();
-        return desk.console.json(&kept);
+        return context.console.json(&kept);
     }
     let rows = if undecided {
-        desk.store.undecided_rows(LISTED).await?
+        context.store.undecided_rows(LISTED).await?
     } else {
-        let found = desk.store.requests(RequestFilter::All, LISTED).await?;
+        let found = context.store.requests(RequestFilter::All, LISTED).await?;
         by_session(found.iter().map(row).collect())
     };
     let cut = rows.len() == LISTED;
     let kept: Vec<RequestRow> = rows.into_iter().filter(|row| filter.keeps(row)).collect();
     if kept.is_empty() {
-        return desk.console.out(if filter.is_any() && undecided {
+        return context.console.out(if filter.is_any() && undecided {
             "Nothing waits for your approval.\n"
         } else {
             "No request is like that.\n"
         });
     }
-    desk.console.out(&in_words(desk, &kept, undecided))?;
+    context.console.out(&in_words(context, &kept, undecided))?;
     if cut {
         let which = if undecided { "first" } else { "newest" };
-        desk.console.note(&format!("co: these are of the {which} {LISTED}; there are more"));
+        context.console.note(&format!("co: these are of the {which} {LISTED}; there are more"));
     }
-    desk.console.note("co approvals show|yes|no|edit|later ID");
+    context.console.note("co approvals show|yes|no|edit|later ID");
     Ok(())
 }
 
-fn in_words(desk: &Desk<'_>, rows: &[RequestRow], undecided: bool) -> String {
-    let (now, zone) = (desk.store.clock().now(), system_zone());
+fn in_words(context: &CommandContext<'_>, rows: &[RequestRow], undecided: bool) -> String {
+    let (now, zone) = (context.store.clock().now(), system_zone());
     let cells = |row: &RequestRow| {
         let what = truncate(&sanitize_line(&row.summary), WHAT);
         [

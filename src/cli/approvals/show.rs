@@ -8,15 +8,15 @@ mod body;
 use serde_json::json;
 
 use super::around::Around;
-use super::{Desk, Format, listed, words};
+use super::{CommandContext, Format, listed, words};
 use crate::approval::{Approval, Grants};
 use crate::cli::error::CliError;
 use crate::stdx::text::sanitize_line;
 use crate::store::{Attachment, StoredRequest};
 
-pub(super) async fn run(desk: &mut Desk<'_>, id: &str, format: Format) -> Result<(), CliError> {
-    let one = desk.store.find_request(id).await?;
-    let around = Around::of(&desk.store, &one).await?;
+pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, format: Format) -> Result<(), CliError> {
+    let one = context.store.find_request(id).await?;
+    let around = Around::of(&context.store, &one).await?;
     match format {
         Format::Json => {
             let mut value = serde_json::to_value(listed(&one)).map_err(std::io::Error::from)?;
@@ -29,10 +29,10 @@ pub(super) async fn run(desk: &mut Desk<'_>, id: &str, format: Format) -> Result
             value["needed_by"] = json!(around.dependents);
             value["decision"] = json!(one.decision.as_ref().map(|(approval, by)| json!([approval, by])));
             value["decided"] = json!(one.decided_at.map(|at| at.to_string()));
-            value["outcome"] = json!(words::outcome(around.came));
-            desk.console.json(&value)
+            value["outcome"] = json!(words::outcome(around.progress));
+            context.console.json(&value)
         }
-        Format::Words => desk.console.out(&in_words(&one, &around)),
+        Format::Words => context.console.out(&in_words(&one, &around)),
     }
 }
 
@@ -52,7 +52,7 @@ fn rows(one: &StoredRequest, around: &Around) -> Rows {
     let request = &one.request;
     let mut rows: Rows = vec![
         ("request", request.id.to_string()),
-        ("state", words::state(one, around.came)),
+        ("state", words::state(one, around.progress)),
         ("tool", request.tool.to_string()),
         ("risk", request.risk.word().to_owned()),
         ("what", request.plan.summary.clone()),

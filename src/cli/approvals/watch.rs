@@ -11,8 +11,8 @@ use serde_json::json;
 use tokio::io::Interest;
 use tokio::net::unix::pipe::Sender;
 
-use super::around::{Calls, Came};
-use super::{Desk, Format, listed, words};
+use super::around::{CallProgress, Calls};
+use super::{CommandContext, Format, listed, words};
 use crate::approval::RequestId;
 use crate::cli::console::Console;
 use crate::cli::error::{CliError, Kind};
@@ -24,12 +24,12 @@ use crate::store::{RequestFilter, RequestState, Store, StoredRequest};
 /// Maximum number of requests printed at the start.
 const TOLD: usize = 20_000;
 
-pub(super) async fn run(desk: &mut Desk<'_>, format: Format) -> Result<(), CliError> {
+pub(super) async fn run(context: &mut CommandContext<'_>, format: Format) -> Result<(), CliError> {
     let stop = Stop::on_signals()?;
-    let mut wakeups = desk.store.wakeups();
+    let mut wakeups = context.store.wakeups();
     let mut watch =
-        Watch { store: &desk.store, format, seq: 0, known: HashMap::new(), running: HashMap::new() };
-    watch.begin(desk.console).await?;
+        Watch { store: &context.store, format, seq: 0, known: HashMap::new(), running: HashMap::new() };
+    watch.begin(context.console).await?;
     loop {
         let expiry = watch.next_expiry();
         tokio::select! {
@@ -39,9 +39,9 @@ pub(super) async fn run(desk: &mut Desk<'_>, format: Format) -> Result<(), CliEr
             }
             () = unread() => return Ok(()),
             () = wakeups.changed() => {}
-            () = sleep(expiry) => { desk.store.expire_due().await?; }
+            () = sleep(expiry) => { context.store.expire_due().await?; }
         }
-        watch.news(desk.console).await?;
+        watch.news(context.console).await?;
     }
 }
 
@@ -112,8 +112,10 @@ impl Watch<'_> {
                 .filter(|one| one.session == session)
                 .filter_map(|one| match calls.came(&one.request.call) {
                     // This return was made before the decision; the real one is still to come.
-                    Came::Nothing | Came::Started | Came::Returned(ReturnStatus::Undecided) => None,
-                    Came::Returned(status) => Some((one.id().clone(), status)),
+                    CallProgress::Nothing
+                    | CallProgress::Started
+                    | CallProgress::Returned(ReturnStatus::Undecided) => None,
+                    CallProgress::Returned(status) => Some((one.id().clone(), status)),
                 })
                 .collect();
             for (id, status) in ended {
@@ -159,7 +161,7 @@ impl Watch<'_> {
                 let value = json!({"event": "ended", "id": one.id(), "session": session, "status": status});
                 console.json_line(&value)
             }
-            Format::Words => console.out(&line(one, words::outcome(Came::Returned(status)))),
+            Format::Words => console.out(&line(one, words::outcome(CallProgress::Returned(status)))),
         }
     }
 

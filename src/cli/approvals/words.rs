@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::around::Came;
+use super::around::CallProgress;
 use crate::approval::{Approval, Decider, Request};
 use crate::message::{ReturnStatus, Source};
 use crate::store::{RequestState, StoredRequest};
@@ -48,7 +48,7 @@ pub(super) fn note(approval: &Approval) -> Option<&str> {
 }
 
 /// Describes a request's whole state.
-pub(super) fn state(one: &StoredRequest, came: Came) -> String {
+pub(super) fn state(one: &StoredRequest, progress: CallProgress) -> String {
     let decided = one.decision.as_ref().map(|(approval, by)| {
         let said = note(approval).map_or_else(String::new, |note| format!(": {note}"));
         format!("{} {}{said}", verdict(approval, &one.request), decider(by))
@@ -60,7 +60,7 @@ pub(super) fn state(one: &StoredRequest, came: Came) -> String {
             RequestState::Approved | RequestState::Edited | RequestState::Replaced | RequestState::Denied,
             Some(decided),
         ) => format!("{decided}; its session has not gone on yet"),
-        (RequestState::Consumed, Some(decided)) => format!("{decided}; {}", outcome(came)),
+        (RequestState::Consumed, Some(decided)) => format!("{decided}; {}", outcome(progress)),
         (RequestState::Consumed, None) => "answered without a decision: its session went on".to_owned(),
         (RequestState::Withdrawn, _) => "withdrawn: its turn was interrupted first".to_owned(),
         (RequestState::Superseded, _) => "superseded: it was asked again as another request".to_owned(),
@@ -72,11 +72,11 @@ pub(super) fn state(one: &StoredRequest, came: Came) -> String {
 }
 
 /// Describes the outcome of a call.
-pub(super) fn outcome(came: Came) -> &'static str {
-    match came {
-        Came::Nothing => "it has not run yet",
-        Came::Started => "it runs, or was cut off",
-        Came::Returned(status) => match status {
+pub(super) fn outcome(progress: CallProgress) -> &'static str {
+    match progress {
+        CallProgress::Nothing => "it has not run yet",
+        CallProgress::Started => "it runs, or was cut off",
+        CallProgress::Returned(status) => match status {
             ReturnStatus::Ok => "it ran",
             ReturnStatus::Failed => "it failed",
             ReturnStatus::Denied => "it did not run",

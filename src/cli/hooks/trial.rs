@@ -19,11 +19,11 @@ use crate::stdx::text::sanitize_line;
 const TOOL: &str = "shell";
 
 pub(super) async fn run(
-    desk: &HooksCommand<'_>,
+    context: &HooksCommand<'_>,
     wanted: HookTest,
     console: &mut Console,
 ) -> Result<(), CliError> {
-    let found = desk.all();
+    let found = context.all();
     broken(&found.problems)?;
     let call = ToolCall {
         id: CallId("test/1.1.0".to_owned()),
@@ -41,14 +41,14 @@ pub(super) async fn run(
     }
     let mut rows = Vec::new();
     for (FoundHook { def, state }, event) in hooks {
-        let hash = may_run(desk, def, state)?;
-        let hook = desk.files.command(def.clone(), hash, &desk.world.workspace);
+        let hash = may_run(context, def, state)?;
+        let hook = context.files.command(def.clone(), hash, &context.world.workspace);
         if !hook.wants(event, Some(&call.name)) {
             let tool = sanitize_line(call.name.as_str());
             console.note(&format!("co: {} does not look at calls of {tool}", def.name));
             continue;
         }
-        let input = sample(event, call.clone(), desk);
+        let input = sample(event, call.clone(), context);
         let tried = hook.try_out(&input).await;
         if wanted.json {
             rows.push(as_json(def, &input, &tried));
@@ -74,11 +74,11 @@ fn meant<'a>(
 }
 
 /// Returns the hash of the trusted content: nothing else runs, not even here.
-fn may_run(desk: &HooksCommand<'_>, def: &HookDef, state: &HookState) -> Result<String, CliError> {
+fn may_run(context: &HooksCommand<'_>, def: &HookDef, state: &HookState) -> Result<String, CliError> {
     let name = &def.name;
     let failed =
         |what: &str| CliError::message(Kind::Error, format!("hook {name} {what}, so it does not run"));
-    match (desk.counts(def), state) {
+    match (context.counts(def), state) {
         (Counts::FolderNotTrusted, _) => {
             Err(failed("is of this folder, which you do not trust").hint("`co trust` trusts the folder"))
         }
@@ -109,7 +109,7 @@ fn arguments(text: Option<&str>) -> Result<Value, CliError> {
 }
 
 /// Returns a sample input for this event.
-fn sample(event: HookEvent, call: ToolCall, desk: &HooksCommand<'_>) -> HookInput {
+fn sample(event: HookEvent, call: ToolCall, context: &HooksCommand<'_>) -> HookInput {
     let returned = |status, text: &str| ToolReturn::program(call.id.clone(), status, text);
     let subject = match event {
         HookEvent::SessionStart => HookSubject::SessionStart { source: "new" },
@@ -127,7 +127,7 @@ fn sample(event: HookEvent, call: ToolCall, desk: &HooksCommand<'_>) -> HookInpu
         HookEvent::Stop => HookSubject::Stop { answer: "Done.".to_owned() },
         HookEvent::SessionEnd => HookSubject::SessionEnd { reason: "quit" },
     };
-    HookInput { session: "test".to_owned(), workspace: desk.world.workspace.clone(), subject }
+    HookInput { session: "test".to_owned(), workspace: context.world.workspace.clone(), subject }
 }
 
 fn in_words(def: &HookDef, event: HookEvent, tried: &Tried) -> String {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::CommandContext;
 use crate::app::{plan_context, tools};
 use crate::approval::rules::RuleSet;
 use crate::approval::{
-    CallFacts, Circling, Decision, Found, Grants, Place, Policy, Request, Standing, Step, Taint, Verdict,
+    AutoApprove, CallFacts, Decision, Found, Grants, Place, Policy, Repetition, Request, Step, Taint, Verdict,
 };
 use crate::cli::console::Console;
 use crate::cli::error::{CliError, Kind};
@@ -33,51 +33,51 @@ struct Call {
 }
 
 pub(super) async fn run(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     what: &str,
     args: Option<&str>,
     json: bool,
     console: &mut Console,
 ) -> Result<(), CliError> {
-    let call = match (args, desk.registry.get(&ToolName::new(what))) {
+    let call = match (args, context.registry.get(&ToolName::new(what))) {
         (args, Some(tool)) => {
             let args = args.unwrap_or("{}");
             let args: Value = serde_json::from_str(args).map_err(|error| {
                 CliError::message(Kind::Usage, format!("the arguments are no JSON: {error}")).hint(HOW)
             })?;
-            let folder = desk.world.workspace.clone();
+            let folder = context.world.workspace.clone();
             Call { tool: Arc::clone(tool), args, folder, taint: Vec::new(), grants: Grants::default() }
         }
         (Some(_), None) => {
-            let names: Vec<&str> = desk.registry.specs().map(|spec| spec.name.as_str()).collect();
+            let names: Vec<&str> = context.registry.specs().map(|spec| spec.name.as_str()).collect();
             let known = format!("there is no tool `{what}`; there are {}", names.join(", "));
             return Err(CliError::message(Kind::Usage, known).hint(HOW));
         }
-        (None, None) => of_request(desk, what).await?,
+        (None, None) => of_request(context, what).await?,
     };
-    let plan = plan(desk, &call).await?;
-    let (_, rules) = desk.rules(&call.folder).await;
-    let explained = Explained::new(desk, &call, &plan, rules);
+    let plan = plan(context, &call).await?;
+    let (_, rules) = context.rules(&call.folder).await;
+    let explained = Explained::new(context, &call, &plan, rules);
     if json { console.json(&explained.as_json()) } else { console.out(&explained.in_words()) }?;
-    desk.tell_state(&call.folder, console);
+    context.tell_state(&call.folder, console);
     Ok(())
 }
 
 const HOW: &str = "co rules explain TOOL '{\"path\": \"a\"}', or co rules explain REQUEST";
 
 /// Returns the call of a stored request, with its own folder and session.
-async fn of_request(desk: &Desk<'_>, id: &str) -> Result<Call, CliError> {
-    let one = desk.store.find_request(id).await.map_err(|error| CliError::from(error).hint(HOW))?;
+async fn of_request(context: &CommandContext<'_>, id: &str) -> Result<Call, CliError> {
+    let one = context.store.find_request(id).await.map_err(|error| CliError::from(error).hint(HOW))?;
     let Request { tool, args, taint, .. } = one.request;
-    let Some(found) = desk.registry.get(&tool) else {
+    let Some(found) = context.registry.get(&tool) else {
         return Err(CliError::message(Kind::Error, format!("the tool {tool} is not there any more")));
     };
-    let grants = Session::read(&desk.store, &one.session).await?.grants().clone();
+    let grants = Session::read(&context.store, &one.session).await?.grants().clone();
     Ok(Call { tool: Arc::clone(found), args, folder: one.workspace, taint, grants })
 }
 
-async fn plan(desk: &Desk<'_>, call: &Call) -> Result<CallPlan, CliError> {
-    let context = plan_context(desk.world, &desk.settings, &call.folder);
+async fn plan(context: &CommandContext<'_>, call: &Call) -> Result<CallPlan, CliError> {
+    let context = plan_context(context.world, &context.settings, &call.folder);
     call.tool.plan(&call.args, &context).await.map_err(|error| match error {
         ToolError::Misuse { hint } => {
             CliError::message(Kind::Usage, format!("such a call never comes to a decision: {hint}")).hint(HOW)
@@ -100,10 +100,10 @@ struct Explained<'a> {
 }
 
 impl<'a> Explained<'a> {
-    fn new(desk: &Desk<'_>, call: &'a Call, plan: &'a CallPlan, rules: RuleSet) -> Self {
-        let trust = desk.trust_of(&call.folder);
-        let place = Place { folder: call.folder.clone(), kind: desk.world.kind_of(&call.folder), trust };
-        let isolation = tools(desk.world, &desk.settings).sandbox.isolation();
+    fn new(context: &CommandContext<'_>, call: &'a Call, plan: &'a CallPlan, rules: RuleSet) -> Self {
+        let trust = context.trust_of(&call.folder);
+        let place = Place { folder: call.folder.clone(), kind: context.world.kind_of(&call.folder), trust };
+        let isolation = tools(context.world, &context.settings).sandbox.isolation();
         let facts = CallFacts {
             spec: call.tool.spec(),
             plan,
@@ -112,15 +112,15 @@ impl<'a> Explained<'a> {
             isolation,
             place: &place,
             hook: None,
-            circling: Circling::No,
+            repetition: Repetition::No,
         };
         let rules = Arc::new(rules);
-        let policy = |mode, standing| Policy { mode, standing, rules: Arc::clone(&rules) };
-        let steps = policy(Mode::Ask, Standing::Asking).explain(&call.grants, &facts);
+        let policy = |mode, auto_approve| Policy { mode, auto_approve, rules: Arc::clone(&rules) };
+        let steps = policy(Mode::Ask, AutoApprove::Asking).explain(&call.grants, &facts);
         let mut modes: Vec<(&'static str, Decision)> = Mode::ALL
-            .map(|mode| (mode.word(), policy(mode, Standing::Asking).decide(&call.grants, &facts)))
+            .map(|mode| (mode.word(), policy(mode, AutoApprove::Asking).decide(&call.grants, &facts)))
             .into();
-        modes.push(("yolo", policy(Mode::Ask, Standing::Yolo).decide(&call.grants, &facts)));
+        modes.push(("yolo", policy(Mode::Ask, AutoApprove::Yolo).decide(&call.grants, &facts)));
         Self { call, plan, place, isolation, steps, modes }
     }
 

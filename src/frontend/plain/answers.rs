@@ -13,7 +13,7 @@ use crate::agent::port::Op;
 use crate::approval::Approval;
 use crate::command::{Entry, dispatch};
 use crate::frontend::dialogue::{self, Dialogue, Seen, Yes};
-use crate::frontend::link::{Ask, Header};
+use crate::frontend::protocol::{ClientRequest, Header};
 use crate::stdx::text::one_line_summary;
 
 const CHOICES: &str = "1 yes  2 no  3 edit  4 later  5 details. Choice: ";
@@ -163,7 +163,7 @@ impl Plain {
                     self.page.line("Nothing runs.");
                 }
             }
-            "/retry" => self.send(Ask::Op(Op::RetryNow)),
+            "/retry" => self.send(ClientRequest::Op(Op::RetryNow)),
             "/help" => {
                 self.page.line("commands of plain mode:");
                 self.page.block(OWN_COMMANDS, "  ");
@@ -367,7 +367,7 @@ impl Plain {
         if self.approvals.get(&id).is_some_and(|entry| entry.origin != Origin::Own) {
             self.approvals.remove(&id);
             self.awaiting = Awaiting::Answer;
-            return self.send(Ask::DecideAll { requests: vec![id], approval });
+            return self.send(ClientRequest::DecideAll { requests: vec![id], approval });
         }
         match approval {
             Approval::Later => {
@@ -382,7 +382,7 @@ impl Plain {
                 self.awaiting = self.awaits_decision();
             }
         }
-        self.send(Ask::Op(Op::Decide { request: id, approval }));
+        self.send(ClientRequest::Op(Op::Decide { request: id, approval }));
     }
 
     /// Returns what follows the decision just sent: after the last one, a deferred turn resumes by itself.
@@ -401,7 +401,7 @@ impl Plain {
         self.page.line("All approvals: later.");
         self.approvals.put_all_off();
         if self.turn == Activity::Running {
-            self.send(Ask::Op(Op::Defer));
+            self.send(ClientRequest::Op(Op::Defer));
         }
     }
 }

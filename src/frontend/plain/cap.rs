@@ -8,7 +8,7 @@ use super::state::Plain;
 use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::port::Op;
 use crate::frontend::dialogue::Dialogue;
-use crate::frontend::link::Ask;
+use crate::frontend::protocol::ClientRequest;
 
 const TOO_SOON: &str = "That came too soon to be an answer: type it again.";
 
@@ -81,7 +81,7 @@ impl Plain {
 
     fn answer_cap(&mut self, answer: CapAnswer) {
         if let Some(open) = self.cap.take() {
-            self.send(Ask::Op(Op::Cap { cap: open.question.cap, answer }));
+            self.send(ClientRequest::Op(Op::Cap { cap: open.question.cap, answer }));
         }
     }
 

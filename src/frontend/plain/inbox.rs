@@ -5,8 +5,8 @@
 use super::approvals::Origin;
 use super::state::{Awaiting, Plain};
 use super::words;
-use crate::approval::Standing;
-use crate::frontend::link::{Ask, InboxLine};
+use crate::approval::AutoApprove;
+use crate::frontend::protocol::{ClientRequest, InboxLine};
 use crate::stdx::text::one_line_summary;
 use crate::store::{RequestState, StoredRequest};
 
@@ -24,7 +24,7 @@ impl Plain {
     pub(super) fn want_inbox(&mut self, words: &str) {
         self.inbox_words = words.trim().to_lowercase();
         self.awaiting = Awaiting::Answer;
-        self.send(Ask::Inbox);
+        self.send(ClientRequest::Inbox);
     }
 
     /// Prints it.
@@ -66,7 +66,7 @@ impl Plain {
         let Some(line) = at.and_then(|at| self.listed_requests.get(at)) else { return self.page.line(WHICH) };
         let request = line.id.clone();
         self.awaiting = Awaiting::Answer;
-        self.send(Ask::Request { request });
+        self.send(ClientRequest::Request { request });
     }
 
     /// It is told whole: a question, as one of this session's own.
@@ -109,9 +109,9 @@ impl Plain {
         if header.mode != crate::config::Mode::Ask {
             words.push(header.mode.word());
         }
-        match header.standing {
-            Standing::Yolo => words.push("yolo"),
-            Standing::Asking => {}
+        match header.auto_approve {
+            AutoApprove::Yolo => words.push("yolo"),
+            AutoApprove::Asking => {}
         }
         if words.is_empty() { "You: ".to_owned() } else { format!("You ({}): ", words.join(", ")) }
     }

@@ -14,7 +14,7 @@ mod cap;
 mod events;
 mod inbox;
 mod input;
-mod notices;
+mod messages;
 mod page;
 mod run;
 mod sessions;

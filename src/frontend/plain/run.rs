@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 use super::input::{Drained, Read, Stdin};
 use super::state::{Input, Plain, Setup, Turned};
 use crate::frontend::channel::FaceUpdates;
-use crate::frontend::link::{Ask, Update};
+use crate::frontend::protocol::{ClientRequest, Update};
 
 /// Updates handled at once before something is printed.
 const BATCH: usize = 256;
@@ -26,7 +26,7 @@ const STUCK: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub struct PlainOptions {
     pub updates: FaceUpdates,
-    pub asks: mpsc::Sender<Ask>,
+    pub asks: mpsc::Sender<ClientRequest>,
     pub setup: Setup,
     /// Printed first, e.g. why this front end is used.
     pub preface: Option<String>,
@@ -50,8 +50,8 @@ pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
         stdin: Stdin::open(setup.source)?,
         signals: Signals::listen()?,
         out: tokio::io::stdout(),
-        sight: Sight::Read,
-        told: Told::Nothing,
+        sight: OutputState::Open,
+        told: EndSignal::Nothing,
         started: Instant::now(),
         outbox: VecDeque::new(),
         ended_by: None,
@@ -61,9 +61,9 @@ pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
 
 /// Whether the output still has a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sight {
-    Read,
-    Gone,
+enum OutputState {
+    Open,
+    Closed,
 }
 
 /// The signals that are handled. Ctrl+Z is left to the system.
@@ -96,12 +96,12 @@ struct Face {
     stdin: Stdin,
     signals: Signals,
     out: Stdout,
-    sight: Sight,
+    sight: OutputState,
     /// A signal to end that arrived while text was written.
-    told: Told,
+    told: EndSignal,
     started: Instant,
     /// Asks that did not fit into the channel.
-    outbox: VecDeque<Ask>,
+    outbox: VecDeque<ClientRequest>,
     ended_by: Option<u8>,
 }
 
@@ -109,7 +109,7 @@ impl Face {
     async fn live(
         mut self,
         mut updates: FaceUpdates,
-        asks: mpsc::Sender<Ask>,
+        asks: mpsc::Sender<ClientRequest>,
         preface: Option<String>,
     ) -> Result<Option<u8>, PlainError> {
         if let Some(preface) = preface {
@@ -181,12 +181,12 @@ impl Face {
             if over {
                 return Going::Over;
             }
-            if self.sight == Sight::Gone && !self.plain.is_closing() {
+            if self.sight == OutputState::Closed && !self.plain.is_closing() {
                 self.take(Input::Hangup);
                 continue;
             }
-            if self.told == Told::End {
-                self.told = Told::Nothing;
+            if self.told == EndSignal::End {
+                self.told = EndSignal::Nothing;
                 self.take(Input::Hangup);
                 continue;
             }
@@ -204,7 +204,7 @@ impl Face {
 
     /// Writes text. A reader that is gone, or does not read while the program is told to end, gets no more.
     async fn print(&mut self, text: &str) {
-        if text.is_empty() || self.sight == Sight::Gone {
+        if text.is_empty() || self.sight == OutputState::Closed {
             return;
         }
         let out = &mut self.out;
@@ -215,17 +215,17 @@ impl Face {
         tokio::pin!(written);
         let (whole, told) = tokio::select! {
             biased;
-            written = &mut written => (written.is_ok(), Told::Nothing),
+            written = &mut written => (written.is_ok(), EndSignal::Nothing),
             signal = Signals::ended(&mut self.signals.ends) => {
                 self.ended_by.get_or_insert(signal);
                 let written = tokio::time::timeout(STUCK, &mut written).await;
-                (written.is_ok_and(|written| written.is_ok()), Told::End)
+                (written.is_ok_and(|written| written.is_ok()), EndSignal::End)
             }
         };
         if !whole {
-            self.sight = Sight::Gone;
+            self.sight = OutputState::Closed;
         }
-        if told == Told::End {
+        if told == EndSignal::End {
             self.told = told;
         }
     }
@@ -233,7 +233,7 @@ impl Face {
 
 /// Whether a signal to end arrived while text was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum EndSignal {
     Nothing,
     End,
 }

@@ -5,7 +5,7 @@
 use super::approvals::Approvals;
 use super::state::{Activity, Awaiting, Plain};
 use super::words;
-use crate::frontend::link::{Ask, SessionLine};
+use crate::frontend::protocol::{ClientRequest, SessionLine};
 use crate::stdx::text::one_line_summary;
 
 /// Sessions printed at once; words after the command narrow the list.
@@ -59,7 +59,7 @@ impl Plain {
         let (session, title) = (one.id.clone(), one.title.clone());
         self.page.line(&format!("Opening {}.", one_line_summary(&title, TITLE)));
         self.awaiting = Awaiting::Answer;
-        self.send(Ask::Open { session });
+        self.send(ClientRequest::Open { session });
     }
 
     /// Clears the state for another session.

@@ -11,7 +11,7 @@ use super::page::{At, Page};
 use super::words;
 use crate::agent::port::{Event, Op};
 use crate::command::{Entry, dispatch};
-use crate::frontend::link::{Ask, Header, InboxLine, SessionLine, Update};
+use crate::frontend::protocol::{ClientRequest, Header, InboxLine, SessionLine, Update};
 use crate::message::CallId;
 
 /// How long Ctrl+C remembers that it was pressed.
@@ -84,7 +84,7 @@ pub enum Input {
 pub struct Turned {
     /// To be printed as it is.
     pub text: String,
-    pub asks: Vec<Ask>,
+    pub asks: Vec<ClientRequest>,
     /// The text ends with a question: once it is out, [`Input::Asked`] is due with what was typed before.
     pub question: bool,
     pub over: bool,
@@ -126,7 +126,7 @@ pub struct Plain {
     pub(super) setup: Setup,
     pub(super) now_ms: u64,
     pub(super) page: Page,
-    asks: Vec<Ask>,
+    asks: Vec<ClientRequest>,
     pub(super) asked: bool,
     pub(super) approvals: Approvals,
     /// A cap that was reached, while its question is open.
@@ -208,7 +208,7 @@ impl Plain {
         match input {
             Input::Update(update) => match *update {
                 Update::Event(event) => self.event_or_hold(event),
-                Update::Notice(notice) => self.notice(notice),
+                Update::Message(notice) => self.notice(notice),
             },
             Input::Line(_) | Input::Asked { .. } | Input::End | Input::Flood | Input::Interrupt
                 if self.life != Life::Open =>
@@ -275,7 +275,7 @@ impl Plain {
             && !self.approvals.asks()
     }
 
-    pub(super) fn send(&mut self, ask: Ask) {
+    pub(super) fn send(&mut self, ask: ClientRequest) {
         self.asks.push(ask);
     }
 
@@ -392,7 +392,7 @@ impl Plain {
             Entry::Prompt { .. } | Entry::Quit | Entry::Nothing => {}
             Entry::Shell { .. } | Entry::Command { .. } => self.echoed = None,
         }
-        self.send(Ask::Line { text });
+        self.send(ClientRequest::Line { text });
     }
 
     fn close(&mut self, within_ms: u64) {
@@ -401,7 +401,7 @@ impl Plain {
             Life::Open => {
                 self.approvals.put_all_off();
                 self.page.end_line();
-                self.send(Ask::Close);
+                self.send(ClientRequest::Close);
                 self.life = Life::Closing { until_ms };
             }
             Life::Closing { until_ms: before } => {
@@ -434,7 +434,7 @@ impl Plain {
     fn nobody_answers(&mut self) {
         self.page.line("The input is at its end, so nobody can answer: put off.");
         if self.turn == Activity::Running {
-            self.send(Ask::Op(Op::Defer));
+            self.send(ClientRequest::Op(Op::Defer));
         }
         self.approvals.put_all_off();
     }
@@ -466,12 +466,12 @@ impl Plain {
         if turn == Activity::Running && self.header.is_some() {
             self.approvals.put_all_off();
             self.page.line("Stopping.");
-            self.send(Ask::Op(Op::Interrupt));
+            self.send(ClientRequest::Op(Op::Interrupt));
         } else if shell == Activity::Running {
             self.page.line("Stopping.");
         }
         if shell == Activity::Running {
-            self.send(Ask::StopShell);
+            self.send(ClientRequest::StopShell);
         }
         match (turn, shell) {
             (Activity::Idle, Activity::Idle) => Activity::Idle,

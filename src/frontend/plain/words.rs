@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::agent::port::Settled;
 use crate::approval::{Approval, Request};
-use crate::frontend::link::Header;
+use crate::frontend::protocol::Header;
 use crate::history::{Limit, TurnEnd};
 use crate::message::images::Pictured;
 use crate::message::{NoteKind, ReturnStatus, ToolReturn};
@@ -262,7 +262,7 @@ pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
         TurnEnd::LimitReached { limit } => match limit {
             Limit::Requests => "The turn used up its model requests; say \"go on\" to continue.".to_owned(),
             Limit::Tokens => "The turn used up its tokens; say \"go on\" to continue.".to_owned(),
-            Limit::Circling => {
+            Limit::Repetition => {
                 "Stopped: the model repeated a call whose result did not change; say what it should do instead.".to_owned()
             }
             Limit::Output => {

@@ -1,6 +1,6 @@
 //! The files of the workspace, for mentions: looked up beside everything else, kept for a few seconds.
 //!
-//! It never holds up a turn or the face, and is bounded in number and time. Called by the desk.
+//! It never holds up a turn or the face, and is bounded in number and time. Called by the client.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::approval::WorkspaceKind;
 use crate::frontend::channel::Updates;
-use crate::frontend::link::Notice;
+use crate::frontend::protocol::ServerMessage;
 
 /// Paths that are told.
 const TOLD: usize = 20_000;
@@ -72,7 +72,7 @@ impl Files {
         match fresh {
             // The face may be gone; then nobody wants the files.
             Some(paths) => {
-                let _ = updates.notice(Notice::Files { paths }).await;
+                let _ = updates.notice(ServerMessage::Files { paths }).await;
             }
             None => self.start(root.to_owned(), kind, updates.clone()),
         }
@@ -97,7 +97,7 @@ impl Files {
                 shared.walking = None;
                 shared.found = Some(FoundFiles { root, at: Instant::now(), paths: paths.clone() });
             }
-            let _ = updates.notice(Notice::Files { paths }).await;
+            let _ = updates.notice(ServerMessage::Files { paths }).await;
         });
     }
 }

@@ -1,7 +1,7 @@
 //! What waits in all sessions: the list of it, its decisions, and sessions that go on beside the one at hand.
 //!
 //! Deciding writes to the store and runs nothing; whoever owns the session is woken. A session that nobody has open can
-//! go on here, with nobody watching it: what it asks for waits again. Answers the asks of the inbox for the desk.
+//! go on here, with nobody watching it: what it asks for waits again. Answers the asks of the inbox for the client.
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
@@ -16,15 +16,15 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::desk::Desk;
+use super::client::ClientHandler;
 use super::view::title;
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::app::{App, AppError};
 use crate::approval::{Approval, Decider, RequestId};
 use crate::command::Say;
-use crate::frontend::link::{Holder, InboxLine, Notice};
+use crate::frontend::protocol::{Holder, InboxLine, ServerMessage};
 use crate::history::{SessionId, TurnEnd};
-use crate::runtime::headless::{self, CLOSING, Went, Work};
+use crate::runtime::headless::{self, CLOSING, RunOutcome, Work};
 use crate::session::{Owner, Session, SessionError, holders};
 use crate::stdx::clock::system_zone;
 use crate::stdx::text::one_line_summary;
@@ -38,7 +38,7 @@ const BESIDE: usize = 2;
 const TITLE: usize = 60;
 
 /// What goes on beside the session at hand.
-pub(super) struct Beside {
+pub(super) struct BackgroundSessions {
     store: Store,
     wakeups: Wakeups,
     work: JoinSet<Say>,
@@ -59,7 +59,7 @@ enum Expiry {
     Never,
 }
 
-/// Something that happened beside.
+/// Something that happened background.
 pub(super) enum Happened {
     /// Approvals may have changed, here or in another process.
     Changed,
@@ -69,7 +69,7 @@ pub(super) enum Happened {
     Done(Say),
 }
 
-impl Beside {
+impl BackgroundSessions {
     pub(super) fn new(store: &Store) -> Self {
         Self {
             store: store.clone(),
@@ -143,7 +143,7 @@ async fn reached(expiry: &mut Expiry) {
     }
 }
 
-impl Desk {
+impl ClientHandler {
     pub(super) async fn on_beside(&mut self, happened: Happened) {
         match happened {
             Happened::Changed => self.tell_changes().await,
@@ -162,7 +162,7 @@ impl Desk {
     async fn expire(&mut self) {
         if let Err(error) = self.app.store.expire_due().await {
             // It would be due again at once.
-            self.beside.expiry = Expiry::Never;
+            self.background.expiry = Expiry::Never;
             self.say(Say::error("inbox", format!("{error}."))).await;
         }
     }
@@ -171,7 +171,7 @@ impl Desk {
     async fn tell_changes(&mut self) {
         // Where the store cannot be read, whatever the person does next says so.
         let Ok(latest) = self.app.store.latest_change().await else { return };
-        if self.beside.told.replace(latest) != Some(latest) {
+        if self.background.told.replace(latest) != Some(latest) {
             self.elsewhere().await;
         }
     }
@@ -179,7 +179,7 @@ impl Desk {
     /// Tells the face how many requests wait beside those that it was told.
     pub(super) async fn elsewhere(&self) {
         if let Ok(count) = self.app.store.waiting_elsewhere(&self.session).await {
-            self.tell(Notice::Elsewhere { count: count + self.untold }).await;
+            self.tell(ServerMessage::Elsewhere { count: count + self.untold }).await;
         }
     }
 
@@ -205,7 +205,7 @@ impl Desk {
                     };
                     lines.push(line_of(row, (title, holder), now, &zone));
                 }
-                self.tell(Notice::Inbox { lines }).await;
+                self.tell(ServerMessage::Inbox { lines }).await;
             }
             Err(error) => self.say(Say::error("inbox", format!("{error}."))).await,
         }
@@ -215,7 +215,7 @@ impl Desk {
     fn session_of(&self, row: &RequestRow, holders: &BTreeMap<SessionId, Owner>) -> (String, Holder) {
         let holder = if row.session == self.session {
             Holder::Here
-        } else if self.beside.has(&row.session) {
+        } else if self.background.has(&row.session) {
             Holder::Beside
         } else if holders.contains_key(&row.session) {
             Holder::Another
@@ -229,13 +229,13 @@ impl Desk {
     pub(super) async fn request(&self, request: &RequestId) {
         let found = self.app.store.find_request(&request.0).await;
         let request = found.map(Box::new).map_err(|error| format!("{error}."));
-        self.tell(Notice::Request { request }).await;
+        self.tell(ServerMessage::Request { request }).await;
     }
 
     /// Decides them one after the other, beside everything else: each is on the disk before the next.
     pub(super) fn decide_all(&mut self, requests: Vec<RequestId>, approval: Approval) {
         let (store, decider) = (self.app.store.clone(), self.decider.clone());
-        self.beside.work.spawn(async move {
+        self.background.work.spawn(async move {
             let mut outcomes = Vec::with_capacity(requests.len());
             for request in &requests {
                 match store.decide(request, approval.clone(), decider.clone()).await {
@@ -256,9 +256,9 @@ impl Desk {
     pub(super) async fn resume_beside(&mut self, session: SessionId) {
         let text = if session == self.session {
             "This session is the one at hand: it goes on by itself once all is decided."
-        } else if self.beside.has(&session) {
+        } else if self.background.has(&session) {
             "This session goes on already."
-        } else if self.beside.going.len() >= BESIDE {
+        } else if self.background.going.len() >= BESIDE {
             "Two sessions go on already; once one of them rests, resume this one."
         } else {
             return self.begin_beside(session).await;
@@ -278,9 +278,9 @@ impl Desk {
         };
         let name = title(session.history());
         self.say(Say::plain("resume", format!("“{name}” goes on beside this session."))).await;
-        let (app, stop) = (Arc::clone(&self.app), self.beside.stop.child_token());
-        let task = self.beside.work.spawn(go_on(app, self.decider.clone(), session, name, stop));
-        self.beside.going.insert(task.id(), id);
+        let (app, stop) = (Arc::clone(&self.app), self.background.stop.child_token());
+        let task = self.background.work.spawn(go_on(app, self.decider.clone(), session, name, stop));
+        self.background.going.insert(task.id(), id);
         self.elsewhere().await;
     }
 }
@@ -321,11 +321,11 @@ async fn go_on(
     outcome(&name, went, face.returned.load(Ordering::Relaxed))
 }
 
-fn outcome(name: &str, went: Result<Went, AppError>, returned: usize) -> Say {
+fn outcome(name: &str, went: Result<RunOutcome, AppError>, returned: usize) -> Say {
     let plain = |text: &str| Say::plain("resume", format!("“{name}” {text}"));
     let warning = |text: &str| Say::warning("resume", format!("“{name}” {text}"));
     match went {
-        Ok(Went::Ended(result)) => match result.end {
+        Ok(RunOutcome::Ended(result)) => match result.end {
             TurnEnd::Completed => plain("went on and is done."),
             TurnEnd::Deferred => warning("went on and waits for you again."),
             TurnEnd::Interrupted => warning("was stopped; what it did is saved."),
@@ -334,9 +334,9 @@ fn outcome(name: &str, went: Result<Went, AppError>, returned: usize) -> Say {
                 warning(&format!("went on and failed: {}", one_line_summary(&error.to_string(), 200)))
             }
         },
-        Ok(Went::NothingToResume) if returned > 0 => plain("did what you decided."),
-        Ok(Went::NothingToResume) => warning("has nothing to go on with yet."),
-        Ok(Went::CutOff) => warning("was cut off; what it committed is saved."),
+        Ok(RunOutcome::NothingToResume) if returned > 0 => plain("did what you decided."),
+        Ok(RunOutcome::NothingToResume) => warning("has nothing to go on with yet."),
+        Ok(RunOutcome::CutOff) => warning("was cut off; what it committed is saved."),
         Err(error) => Say::error("resume", format!("“{name}”: {error}.")),
     }
 }
@@ -462,27 +462,27 @@ mod tests {
         let options = StoreOptions::new(dir.path().join("data"), dir.path().join("run"));
         let store =
             Store::open(StoreOptions { clock: Arc::<ManualClock>::clone(&clock), ..options }).await.unwrap();
-        let mut beside = Beside::new(&store);
+        let mut background = BackgroundSessions::new(&store);
         let mut session = Session::create(&store, dir.path()).await.unwrap();
-        let in_time = async |beside: &mut Beside| {
-            tokio::time::timeout(Duration::from_secs(60), beside.next()).await.expect("something happens")
+        let in_time = async |background: &mut BackgroundSessions| {
+            tokio::time::timeout(Duration::from_secs(60), background.next()).await.expect("something happens")
         };
         for (id, after) in [("1", 20), ("2", 40)] {
             let expires = start + jiff::SignedDuration::from_millis(after);
             session.commit(&[asked(id, expires)], Durability::Written).await.unwrap();
-            assert!(matches!(in_time(&mut beside).await, Happened::Changed));
+            assert!(matches!(in_time(&mut background).await, Happened::Changed));
         }
         for left in [1, 0] {
-            assert!(matches!(in_time(&mut beside).await, Happened::Due));
+            assert!(matches!(in_time(&mut background).await, Happened::Due));
             clock.advance(Duration::from_millis(20));
             assert_eq!(store.expire_due().await.unwrap(), 1);
-            assert!(matches!(in_time(&mut beside).await, Happened::Changed));
+            assert!(matches!(in_time(&mut background).await, Happened::Changed));
             assert_eq!(store.undecided_rows(10).await.unwrap().len(), left);
         }
         // Nothing is due any more: nothing looks again.
-        let more = tokio::time::timeout(Duration::from_millis(100), beside.next()).await;
+        let more = tokio::time::timeout(Duration::from_millis(100), background.next()).await;
         assert!(more.is_err());
-        assert!(matches!(beside.expiry, Expiry::Never));
+        assert!(matches!(background.expiry, Expiry::Never));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a face lists: sessions, the end of one, and lines entered before.
 //!
-//! Everything is read from the store; the session at hand is not touched. Called by the desk.
+//! Everything is read from the store; the session at hand is not touched. Called by the client.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,11 +9,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::desk::Desk;
+use super::client::ClientHandler;
 use super::view::named_by;
 use crate::app::{App, Opened, Opening};
 use crate::command::Say;
-use crate::frontend::link::{EarlierLine, Notice, SessionLine};
+use crate::frontend::protocol::{EarlierLine, ServerMessage, SessionLine};
 use crate::history::SessionId;
 use crate::message::{AssistantMessage, Message, PartKind, UserPart, images};
 use crate::session::Session;
@@ -31,7 +31,7 @@ const PREVIEW_TEXT: usize = 2_000;
 /// Cells of a title.
 const TITLE: usize = 60;
 
-impl Desk {
+impl ClientHandler {
     /// Tells the face the sessions of this folder that were used last.
     pub(super) async fn recent(&self) {
         let here = SessionFilter::Folder(self.app.world.workspace.clone());
@@ -63,7 +63,7 @@ impl Desk {
                 waiting: one.waiting,
             });
         }
-        self.tell(Notice::Sessions { sessions }).await;
+        self.tell(ServerMessage::Sessions { sessions }).await;
     }
 
     /// Tells the face the end of a session's conversation, beside everything else.
@@ -78,7 +78,7 @@ impl Desk {
                 Err(_) => Vec::new(),
             };
             // The face may be gone; then nobody wants to see it.
-            let _ = updates.notice(Notice::Preview { session, messages }).await;
+            let _ = updates.notice(ServerMessage::Preview { session, messages }).await;
         });
     }
 
@@ -88,7 +88,7 @@ impl Desk {
         match self.app.store.typed(InputScope::All, EARLIER).await {
             Ok(typed) => {
                 let lines = each_once(typed, &self.app.world.workspace);
-                self.tell(Notice::Earlier { lines }).await;
+                self.tell(ServerMessage::Earlier { lines }).await;
             }
             Err(error) => {
                 let text = format!("Earlier lines could not be read: {error}.");
@@ -102,7 +102,7 @@ impl Desk {
         if *session == self.session {
             return None;
         }
-        if self.beside.has(session) {
+        if self.background.has(session) {
             let text = "It goes on beside this session; it can be opened once it rests.";
             self.say(Say::warning("resume", text)).await;
             return None;

@@ -1,18 +1,18 @@
 //! Setting up a service from the face: what is offered, what a try came to, which model answers then.
 //!
-//! A try runs beside everything else; its key goes to the service and to the key file only. Called by the desk.
+//! A try runs beside everything else; its key goes to the service and to the key file only. Called by the client.
 
 use std::sync::Arc;
 
-use super::desk::Desk;
+use super::client::ClientHandler;
 use super::named;
 use crate::accounts::login::{Entered, may_offer, offers, skip, write_choice};
 use crate::accounts::{Models, Origin};
 use crate::command::{Say, code};
 use crate::config::user_file;
-use crate::frontend::link::{LoginTrouble, LoginWhy, ModelLine, Notice};
+use crate::frontend::protocol::{LoginTrouble, LoginWhy, ModelLine, ServerMessage};
 
-impl Desk {
+impl ClientHandler {
     /// Looks for a model server on this machine, beside everything else, where nothing else was chosen, and learns what
     /// the model in use is; where no server is found the first run offers to set up a service.
     pub(super) fn discover(&mut self) {
@@ -51,7 +51,7 @@ impl Desk {
                 current: false,
             };
             let outcome = outcome.map(|models| models.into_iter().map(line).collect());
-            let _ = updates.notice(Notice::LoginTried { service: service.clone(), outcome }).await;
+            let _ = updates.notice(ServerMessage::LoginTried { service: service.clone(), outcome }).await;
         });
         // One at a time: of another try nobody waits for the answer any more.
         if let Some(before) = self.login.replace(task) {
@@ -97,7 +97,7 @@ impl Desk {
     }
 }
 
-fn services(models: &Models, why: LoginWhy) -> Notice {
+fn services(models: &Models, why: LoginWhy) -> ServerMessage {
     let services = models.with_found(offers);
-    Notice::PickService { services, why }
+    ServerMessage::PickService { services, why }
 }

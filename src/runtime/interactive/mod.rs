@@ -3,17 +3,17 @@
 //! It holds the session for as long as the face is open, starts turns, and carries out what slash commands want. The
 //! face gets updates and knows nothing of sessions; nothing here draws. [`interactive`] is the whole life of one.
 //!
-//! `desk` is what answers at any time, `lists` and `files` what it lists, `rules` what it says of rules, `turn` what
+//! `client` is what answers at any time, `lists` and `files` what it lists, `rules` what it says of rules, `turn` what
 //! happens while a turn runs, `guest` a session that another process owns, `inbox` what waits in all sessions, `shell` the
 //! person's own commands, `submit` what hooks look at, `trust` the folder's trust.
 
-mod desk;
+mod client;
 mod files;
 mod goodbye;
-mod guest;
 mod inbox;
 mod lists;
 mod login;
+mod reader;
 mod rules;
 mod shell;
 pub(super) mod submit;
@@ -27,16 +27,16 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use self::desk::{Desk, Heard, SessionView};
+use self::client::{ClientHandler, OwnerAction, SessionView};
 use crate::accounts::{ModelChoice, Models};
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
-use crate::app::{App, AppError, Opened, Opening, World, advice_at_start, left_behind};
-use crate::approval::{Approval, Decider, RequestId, Standing};
+use crate::app::{App, AppError, Opened, Opening, World, advice_at_start, orphaned_processes};
+use crate::approval::{Approval, AutoApprove, Decider, RequestId};
 use crate::command::{Say, Tone, code};
 use crate::config::Loaded;
 use crate::frontend::channel::Updates;
-use crate::frontend::link::{Ask, Notice};
+use crate::frontend::protocol::{ClientRequest, ServerMessage};
 use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart, images};
 use crate::session::Session;
@@ -49,14 +49,14 @@ pub struct Interactive {
     pub loaded: Loaded,
     pub models: Arc<Models>,
     pub opening: Opening,
-    pub asks: mpsc::Receiver<Ask>,
+    pub asks: mpsc::Receiver<ClientRequest>,
     pub face: Updates,
     /// What a decision at this face is recorded as.
     pub decider: Decider,
 }
 
 /// Builds everything, owns the session until the face closes, and saves. The face always gets a
-/// [`Notice::Goodbye`] last, in failure too; then the error is returned for the normal screen.
+/// [`ServerMessage::Goodbye`] last, in failure too; then the error is returned for the normal screen.
 pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     let Interactive { world, loaded, models, opening, asks, face: updates, decider } = run;
     let lines = async {
@@ -64,48 +64,52 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
         warnings
             .extend(models.fallback_trouble().map(|trouble| format!("{}.", trouble.trim_end_matches('.'))));
         let app = Arc::new(App::open(world, loaded, models).await?);
-        let mut desk = Desk::new(app, updates.clone(), asks, decider);
+        let mut client = ClientHandler::new(app, updates.clone(), asks, decider);
         // The whole life of the owner is a large future; it lives on the heap.
-        Box::pin(live(&mut desk, opening, warnings)).await
+        Box::pin(live(&mut client, opening, warnings)).await
     };
     let lines = lines.await;
     let goodbye = lines.as_ref().cloned().unwrap_or_default();
     // The face may be gone; then nobody wants the lines.
-    let _ = updates.notice(Notice::Goodbye { lines: goodbye }).await;
+    let _ = updates.notice(ServerMessage::Goodbye { lines: goodbye }).await;
     lines.map(drop)
 }
 
 /// One session after the other, until the face closes; then the lines for the normal screen.
-async fn live(desk: &mut Desk, opening: Opening, warnings: Vec<String>) -> Result<Vec<String>, AppError> {
-    let mut opened = opening.open(&desk.app, desk.decider.clone()).await?;
+async fn live(
+    client: &mut ClientHandler,
+    opening: Opening,
+    warnings: Vec<String>,
+) -> Result<Vec<String>, AppError> {
+    let mut opened = opening.open(&client.app, client.decider.clone()).await?;
     let mut start = if opening.resumes() { Start::GoesOn } else { Start::Rests };
-    desk.offer().await;
-    desk.recall().await;
+    client.offer().await;
+    client.recall().await;
     for warning in warnings {
-        desk.say(Say { title: "settings".to_owned(), text: warning, tone: Tone::Warning }).await;
+        client.say(Say { title: "settings".to_owned(), text: warning, tone: Tone::Warning }).await;
     }
-    desk.warn_of_model().await;
+    client.warn_of_model().await;
     loop {
-        desk.enter(opened.id().clone(), opened.history().workspace().to_owned());
-        desk.refresh_rules().await;
+        client.enter(opened.id().clone(), opened.history().workspace().to_owned());
+        client.refresh_rules().await;
         let left = match opened {
             Opened::Owned(owned) => {
                 let (session, env) = *owned;
-                Box::pin(Conductor::new(desk, session, env).run(start)).await?
+                Box::pin(SessionRuntime::new(client, session, env).run(start)).await?
             }
-            Opened::Guest { history, holder, .. } => guest::run(desk, *history, holder).await?,
+            Opened::Guest { history, holder, .. } => reader::run(client, *history, holder).await?,
         };
         match left {
             Left::Closed(lines) => {
-                desk.beside.ended().await;
+                client.background.ended().await;
                 return Ok(lines);
             }
             Left::For(next) => opened = *next,
         }
         start = Start::Rests;
         // What was allowed was allowed for the session that is left.
-        desk.stand(Standing::Asking).await;
-        desk.tell(Notice::Entered).await;
+        client.stand(AutoApprove::Asking).await;
+        client.tell(ServerMessage::Entered).await;
     }
 }
 
@@ -130,8 +134,8 @@ const COPY_AFTER: Duration = Duration::from_secs(60);
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 /// The owner at work.
-struct Conductor<'a> {
-    desk: &'a mut Desk,
+struct SessionRuntime<'a> {
+    client: &'a mut ClientHandler,
     session: Session,
     env: AgentEnv,
     wakeups: Wakeups,
@@ -185,11 +189,11 @@ enum Going {
     To(Box<Opened>),
 }
 
-impl<'a> Conductor<'a> {
-    fn new(desk: &'a mut Desk, session: Session, env: AgentEnv) -> Self {
+impl<'a> SessionRuntime<'a> {
+    fn new(client: &'a mut ClientHandler, session: Session, env: AgentEnv) -> Self {
         let wakeups = session.store().wakeups();
         Self {
-            desk,
+            client,
             session,
             env,
             wakeups,
@@ -209,21 +213,21 @@ impl<'a> Conductor<'a> {
     /// Until the face closes or another session is wanted.
     async fn run(mut self, start: Start) -> Result<Left, AppError> {
         self.greet().await;
-        self.desk.session_started(&self.session, &self.env);
+        self.client.session_started(&self.session, &self.env);
         let mut first =
             (start == Start::GoesOn && self.session.history().running().is_some()).then_some(Work::Resume);
         if first.is_none() {
             self.session.consume_decisions().await?;
         }
-        self.desk.discover();
+        self.client.discover();
         loop {
             let work = first.take().or_else(|| self.ready());
             let works = work.is_some();
             let going = match work {
                 Some(work) => self.turn(work).await,
                 None => {
-                    if !self.desk.pending.has_prompt() {
-                        self.desk.tell_idle().await;
+                    if !self.client.pending.has_prompt() {
+                        self.client.tell_idle().await;
                     }
                     self.idle().await
                 }
@@ -259,16 +263,16 @@ impl<'a> Conductor<'a> {
 
     async fn greet(&mut self) {
         let history = self.session.history();
-        self.desk.header(history).await;
+        self.client.header(history).await;
         let mut messages: Vec<_> = history.messages().cloned().collect();
         // What came of a reply that broke off: the next prompt would keep it, so the person sees it too.
         let partial = history.running().and_then(|turn| turn.partial.as_ref());
         messages.extend(partial.map(|(_, text)| Message::partial(text.clone())));
         if !messages.is_empty() {
-            self.desk.tell(Notice::Transcript { messages }).await;
+            self.client.tell(ServerMessage::Transcript { messages }).await;
         }
         if !history.draft().is_empty() {
-            self.desk.tell(Notice::Draft { text: history.draft().to_owned() }).await;
+            self.client.tell(ServerMessage::Draft { text: history.draft().to_owned() }).await;
         }
         if history.damaged() > 0 {
             let text = match history.damaged() {
@@ -278,12 +282,12 @@ impl<'a> Conductor<'a> {
                 ),
             };
             let text = format!("{text} `co doctor` says more.");
-            self.desk.say(Say::warning("damaged", text)).await;
+            self.client.say(Say::warning("damaged", text)).await;
         }
         if history.running().is_some() && history.last_end().is_none() {
             let text =
                 "The last turn was cut off. `co resume` goes on with it; a new prompt leaves it behind.";
-            self.desk.say(Say::warning("cut off", text)).await;
+            self.client.say(Say::warning("cut off", text)).await;
         }
         if let (Some(_), Some(TurnEnd::LimitReached { limit: Limit::Cap(cap) })) =
             (history.running(), history.last_end())
@@ -292,15 +296,15 @@ impl<'a> Conductor<'a> {
                 "The last turn stopped at {}. `co resume` goes on with it; a new prompt leaves it behind.",
                 code(cap.setting())
             );
-            self.desk.say(Say::warning("cap", text)).await;
+            self.client.say(Say::warning("cap", text)).await;
         }
-        for text in left_behind(&self.session).await {
-            self.desk.say(Say::warning("left behind", text)).await;
+        for text in orphaned_processes(&self.session).await {
+            self.client.say(Say::warning("left behind", text)).await;
         }
-        self.desk.waiting().await;
-        self.desk.tell_of_folder().await;
+        self.client.waiting().await;
+        self.client.tell_of_folder().await;
         if self.session.history().turns() == 0 {
-            self.desk.recent().await;
+            self.client.recent().await;
         }
     }
 
@@ -325,15 +329,15 @@ impl<'a> Conductor<'a> {
     /// Waits for the next thing that happens between turns, and answers it.
     async fn idle(&mut self) -> Result<Going, AppError> {
         tokio::select! {
-            ask = self.desk.asks.recv() => {
-                let ask = ask.unwrap_or(Ask::Close);
-                let heard = self.desk.hear(ask, SessionView::Here(self.session.history())).await;
-                if let Heard::Close = heard {
+            ask = self.client.asks.recv() => {
+                let ask = ask.unwrap_or(ClientRequest::Close);
+                let heard = self.client.handle(ask, SessionView::Here(self.session.history())).await;
+                if let OwnerAction::Close = heard {
                     return Ok(Going::Closing);
                 }
                 // Each word of the person is a moment to look at what others decided: before a prompt, which the turn hears
                 // with it, and after anything else, which must not wait for it.
-                if let Heard::Prompt(parts) = &heard {
+                if let OwnerAction::Prompt(parts) = &heard {
                     self.unsaved.push(self.unsaved(parts));
                     self.take_decisions().await?;
                     return self.act(heard).await;
@@ -345,25 +349,25 @@ impl<'a> Conductor<'a> {
                 Ok(going)
             }
             () = self.wakeups.changed() => {
-                self.desk.refresh_rules().await;
+                self.client.refresh_rules().await;
                 self.take_decisions().await?;
                 Ok(Going::On)
             }
-            event = self.desk.shell.next() => {
-                self.desk.on_shell(event).await;
+            event = self.client.shell.next() => {
+                self.client.on_shell(event).await;
                 self.keep_notes().await?;
                 Ok(Going::On)
             }
-            looked = self.desk.pending.next() => {
-                let heard = self.desk.looked(looked).await;
+            looked = self.client.pending.next() => {
+                let heard = self.client.looked(looked).await;
                 self.act(heard).await
             }
-            happened = self.desk.beside.next() => {
-                self.desk.on_beside(happened).await;
+            happened = self.client.background.next() => {
+                self.client.on_beside(happened).await;
                 Ok(Going::On)
             }
-            () = tokio::time::sleep_until(self.copy_at), if !self.desk.copied => {
-                self.desk.copied = true;
+            () = tokio::time::sleep_until(self.copy_at), if !self.client.copied => {
+                self.client.copied = true;
                 let store = self.session.store().clone();
                 tokio::spawn(async move {
                     if let Err(error) = store.copy_if_due().await {
@@ -378,36 +382,36 @@ impl<'a> Conductor<'a> {
                 }
                 Ok(Going::On)
             }
-            choice = desk::changed(&mut self.desk.model) => {
-                self.desk.model_is(&choice).await;
-                self.desk.offer().await;
-                self.desk.header(self.session.history()).await;
+            choice = client::changed(&mut self.client.model) => {
+                self.client.model_is(&choice).await;
+                self.client.offer().await;
+                self.client.header(self.session.history()).await;
                 Ok(Going::On)
             }
         }
     }
 
     /// Does between turns what the person wants.
-    async fn act(&mut self, heard: Heard) -> Result<Going, AppError> {
+    async fn act(&mut self, heard: OwnerAction) -> Result<Going, AppError> {
         match heard {
-            Heard::Answered => {
-                self.desk.header(self.session.history()).await;
+            OwnerAction::Answered => {
+                self.client.header(self.session.history()).await;
                 Ok(Going::On)
             }
-            Heard::Prompt(parts) => self.prompt(parts).await,
-            Heard::Draft(text) => {
+            OwnerAction::Prompt(parts) => self.prompt(parts).await,
+            OwnerAction::Draft(text) => {
                 self.draft(text).await?;
                 Ok(Going::On)
             }
-            Heard::Clear => {
+            OwnerAction::Clear => {
                 self.clear().await?;
                 Ok(Going::On)
             }
-            Heard::Open(session) => {
-                Ok(self.desk.get(&session).await.map_or(Going::On, |opened| Going::To(Box::new(opened))))
+            OwnerAction::Open(session) => {
+                Ok(self.client.get(&session).await.map_or(Going::On, |opened| Going::To(Box::new(opened))))
             }
-            Heard::Close => Ok(Going::Closing),
-            Heard::Op(op) => self.op(op).await,
+            OwnerAction::Close => Ok(Going::Closing),
+            OwnerAction::Op(op) => self.op(op).await,
         }
     }
 
@@ -419,7 +423,7 @@ impl<'a> Conductor<'a> {
             Op::TakeBack { parts } => self.take_back(&parts).await?,
             Op::Draft { text } => self.draft(text).await?,
             Op::Noted { text } => self.note(text).await?,
-            Op::Interrupt => self.desk.pending.stop(),
+            Op::Interrupt => self.client.pending.stop(),
             Op::Defer | Op::RetryNow | Op::Cap { .. } => {}
             Op::Close => return Ok(Going::Closing),
         }
@@ -437,7 +441,7 @@ impl<'a> Conductor<'a> {
         if !is_told || !self.unsaved.is_empty() {
             let again =
                 "The conversation is as last saved. Resolve the problem, then send the message again.";
-            self.desk.say(Say::error("not saved", format!("{why}. {again}"))).await;
+            self.client.say(Say::error("not saved", format!("{why}. {again}"))).await;
         }
         let is_read = self.session.reread().await.is_ok();
         for prompt in std::mem::take(&mut self.unsaved) {
@@ -450,7 +454,7 @@ impl<'a> Conductor<'a> {
                 })
                 .chain(history.queued());
             if !is_read || !stored.any(|parts| images::words(parts) == prompt.text) {
-                self.desk.tell(Notice::Refused { text: prompt.text, reason: why.clone() }).await;
+                self.client.tell(ServerMessage::Refused { text: prompt.text, reason: why.clone() }).await;
             }
         }
         // The next prompt would leave the turn behind that was cut off.
@@ -458,7 +462,7 @@ impl<'a> Conductor<'a> {
             self.queue = Queue::Held;
         }
         self.store = StoreState::Refuses(why);
-        self.desk.header(self.session.history()).await;
+        self.client.header(self.session.history()).await;
     }
 
     /// Starts a turn with a prompt; behind others that wait.
@@ -496,14 +500,14 @@ impl<'a> Conductor<'a> {
     }
 
     async fn take_back(&mut self, parts: &[UserPart]) -> Result<(), AppError> {
-        if self.desk.pending.take_back(&images::words(parts)) {
+        if self.client.pending.take_back(&images::words(parts)) {
             return Ok(());
         }
         let mut prompts = self.session.history().queued().to_vec();
         let Some(at) = prompts.iter().rposition(|queued| images::words(queued) == images::words(parts))
         else {
             let text = "That prompt has gone to the model already.";
-            self.desk.say(Say::warning("queue", text)).await;
+            self.client.say(Say::warning("queue", text)).await;
             return Ok(());
         };
         prompts.remove(at);
@@ -524,9 +528,9 @@ impl<'a> Conductor<'a> {
 
     async fn clear(&mut self) -> Result<(), AppError> {
         self.session.commit(&[Record::Cleared], Durability::Written).await?;
-        self.desk.tell(Notice::Transcript { messages: Vec::new() }).await;
-        self.desk.header(self.session.history()).await;
-        self.desk.waiting().await;
+        self.client.tell(ServerMessage::Transcript { messages: Vec::new() }).await;
+        self.client.header(self.session.history()).await;
+        self.client.waiting().await;
         Ok(())
     }
 
@@ -534,10 +538,10 @@ impl<'a> Conductor<'a> {
     async fn decide(&mut self, request: &RequestId, approval: Approval) -> Result<(), AppError> {
         self.late = Queue::Runs;
         self.store = StoreState::Takes;
-        let by = self.desk.decider.clone();
+        let by = self.client.decider.clone();
         let (outcome, records) = self.session.decide(request, approval, by).await?;
         if outcome != DecideOutcome::Recorded {
-            self.desk.say(Say::warning("approvals", outcome.to_string())).await;
+            self.client.say(Say::warning("approvals", outcome.to_string())).await;
         }
         self.show_decisions(&records).await;
         Ok(())
@@ -552,60 +556,60 @@ impl<'a> Conductor<'a> {
 
     async fn show_decisions(&mut self, records: &[Record]) {
         for event in records.iter().filter_map(Event::of_settlement) {
-            self.desk.show(event).await;
+            self.client.show(event).await;
         }
         if !records.is_empty() {
-            self.desk.waiting().await;
+            self.client.waiting().await;
         }
     }
 
     /// Stores the notes that the person's own commands left, once the session is free for it.
     async fn keep_notes(&mut self) -> Result<(), AppError> {
-        let notes = std::mem::take(&mut self.desk.notes);
+        let notes = std::mem::take(&mut self.client.notes);
         if notes.is_empty() {
             return Ok(());
         }
         let kept = self.session.commit(&notes, Durability::Written).await;
         if kept.is_err() {
-            self.desk.notes = notes;
+            self.client.notes = notes;
         }
         Ok(kept?)
     }
 
     /// Prompts that hooks still look at stay in the composer, before what is written there.
     fn keep_unsent(&mut self) {
-        let mut texts = self.desk.pending.abandon();
+        let mut texts = self.client.pending.abandon();
         if texts.is_empty() {
             return;
         }
-        let draft = self.desk.draft.take().unwrap_or_else(|| self.session.history().draft().to_owned());
+        let draft = self.client.draft.take().unwrap_or_else(|| self.session.history().draft().to_owned());
         texts.push(draft);
         texts.retain(|text| !text.is_empty());
-        self.desk.draft = Some(texts.join("\n\n"));
+        self.client.draft = Some(texts.join("\n\n"));
     }
 
     /// Stores what is left; each of it is tried, whatever became of the others.
     async fn keep_left(&mut self) -> Result<(), AppError> {
         let notes = self.keep_notes().await;
         self.keep_unsent();
-        let draft = match self.desk.draft.clone() {
+        let draft = match self.client.draft.clone() {
             Some(text) => self.draft(text).await,
             None => Ok(()),
         };
         if draft.is_ok() {
-            self.desk.draft = None;
+            self.client.draft = None;
         }
         notes.and(draft)
     }
 
     /// The end: the person's command is stopped, what is left is stored.
     async fn close(mut self, reason: &'static str) -> Result<Vec<String>, AppError> {
-        self.desk.stop_shell().await;
-        self.desk.remembered().await;
+        self.client.stop_shell().await;
+        self.client.remembered().await;
         let kept = self.keep_left().await;
         submit::session_ended(&self.session, &self.env, reason).await;
         kept?;
-        goodbye::lines(&self.desk.app, &self.session).await
+        goodbye::lines(&self.client.app, &self.session).await
     }
 }
 

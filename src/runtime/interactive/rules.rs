@@ -5,20 +5,20 @@
 
 use std::sync::Arc;
 
-use super::desk::{Desk, Heard};
+use super::client::{ClientHandler, OwnerAction};
 use crate::agent::port::Op;
 use crate::app::rules::{RuleTrouble, SavedRule, save_rule, tried};
 use crate::approval::rules::{Fit, RuleEffect, RuleScope, RuleSet, RuleSource, Subject, draft};
 use crate::approval::{Approval, Remember, RequestId};
 use crate::command::{Say, code};
-use crate::frontend::link::{Notice, PastCalls, RuleCheck};
+use crate::frontend::protocol::{PastCalls, RuleCheck, ServerMessage};
 use crate::store::{AuditNote, StoredRequest};
 use crate::tool::{Origin, Risk};
 
 /// Calls of the past that a rule is tried on.
 const TRIED: usize = 200;
 
-impl Desk {
+impl ClientHandler {
     /// Looks at the files of rules again, and tells what is wrong with them.
     pub(super) async fn refresh_rules(&self) {
         self.app.refresh_rules(&self.folder).await;
@@ -34,7 +34,7 @@ impl Desk {
                 let asked = &one.request;
                 let text = draft(&asked.tool, &asked.args, &asked.plan.access, &one.workspace).to_string();
                 let check = RuleCheck { past: self.tried(&text).await };
-                self.tell(Notice::RuleDraft { request, text, check }).await;
+                self.tell(ServerMessage::RuleDraft { request, text, check }).await;
             }
             Err(error) => self.say(Say::error("rules", format!("{error}."))).await,
         }
@@ -43,7 +43,7 @@ impl Desk {
     /// Answers with what a text would have done.
     pub(super) async fn check_rule(&self, text: String) {
         let past = self.tried(&text).await;
-        self.tell(Notice::RuleChecked { text, check: RuleCheck { past } }).await;
+        self.tell(ServerMessage::RuleChecked { text, check: RuleCheck { past } }).await;
     }
 
     async fn tried(&self, text: &str) -> Result<PastCalls, String> {
@@ -57,12 +57,12 @@ impl Desk {
     }
 
     /// Saves a rule; then the request it was written for is approved by it.
-    pub(super) async fn save_rule(&self, request: RequestId, text: String, scope: RuleScope) -> Heard {
+    pub(super) async fn save_rule(&self, request: RequestId, text: String, scope: RuleScope) -> OwnerAction {
         let saved = match self.saved(&request, &text, scope).await {
             Ok(saved) => saved,
             Err(what) => {
-                self.tell(Notice::RuleChecked { text, check: RuleCheck { past: Err(what) } }).await;
-                return Heard::Answered;
+                self.tell(ServerMessage::RuleChecked { text, check: RuleCheck { past: Err(what) } }).await;
+                return OwnerAction::Answered;
             }
         };
         // A rule that allows counts once the request is approved: else the rule would answer it before the person.
@@ -70,14 +70,14 @@ impl Desk {
             self.refresh_rules().await;
             let text = format!("{} is saved. The request goes on waiting.", code(&saved.rule.id));
             self.say(Say::plain("rules", text)).await;
-            return Heard::Answered;
+            return OwnerAction::Answered;
         }
         let (remember, rule) = match scope {
             RuleScope::Session => (Remember::Session, Some(saved.text)),
             RuleScope::Project | RuleScope::User => (Remember::Rule, None),
         };
         let approval = Approval::Approve { instead: None, remember, note: None, rule };
-        Heard::Op(Op::Decide { request, approval })
+        OwnerAction::Op(Op::Decide { request, approval })
     }
 
     async fn saved(&self, request: &RequestId, text: &str, scope: RuleScope) -> Result<SavedRule, String> {

@@ -11,10 +11,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::desk::{Desk, Heard};
+use super::client::{ClientHandler, OwnerAction};
 use crate::agent::driver::{self, AgentEnv, HooksSaid, Submitted};
 use crate::command::Say;
-use crate::frontend::link::Notice;
+use crate::frontend::protocol::ServerMessage;
 use crate::history::Record;
 use crate::hook::{Hook, HookEvent, HookInput, HookSubject};
 use crate::message::{NoteKind, UserPart, images};
@@ -117,7 +117,7 @@ async fn next_looked(oldest: Option<&mut Looking>) -> Looked {
     }
 }
 
-impl Desk {
+impl ClientHandler {
     /// Tells hooks of the session that was opened.
     pub(super) fn session_started(&mut self, session: &Session, env: &AgentEnv) {
         if !driver::any_hook_wants(&env.hooks, HookEvent::SessionStart) {
@@ -129,40 +129,40 @@ impl Desk {
     }
 
     /// Sends a prompt, at once where no hook wants to look at it.
-    pub(super) async fn submit(&mut self, parts: Vec<UserPart>) -> Heard {
+    pub(super) async fn submit(&mut self, parts: Vec<UserPart>) -> OwnerAction {
         // In a session of another process nothing is sent.
         if self.read_only.is_some() {
-            return Heard::Prompt(parts);
+            return OwnerAction::Prompt(parts);
         }
         let hooks: Vec<Arc<dyn Hook>> = self.app.hooks_of(&self.folder).await;
         if self.pending.is_empty() && !driver::any_hook_wants(&hooks, HookEvent::UserPromptSubmit) {
-            return Heard::Prompt(parts);
+            return OwnerAction::Prompt(parts);
         }
         let text = images::words(&parts);
         let (session, folder) = (self.session.to_string(), self.folder.clone());
         let task = tokio::spawn(async move { driver::submit(&hooks, session, folder, parts).await });
         self.pending.queue.push_back(Looking::Prompt { text, task: AbortOnDropHandle::new(task) });
         self.tell_at_work().await;
-        Heard::Answered
+        OwnerAction::Answered
     }
 
     /// Takes what hooks have looked at.
-    pub(super) async fn looked(&mut self, looked: Looked) -> Heard {
+    pub(super) async fn looked(&mut self, looked: Looked) -> OwnerAction {
         match looked {
             Looked::Word(word) => {
                 self.say(Say::warning("hooks", word)).await;
-                Heard::Answered
+                OwnerAction::Answered
             }
             Looked::Start(said) => {
                 self.notes.extend(notes(said));
-                Heard::Answered
+                OwnerAction::Answered
             }
-            Looked::Sent(parts) => Heard::Prompt(parts),
+            Looked::Sent(parts) => OwnerAction::Prompt(parts),
             Looked::Refused { text, reason } => {
                 // The face ends its sentence itself.
                 let reason = reason.trim_end_matches('.').to_owned();
-                self.tell(Notice::Refused { text, reason }).await;
-                Heard::Answered
+                self.tell(ServerMessage::Refused { text, reason }).await;
+                OwnerAction::Answered
             }
         }
     }

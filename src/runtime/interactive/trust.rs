@@ -1,11 +1,11 @@
 //! `/trust`, and a word on folders that are not trusted.
 
-use super::desk::Desk;
+use super::client::ClientHandler;
 use crate::app::trust::Belongings;
 use crate::command::{Say, Trusting, code};
 use crate::config::FolderTrust;
 
-impl Desk {
+impl ClientHandler {
     /// Tells the person, once, what of the session's folder does not count.
     pub(super) async fn tell_of_folder(&self) {
         if let Some(text) = self.app.untrusted_notice(&self.folder).await {

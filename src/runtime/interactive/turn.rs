@@ -8,13 +8,13 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::sync::CancellationToken;
 
-use super::desk::{Desk, Heard, SessionView};
-use super::{AppError, Conductor, Going, Queue, UnsavedPrompt, Work};
+use super::client::{ClientHandler, OwnerAction, SessionView};
+use super::{AppError, Going, Queue, SessionRuntime, UnsavedPrompt, Work};
 use crate::agent::driver::{self, FallbackModel, TurnResult};
 use crate::agent::port::{Frontend, Op};
 use crate::command::Say;
 use crate::frontend::channel::ChannelFrontend;
-use crate::frontend::link::Ask;
+use crate::frontend::protocol::ClientRequest;
 use crate::history::{Limit, TurnEnd};
 use crate::message::images;
 use crate::runtime::headless::CLOSING;
@@ -23,30 +23,30 @@ use crate::store::StoreError;
 /// Words of the person that a turn has not heard yet; it hears each within an event.
 const OPS: usize = 64;
 
-impl Conductor<'_> {
+impl SessionRuntime<'_> {
     /// Runs what is ready, answering the person meanwhile.
     pub(super) async fn turn(&mut self, work: Work) -> Result<Going, AppError> {
         self.keep_notes().await?;
-        self.desk.refresh_rules().await;
-        let app = std::sync::Arc::clone(&self.desk.app);
+        self.client.refresh_rules().await;
+        let app = std::sync::Arc::clone(&self.client.app);
         app.refresh(&mut self.env).await;
         if let Work::Prompt(prompt) = &work {
-            self.desk.name_found_server().await;
-            self.desk.header_with(self.session.history(), prompt).await;
+            self.client.name_found_server().await;
+            self.client.header_with(self.session.history(), prompt).await;
         }
-        self.desk.tell_busy().await;
+        self.client.tell_busy().await;
         // What was set up or learned since the last turn counts.
         let before = self.env.fallback.take();
-        let fallback = self.desk.app.models.fallback();
+        let fallback = self.client.app.models.fallback();
         self.env.fallback = fallback.map(|model| FallbackModel::renewed(model, before));
         let (words, ops) = mpsc::channel(OPS);
         // Ops that found the channel full, in order: no word of the user is lost.
         let mut outbox = VecDeque::new();
-        let frontend = self.desk.tap(ChannelFrontend::new(self.desk.updates.clone(), ops));
+        let frontend = self.client.tap(ChannelFrontend::new(self.client.updates.clone(), ops));
         let cancel = CancellationToken::new();
         let is_late = matches!(work, Work::LateCalls);
         let mut going = Going::On;
-        let (app, folder) = (Arc::clone(&self.desk.app), self.desk.folder.clone());
+        let (app, folder) = (Arc::clone(&self.client.app), self.client.folder.clone());
         let messages = self.session.history().messages().count();
         let end = {
             let mut keeping = Box::pin(app.keep_rules(&folder));
@@ -61,38 +61,38 @@ impl Conductor<'_> {
                             room.send(op);
                         }
                     }
-                    ask = self.desk.asks.recv(), if outbox.len() < OPS => {
-                        let heard = self.desk.hear(ask.unwrap_or(Ask::Close), SessionView::InTheStore).await;
+                    ask = self.client.asks.recv(), if outbox.len() < OPS => {
+                        let heard = self.client.handle(ask.unwrap_or(ClientRequest::Close), SessionView::InTheStore).await;
                         match &heard {
-                            Heard::Prompt(parts) => {
+                            OwnerAction::Prompt(parts) => {
                                 self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });
                             }
-                            Heard::Op(Op::TakeBack { parts }) => {
+                            OwnerAction::Op(Op::TakeBack { parts }) => {
                                 self.unsaved.retain(|prompt| prompt.text != images::words(parts));
                             }
                             _ => {}
                         }
-                        if let Going::Closing = self.desk.pass_on(heard, &words, &mut outbox).await {
+                        if let Going::Closing = self.client.pass_on(heard, &words, &mut outbox).await {
                             going = Going::Closing;
                             self.closing = true;
                             cancel.cancel();
                             break closed(&mut turn).await?;
                         }
                     }
-                    looked = self.desk.pending.next() => {
-                        let heard = self.desk.looked(looked).await;
-                        if let Heard::Prompt(parts) = &heard {
+                    looked = self.client.pending.next() => {
+                        let heard = self.client.looked(looked).await;
+                        if let OwnerAction::Prompt(parts) = &heard {
                             self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });
                         }
                         // What hooks let pass is no word to close on.
-                        let _on = self.desk.pass_on(heard, &words, &mut outbox).await;
+                        let _on = self.client.pass_on(heard, &words, &mut outbox).await;
                     }
-                    event = self.desk.shell.next() => {
-                        self.desk.on_shell(event).await;
-                        self.desk.hand_notes(&words);
+                    event = self.client.shell.next() => {
+                        self.client.on_shell(event).await;
+                        self.client.hand_notes(&words);
                     }
                     never = &mut keeping => match never {},
-                    happened = self.desk.beside.next() => self.desk.on_beside(happened).await,
+                    happened = self.client.background.next() => self.client.on_beside(happened).await,
                 }
             }
         };
@@ -112,7 +112,7 @@ impl Conductor<'_> {
         if interrupted {
             self.late = Queue::Held;
             let text = "Stopped. What was approved late runs with your next prompt or decision.";
-            self.desk.say(Say::warning("stopped", text)).await;
+            self.client.say(Say::warning("stopped", text)).await;
         }
         if let Going::Closing = self.take_unheard(unheard).await? {
             going = Going::Closing;
@@ -123,11 +123,11 @@ impl Conductor<'_> {
 
     async fn after_turn(&mut self) -> Result<(), AppError> {
         self.keep_notes().await?;
-        if let Some(text) = self.desk.draft.take() {
+        if let Some(text) = self.client.draft.take() {
             self.draft(text).await?;
         }
-        self.desk.header(self.session.history()).await;
-        self.desk.waiting().await;
+        self.client.header(self.session.history()).await;
+        self.client.waiting().await;
         Ok(())
     }
 }
@@ -178,19 +178,24 @@ where
     }
 }
 
-impl Desk {
+impl ClientHandler {
     /// Hands the turn what concerns it.
-    async fn pass_on(&mut self, heard: Heard, words: &mpsc::Sender<Op>, outbox: &mut VecDeque<Op>) -> Going {
+    async fn pass_on(
+        &mut self,
+        heard: OwnerAction,
+        words: &mpsc::Sender<Op>,
+        outbox: &mut VecDeque<Op>,
+    ) -> Going {
         let op = match heard {
-            Heard::Answered => return Going::On,
-            Heard::Prompt(parts) => Op::Steer { parts },
-            Heard::Draft(text) => {
+            OwnerAction::Answered => return Going::On,
+            OwnerAction::Prompt(parts) => Op::Steer { parts },
+            OwnerAction::Draft(text) => {
                 if words.try_send(Op::Draft { text: text.clone() }).is_err() {
                     self.draft = Some(text);
                 }
                 return Going::On;
             }
-            Heard::Clear => {
+            OwnerAction::Clear => {
                 self.say(Say::warning(
                     "clear",
                     "A turn is running. Stop it with Ctrl+C first, then `/clear`.",
@@ -198,16 +203,16 @@ impl Desk {
                 .await;
                 return Going::On;
             }
-            Heard::Open(_) => {
+            OwnerAction::Open(_) => {
                 let text = "A turn is running. Stop it with Ctrl+C first. Nothing was changed.";
                 self.say(Say::warning("resume", text)).await;
                 return Going::On;
             }
-            Heard::Close | Heard::Op(Op::Close) => return Going::Closing,
-            Heard::Op(Op::TakeBack { parts }) if self.pending.take_back(&images::words(&parts)) => {
+            OwnerAction::Close | OwnerAction::Op(Op::Close) => return Going::Closing,
+            OwnerAction::Op(Op::TakeBack { parts }) if self.pending.take_back(&images::words(&parts)) => {
                 return Going::On;
             }
-            Heard::Op(op) => {
+            OwnerAction::Op(op) => {
                 if op == Op::Interrupt {
                     self.pending.stop();
                 }

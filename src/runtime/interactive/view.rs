@@ -1,11 +1,11 @@
 //! What a command and the header are told of the session.
 
-use super::desk::Desk;
+use super::client::ClientHandler;
 use crate::app::status_rows;
 use crate::approval::rules::{Rule, RulesHealth};
 use crate::command::{Activity, CommandView, CostPart, RuleLine, Totals};
 use crate::config::Cap;
-use crate::frontend::link::{ContextUse, Header, Known, Money};
+use crate::frontend::protocol::{ContextUse, Header, Known, Money};
 use crate::history::History;
 use crate::message::{Message, Usage, Usd, UserPart, images};
 use crate::stdx::clock::{day_start, system_zone};
@@ -20,26 +20,31 @@ const TITLE: usize = 40;
 /// Requests that a command lists.
 const LISTED: usize = 50;
 
-pub(super) async fn of(desk: &Desk, history: &History, activity: Activity, usage: Usage) -> CommandView {
-    let app = &desk.app;
-    let filter = RequestFilter::UndecidedOf(desk.session.clone());
+pub(super) async fn of(
+    client: &ClientHandler,
+    history: &History,
+    activity: Activity,
+    usage: Usage,
+) -> CommandView {
+    let app = &client.app;
+    let filter = RequestFilter::UndecidedOf(client.session.clone());
     // Where the store cannot be read the status rows say so.
     let waiting: Vec<_> = app.store.requests(filter, LISTED).await.unwrap_or_default();
     let everywhere = app.store.waiting_count().await.unwrap_or_default();
     let mut status = status_rows(&app.world, &app.settings, &app.models, Ok(&app.store)).await;
-    status.push(("session".to_owned(), desk.session.to_string()));
+    status.push(("session".to_owned(), client.session.to_string()));
     status.push(("tools".to_owned(), app.registry.specs().count().to_string()));
     let rules = app.policy().rules;
     CommandView {
         mode: app.policy().mode,
-        standing: app.standing(),
-        read_only: desk.read_only.clone(),
+        auto_approve: app.auto_approve(),
+        read_only: client.read_only.clone(),
         activity,
         status,
         tools: app.registry.specs().cloned().collect(),
         models: app.models.lines(),
         totals: totals(history, usage),
-        cost: cost(desk, history).await,
+        cost: cost(client, history).await,
         waiting_elsewhere: everywhere.saturating_sub(waiting.len()),
         waiting: waiting.into_iter().map(|one| one.request).collect(),
         grants: history.grants().iter().map(ToString::to_string).collect(),
@@ -56,9 +61,9 @@ fn rule_line(rule: &Rule) -> RuleLine {
 }
 
 /// What was used, by what the person may ask for. Where the store cannot be read the status rows say so.
-async fn cost(desk: &Desk, history: &History) -> Vec<CostPart> {
-    let store = &desk.app.store;
-    let id = &desk.session;
+async fn cost(client: &ClientHandler, history: &History) -> Vec<CostPart> {
+    let store = &client.app.store;
+    let id = &client.session;
     let midnight = day_start(store.clock().now(), &system_zone());
     let parts = [
         ("last request", UsageOf::Last(id.clone())),
@@ -86,33 +91,33 @@ fn totals(history: &History, usage: Usage) -> Totals {
     totals
 }
 
-pub(super) async fn header(desk: &Desk, history: &History, last_input: Option<u64>) -> Header {
-    let app = &desk.app;
+pub(super) async fn header(client: &ClientHandler, history: &History, last_input: Option<u64>) -> Header {
+    let app = &client.app;
     let choice = app.models.current();
     let window = app.settings.context_tokens.or(choice.context_tokens);
     Header {
-        session: desk.session.clone(),
+        session: client.session.clone(),
         title: title(history),
         workspace: history.workspace().to_owned(),
         provider: choice.provider,
         model: choice.model,
         isolation: app.sandbox.isolation().word(),
         mode: app.policy().mode,
-        standing: app.standing(),
-        read_only: desk.read_only.clone(),
-        money: money(desk, history).await,
+        auto_approve: app.auto_approve(),
+        read_only: client.read_only.clone(),
+        money: money(client, history).await,
         context: last_input.map(|used| ContextUse { used, window: window.map(u64::from) }),
     }
 }
 
 /// What was paid; nothing where nothing was, or where the store cannot be read.
-async fn money(desk: &Desk, history: &History) -> Option<Money> {
-    let midnight = day_start(desk.app.store.clock().now(), &system_zone());
-    let today = desk.app.store.used_since(midnight).await.ok()?;
+async fn money(client: &ClientHandler, history: &History) -> Option<Money> {
+    let midnight = day_start(client.app.store.clock().now(), &system_zone());
+    let today = client.app.store.used_since(midnight).await.ok()?;
     let session = history.spent().usd;
     let known = if today.unpriced > 0 { Known::Partly } else { Known::All };
     let paid = today.usd.plus(session) > Usd(0);
-    let cap = desk.app.settings.caps.get(&Cap::DayUsd).copied().map(Usd);
+    let cap = client.app.settings.caps.get(&Cap::DayUsd).copied().map(Usd);
     paid.then_some(Money { session, today: today.usd, cap, known })
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Fold, Look};
-use crate::frontend::link::Tone;
+use crate::frontend::protocol::Tone;
 use crate::message::{CallId, ReturnStatus, ToolCall, ToolReturn};
 use crate::stdx::json_stream::StringReader;
 use crate::stdx::text::{expand_tabs, one_line_summary};

@@ -19,7 +19,7 @@ pub(super) use self::words::{field as argument_of, sources};
 use super::{Fold, Look, call, diff, form, rule};
 use jiff::tz::TimeZone;
 
-use crate::frontend::link::Header;
+use crate::frontend::protocol::Header;
 use crate::tool::{Preview, hunks};
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::composer::{Position, Rows};

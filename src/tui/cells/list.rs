@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 
 use super::Look;
 use super::card::{Frame, Holds, LOW, OutOfSight, facts, hint, prepare_detail};
-use crate::frontend::link::Header;
+use crate::frontend::protocol::Header;
 use crate::message::ToolName;
 use crate::stdx::text::width;
 use crate::tool::Risk;

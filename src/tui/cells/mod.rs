@@ -28,7 +28,7 @@ use super::key::Key;
 use super::line::{Line, Margin};
 use super::markdown::{Languages, Page};
 use super::theme::{Glyphs, Role};
-use crate::frontend::link::Tone;
+use crate::frontend::protocol::Tone;
 
 /// The current display settings of cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -111,7 +111,7 @@ impl Look {
 pub struct Cell {
     pub kind: CellKind,
     /// Whether it belongs to a reply that may still be discarded.
-    pub standing: Standing,
+    pub permanence: Permanence,
     /// The user's folding of this cell, which overrides the general one.
     fold: Option<Fold>,
     cache: Option<Cached>,
@@ -120,7 +120,7 @@ pub struct Cell {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum Permanence {
     Kept,
     Provisional,
 }
@@ -172,11 +172,11 @@ pub enum CellKind {
 
 impl Cell {
     pub fn new(kind: CellKind) -> Self {
-        Self { kind, standing: Standing::Kept, fold: None, cache: None, revision: 0 }
+        Self { kind, permanence: Permanence::Kept, fold: None, cache: None, revision: 0 }
     }
 
     pub fn provisional(kind: CellKind) -> Self {
-        Self { standing: Standing::Provisional, ..Self::new(kind) }
+        Self { permanence: Permanence::Provisional, ..Self::new(kind) }
     }
 
     /// Invalidates the cached lines after a change.

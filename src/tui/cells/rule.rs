@@ -6,7 +6,7 @@
 use super::call;
 use super::card::{Drawn, Frame, NARROW, Sheet, WIDEST, fitting};
 use crate::approval::rules::RuleScope;
-use crate::frontend::link::PastCalls;
+use crate::frontend::protocol::PastCalls;
 use crate::stdx::text::one_line_summary;
 use crate::tui::cards::Card;
 use crate::tui::composer::Rows;

@@ -1,7 +1,7 @@
 //! Cells that are only text: the user's prompts, the program's own messages, failures.
 
 use super::{Fold, Look};
-use crate::frontend::link::Tone;
+use crate::frontend::protocol::Tone;
 use crate::stdx::text::expand_tabs;
 use crate::tui::copied::exactly;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};

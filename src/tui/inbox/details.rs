@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::approval::RequestId;
-use crate::frontend::link::Header;
+use crate::frontend::protocol::Header;
 use crate::store::StoredRequest;
 use crate::tui::cards::Card;
 

@@ -17,7 +17,7 @@ pub enum WrittenKeyError {
     #[error("terminals send {written} as {really}; write another key")]
     SentAs { written: Key, really: &'static str },
     #[error("terminals do not tell {written} from {really}; write {really}")]
-    Untold { written: String, really: Key },
+    Unreported { written: String, really: Key },
 }
 
 pub(super) fn guess(nearest: Option<&str>) -> String {
@@ -119,7 +119,7 @@ fn letter(written: &str, mods: Mods, c: char) -> Result<Key, WrittenKeyError> {
     let shifted = mods.has(Mods::SHIFT) && c != ' ';
     if shifted && mods.has(Mods::CTRL) {
         let really = Key { code: Code::Char(c.to_ascii_lowercase()), mods: rest };
-        return Err(WrittenKeyError::Untold { written: written.to_owned(), really });
+        return Err(WrittenKeyError::Unreported { written: written.to_owned(), really });
     }
     let c = match (shifted, rest == Mods::NONE) {
         (true, _) => c.to_ascii_uppercase(),

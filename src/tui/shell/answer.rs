@@ -3,7 +3,7 @@
 //! The terminal library does not know this answer and reports it as keys: Alt+], `1`, `1`, `;`, `rgb:…`,
 //! Alt+\. A terminal may answer at once, late or never, so the keys of an answer are looked for as long as
 //! one is due. No part of it may get into a text, and no typed key may be lost or reordered. Called by
-//! `ears`.
+//! `input`.
 //!
 //! The width of an ambiguous character cannot be asked for in the same way: the library keeps the cursor
 //! position to itself and returns it only through a call that blocks all keys, for two seconds if there is no

@@ -9,13 +9,13 @@ use rustix::process::Signal;
 use tokio::time::Instant;
 
 use super::outside::Outside;
-use super::{Continues, Dirty, Flow, Shell, Sight, screen};
+use super::{Continues, Dirty, Flow, Shell, TerminalState, screen};
 use crate::tui::msg::{Edited, Input, Target};
 
 impl Shell {
     /// Gives the terminal to the user's editor.
     pub(super) fn edit(&mut self, text: &str, target: Target) -> Flow {
-        if self.sight != Sight::Seeing {
+        if self.sight != TerminalState::Present {
             return Flow::On;
         }
         let Some(editor) = self.options.editor.clone() else {
@@ -23,9 +23,9 @@ impl Shell {
             return self.take(Input::Edited(Edited { target, text: Err(reason) }), Dirty::Now);
         };
         // From here on the keys belong to the editor.
-        self.ears.close();
+        self.input.close();
         self.screen.leave();
-        self.sight = Sight::Away;
+        self.sight = TerminalState::Away;
         match Outside::start(&editor, text, target.clone()) {
             Ok(outside) => {
                 self.outside = Some(outside);
@@ -46,9 +46,9 @@ impl Shell {
     }
 
     fn back_with(&mut self, edited: Edited) -> Flow {
-        self.sight = Sight::Seeing;
+        self.sight = TerminalState::Present;
         self.back_since = Some(Instant::now());
-        self.ears.open();
+        self.input.open();
         match self.come_back() {
             Flow::On => self.take(Input::Edited(edited), Dirty::Now),
             Flow::Exit => Flow::Exit,
@@ -62,7 +62,7 @@ impl Shell {
         // An editor that stopped itself stopped this process too; both continue together. The whole group is
         // stopped, as the terminal would do: a parent that waits for us must stop too.
         match rustix::process::kill_current_process_group(Signal::STOP) {
-            Ok(()) if self.sight == Sight::Away => Flow::On,
+            Ok(()) if self.sight == TerminalState::Away => Flow::On,
             Ok(()) => self.come_back(),
             Err(_) => self.lost(),
         }
@@ -71,7 +71,7 @@ impl Shell {
     /// Handles a SIGCONT after another process stopped us.
     pub(super) fn resumed(&mut self) -> Flow {
         let own = std::mem::replace(&mut self.continues, Continues::Unasked) == Continues::Own;
-        if own || self.sight == Sight::Away {
+        if own || self.sight == TerminalState::Away {
             return Flow::On;
         }
         self.screen.leave();

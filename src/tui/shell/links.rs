@@ -27,7 +27,7 @@ pub enum Links {
     Told,
     /// It would print the sequence, or its behaviour is unknown.
     #[default]
-    Untold,
+    Unreported,
 }
 
 /// The links and their numbers. Copies share them.
@@ -50,7 +50,7 @@ impl LinkTable {
 
     /// Stores the numbers of links in the cells that carry them.
     pub fn mark(&self, buffer: &mut Buffer, linked: &[LinkedCells]) {
-        if self.links == Links::Untold {
+        if self.links == Links::Unreported {
             return;
         }
         for LinkedCells { row, columns, link } in linked {
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_terminal_that_is_not_told_gets_none() {
-        let mut drawn = Drawn::new(Links::Untold);
+        let mut drawn = Drawn::new(Links::Unreported);
         let bytes = drawn.frame("here", &[(0..4, "https://a.example")]);
         assert!(bytes.contains("here") && !bytes.contains("\x1b]8"), "{bytes:?}");
     }

@@ -14,7 +14,7 @@ use tempfile::{Builder, TempPath};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use crate::sandbox::shield::give_environment;
+use crate::sandbox::privacy::give_environment;
 use crate::tui::msg::{Edited, Target};
 
 /// How long an editor has to end when the program is told to end.

@@ -28,7 +28,7 @@ const POP_TITLE: &[u8] = b"\x1b[23;2t";
 /// Alternate scroll (1007), by which a terminal that handles the mouse itself sends arrows for the wheel, is
 /// not changed: nearly all terminals that support it have it on, and a change could not be undone, because
 /// the answer to a query of its state would reach the terminal library, which takes it for the start of a
-/// key. `ears` recognises the arrows.
+/// key. `input` recognises the arrows.
 const MOUSE_ON: &[u8] = b"\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l";
 

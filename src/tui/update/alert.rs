@@ -2,7 +2,7 @@
 //! look.
 
 use crate::agent::port::Event;
-use crate::frontend::link::{Notice, Update};
+use crate::frontend::protocol::{ServerMessage, Update};
 use crate::history::TurnEnd;
 use crate::tui::model::Model;
 use crate::tui::msg::{Alert, Cmd, Window};
@@ -11,7 +11,7 @@ use crate::tui::msg::{Alert, Cmd, Window};
 pub fn of(model: &Model, update: &Update) -> Option<Alert> {
     match update {
         Update::Event(Event::ApprovalNeeded { .. } | Event::CapReached { .. }) => Some(Alert::NeedsYou),
-        Update::Notice(Notice::Waiting { requests }) => {
+        Update::Message(ServerMessage::Waiting { requests }) => {
             (requests.len() > model.cards.count()).then_some(Alert::NeedsYou)
         }
         // With a prompt queued the next turn begins at once.
@@ -22,7 +22,7 @@ pub fn of(model: &Model, update: &Update) -> Option<Alert> {
             // The first was called for already; the second is the person's own doing.
             TurnEnd::Deferred | TurnEnd::Interrupted => None,
         },
-        Update::Event(_) | Update::Notice(_) => None,
+        Update::Event(_) | Update::Message(_) => None,
     }
 }
 

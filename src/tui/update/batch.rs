@@ -6,7 +6,7 @@
 use super::{card, flash, list, rule};
 use crate::agent::port::Op;
 use crate::approval::{Approval, Request, RequestId};
-use crate::frontend::link::Ask;
+use crate::frontend::protocol::ClientRequest;
 use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
 use crate::tui::cards::{Card, CardPlace, Cards};
 use crate::tui::cells::{CallState, call};
@@ -145,7 +145,7 @@ fn mark(model: &mut Model) {
 }
 
 /// The yes to each of these, without its hunks that are skipped; `None` where nothing is left of one, which is gone to.
-pub fn yes(model: &mut Model, these: &[RequestId]) -> Option<Vec<Ask>> {
+pub fn yes(model: &mut Model, these: &[RequestId]) -> Option<Vec<ClientRequest>> {
     let mut asks = Vec::new();
     for id in these {
         let Some(approval) = model.cards.find(id).and_then(Card::yes) else {
@@ -156,7 +156,7 @@ pub fn yes(model: &mut Model, these: &[RequestId]) -> Option<Vec<Ask>> {
             model.dialogue.show_again(model.now_ms);
             return None;
         };
-        asks.push(Ask::Op(Op::Decide { request: id.clone(), approval }));
+        asks.push(ClientRequest::Op(Op::Decide { request: id.clone(), approval }));
     }
     Some(asks)
 }
@@ -201,7 +201,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.turn.is_some() {
         for card in model.cards.shown().filter(|card| !card.is_decided()) {
             let request = card.request.id.clone();
-            cmds.push(Cmd::Send(Ask::Op(Op::Decide { request, approval: Approval::Later })));
+            cmds.push(Cmd::Send(ClientRequest::Op(Op::Decide { request, approval: Approval::Later })));
         }
     }
     model.cards.put_all_aside();
@@ -236,7 +236,7 @@ mod tests {
 
     use super::*;
     use crate::agent::port::Event;
-    use crate::frontend::link::Update;
+    use crate::frontend::protocol::Update;
     use crate::message::{CallId, ToolName};
     use crate::tool::{Access, CallPlan, Preview, Risk, Undo};
     use crate::tui::cells::{Fold, Motion};

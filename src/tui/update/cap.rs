@@ -5,7 +5,7 @@
 
 use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::port::Op;
-use crate::frontend::link::Ask;
+use crate::frontend::protocol::ClientRequest;
 use crate::tui::cap::CapCard;
 use crate::tui::keys::CapKey;
 use crate::tui::model::{Model, Phase};
@@ -28,7 +28,7 @@ pub fn act(model: &mut Model, key: CapKey, cmds: &mut Vec<Cmd>) {
         return;
     }
     *said = Some(answer);
-    cmds.push(Cmd::Send(Ask::Op(Op::Cap { cap: question.cap, answer })));
+    cmds.push(Cmd::Send(ClientRequest::Op(Op::Cap { cap: question.cap, answer })));
     model.dialogue.hold(now);
 }
 

@@ -6,7 +6,7 @@ use super::{batch, flash, list, rule, select};
 use crate::agent::port::Op;
 use crate::approval::{Approval, Remember, RequestId};
 use crate::frontend::dialogue::{self, Yes};
-use crate::frontend::link::Ask;
+use crate::frontend::protocol::ClientRequest;
 use crate::tool::Preview;
 use crate::tui::batch::Question;
 use crate::tui::cards::{Card, CardStage, Cards};
@@ -279,7 +279,7 @@ fn yes(model: &mut Model, approval: Approval, cmds: &mut Vec<Cmd>) {
 }
 
 /// What becomes of a yes to the card on the screen that would send this. One that is out of sight comes back first.
-pub fn propose(model: &mut Model, ask: impl FnOnce(&Card) -> Ask) -> Yes<Vec<Ask>> {
+pub fn propose(model: &mut Model, ask: impl FnOnce(&Card) -> ClientRequest) -> Yes<Vec<ClientRequest>> {
     if !model.transcript.follows() {
         model.transcript.follow();
         model.dialogue.show_again(model.now_ms);
@@ -320,11 +320,11 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
 }
 
-fn decision(card: &Card, approval: Approval) -> Ask {
-    Ask::Op(Op::Decide { request: card.request.id.clone(), approval })
+fn decision(card: &Card, approval: Approval) -> ClientRequest {
+    ClientRequest::Op(Op::Decide { request: card.request.id.clone(), approval })
 }
 
-fn decide(model: &mut Model, asks: Vec<Ask>, word: &'static str, cmds: &mut Vec<Cmd>) {
+fn decide(model: &mut Model, asks: Vec<ClientRequest>, word: &'static str, cmds: &mut Vec<Cmd>) {
     if let Some(card) = model.cards.current_mut() {
         card.stage = CardStage::Deciding(word);
         cmds.extend(asks.into_iter().map(Cmd::Send));
@@ -356,7 +356,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
             // Between turns it waits in the inbox already.
             if model.turn.is_some() {
                 let request = card.request.id.clone();
-                cmds.push(Cmd::Send(Ask::Op(Op::Decide { request, approval: Approval::Later })));
+                cmds.push(Cmd::Send(ClientRequest::Op(Op::Decide { request, approval: Approval::Later })));
             }
             model.cards.put_aside();
             if model.cards.current().is_none() {

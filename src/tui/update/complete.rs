@@ -4,7 +4,7 @@
 //! for keys, and after everything that may have changed the composer.
 
 use super::send;
-use crate::frontend::link::Ask;
+use crate::frontend::protocol::ClientRequest;
 use crate::tui::completion::{self, Choice, FilesState, Place, Popup, Word, word};
 use crate::tui::keys::CompleteKey;
 use crate::tui::model::{Focus, Model, Overlay};
@@ -206,5 +206,5 @@ fn ask_files(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
     files.state = FilesState::Asked;
     files.asked_ms = Some(model.now_ms);
-    cmds.push(Cmd::Send(Ask::Files));
+    cmds.push(Cmd::Send(ClientRequest::Files));
 }

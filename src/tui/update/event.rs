@@ -2,11 +2,11 @@
 
 use super::{batch, cap, settled, stop};
 use crate::agent::port::Event;
-use crate::frontend::link::Tone;
+use crate::frontend::protocol::Tone;
 use crate::history::{Limit, TurnEnd};
 use crate::message::{ToolCall, ToolReturn, Usd, UserPart, images};
 use crate::stdx::text::grouped;
-use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Standing, Thinking, call};
+use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Permanence, Thinking, call};
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model, Phase, Retry, RetryState, Turn};
 
@@ -56,7 +56,7 @@ pub fn take(model: &mut Model, event: Event) {
             model.transcript.push(Cell::new(CellKind::Local { title, text: why, tone: Tone::Warning }));
         }
         Event::PartialReset => {
-            model.transcript.retain(|cell| cell.standing == Standing::Kept);
+            model.transcript.retain(|cell| cell.permanence == Permanence::Kept);
             phase(model, Phase::Asking);
         }
         Event::CapReached { question } => cap::reached(model, question),
@@ -159,7 +159,7 @@ pub(super) fn user_cells(parts: &[UserPart]) -> Vec<Cell> {
 /// What was shown of the reply stands.
 fn keep(model: &mut Model) {
     for cell in model.transcript.fresh_mut() {
-        cell.standing = Standing::Kept;
+        cell.permanence = Permanence::Kept;
     }
 }
 
@@ -224,7 +224,7 @@ fn thinking_committed(model: &mut Model, text: &str) {
                 .transcript
                 .fresh()
                 .iter()
-                .any(|cell| cell.standing == Standing::Provisional && shown(&cell.kind));
+                .any(|cell| cell.permanence == Permanence::Provisional && shown(&cell.kind));
             if !folded {
                 model.transcript.push(Cell::provisional(CellKind::Thinking(Thinking::committed(text))));
             }
@@ -368,7 +368,7 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
                     "the turn used up its model requests; say \"go on\" to continue".to_owned()
                 }
                 Limit::Tokens => "the turn used up its tokens; say \"go on\" to continue".to_owned(),
-                Limit::Circling => {
+                Limit::Repetition => {
                     "stopped: the model repeated a call whose result did not change; say what it should do instead".to_owned()
                 }
                 Limit::Output => {

@@ -7,13 +7,13 @@ use std::collections::HashSet;
 
 use super::{batch, card, flash, list, save_draft, say};
 use crate::approval::{Approval, RequestId};
-use crate::frontend::link::{Ask, Holder, InboxLine};
+use crate::frontend::protocol::{ClientRequest, Holder, InboxLine};
 use crate::store::{RequestState, StoredRequest};
 use crate::tui::batch::Question;
 use crate::tui::cards::Card;
 use crate::tui::cells;
 use crate::tui::composer::Editor;
-use crate::tui::inbox::{Chosen, Detail, DetailPlace, Inbox, InboxRow, InboxShape, Told, View};
+use crate::tui::inbox::{Chosen, Detail, DetailPlace, Inbox, InboxRow, InboxShape, Listing, View};
 use crate::tui::keys::{Action, Binding, Context, InboxKey, Nav, Weight};
 use crate::tui::list::ListStage;
 use crate::tui::model::{Focus, Model, Overlay};
@@ -44,7 +44,7 @@ pub fn all_that_waits(model: &mut Model, cmds: &mut Vec<Cmd>) {
 fn open(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.completion.close();
     model.overlay = Overlay::Inbox(Box::default());
-    cmds.push(Cmd::Send(Ask::Inbox));
+    cmds.push(Cmd::Send(ClientRequest::Inbox));
 }
 
 fn inbox(model: &mut Model) -> Option<&mut Inbox> {
@@ -89,7 +89,7 @@ pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some(id) = inbox.chosen().map(|line| line.id.clone()) else { return };
     if inbox.details.asked.is_none() && inbox.details.get(&id).is_none() {
         inbox.details.asked = Some(id.clone());
-        cmds.push(Cmd::Send(Ask::Request { request: id }));
+        cmds.push(Cmd::Send(ClientRequest::Request { request: id }));
     }
 }
 
@@ -149,7 +149,7 @@ fn resume(inbox: &mut Inbox, cmds: &mut Vec<Cmd>) {
     let Some(line) = inbox.chosen() else { return };
     let words = match line.holder {
         Holder::Nobody => {
-            cmds.push(Cmd::Send(Ask::ResumeNow { session: line.session.clone() }));
+            cmds.push(Cmd::Send(ClientRequest::ResumeNow { session: line.session.clone() }));
             return;
         }
         Holder::Here => "this session is at hand: it goes on by itself once all is decided",
@@ -174,7 +174,7 @@ fn go(model: &mut Model, cmds: &mut Vec<Cmd>) {
         Holder::Another | Holder::Nobody => {
             model.overlay = Overlay::None;
             save_draft(model, cmds);
-            cmds.push(Cmd::Send(Ask::Open { session }));
+            cmds.push(Cmd::Send(ClientRequest::Open { session }));
         }
     }
 }
@@ -258,10 +258,10 @@ fn shape(model: &Model) -> Option<InboxShape> {
 /// What waits changed somewhere: an open inbox is told again.
 pub fn renew(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if let Some(inbox) = inbox(model)
-        && inbox.told == Told::All
+        && inbox.listing == Listing::Loaded
     {
-        inbox.told = Told::Before;
-        cmds.push(Cmd::Send(Ask::Inbox));
+        inbox.listing = Listing::Outdated;
+        cmds.push(Cmd::Send(ClientRequest::Inbox));
     }
 }
 

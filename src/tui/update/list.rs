@@ -6,7 +6,7 @@ use super::{batch, inbox};
 use crate::agent::port::Op;
 use crate::approval::{Approval, RequestId};
 use crate::frontend::dialogue::{self, Seen, Yes};
-use crate::frontend::link::Ask;
+use crate::frontend::protocol::ClientRequest;
 use crate::tool::Risk;
 use crate::tui::cards::Card;
 use crate::tui::composer::Editor;
@@ -205,20 +205,26 @@ pub fn decide(
 }
 
 /// Of this session each is decided by itself, of several all together.
-fn asks(model: &Model, these: &[RequestId], approval: &Approval) -> Vec<Ask> {
+fn asks(model: &Model, these: &[RequestId], approval: &Approval) -> Vec<ClientRequest> {
     match kind(model) {
         ListKind::Inbox => {
-            vec![Ask::DecideAll { requests: these.to_vec(), approval: approval.clone() }]
+            vec![ClientRequest::DecideAll { requests: these.to_vec(), approval: approval.clone() }]
         }
         ListKind::Batch => {
             let one = |id: &RequestId| Op::Decide { request: id.clone(), approval: approval.clone() };
-            these.iter().map(one).map(Ask::Op).collect()
+            these.iter().map(one).map(ClientRequest::Op).collect()
         }
     }
 }
 
 /// All decisions of a round go out together, in the order of the list.
-fn send(model: &mut Model, these: &[RequestId], asks: Vec<Ask>, word: &'static str, cmds: &mut Vec<Cmd>) {
+fn send(
+    model: &mut Model,
+    these: &[RequestId],
+    asks: Vec<ClientRequest>,
+    word: &'static str,
+    cmds: &mut Vec<Cmd>,
+) {
     cmds.extend(asks.into_iter().map(Cmd::Send));
     these.iter().for_each(|id| list(model).unmark(id));
     if let Overlay::Inbox(inbox) = &mut model.overlay {

@@ -2,7 +2,9 @@
 
 use super::flash;
 use crate::config::checked_url;
-use crate::frontend::link::{Ask, Consent, LoginNeed, LoginTrouble, LoginWhy, ModelLine, ServiceLine};
+use crate::frontend::protocol::{
+    ClientRequest, Consent, LoginNeed, LoginTrouble, LoginWhy, ModelLine, ServiceLine,
+};
 use crate::tui::keys::{LoginKey, TextEdit};
 use crate::tui::login::{Login, LoginStage};
 use crate::tui::model::{Focus, Model, Overlay};
@@ -85,7 +87,7 @@ fn send(model: &mut Model, unencrypted: Consent, cmds: &mut Vec<Cmd>) {
     let address = login.address.text();
     let base_url = login.has_address().then(|| address.trim().to_owned());
     let service = login.service.name.clone();
-    cmds.push(Cmd::Send(Ask::Login { service, base_url, key: login.key.typed(), unencrypted }));
+    cmds.push(Cmd::Send(ClientRequest::Login { service, base_url, key: login.key.typed(), unencrypted }));
 }
 
 /// What became of the try.
@@ -135,7 +137,11 @@ pub fn model_picked(model: &mut Model, cmds: &mut Vec<Cmd>) {
     };
     let keep = *purpose != Purpose::Switch;
     model.overlay = Overlay::None;
-    cmds.push(Cmd::Send(if keep { Ask::KeepModel { name } } else { Ask::SwitchModel { name } }));
+    cmds.push(Cmd::Send(if keep {
+        ClientRequest::KeepModel { name }
+    } else {
+        ClientRequest::SwitchModel { name }
+    }));
 }
 
 /// Esc: from the form back to the list; from the list of a first run for good.
@@ -146,7 +152,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
             let skips = matches!(pick.list, List::Services { why: LoginWhy::First, .. });
             model.overlay = Overlay::None;
             if skips {
-                cmds.push(Cmd::Send(Ask::SkipLogin));
+                cmds.push(Cmd::Send(ClientRequest::SkipLogin));
                 flash(model, "not asked again: /login sets up a service");
             }
         }

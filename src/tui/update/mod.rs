@@ -18,7 +18,7 @@ mod list;
 mod login;
 mod mode;
 mod mouse;
-mod notice;
+mod message;
 mod outside;
 mod pick;
 mod rule;
@@ -34,7 +34,7 @@ use super::cells::{self, Cell, CellKind};
 use super::model::{ARMED_MS, WORD_MS};
 use super::model::{CardView, Focus, GOODBYE_MS, HANGUP_MS, Life, Model, RetryState};
 use super::msg::{Cmd, Input, Msg};
-use crate::frontend::link::{Ask, Update};
+use crate::frontend::protocol::{ClientRequest, Update};
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
@@ -62,7 +62,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             let alert = alert::of(model, &update);
             match *update {
                 Update::Event(event) => event::take(model, event),
-                Update::Notice(notice) => notice::take(model, notice, &mut cmds),
+                Update::Message(notice) => message::take(model, notice, &mut cmds),
             }
             if let Some(alert) = alert {
                 alert::call(model, alert, &mut cmds);
@@ -208,7 +208,7 @@ fn say(model: &mut Model, text: &str) {
 
 fn save_draft(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.composer.unsaved_since.take().is_some() {
-        cmds.push(Cmd::Send(Ask::Draft { text: model.composer.draft() }));
+        cmds.push(Cmd::Send(ClientRequest::Draft { text: model.composer.draft() }));
     }
 }
 
@@ -217,7 +217,7 @@ fn close(model: &mut Model, within_ms: u64, cmds: &mut Vec<Cmd>) {
     match model.life {
         Life::Open => {
             save_draft(model, cmds);
-            cmds.push(Cmd::Send(Ask::Close));
+            cmds.push(Cmd::Send(ClientRequest::Close));
             model.life = Life::Closing { until_ms: model.now_ms + within_ms };
         }
         Life::Closing { until_ms } => {

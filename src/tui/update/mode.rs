@@ -3,7 +3,7 @@
 use super::say;
 use crate::command::about_mode;
 use crate::config::Mode;
-use crate::frontend::link::Ask;
+use crate::frontend::protocol::ClientRequest;
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::Cmd;
 
@@ -15,6 +15,6 @@ pub fn next(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some(header) = &mut model.header else { return };
     let mode: Mode = header.mode.next();
     header.mode = mode;
-    cmds.push(Cmd::Send(Ask::SetMode { mode }));
+    cmds.push(Cmd::Send(ClientRequest::SetMode { mode }));
     say(model, &format!("{}: {}", mode.word(), about_mode(mode)));
 }

@@ -1,8 +1,8 @@
 //! The keys of lists to pick from, and what the owner tells for them.
 
-use super::{flash, login, notice, save_draft};
+use super::{flash, login, message, save_draft};
 use crate::frontend::dialogue::Dialogue;
-use crate::frontend::link::{Ask, EarlierLine, SessionLine};
+use crate::frontend::protocol::{ClientRequest, EarlierLine, SessionLine};
 use crate::history::SessionId;
 use crate::message::{Message, PartKind, UserPart};
 use crate::stdx::text::one_line_summary;
@@ -44,7 +44,7 @@ pub fn navigate(model: &mut Model, nav: Nav, cmds: &mut Vec<Cmd>) {
 pub fn search(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.completion.close();
     model.overlay = Overlay::Pick(Box::new(Pick::earlier(model.composer.entered())));
-    cmds.push(Cmd::Send(Ask::Earlier));
+    cmds.push(Cmd::Send(ClientRequest::Earlier));
 }
 
 /// The query of an open list was changed by hand.
@@ -77,7 +77,7 @@ pub fn tell_preview(model: &mut Model, session: SessionId, messages: &[Message],
     if let Overlay::Pick(pick) = &mut model.overlay
         && let List::Sessions { preview, .. } = &mut pick.list
     {
-        preview.tell(session, notice::cells_of(messages), last_words(messages));
+        preview.tell(session, message::cells_of(messages), last_words(messages));
     }
     preview(model, cmds);
 }
@@ -89,7 +89,7 @@ fn preview(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let List::Sessions { preview, .. } = &mut pick.list else { return };
     if preview.asked.is_none() && preview.told.as_ref() != Some(&chosen) {
         preview.asked = Some(chosen.clone());
-        cmds.push(Cmd::Send(Ask::Preview { session: chosen }));
+        cmds.push(Cmd::Send(ClientRequest::Preview { session: chosen }));
     }
 }
 
@@ -123,7 +123,7 @@ fn accept(model: &mut Model, cmds: &mut Vec<Cmd>) {
             }
             model.overlay = Overlay::None;
             save_draft(model, cmds);
-            cmds.push(Cmd::Send(Ask::Open { session }));
+            cmds.push(Cmd::Send(ClientRequest::Open { session }));
         }
         List::Services { .. } | List::Models { .. } => {}
     }
@@ -145,7 +145,7 @@ pub fn entered(model: &mut Model) {
     model.dialogue = Dialogue::of_keys();
     model.flash = None;
     model.completion = Default::default();
-    notice::transcript(model, &[]);
+    message::transcript(model, &[]);
 }
 
 /// The beginning of what was said last, by whomever.

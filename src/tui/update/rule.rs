@@ -7,7 +7,7 @@
 use super::{card, flash};
 use crate::approval::RequestId;
 use crate::frontend::dialogue::Yes;
-use crate::frontend::link::{Ask, RuleCheck};
+use crate::frontend::protocol::{ClientRequest, RuleCheck};
 use crate::tui::cards::{Card, CardStage, Drafts};
 use crate::tui::cells::rule::text_width;
 use crate::tui::composer::Editor;
@@ -28,7 +28,7 @@ pub fn open(model: &mut Model, cmds: &mut Vec<Cmd>) {
     } else if card.request.plan.question.is_some() {
         card.advice = Some("a question is answered each time: there is no rule for it".to_owned());
     } else if card.write_rule() == Drafts::Wanted {
-        cmds.push(Cmd::Send(Ask::DraftRule { request: card.request.id.clone() }));
+        cmds.push(Cmd::Send(ClientRequest::DraftRule { request: card.request.id.clone() }));
     }
 }
 
@@ -75,7 +75,11 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
         RuleStanding::Saving(_) => return,
     };
     let (text, scope) = (rule.text.text(), rule.scope);
-    match card::propose(model, |card| Ask::SaveRule { request: card.request.id.clone(), text, scope }) {
+    match card::propose(model, |card| ClientRequest::SaveRule {
+        request: card.request.id.clone(),
+        text,
+        scope,
+    }) {
         Yes::Send(asks) => {
             if let Some(rule) = model.cards.current_mut().and_then(Card::rule_mut) {
                 rule.standing = RuleStanding::Saving(past);
@@ -94,7 +98,7 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
 /// The text was written to.
 pub fn changed(rule: &mut RuleForm, cmds: &mut Vec<Cmd>) {
     if let Some(text) = rule.changed() {
-        cmds.push(Cmd::Send(Ask::CheckRule { text }));
+        cmds.push(Cmd::Send(ClientRequest::CheckRule { text }));
     }
 }
 
@@ -109,7 +113,7 @@ pub fn drafted(model: &mut Model, request: &RequestId, text: &str, check: RuleCh
 pub fn checked(model: &mut Model, text: &str, check: &RuleCheck, cmds: &mut Vec<Cmd>) {
     for rule in model.cards.all_mut().filter_map(Card::rule_mut) {
         if let Some(next) = rule.checked(text, check.clone()) {
-            cmds.push(Cmd::Send(Ask::CheckRule { text: next }));
+            cmds.push(Cmd::Send(ClientRequest::CheckRule { text: next }));
         }
     }
 }

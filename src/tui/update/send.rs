@@ -4,7 +4,7 @@ use super::{flash, say};
 use crate::agent::port::Op;
 use crate::command::{Entry, dispatch};
 use crate::frontend::images::Prompt;
-use crate::frontend::link::Ask;
+use crate::frontend::protocol::ClientRequest;
 use crate::message::UserPart;
 use crate::message::images::{Mention, mentions};
 use crate::tui::composer::{Expanded, Stashed};
@@ -33,20 +33,20 @@ pub fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 /// How a line is handed over: files that only a pasted block names are not named by the person.
-fn ask(text: String, entry: &Entry, own_words: Option<String>) -> Ask {
+fn ask(text: String, entry: &Entry, own_words: Option<String>) -> ClientRequest {
     let paths = |named: &[Mention]| named.iter().map(|one| one.path.clone()).collect::<Vec<_>>();
     match (entry, own_words) {
         (Entry::Prompt { text: prompt }, Some(words)) => {
             let named = mentions(&words);
             if paths(&named) == paths(&mentions(prompt)) {
-                return Ask::Line { text };
+                return ClientRequest::Line { text };
             }
-            Ask::Prompt(Prompt { text: prompt.clone(), named })
+            ClientRequest::Prompt(Prompt { text: prompt.clone(), named })
         }
         (
             Entry::Prompt { .. } | Entry::Quit | Entry::Nothing | Entry::Shell { .. } | Entry::Command { .. },
             _,
-        ) => Ask::Line { text },
+        ) => ClientRequest::Line { text },
     }
 }
 
@@ -90,7 +90,9 @@ pub fn stash(model: &mut Model) {
 /// Takes the newest queued line back into the composer.
 pub fn unqueue(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some(mut text) = model.queue.pop() else { return };
-    cmds.push(Cmd::Send(Ask::Op(Op::TakeBack { parts: vec![UserPart::Text { text: text.clone() }] })));
+    cmds.push(Cmd::Send(ClientRequest::Op(Op::TakeBack {
+        parts: vec![UserPart::Text { text: text.clone() }],
+    })));
     if !model.composer.is_empty() {
         text = format!("{text}\n{}", model.composer.editor.text());
     }

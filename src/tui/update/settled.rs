@@ -5,7 +5,7 @@
 use super::event::rest;
 use crate::agent::port::Settled;
 use crate::approval::{Approval, Decider, Remember, RequestId};
-use crate::frontend::link::Tone;
+use crate::frontend::protocol::Tone;
 use crate::message::{ReturnStatus, ToolName};
 use crate::stdx::text::one_line_summary;
 use crate::tui::batch::awaited;

@@ -2,7 +2,7 @@
 
 use super::{card, close, flash, help, select};
 use crate::agent::port::Op;
-use crate::frontend::link::Ask;
+use crate::frontend::protocol::ClientRequest;
 use crate::tui::keys::{Action, Context, Move};
 use crate::tui::model::{ARMED_MS, Activity, Focus, GOODBYE_MS, Model, Overlay, RetryState, Stop};
 use crate::tui::msg::Cmd;
@@ -70,16 +70,16 @@ fn stopping(again: &str) -> String {
 
 /// What was just sent may have begun without our knowing yet. The owner drops the word where nothing runs.
 fn stop_beginning(cmds: &mut Vec<Cmd>) {
-    cmds.push(Cmd::Send(Ask::Op(Op::Interrupt)));
+    cmds.push(Cmd::Send(ClientRequest::Op(Op::Interrupt)));
 }
 
 fn stop(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if let Some(turn) = &mut model.turn {
         turn.stop = Stop::Asked;
-        cmds.push(Cmd::Send(Ask::Op(Op::Interrupt)));
+        cmds.push(Cmd::Send(ClientRequest::Op(Op::Interrupt)));
     }
     if model.shell == Activity::Running {
-        cmds.push(Cmd::Send(Ask::StopShell));
+        cmds.push(Cmd::Send(ClientRequest::StopShell));
     }
 }
 
@@ -88,6 +88,6 @@ pub fn retry_now(model: &mut Model, cmds: &mut Vec<Cmd>) {
         && retry.state == RetryState::Counting
     {
         retry.state = RetryState::Sent;
-        cmds.push(Cmd::Send(Ask::Op(Op::RetryNow)));
+        cmds.push(Cmd::Send(ClientRequest::Op(Op::RetryNow)));
     }
 }

@@ -1,8 +1,8 @@
 //! The two lines that say where one is: the header, and the rule that carries the mode.
 
-use crate::approval::Standing;
+use crate::approval::AutoApprove;
 use crate::config::Mode;
-use crate::frontend::link::{ContextUse, Header, Known, Money};
+use crate::frontend::protocol::{ContextUse, Header, Known, Money};
 use crate::stdx::text::one_line_summary;
 use crate::tui::cards::CardStage;
 use crate::tui::line::Line;
@@ -76,9 +76,9 @@ fn facts(header: &Header) -> Vec<(String, Role)> {
     if header.read_only.is_some() {
         facts.push(("read-only".to_owned(), Role::Waiting));
     }
-    match header.standing {
-        Standing::Yolo => facts.push(("YOLO".to_owned(), Role::High)),
-        Standing::Asking => {}
+    match header.auto_approve {
+        AutoApprove::Yolo => facts.push(("YOLO".to_owned(), Role::High)),
+        AutoApprove::Asking => {}
     }
     let role = if header.isolation == "unsandboxed" { Role::Waiting } else { Role::Dim };
     facts.push((header.isolation.to_owned(), role));
@@ -101,11 +101,11 @@ pub fn rule(model: &Model) -> Line {
     let width = usize::from(model.columns);
     let rule = model.glyphs.rule;
     let mut head = Line::of(rule.repeat(2), Role::Dim).with(" ", Role::Text);
-    let standing = standing(model);
+    let auto_approve = auto_approve(model);
     let keys = keys(model);
     // Who has the keys is said with the mode where that is not the usual one.
-    if keys.is_none() || standing.iter().any(|(word, _)| *word != Mode::Ask.word()) {
-        for (at, (word, role)) in standing.iter().enumerate() {
+    if keys.is_none() || auto_approve.iter().any(|(word, _)| *word != Mode::Ask.word()) {
+        for (at, (word, role)) in auto_approve.iter().enumerate() {
             let gap = if at > 0 { format!(" {} ", model.glyphs.dot) } else { String::new() };
             head = head.with(gap, Role::Dim).with(word, *role);
         }
@@ -122,10 +122,10 @@ pub fn rule(model: &Model) -> Line {
 }
 
 /// What is asked for: the mode, and yolo where that is on.
-fn standing(model: &Model) -> Vec<(&'static str, Role)> {
-    let (mode, standing) = match &model.header {
-        Some(header) => (header.mode, header.standing),
-        None => (Mode::Ask, Standing::Asking),
+fn auto_approve(model: &Model) -> Vec<(&'static str, Role)> {
+    let (mode, auto_approve) = match &model.header {
+        Some(header) => (header.mode, header.auto_approve),
+        None => (Mode::Ask, AutoApprove::Asking),
     };
     let role = match mode {
         Mode::Ask => Role::Dim,
@@ -133,9 +133,9 @@ fn standing(model: &Model) -> Vec<(&'static str, Role)> {
         Mode::Plan | Mode::DryRun => Role::User,
     };
     let mut words = vec![(mode.word(), role)];
-    match standing {
-        Standing::Yolo => words.push(("yolo", Role::High)),
-        Standing::Asking => {}
+    match auto_approve {
+        AutoApprove::Yolo => words.push(("yolo", Role::High)),
+        AutoApprove::Asking => {}
     }
     words
 }

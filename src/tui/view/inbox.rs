@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::boxed::{Boxed, column};
-use crate::frontend::link::InboxLine;
+use crate::frontend::protocol::InboxLine;
 use crate::message::ToolName;
 use crate::stdx::text::one_line_summary;
 use crate::store::RequestState;
@@ -14,7 +14,7 @@ use crate::tui::cells::list::{
     Columns, detail as request, detail_frame, mark, reason, reason_keys, risk_role,
 };
 use crate::tui::composer::{Editor, Rows};
-use crate::tui::inbox::{Detail, DetailPlace, Inbox, InboxRow, InboxShape, Told, View, advice};
+use crate::tui::inbox::{Detail, DetailPlace, Inbox, InboxRow, InboxShape, Listing, View, advice};
 use crate::tui::keys::{Action, Context, Hint, InboxKey, Nav};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
 use crate::tui::list::ListStage;
@@ -100,12 +100,14 @@ fn heading(model: &Model, line: &InboxLine) -> Line {
 fn count(inbox: &Inbox) -> Line {
     let (requests, sessions) = inbox.listed();
     let marked = inbox.marked();
-    let mut words = match inbox.told {
-        Told::Nothing => "looking…".to_owned(),
-        Told::All | Told::Before if inbox.total() == 0 => "nothing".to_owned(),
-        Told::All | Told::Before if requests < inbox.total() => format!("{requests} of {}", inbox.total()),
-        Told::All | Told::Before if sessions == 1 => format!("{requests} in this session"),
-        Told::All | Told::Before => format!("{requests} in {sessions} sessions"),
+    let mut words = match inbox.listing {
+        Listing::NotLoaded => "looking…".to_owned(),
+        Listing::Loaded | Listing::Outdated if inbox.total() == 0 => "nothing".to_owned(),
+        Listing::Loaded | Listing::Outdated if requests < inbox.total() => {
+            format!("{requests} of {}", inbox.total())
+        }
+        Listing::Loaded | Listing::Outdated if sessions == 1 => format!("{requests} in this session"),
+        Listing::Loaded | Listing::Outdated => format!("{requests} in {sessions} sessions"),
     };
     if sessions == 1 && requests == inbox.total() {
         words = requests.to_string();
@@ -142,7 +144,7 @@ fn list(model: &Model, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
 fn nothing(model: &Model, inbox: &Inbox, width: usize) -> Vec<Line> {
     let even = Margin::even(Line::of("  ", Role::Text));
     let text = |text: &str, role| wrap_spans(&[Span::new(text, role)], width.min(76), &even);
-    if inbox.told == Told::Nothing {
+    if inbox.listing == Listing::NotLoaded {
         return text("looking…", Role::Dim);
     }
     if inbox.total() > 0 {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::frontend::link::Known;
+use crate::frontend::protocol::Known;
 use crate::stdx::text::one_line_summary;
 use crate::tui::cells::call::{seconds, subject};
 use crate::tui::cells::{CallRow, CellKind};
@@ -211,7 +211,7 @@ fn session(model: &Model) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::link::ContextUse;
+    use crate::frontend::protocol::ContextUse;
 
     #[test]
     fn tokens_are_said_shortly() {

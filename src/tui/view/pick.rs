@@ -1,7 +1,7 @@
 //! The lists to pick from.
 
 use super::boxed::{Boxed, column};
-use crate::frontend::link::{LoginWhy, SessionLine};
+use crate::frontend::protocol::{LoginWhy, SessionLine};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tui::completion::window;
 use crate::tui::composer::Rows;

@@ -18,7 +18,7 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::assembled::Assembled;
+use crate::runtime::assembled::Assembled;
 
 /// What peers that want a key are told to want: long enough that none of them calls it weak.
 const KEY: &str = "sk-0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";

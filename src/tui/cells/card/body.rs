@@ -8,7 +8,7 @@ use super::words;
 use jiff::tz::TimeZone;
 
 use crate::approval::Request;
-use crate::frontend::link::Header;
+use crate::frontend::protocol::Header;
 use crate::stdx::text::expand_tabs;
 use crate::tool::{DiffLine, Preview, Question};
 use crate::tui::cards::Card;

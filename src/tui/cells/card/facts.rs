@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 
 use super::body::Room;
 use super::{Frame, words};
-use crate::frontend::link::Header;
+use crate::frontend::protocol::Header;
 use crate::stdx::text::{expand_tabs, one_line_summary};
 use crate::tool::{Access, Undo};
 use crate::tui::cards::Card;

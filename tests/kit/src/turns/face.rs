@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use tokio::sync::Notify;
 
 use super::run::Outside;
-use super::script::Deed;
+use super::script::Action;
 
 pub struct Face {
     state: Mutex<State>,
@@ -26,7 +26,7 @@ struct State {
     lines: Vec<String>,
     ops: VecDeque<Op>,
     answers: Vec<(String, Approval)>,
-    triggers: Vec<(String, Deed)>,
+    triggers: Vec<(String, Action)>,
     /// The answers at caps, in order.
     cap_answers: VecDeque<CapAnswer>,
     text: String,
@@ -35,7 +35,7 @@ struct State {
 impl Face {
     pub fn new(
         answers: Vec<(String, Approval)>,
-        triggers: Vec<(String, Deed)>,
+        triggers: Vec<(String, Action)>,
         cap_answers: Vec<CapAnswer>,
         outside: Outside,
         present: bool,
@@ -77,13 +77,13 @@ impl Face {
         if let Event::ApprovalNeeded { request } = &event {
             self.answer(request);
         }
-        let deeds: Vec<Deed> = {
+        let deeds: Vec<Action> = {
             let mut state = self.state.lock().unwrap();
             let (fired, left) = std::mem::take(&mut state.triggers)
                 .into_iter()
                 .partition(|(prefix, _)| line.starts_with(prefix));
             state.triggers = left;
-            let fired: Vec<(String, Deed)> = fired;
+            let fired: Vec<(String, Action)> = fired;
             fired.into_iter().map(|(_, deed)| deed).collect()
         };
         for deed in deeds {
@@ -108,22 +108,22 @@ impl Face {
         }
     }
 
-    async fn act(&self, deed: Deed) {
+    async fn act(&self, deed: Action) {
         match deed {
-            Deed::Interrupt => self.say(Op::Interrupt),
-            Deed::Close => self.say(Op::Close),
-            Deed::Defer => self.say(Op::Defer),
-            Deed::Retry => self.say(Op::RetryNow),
-            Deed::Steer(text) => self.say(Op::Steer { parts: vec![UserPart::Text { text }] }),
-            Deed::Yolo
-            | Deed::Mode(_)
-            | Deed::Rule(..)
-            | Deed::Advance(_)
-            | Deed::Expire
-            | Deed::Elsewhere(..)
-            | Deed::Spends(_)
-            | Deed::Release(_)
-            | Deed::Change(..) => {
+            Action::Interrupt => self.say(Op::Interrupt),
+            Action::Close => self.say(Op::Close),
+            Action::Defer => self.say(Op::Defer),
+            Action::Retry => self.say(Op::RetryNow),
+            Action::Steer(text) => self.say(Op::Steer { parts: vec![UserPart::Text { text }] }),
+            Action::Yolo
+            | Action::Mode(_)
+            | Action::Rule(..)
+            | Action::Advance(_)
+            | Action::Expire
+            | Action::Elsewhere(..)
+            | Action::Spends(_)
+            | Action::Release(_)
+            | Action::Change(..) => {
                 self.outside.act(deed).await;
             }
         }

@@ -7,7 +7,9 @@ use crate::replay::{Closing, ReplayGate, ReplayProvider};
 use co::agent::caps::Caps;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel};
 use co::approval::rules::{Rule, RuleSet};
-use co::approval::{Approval, Decider, Judgement, Place, Policy, Request, Standing, Verdict, WorkspaceKind};
+use co::approval::{
+    Approval, AutoApprove, Decider, Judgement, Place, Policy, Request, Verdict, WorkspaceKind,
+};
 use co::config::{Cap, FolderTrust, Mode, Unit};
 use co::history::{Durability, History, Known, Limits, Record, patch_dangling_tool_calls};
 use co::hook::{Hook, HookEvent, HookInput, HookVerdict};
@@ -23,7 +25,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::face::{Face, brief, part};
-use super::script::{Deed, Script, Step, rule};
+use super::script::{Action, Script, Step, rule};
 use super::world::{World, tools};
 
 /// Events outside of the turn: another process, another program, a gate.
@@ -37,11 +39,11 @@ pub struct Outside {
 }
 
 impl Outside {
-    pub async fn act(&self, deed: Deed) {
+    pub async fn act(&self, deed: Action) {
         match deed {
-            Deed::Change(path, text) => self.world.put(&path, &text),
-            Deed::Release(name) => self.gates.iter().for_each(|gate| gate.release(&name)),
-            Deed::Elsewhere(tool, approval) => {
+            Action::Change(path, text) => self.world.put(&path, &text),
+            Action::Release(name) => self.gates.iter().for_each(|gate| gate.release(&name)),
+            Action::Elsewhere(tool, approval) => {
                 let open = self.store.requests(RequestFilter::Undecided, 100).await.unwrap();
                 let meant = |request: &Request| tool == "*" || request.tool.0 == tool;
                 let mut found: Vec<_> = open.iter().filter(|stored| meant(&stored.request)).collect();
@@ -51,7 +53,7 @@ impl Outside {
                     self.store.decide(one.id(), approval.clone(), Decider::Cli).await.unwrap();
                 }
             }
-            Deed::Spends(tokens) => {
+            Action::Spends(tokens) => {
                 let mut other =
                     Session::create(&self.store, std::path::Path::new("/elsewhere")).await.unwrap();
                 let usage = Usage { input: Some(tokens), ..Usage::default() };
@@ -65,16 +67,16 @@ impl Outside {
                 };
                 other.commit(&[spent], Durability::Written).await.unwrap();
             }
-            Deed::Mode(mode) => self.policy.send_modify(|policy| policy.mode = mode),
-            Deed::Rule(effect, tool) => self.policy.send_modify(|policy| {
+            Action::Mode(mode) => self.policy.send_modify(|policy| policy.mode = mode),
+            Action::Rule(effect, tool) => self.policy.send_modify(|policy| {
                 let mut rules = RuleSet::clone(&policy.rules);
                 rules.rules.push(Rule::about("saved", &ToolName::new(tool.clone()), effect));
                 policy.rules = Arc::new(rules);
             }),
-            Deed::Advance(milliseconds) => self.clock.advance(Duration::from_millis(milliseconds)),
-            Deed::Expire => drop(self.store.expire_due().await.unwrap()),
-            Deed::Yolo => self.policy.send_modify(|policy| policy.standing = Standing::Yolo),
-            Deed::Interrupt | Deed::Close | Deed::Defer | Deed::Retry | Deed::Steer(_) => {
+            Action::Advance(milliseconds) => self.clock.advance(Duration::from_millis(milliseconds)),
+            Action::Expire => drop(self.store.expire_due().await.unwrap()),
+            Action::Yolo => self.policy.send_modify(|policy| policy.auto_approve = AutoApprove::Yolo),
+            Action::Interrupt | Action::Close | Action::Defer | Action::Retry | Action::Steer(_) => {
                 panic!("{deed:?} is said to a running turn: use `when`")
             }
         }
@@ -149,7 +151,7 @@ pub async fn run(script: &Script) -> String {
                 session = Session::open(&store, &id).await.unwrap();
                 face.write("reopened");
             }
-            Step::Deed(deed) => outside.act(deed.clone()).await,
+            Step::Action(deed) => outside.act(deed.clone()).await,
             Step::Prompt(text) => {
                 let prompt = vec![UserPart::Text { text: text.clone() }];
                 drive(driver::run_turn(&mut session, prompt, &env, &face, CancellationToken::new())).await;
@@ -268,7 +270,7 @@ fn policy(script: &Script) -> Policy {
     let rules = RuleSet { rules: rules.collect(), ..RuleSet::default() };
     Policy {
         mode: setting("mode").map_or(Mode::Ask, |mode| Mode::named(mode).expect("a mode")),
-        standing: if setting("yolo").is_some() { Standing::Yolo } else { Standing::Asking },
+        auto_approve: if setting("yolo").is_some() { AutoApprove::Yolo } else { AutoApprove::Asking },
         rules: Arc::new(rules),
     }
 }

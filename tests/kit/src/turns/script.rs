@@ -13,7 +13,7 @@ pub struct Script {
     pub replies: Vec<Reply>,
     pub steps: Vec<Step>,
     pub answers: Vec<(String, Approval)>,
-    pub triggers: Vec<(String, Deed)>,
+    pub triggers: Vec<(String, Action)>,
     pub cap_answers: Vec<CapAnswer>,
     pub settings: Vec<(String, String)>,
     pub hooks: Vec<(String, HookVerdict)>,
@@ -27,13 +27,13 @@ pub enum Step {
     Detached,
     /// Drop the session as a kill would and open it again.
     Reopen,
-    Deed(Deed),
+    Action(Action),
     /// Start a turn with each queued prompt.
     Queue,
 }
 
 #[derive(Debug, Clone)]
-pub enum Deed {
+pub enum Action {
     Interrupt,
     Close,
     Defer,
@@ -90,7 +90,7 @@ fn directive(line: &str, script: &mut Script) {
         "detached" => script.steps.push(Step::Detached),
         "reopen" => script.steps.push(Step::Reopen),
         "queue" => script.steps.push(Step::Queue),
-        "then" => script.steps.push(Step::Deed(deed(rest))),
+        "then" => script.steps.push(Step::Action(deed(rest))),
         "at-cap" => script.cap_answers.push(match rest {
             "go-on" => CapAnswer::GoOn,
             "raise" => CapAnswer::Raise,
@@ -118,31 +118,31 @@ fn directive(line: &str, script: &mut Script) {
     }
 }
 
-fn deed(text: &str) -> Deed {
+fn deed(text: &str) -> Action {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     match word {
-        "interrupt" => Deed::Interrupt,
-        "close" => Deed::Close,
-        "defer" => Deed::Defer,
-        "retry" => Deed::Retry,
-        "yolo" => Deed::Yolo,
-        "mode" => Deed::Mode(Mode::named(rest).expect("a mode")),
+        "interrupt" => Action::Interrupt,
+        "close" => Action::Close,
+        "defer" => Action::Defer,
+        "retry" => Action::Retry,
+        "yolo" => Action::Yolo,
+        "mode" => Action::Mode(Mode::named(rest).expect("a mode")),
         "rule" => {
             let (effect, tool) = rule(rest);
-            Deed::Rule(effect, tool)
+            Action::Rule(effect, tool)
         }
-        "advance" => Deed::Advance(rest.parse().expect("advance MILLISECONDS")),
-        "expire" => Deed::Expire,
-        "steer" => Deed::Steer(rest.to_owned()),
-        "spends" => Deed::Spends(rest.parse().expect("spends TOKENS")),
-        "release" => Deed::Release(rest.to_owned()),
+        "advance" => Action::Advance(rest.parse().expect("advance MILLISECONDS")),
+        "expire" => Action::Expire,
+        "steer" => Action::Steer(rest.to_owned()),
+        "spends" => Action::Spends(rest.parse().expect("spends TOKENS")),
+        "release" => Action::Release(rest.to_owned()),
         "elsewhere" => {
             let (tool, decision) = rest.split_once(' ').expect("elsewhere TOOL DECISION");
-            Deed::Elsewhere(tool.to_owned(), approval(decision))
+            Action::Elsewhere(tool.to_owned(), approval(decision))
         }
         "change" => {
             let (path, text) = rest.split_once(' ').expect("change PATH TEXT");
-            Deed::Change(path.to_owned(), text.to_owned())
+            Action::Change(path.to_owned(), text.to_owned())
         }
         _ => panic!("unknown deed: {text}"),
     }

@@ -1,0 +1,106 @@
+//! What a `co` that was killed left behind: calls whose outcome nobody saw, and processes that go on without it.
+//!
+//! Looked for once by each new owner of a session, before anything of it goes on. What still runs of such a call is
+//! ended, because nobody reads it any more; what runs of the person's own commands (`!cmd`) is named only, because they
+//! may have meant it to stay. A call is never run again here. Called by `conductor` and by `cli`, which say it.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::command::code;
+use crate::history::{History, Known, SessionId};
+use crate::message::{CallId, ToolCall, ToolName};
+use crate::sandbox::Survivor;
+use crate::sandbox::survivors::{end_survivors, survivors_under};
+use crate::session::Session;
+use crate::stdx::fs::remove_temporaries;
+use crate::stdx::text::one_line_summary;
+
+/// Cells of what a call would do.
+const SUMMARY: usize = 100;
+
+/// The mark of the processes of one of the person's own commands; `count` tells those of this process apart.
+pub fn own_mark(session: &SessionId, count: usize) -> String {
+    format!("{}{}.{count}", own_prefix(session), std::process::id())
+}
+
+fn own_prefix(session: &SessionId) -> String {
+    format!("{session}/!")
+}
+
+/// Ends what still runs of calls that were cut off, and tells the person in lines of harmless text what was found;
+/// none where nothing was left. Only the session's owner may call it, and before it starts a call.
+pub async fn orphaned_processes(session: &Session) -> Vec<String> {
+    if session.is_new() {
+        return Vec::new();
+    }
+    let cut_off = cut_off(session.history());
+    let calls: Vec<CallId> = cut_off.iter().map(|one| one.call.clone()).collect();
+    let own = own_prefix(session.id());
+    let workspace = session.history().workspace();
+    let written: Vec<PathBuf> = cut_off
+        .iter()
+        .filter_map(|one| Some(workspace.join(one.path.as_ref()?).parent()?.to_owned()))
+        .collect();
+    let look = move || {
+        written.iter().for_each(|folder| remove_temporaries(folder));
+        let ended: Vec<_> = calls.iter().map(|call| end_survivors(&call.0)).collect();
+        (ended, survivors_under(&own))
+    };
+    // Reading all of `/proc` blocks. The task fails only by the end of the runtime, when nobody listens.
+    let (ended, own) = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+    let mut lines: Vec<String> = cut_off.iter().map(CutOff::line).collect();
+    for (line, ended) in lines.iter_mut().zip(ended).filter(|(_, ended)| !ended.is_empty()) {
+        line.push_str(&format!(" It was still running, and was ended now: {}.", named(&ended)));
+    }
+    if !own.is_empty() {
+        lines.push(format!("Your own commands of an earlier co are still running: {}.", named(&own)));
+    }
+    lines
+}
+
+/// A call that had started and has no return.
+struct CutOff {
+    call: CallId,
+    tool: ToolName,
+    /// As a request said it, else from its arguments.
+    summary: Option<String>,
+    /// What it may have been writing.
+    path: Option<PathBuf>,
+}
+
+/// What a call does, by its arguments: a rule let it run, so no request says it.
+fn in_words(call: &ToolCall) -> Option<String> {
+    let argument = ["command", "path"].into_iter().find_map(|name| call.args.get(name)?.as_str())?;
+    Some(format!("{} {argument}", call.name))
+}
+
+impl CutOff {
+    fn line(&self) -> String {
+        let what = self.summary.as_deref().unwrap_or(self.tool.as_str());
+        format!(
+            "Outcome unknown: co ended while {} ran. It is not run again; look before you repeat it.",
+            code(&one_line_summary(what, SUMMARY))
+        )
+    }
+}
+
+fn cut_off(history: &History) -> Vec<CutOff> {
+    let open = history.open_calls().iter().map(|one| (&one.call, &one.known, one.request.as_ref()));
+    let detached = history.late_calls().iter().map(|one| (&one.call, &one.known, Some(&one.request)));
+    open.chain(detached)
+        .filter(|(_, known, _)| **known == Known::MayHaveRun)
+        .map(|(call, _, request)| CutOff {
+            call: call.id.clone(),
+            tool: call.name.clone(),
+            summary: request.map(|request| request.plan.summary.clone()).or_else(|| in_words(call)),
+            path: call.args.get("path").and_then(Value::as_str).map(PathBuf::from),
+        })
+        .collect()
+}
+
+fn named(found: &[Survivor]) -> String {
+    let one = |survivor: &Survivor| format!("{} ({})", survivor.pid, code(&survivor.command));
+    found.iter().map(one).collect::<Vec<_>>().join(", ")
+}

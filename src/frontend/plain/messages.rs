@@ -1,0 +1,183 @@
+//! The owner's notices outside of a turn's events, as lines. Called by the state.
+
+use super::state::{Activity, Awaiting, Echo, Life, Plain};
+use super::words;
+use crate::frontend::protocol::{Header, LoginWhy, ServerMessage, Tone};
+use crate::message::{Message, UserPart};
+use crate::stdx::text::one_line_summary;
+
+impl Plain {
+    pub(super) fn notice(&mut self, notice: ServerMessage) {
+        match notice {
+            ServerMessage::Header(header) => self.header(header),
+            ServerMessage::Transcript { messages } => self.transcript(&messages),
+            ServerMessage::Draft { text } => {
+                self.answered();
+                self.awaiting = Awaiting::Nothing;
+                let text = one_line_summary(&text, 300);
+                self.page.line(&format!("Written before and not sent: {text}"));
+            }
+            ServerMessage::Refused { text: _, reason } => {
+                self.echoed = None;
+                self.local("prompt", &format!("Not sent: {reason}."), Tone::Warning);
+            }
+            // This front end has no completion, no search and no previews beside a list.
+            ServerMessage::Inputs { .. }
+            | ServerMessage::Earlier { .. }
+            | ServerMessage::Known { .. }
+            | ServerMessage::Files { .. }
+            | ServerMessage::RuleDraft { .. }
+            | ServerMessage::RuleChecked { .. }
+            | ServerMessage::Preview { .. } => {}
+            ServerMessage::Elsewhere { count } => self.elsewhere(count),
+            ServerMessage::Inbox { lines } => self.inbox(lines),
+            ServerMessage::Request { request } => self.listed_request(request),
+            ServerMessage::Sessions { sessions } => self.sessions = sessions,
+            ServerMessage::PickService { why: LoginWhy::Asked, .. } => {
+                self.answered();
+                self.said_by_co("services", words::LOGIN);
+            }
+            // The program asks on its first run, before this front end starts.
+            ServerMessage::PickService { why: LoginWhy::First, .. } | ServerMessage::LoginTried { .. } => {}
+            ServerMessage::PickModel { text, models: _ } => {
+                self.answered();
+                self.local("models", &text, Tone::Plain);
+            }
+            ServerMessage::PickSession { query } => self.pick_session(&query),
+            ServerMessage::Entered => self.entered(),
+            ServerMessage::Keys { filter: _ } => {
+                self.answered();
+                self.said_by_co("keys of plain mode", words::KEYS);
+            }
+            ServerMessage::TurnBegan => self.turn = Activity::Running,
+            ServerMessage::Idle => self.idle(),
+            ServerMessage::Local { title, text, tone } => {
+                self.answered();
+                self.local(&title, &text, tone);
+            }
+            ServerMessage::ShellBegan { command } => {
+                self.shell = Activity::Running;
+                if self.setup.echo == Echo::Unseen {
+                    self.page.line(&format!("Command: {command}"));
+                }
+            }
+            ServerMessage::ShellOutput { text } => self.page.flow(&text),
+            ServerMessage::ShellEnded { outcome, took } => {
+                self.shell = Activity::Idle;
+                self.awaiting = Awaiting::Nothing;
+                self.page.line(&format!("Command ended: {outcome}, after {}.", words::seconds(took)));
+            }
+            ServerMessage::Waiting { requests } => {
+                self.answered();
+                for number in self.approvals.replace(requests) {
+                    self.page.line(&format!("Approval {number} was decided elsewhere."));
+                }
+            }
+            ServerMessage::Goodbye { lines } => {
+                self.page.end_line();
+                lines.iter().for_each(|line| self.page.line(&line.replace(" · ", ", ")));
+                self.life = Life::Over;
+            }
+        }
+    }
+
+    /// Drops the turn and its output: they belong to a session that was left.
+    pub(super) fn forget_turn(&mut self) {
+        self.page.flow_end();
+        self.held.clear();
+        self.calls.clear();
+        self.thinking_since = None;
+        self.echoed = None;
+        (self.messages, self.told_waiting) = (0, 0);
+    }
+
+    /// Notes that the owner answered a line of a pipe that was no prompt.
+    pub(super) fn answered(&mut self) {
+        match self.awaiting {
+            Awaiting::Answer => self.awaiting = Awaiting::Nothing,
+            Awaiting::Shell if self.shell == Activity::Idle => self.awaiting = Awaiting::Nothing,
+            Awaiting::Nothing | Awaiting::Idle | Awaiting::Shell => {}
+        }
+    }
+
+    fn idle(&mut self) {
+        self.turn = Activity::Idle;
+        self.awaiting = Awaiting::Nothing;
+        self.echoed = None;
+        for number in self.approvals.undecide() {
+            self.page.line(&format!("The answer to approval {number} did not count; it still waits."));
+        }
+    }
+
+    fn header(&mut self, header: Header) {
+        self.answered();
+        if self.header.is_none() {
+            let Header { provider, model, workspace, isolation, .. } = &header;
+            let folder = workspace.display();
+            self.page.line(&format!("co, {provider} {model}, {isolation}, in {folder}."));
+            self.page.line("Type a prompt, or /help for commands. Ctrl+C stops what runs, Ctrl+D leaves.");
+        }
+        self.header = Some(header);
+    }
+
+    fn transcript(&mut self, messages: &[Message]) {
+        self.answered();
+        let before = std::mem::replace(&mut self.messages, messages.len());
+        match (before, messages.len()) {
+            (_, 0) => self.page.line("The conversation starts afresh."),
+            (before, now) if before < now => {
+                if before == 0 {
+                    self.page.line(&format!("The conversation so far has {now} messages. Its last ones:"));
+                }
+                let from = if before == 0 { last_exchange(messages) } else { before };
+                messages[from..].iter().for_each(|message| self.message(message));
+            }
+            (_, _) => {}
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        match message {
+            Message::User { parts } => self.prompted(parts),
+            Message::Assistant(reply) => {
+                self.page.flow(&reply.text());
+                self.page.flow_end();
+                for call in reply.calls() {
+                    self.page.line(&format!("{}.", words::tool_of(call.name.as_str(), "")));
+                }
+            }
+            Message::ToolReturns { .. } => {}
+        }
+    }
+
+    fn local(&mut self, title: &str, text: &str, tone: Tone) {
+        let text = text.trim_end();
+        let word = match tone {
+            Tone::Plain => return self.said_by_co(title, text),
+            Tone::Warning => "Warning",
+            Tone::Error => "Error",
+        };
+        // The last line has no further consequence to wait for.
+        if self.turn == Activity::Idle {
+            self.awaiting = Awaiting::Nothing;
+        }
+        self.said_by_co(&format!("{word}, {title}"), text);
+    }
+
+    fn said_by_co(&mut self, title: &str, text: &str) {
+        if text.contains('\n') {
+            self.page.line(&format!("{title}:"));
+            return self.page.block(text, "  ");
+        }
+        self.page.line(&format!("{title}: {text}"));
+    }
+}
+
+/// Returns the position of the last prompt among the messages.
+fn last_exchange(messages: &[Message]) -> usize {
+    let prompt = |message: &Message| match message {
+        Message::User { parts } => parts.iter().any(|part| matches!(part, UserPart::Text { .. })),
+        Message::Assistant(_) | Message::ToolReturns { .. } => false,
+    };
+    messages.iter().rposition(prompt).unwrap_or(0)
+}

@@ -1,0 +1,43 @@
+//! Messages about hooks for the user, each reported once.
+//!
+//! Hooks run where nothing can be shown; messages go through a bounded channel to the front end. Messages
+//! that do not fit are dropped, because the log has them too.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::mpsc;
+
+/// Capacity of the channel.
+const WAITING: usize = 64;
+
+/// Number of remembered messages; beyond it all are forgotten and may be reported again.
+const REMEMBERED: usize = 1_000;
+
+/// The sending end.
+#[derive(Debug)]
+pub struct HookNotices {
+    words: mpsc::Sender<String>,
+    told: Mutex<BTreeSet<String>>,
+}
+
+impl HookNotices {
+    /// Creates both ends.
+    pub fn new() -> (Self, mpsc::Receiver<String>) {
+        let (words, heard) = mpsc::channel(WAITING);
+        (Self { words, told: Mutex::default() }, heard)
+    }
+
+    /// Reports this message, unless one with the same `key` was reported before. The text must be sanitized.
+    pub fn tell(&self, key: String, text: String) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() >= REMEMBERED {
+            told.clear();
+        }
+        if !told.insert(key) {
+            return;
+        }
+        tracing::warn!("{text}");
+        let _nobody_takes_them = self.words.try_send(text);
+    }
+}

@@ -1,0 +1,627 @@
+//! What answers at any time, whether a turn runs or not: lines, slash commands, the person's own commands, models.
+//!
+//! It never touches the session; what only its owner may do comes back as [`OwnerAction`].
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use tokio::sync::{mpsc, watch};
+
+use super::files::Files;
+use super::inbox::BackgroundSessions;
+use super::shell::{Shell, ShellEvent};
+use super::submit::Pending;
+use super::{named, view};
+use crate::accounts::login::Entered;
+use crate::accounts::{ModelChoice, Origin};
+use crate::agent::port::{Closed, Event, Frontend, Op};
+use crate::app::{App, images};
+use crate::approval::{AutoApprove, Decider};
+use crate::command::{Activity, Command, CommandEffect, Commands, Entry, Privacy, Say, code, dispatch};
+use crate::config::{Contents, Mode};
+use crate::frontend::channel::{ChannelFrontend, Updates};
+use crate::frontend::images::Prompt;
+use crate::frontend::json::sum;
+use crate::frontend::protocol::{ClientRequest, CommandLine, Header, ServerMessage, Update};
+use crate::history::{History, Record, SessionId};
+use crate::message::{NoteKind, Usage, UserPart};
+use crate::session::Session;
+use crate::store::{AuditNote, InputScope, RequestFilter};
+
+/// Requests that are told to a face at once.
+const WAITING_SHOWN: usize = 100;
+/// Earlier lines that Up brings back.
+const RECALLED: usize = 200;
+
+/// See the module's words.
+pub(super) struct ClientHandler {
+    pub(super) app: Arc<App>,
+    pub(super) updates: Updates,
+    pub(super) asks: mpsc::Receiver<ClientRequest>,
+    /// What a decision at this face is recorded as.
+    pub(super) decider: Decider,
+    pub(super) shell: Shell,
+    /// Notes of finished commands that the session does not hold yet.
+    pub(super) notes: Vec<Record>,
+    /// The composer's text, where the session was not free to keep it.
+    pub(super) draft: Option<String>,
+    pub(super) session: SessionId,
+    /// The session's folder, which need not be the one `co` was started in.
+    pub(super) folder: PathBuf,
+    files: Files,
+    pub(super) pending: Pending,
+    /// What goes on beside the session at hand.
+    pub(super) background: BackgroundSessions,
+    /// Requests of this session beyond those that the face was told.
+    pub(super) untold: usize,
+    /// The header as the face knows it.
+    shown: Option<Header>,
+    /// Why this process only looks at the session.
+    pub(super) read_only: Option<String>,
+    commands: Commands,
+    /// What the face was told last; at first it waits for a word.
+    told: Activity,
+    pub(super) model: watch::Receiver<ModelChoice>,
+    /// The try of a service that runs.
+    pub(super) login: Option<tokio::task::JoinHandle<()>>,
+    /// Whether the search for a server, and the offer to set up a service, had their turn.
+    pub(super) welcomed: bool,
+    /// Whether the copy of the database had its turn.
+    pub(super) copied: bool,
+    /// The found server that the person was told of.
+    told_server: Option<String>,
+    /// The last typed line, while it is being stored.
+    remembering: Option<tokio::task::JoinHandle<()>>,
+    /// What the person was shown of the folder before they trust it.
+    pub(super) shown_of_folder: Option<Contents>,
+    spent: Arc<Mutex<Spent>>,
+}
+
+/// What the requests of this process used.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Spent {
+    pub(super) total: Usage,
+    pub(super) last_input: Option<u64>,
+}
+
+/// The history that a command is answered from.
+#[derive(Clone, Copy)]
+pub(super) enum SessionView<'a> {
+    /// Nothing runs.
+    Here(&'a History),
+    /// A turn has it; the store holds the same.
+    InTheStore,
+}
+
+/// What only the session's owner may do.
+pub(super) enum OwnerAction {
+    /// Nothing: it was answered.
+    Answered,
+    Prompt(Vec<UserPart>),
+    Op(Op),
+    Draft(String),
+    Clear,
+    /// Go on in another session.
+    Open(SessionId),
+    Close,
+}
+
+impl ClientHandler {
+    pub(super) fn new(
+        app: Arc<App>,
+        updates: Updates,
+        asks: mpsc::Receiver<ClientRequest>,
+        decider: Decider,
+    ) -> Self {
+        let (model, hook_words) = (app.models.choices(), app.hook_words());
+        Self {
+            background: BackgroundSessions::new(&app.store),
+            untold: 0,
+            shown: None,
+            app,
+            updates,
+            asks,
+            decider,
+            shell: Shell::default(),
+            notes: Vec::new(),
+            copied: false,
+            draft: None,
+            session: SessionId(String::new()),
+            folder: PathBuf::new(),
+            files: Files::default(),
+            pending: Pending::new(hook_words),
+            read_only: None,
+            commands: Commands::builtin(),
+            told: Activity::Running,
+            model,
+            login: None,
+            welcomed: false,
+            told_server: None,
+            remembering: None,
+            spent: Arc::default(),
+            shown_of_folder: None,
+        }
+    }
+
+    /// Another session is at hand from now on.
+    pub(super) fn enter(&mut self, session: SessionId, folder: PathBuf) {
+        self.session = session;
+        self.folder = folder;
+        self.read_only = None;
+        self.shown = None;
+        self.draft = None;
+        // What hooks looked at was of the session before.
+        drop(self.pending.abandon());
+        self.told = Activity::Running;
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner).last_input = None;
+    }
+
+    /// Tells the face. A face that is gone is noticed by its silence: its asks end.
+    pub(super) async fn tell(&self, notice: ServerMessage) {
+        let _ = self.updates.notice(notice).await;
+    }
+
+    /// Tells the face that nothing runs, where it does not know yet.
+    pub(super) async fn tell_idle(&mut self) {
+        if std::mem::replace(&mut self.told, Activity::Idle) != Activity::Idle {
+            self.tell(ServerMessage::Idle).await;
+        }
+    }
+
+    pub(super) async fn tell_busy(&mut self) {
+        self.told = Activity::Running;
+        self.tell(ServerMessage::TurnBegan).await;
+    }
+
+    /// Tells the face that something is under way, where it takes that nothing runs.
+    pub(super) async fn tell_at_work(&mut self) {
+        match self.told {
+            Activity::Idle => self.tell_busy().await,
+            Activity::Running => {}
+        }
+    }
+
+    pub(super) async fn show(&self, event: Event) {
+        let _ = self.updates.send(Update::Event(event)).await;
+    }
+
+    pub(super) async fn say(&self, say: Say) {
+        let Say { title, text, tone } = say;
+        self.tell(ServerMessage::Local { title, text, tone }).await;
+    }
+
+    /// Answers one ask, or says what it needs the owner for.
+    pub(super) async fn handle(&mut self, ask: ClientRequest, known: SessionView<'_>) -> OwnerAction {
+        if matches!(
+            ask,
+            ClientRequest::Line { .. } | ClientRequest::Prompt(_) | ClientRequest::Op(Op::Decide { .. })
+        ) {
+            Box::pin(self.refresh_rules()).await;
+        }
+        match ask {
+            ClientRequest::Line { text } => self.line(&text, known).await,
+            ClientRequest::Prompt(prompt) => {
+                self.remember(&Entry::Prompt { text: prompt.text.clone() }, &prompt.text);
+                self.prompt(prompt).await
+            }
+            ClientRequest::Op(op) => OwnerAction::Op(op),
+            ClientRequest::Draft { text } => OwnerAction::Draft(text),
+            ClientRequest::Open { session } => OwnerAction::Open(session),
+            ClientRequest::Files => {
+                let kind = self.app.world.kind_of(&self.folder);
+                self.files.tell(&self.folder, kind, &self.updates).await;
+                OwnerAction::Answered
+            }
+            ClientRequest::Sessions => {
+                self.sessions().await;
+                OwnerAction::Answered
+            }
+            ClientRequest::Earlier => {
+                self.earlier().await;
+                OwnerAction::Answered
+            }
+            ClientRequest::Preview { session } => {
+                self.preview(session);
+                OwnerAction::Answered
+            }
+            ClientRequest::Login { service, base_url, key, unencrypted } => {
+                let key = key.map(|key| key.secret().clone());
+                self.try_service(Entered { service, base_url, key, unencrypted });
+                OwnerAction::Answered
+            }
+            ClientRequest::SkipLogin => {
+                self.skip_login();
+                OwnerAction::Answered
+            }
+            ClientRequest::SwitchModel { name } => {
+                self.switch(&name).await;
+                OwnerAction::Answered
+            }
+            ClientRequest::KeepModel { name } => {
+                self.keep_model(&name).await;
+                OwnerAction::Answered
+            }
+            ClientRequest::SetMode { mode } => {
+                self.set_mode(mode).await;
+                OwnerAction::Answered
+            }
+            ClientRequest::Inbox => {
+                self.inbox().await;
+                OwnerAction::Answered
+            }
+            ClientRequest::Request { request } => {
+                self.request(&request).await;
+                OwnerAction::Answered
+            }
+            ClientRequest::DecideAll { requests, approval } => {
+                self.decide_all(requests, approval);
+                OwnerAction::Answered
+            }
+            ClientRequest::ResumeNow { session } => {
+                self.resume_beside(session).await;
+                OwnerAction::Answered
+            }
+            ClientRequest::DraftRule { request } => {
+                Box::pin(self.draft_rule(request)).await;
+                OwnerAction::Answered
+            }
+            ClientRequest::CheckRule { text } => {
+                Box::pin(self.check_rule(text)).await;
+                OwnerAction::Answered
+            }
+            ClientRequest::SaveRule { request, text, scope } => {
+                Box::pin(self.save_rule(request, text, scope)).await
+            }
+            ClientRequest::StopShell => {
+                self.shell.stop();
+                OwnerAction::Answered
+            }
+            ClientRequest::Close => {
+                self.background.stop();
+                OwnerAction::Close
+            }
+        }
+    }
+
+    async fn line(&mut self, text: &str, known: SessionView<'_>) -> OwnerAction {
+        let entry = dispatch(text);
+        self.remember(&entry, text);
+        match entry {
+            Entry::Quit => OwnerAction::Close,
+            Entry::Nothing => OwnerAction::Answered,
+            Entry::Shell { command, privacy } => {
+                self.run_shell(command, privacy).await;
+                OwnerAction::Answered
+            }
+            Entry::Command { name, args } => self.command(&name, &args, known).await,
+            Entry::Prompt { text } => self.prompt(Prompt::written(text)).await,
+        }
+    }
+
+    /// A prompt with the images that it names. One that cannot be sent goes back to where it was written.
+    async fn prompt(&mut self, prompt: Prompt) -> OwnerAction {
+        let text = prompt.text.clone();
+        match images::parts(prompt, &self.folder, &self.app.world, &self.app.models).await {
+            Ok(parts) => self.submit(parts).await,
+            Err(error) => {
+                self.tell(ServerMessage::Refused { text, reason: error.to_string() }).await;
+                OwnerAction::Answered
+            }
+        }
+    }
+
+    /// Typed lines come back in later sessions, but for those that are nobody's business.
+    fn remember(&mut self, entry: &Entry, text: &str) {
+        match entry {
+            Entry::Quit | Entry::Nothing | Entry::Shell { privacy: Privacy::Private, .. } => return,
+            Entry::Shell { privacy: Privacy::Shared, .. } | Entry::Command { .. } | Entry::Prompt { .. } => {}
+        }
+        // BackgroundSessions everything else: a store that is held up must not hold up what was said.
+        let (store, updates) = (self.app.store.clone(), self.updates.clone());
+        let (folder, text) = (self.app.world.workspace.clone(), text.to_owned());
+        let before = self.remembering.take();
+        self.remembering = Some(tokio::spawn(async move {
+            if let Some(before) = before {
+                // In the order they were typed; a line that failed says so itself.
+                let _ = before.await;
+            }
+            if let Err(error) = store.remember_input(&folder, &text).await {
+                let Say { title, text, tone } =
+                    Say::warning("history", format!("This line is not remembered: {error}."));
+                // The face may be gone; then nobody wants to know.
+                let _ = updates.notice(ServerMessage::Local { title, text, tone }).await;
+            }
+        }));
+    }
+
+    /// Returns once every line typed so far is stored, or told as not remembered.
+    pub(super) async fn remembered(&mut self) {
+        if let Some(last) = self.remembering.take() {
+            // Its error was told by itself.
+            let _ = last.await;
+        }
+    }
+
+    async fn command(&mut self, name: &str, args: &str, known: SessionView<'_>) -> OwnerAction {
+        let stored;
+        let (history, activity) = match known {
+            SessionView::Here(history) => (history, Activity::Idle),
+            SessionView::InTheStore => {
+                // A session that nothing was stored of yet has nothing to tell.
+                stored = Session::read(&self.app.store, &self.session).await.unwrap_or_default();
+                (&stored, Activity::Running)
+            }
+        };
+        let spent = self.spent();
+        let view = view::of(self, history, activity, spent.total).await;
+        match self.commands.decide(name, args, &view) {
+            CommandEffect::Say(say) => self.say(say).await,
+            CommandEffect::Clear => return OwnerAction::Clear,
+            CommandEffect::Stand(auto_approve, say) => {
+                self.stand(auto_approve).await;
+                self.say(say).await;
+            }
+            CommandEffect::SetMode(mode, say) => {
+                self.set_mode(mode).await;
+                self.say(say).await;
+            }
+            CommandEffect::ShowKeys(filter) => self.tell(ServerMessage::Keys { filter }).await,
+            CommandEffect::SwitchModel(name) => self.switch(&name).await,
+            CommandEffect::PickModel(text) => {
+                self.tell(ServerMessage::PickModel { models: view.models, text }).await;
+            }
+            CommandEffect::PickService => self.offer_services().await,
+            CommandEffect::Trust(trusting) => self.trust(trusting).await,
+            CommandEffect::PickSession { query } => {
+                self.sessions().await;
+                self.tell(ServerMessage::PickSession { query }).await;
+            }
+            CommandEffect::Quit => return OwnerAction::Close,
+        }
+        OwnerAction::Answered
+    }
+
+    /// What is asked for from now on, in the turn that runs too.
+    async fn set_mode(&mut self, mode: Mode) {
+        if self.app.policy().mode != mode {
+            self.app.set_mode(mode);
+            self.note_stance(format!("mode {}", mode.word())).await;
+        }
+        self.header_again().await;
+    }
+
+    /// Whether calls run without asking, from now on.
+    pub(super) async fn stand(&mut self, auto_approve: AutoApprove) {
+        if self.app.auto_approve() == auto_approve {
+            return;
+        }
+        self.app.stand(auto_approve);
+        let words = match auto_approve {
+            AutoApprove::Yolo => "yolo on",
+            AutoApprove::Asking => "yolo off",
+        };
+        self.note_stance(words.to_owned()).await;
+        self.header_again().await;
+    }
+
+    /// Keeps in the audit what the person chose.
+    async fn note_stance(&self, text: String) {
+        if let Err(error) = self.app.store.note(AuditNote::Stance { text }).await {
+            self.say(Say::error("audit", format!("{error}."))).await;
+        }
+    }
+
+    async fn switch(&mut self, name: &str) {
+        match self.app.models.switch(name) {
+            Ok(choice) => {
+                let text = format!("{} answers from the next request on.", code(&named(&choice)));
+                self.say(Say::plain("model", text)).await;
+                let models = Arc::clone(&self.app.models);
+                tokio::spawn(async move { models.learn().await });
+                self.warn_of_model().await;
+            }
+            Err(error) => self.say(Say::error("model", format!("{error}."))).await,
+        }
+    }
+
+    /// Says what was found on this machine.
+    pub(super) async fn model_is(&mut self, choice: &ModelChoice) {
+        if let Origin::Found { server } = &choice.origin {
+            let text = format!("Found {server} on this machine: {} answers.", code(&named(choice)));
+            self.say(Say::plain("model", text)).await;
+        }
+    }
+
+    /// The first prompt to a server that was found by itself names it.
+    pub(super) async fn name_found_server(&mut self) {
+        let choice = self.app.models.current();
+        let Origin::Found { server } = &choice.origin else { return };
+        if self.told_server.as_ref() == Some(server) {
+            return;
+        }
+        self.told_server = Some(server.clone());
+        let text = format!("This goes to {server} on this machine ({}).", code(&named(&choice)));
+        self.say(Say::plain("model", text)).await;
+    }
+
+    /// Runs the person's own command, without model and approval.
+    async fn run_shell(&mut self, command: String, privacy: Privacy) {
+        if command.is_empty() {
+            self.say(Say::warning("shell", "Type a command behind `!`, e.g. `!ls`.")).await;
+        } else if let Some(running) = self.shell.command() {
+            let text = format!("{} is still running; stop it first.", code(running));
+            self.say(Say::warning("shell", text)).await;
+        } else {
+            self.tell(ServerMessage::ShellBegan { command: command.clone() }).await;
+            self.shell.start(&self.app, &self.session, &self.folder, command, privacy);
+        }
+    }
+
+    /// Shows what the command did; its end leaves a note for the next prompt.
+    pub(super) async fn on_shell(&mut self, event: ShellEvent) {
+        match event {
+            ShellEvent::Output(text) => self.tell(ServerMessage::ShellOutput { text }).await,
+            ShellEvent::Said(text) => self.say(Say::warning("shell", text)).await,
+            ShellEvent::Ended { outcome, took, note } => {
+                if let Some(text) = note {
+                    self.notes.push(Record::Noted { kind: NoteKind::CommandOutput, text });
+                }
+                self.tell(ServerMessage::ShellEnded { outcome, took }).await;
+            }
+        }
+    }
+
+    /// Ends the command that runs, if one does, and waits for its end.
+    pub(super) async fn stop_shell(&mut self) {
+        self.shell.stop();
+        let ended = async {
+            while self.shell.command().is_some() {
+                let event = self.shell.next().await;
+                self.on_shell(event).await;
+            }
+        };
+        // A group that does not end is ended by the drop of its stream.
+        let _ = tokio::time::timeout(crate::runtime::headless::CLOSING, ended).await;
+    }
+
+    /// Tells the face what waits in this session.
+    pub(super) async fn waiting(&mut self) {
+        let filter = RequestFilter::UndecidedOf(self.session.clone());
+        match self.app.store.requests(filter, WAITING_SHOWN).await {
+            Ok(stored) => {
+                let requests: Vec<_> = stored.into_iter().map(|one| one.request).collect();
+                self.untold = self.untold_of(requests.len()).await;
+                self.tell(ServerMessage::Waiting { requests }).await;
+            }
+            Err(error) => self.say(Say::error("approvals", format!("{error}."))).await,
+        }
+        self.elsewhere().await;
+    }
+
+    async fn untold_of(&self, told: usize) -> usize {
+        if told < WAITING_SHOWN {
+            return 0;
+        }
+        let store = &self.app.store;
+        let everywhere = store.waiting_count().await.unwrap_or_default();
+        let elsewhere = store.waiting_elsewhere(&self.session).await.unwrap_or_default();
+        everywhere.saturating_sub(elsewhere + told)
+    }
+
+    /// Tells the face the facts of its header.
+    pub(super) async fn header(&mut self, history: &History) {
+        let header = view::header(self, history, self.spent().last_input).await;
+        self.tell_header(header).await;
+    }
+
+    async fn tell_header(&mut self, header: Header) {
+        self.shown = Some(header.clone());
+        self.tell(ServerMessage::Header(header)).await;
+    }
+
+    /// The header as it was, but for what can change while a turn has the session.
+    async fn header_again(&mut self) {
+        let Some(header) = self.shown.take() else { return };
+        let policy = self.app.policy();
+        self.tell_header(Header { mode: policy.mode, auto_approve: policy.auto_approve, ..header }).await;
+    }
+
+    /// As [`ClientHandler::header`], while the first prompt, which names the session, is on its way.
+    pub(super) async fn header_with(&mut self, history: &History, prompt: &[UserPart]) {
+        let mut header = view::header(self, history, self.spent().last_input).await;
+        if header.title == view::NEW_SESSION {
+            header.title = view::named_by(prompt).unwrap_or(header.title);
+        }
+        self.tell_header(header).await;
+    }
+
+    fn spent(&self) -> Spent {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A turn's front end that also counts what is used.
+    pub(super) fn tap(&self, inner: ChannelFrontend) -> ObservedFrontend {
+        ObservedFrontend { inner, spent: Arc::clone(&self.spent) }
+    }
+
+    /// Tells the face what can be typed and edited here.
+    pub(super) async fn offer(&self) {
+        let line = |command: &Command| CommandLine {
+            name: command.name.to_owned(),
+            usage: command.usage.to_owned(),
+            about: command.about.to_owned(),
+            source: "built-in".to_owned(),
+            args: match command.name {
+                "model" => self.app.models.lines().into_iter().map(|line| line.name).collect(),
+                _ => command.choices().map(str::to_owned).collect(),
+            },
+        };
+        let commands = self.commands.iter().map(line).collect();
+        let tools = self.app.registry.specs().cloned().collect();
+        self.tell(ServerMessage::Known { commands, tools }).await;
+    }
+
+    /// Tells the face what was entered here before, in any session.
+    pub(super) async fn recall(&self) {
+        let scope = InputScope::Folder(self.app.world.workspace.clone());
+        match self.app.store.inputs(scope, RECALLED).await {
+            Ok(mut lines) => {
+                lines.reverse();
+                self.tell(ServerMessage::Inputs { lines }).await;
+            }
+            Err(error) => {
+                let text = format!("Earlier lines could not be read: {error}.");
+                self.say(Say::warning("history", text)).await;
+            }
+        }
+    }
+
+    /// Gives the running turn the notes that the person's own commands left; those it cannot take wait.
+    pub(super) fn hand_notes(&mut self, words: &mpsc::Sender<Op>) {
+        self.notes.retain(|note| {
+            let Record::Noted { kind: NoteKind::CommandOutput, text } = note else { return true };
+            words.try_send(Op::Noted { text: text.clone() }).is_err()
+        });
+    }
+}
+
+/// Counts usage on its way to the face.
+pub(super) struct ObservedFrontend {
+    inner: ChannelFrontend,
+    spent: Arc<Mutex<Spent>>,
+}
+
+impl ObservedFrontend {
+    pub(super) fn unheard(self) -> Vec<Op> {
+        self.inner.unheard()
+    }
+}
+
+impl Frontend for ObservedFrontend {
+    fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
+        if let Event::Usage { usage, .. } = &event {
+            let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+            spent.total = sum(spent.total, *usage);
+            spent.last_input = usage.input.or(spent.last_input);
+        }
+        self.inner.show(event)
+    }
+
+    fn next_op(&self) -> BoxFuture<'_, Op> {
+        self.inner.next_op()
+    }
+
+    fn can_approve(&self) -> bool {
+        self.inner.can_approve()
+    }
+}
+
+/// Resolves when another model answers. Cancel-safe.
+pub(super) async fn changed(model: &mut watch::Receiver<ModelChoice>) -> ModelChoice {
+    match model.changed().await {
+        Ok(()) => model.borrow_and_update().clone(),
+        // The models live as long as `app`, which the client holds.
+        Err(_) => std::future::pending().await,
+    }
+}

@@ -1,0 +1,84 @@
+//! A session that another process owns: it can be read, and its requests decided; nothing else.
+
+use super::client::{ClientHandler, OwnerAction, SessionView};
+use super::{AppError, Left};
+use crate::agent::port::Op;
+use crate::command::Say;
+use crate::frontend::protocol::{ClientRequest, ServerMessage};
+use crate::history::History;
+use crate::message::images;
+use crate::session::Session;
+use crate::store::DecideOutcome;
+
+/// Until the face closes.
+pub(super) async fn run(
+    client: &mut ClientHandler,
+    history: History,
+    holder: String,
+) -> Result<Left, AppError> {
+    client.read_only = Some(holder.clone());
+    let mut history = history;
+    show(client, &history).await;
+    let text =
+        format!("This session is open in another co ({holder}). You can read it and decide its requests.");
+    client.say(Say::warning("read only", text)).await;
+    let mut wakeups = client.app.store.wakeups();
+    let left = loop {
+        client.tell_idle().await;
+        tokio::select! {
+            ask = client.asks.recv() => {
+                let heard = client.handle(ask.unwrap_or(ClientRequest::Close), SessionView::Here(&history)).await;
+                match heard {
+                    OwnerAction::Close | OwnerAction::Op(Op::Close) => break Left::Closed(Vec::new()),
+                    OwnerAction::Open(session) => {
+                        if let Some(opened) = client.get(&session).await {
+                            break Left::For(Box::new(opened));
+                        }
+                    }
+                    OwnerAction::Op(Op::Decide { request, approval }) => {
+                        let outcome = client.app.store.decide(&request, approval, client.decider.clone()).await?;
+                        if outcome != DecideOutcome::Recorded {
+                            client.say(Say::warning("approvals", outcome.to_string())).await;
+                        }
+                        client.waiting().await;
+                    }
+                    OwnerAction::Prompt(parts) => {
+                        let text = format!("Only {holder} can go on here. `co` without `-c` starts a session of its own.");
+                        client.say(Say::warning("read only", text)).await;
+                        // What was typed goes back to where it was written.
+                        client.tell(ServerMessage::Draft { text: images::words(&parts) }).await;
+                    }
+                    OwnerAction::Clear | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. }) => {
+                        let text = format!("Only {holder} can go on here. `co` without `-c` starts a session of its own.");
+                        client.say(Say::warning("read only", text)).await;
+                    }
+                    OwnerAction::Answered
+                    | OwnerAction::Draft(_)
+                    | OwnerAction::Op(Op::Interrupt
+                        | Op::Defer
+                        | Op::RetryNow
+                        | Op::Cap { .. }
+                        | Op::Draft { .. }
+                        | Op::Noted { .. },
+                    ) => {}
+                }
+            }
+            () = wakeups.changed() => {
+                history = Session::read(&client.app.store, &client.session).await?;
+                show(client, &history).await;
+            }
+            event = client.shell.next() => client.on_shell(event).await,
+            happened = client.background.next() => client.on_beside(happened).await,
+        }
+    };
+    client.stop_shell().await;
+    // Only the owner could store them.
+    client.notes.clear();
+    Ok(left)
+}
+
+async fn show(client: &mut ClientHandler, history: &History) {
+    client.header(history).await;
+    client.tell(ServerMessage::Transcript { messages: history.messages().cloned().collect() }).await;
+    client.waiting().await;
+}

@@ -1,0 +1,110 @@
+//! A database thread: a thread that owns one connection and runs its jobs in order.
+//!
+//! The store has two database threads: one writes, one reads, so that a reader never waits for a writer and no async
+//! thread waits for the disk. A database thread ends when its last handle is dropped, after the jobs already queued.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::StoreError;
+
+/// Number of jobs that can be queued before senders wait.
+const CAPACITY: usize = 64;
+
+type Job<C> = Box<dyn FnOnce(&mut C) + Send>;
+
+/// The state that a database thread's thread owns.
+pub(super) trait Context {
+    /// Called when the queue is empty.
+    fn idle(&mut self);
+}
+
+/// The sending side of a database thread.
+pub(super) struct DbThread<C> {
+    jobs: mpsc::Sender<Job<C>>,
+    data: PathBuf,
+}
+
+impl<C: Context + 'static> DbThread<C> {
+    /// Starts the thread. `open` runs on it; its error is returned here.
+    pub(super) async fn start<O>(name: &str, data: &Path, open: O) -> Result<Self, StoreError>
+    where
+        O: FnOnce() -> Result<C, StoreError> + Send + 'static,
+    {
+        let (jobs, inbox) = mpsc::channel(CAPACITY);
+        let (ready, opened) = oneshot::channel();
+        thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || {
+                let _running = Running::begin();
+                match open() {
+                    Ok(context) => {
+                        // Sending fails only if `start` was dropped; then the queue is closed too.
+                        let _ = ready.send(Ok(()));
+                        serve(context, inbox);
+                    }
+                    Err(error) => drop(ready.send(Err(error))),
+                }
+            })
+            .map_err(|error| StoreError::file(data, &error))?;
+        let thread = Self { jobs, data: data.to_owned() };
+        let result = opened.await.unwrap_or(Err(StoreError::Stopped));
+        result.map_err(|error| error.located(data))?;
+        Ok(thread)
+    }
+
+    /// Runs `work` on the thread, after all work sent before it. Once sent it runs even if this future is
+    /// dropped; then its result is lost.
+    pub(super) async fn run<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&mut C) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let job: Job<C> = Box::new(move |context| drop(reply.send(work(context))));
+        self.jobs.send(job).await.map_err(|_closed| StoreError::Stopped)?;
+        let result = answer.await.unwrap_or(Err(StoreError::Stopped));
+        result.map_err(|error| error.located(&self.data))
+    }
+}
+
+/// The number of running database threads in this process, and a signal for their end.
+static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// Counts a database thread as running while it lives.
+struct Running;
+
+impl Running {
+    fn begin() -> Self {
+        *RUNNING.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Self
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        *RUNNING.0.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        RUNNING.1.notify_all();
+    }
+}
+
+/// Waits, at most `patience`, until every database of this process is closed. Call it after dropping the last
+/// handle.
+pub fn wait_closed(patience: Duration) {
+    let running = RUNNING.0.lock().unwrap_or_else(PoisonError::into_inner);
+    // After a timeout, the database is checked at the next opening.
+    drop(RUNNING.1.wait_timeout_while(running, patience, |running| *running > 0));
+}
+
+fn serve<C: Context>(mut context: C, mut inbox: mpsc::Receiver<Job<C>>) {
+    while let Some(job) = inbox.blocking_recv() {
+        job(&mut context);
+        if inbox.is_empty() {
+            context.idle();
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Carries out the commands that `update` returns.
+//!
+//! Called by the shell after every message; a failure because the terminal is gone leads to a hangup.
+
+use std::io;
+
+use super::{Dirty, Flow, Shell, TerminalState, osc, out, words};
+use crate::tui::keys::{Action, Context};
+use crate::tui::msg::{Alert, Cmd, Input};
+
+impl Shell {
+    pub(super) fn carry_out(&mut self, cmds: Vec<Cmd>) -> Flow {
+        let mut flow = Flow::On;
+        for cmd in cmds {
+            let done = match cmd {
+                Cmd::Send(ask) => {
+                    self.outbox.push_back(ask);
+                    Flow::On
+                }
+                Cmd::Suspend => self.suspend(),
+                Cmd::Redraw => self.redraw(),
+                Cmd::Edit { text, target } => self.edit(&text, target),
+                Cmd::Copy { text } => self.copy(&text),
+                Cmd::Mouse(mode) => {
+                    let set = self.screen.set_mouse(mode);
+                    self.or_lost(&set)
+                }
+                Cmd::Name { text, folder } => {
+                    self.errands.name(text, folder);
+                    Flow::On
+                }
+                Cmd::ReadClipboard => {
+                    self.errands.read_clipboard();
+                    Flow::On
+                }
+                Cmd::Load(languages) => {
+                    self.loader.start(languages);
+                    Flow::On
+                }
+                Cmd::Alert(alert) => self.call(alert),
+                Cmd::Exit => return Flow::Exit,
+            };
+            flow = if done == Flow::Exit { done } else { flow };
+        }
+        flow
+    }
+
+    fn or_lost(&mut self, sent: &io::Result<()>) -> Flow {
+        if sent.is_err() { self.lost() } else { Flow::On }
+    }
+
+    fn redraw(&mut self) -> Flow {
+        let forgot = self.forget_screen();
+        self.or_lost(&forgot)
+    }
+
+    /// Sends a sequence other than drawing to the terminal, if the terminal is in use and supports it.
+    fn tell(&mut self, bytes: &[u8]) -> Flow {
+        if self.sight != TerminalState::Present || !self.options.surroundings.is_modern() {
+            return Flow::On;
+        }
+        let sent = out::write(bytes);
+        self.or_lost(&sent)
+    }
+
+    fn copy(&mut self, text: &str) -> Flow {
+        let host = self.options.host;
+        let (flow, word) = if !self.options.surroundings.is_modern() {
+            (Flow::On, "not copied: this terminal has no clipboard".to_owned())
+        } else {
+            match osc::copy(text, host.between) {
+                Some(bytes) => (self.tell(&bytes), osc::copied(text.len(), host)),
+                None => {
+                    let mouse = self.model.keymap.shown(Context::Global, Action::ToggleMouse);
+                    (Flow::On, osc::too_long(text.len(), &mouse))
+                }
+            }
+        };
+        if flow == Flow::Exit { flow } else { self.take(Input::Word { text: word }, Dirty::Now) }
+    }
+
+    fn call(&mut self, alert: Alert) -> Flow {
+        let bytes = osc::call(&words::call(&self.model, alert), self.options.host.call);
+        if bytes.is_empty() || self.sight != TerminalState::Present {
+            return Flow::On;
+        }
+        // Even the oldest terminals support the bell.
+        let sent = out::write(&bytes);
+        self.or_lost(&sent)
+    }
+}

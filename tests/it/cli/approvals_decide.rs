@@ -1,0 +1,179 @@
+//! `co approvals yes|no|later`: what is decided, who is told, who was faster.
+
+use co::approval::{Approval, Decider, Remember};
+use co::store::RequestState;
+use co::tool::Risk;
+use serde_json::json;
+
+use crate::cli::approvals_kit::{Fixture, after, risky, write};
+
+const A: &str = "aaaa00000001";
+const B: &str = "bbbb00000002";
+const C: &str = "cccc00000003";
+const GO_ON: &str = "Its session is not open; go on: co resume [SESSION]\n";
+
+fn fixture() -> Fixture {
+    let fixture = Fixture::new();
+    let first = write(A, "a.txt", "one");
+    let second = after(&[&first], risky(Risk::High, write(B, "b.txt", "two")));
+    let third = after(&[&second], risky(Risk::Low, write(C, "c.txt", "three")));
+    fixture.asked("tidy up", &[first, second, third]);
+    fixture
+}
+
+#[test]
+fn a_yes_may_change_arguments_and_say_a_word() {
+    // What is typed behind the id; what is written down; what is said.
+    let cases = [
+        (&[][..], None, "approved [REQUEST]: write a.txt"),
+        (&["--set", "path=a.txt"][..], None, "approved [REQUEST]: write a.txt"),
+        (
+            &["--set", "path=n.txt"][..],
+            Some(json!({"path": "n.txt", "content": "one"})),
+            "approved with changes [REQUEST]: write 1 line to n.txt (new file)",
+        ),
+        (
+            &["--set", "content=a=b", "--set", "path=1"][..],
+            Some(json!({"path": "1", "content": "a=b"})),
+            "approved with changes [REQUEST]: write 1 line to 1 (new file)",
+        ),
+    ];
+    for (args, instead, said) in cases {
+        let fixture = fixture();
+        let mut line = vec!["approvals", "yes", A, "--note", "as we said"];
+        line.extend(args);
+        fixture.co.run(&line).check(0, &format!("{said}\n"), GO_ON);
+        let (approval, by) = fixture.request(A).decision.unwrap();
+        let note = Some("as we said".to_owned());
+        let instead = instead.map(|args| (co::message::ToolName::new("write_file"), args));
+        let expected = Approval::Approve { instead, remember: Remember::Once, note, rule: None };
+        assert_eq!((approval, by), (expected, Decider::Cli), "{args:?}");
+    }
+    let fixture = fixture();
+    assert_eq!(fixture.co.run(&["approvals", "yes", A, "--session"]).code, Some(0));
+    assert_eq!(fixture.request(A).decision.unwrap().0, Approval::for_session());
+}
+
+#[test]
+fn changes_that_make_no_sense_decide_nothing() {
+    let fixture = fixture();
+    for (args, code, error) in [
+        (&["--set", "path"][..], 1, "`--set path` has no value; write it as `--set field=value`"),
+        (
+            &["--set", "pat=x"],
+            1,
+            "write_file has no field `pat`; did you mean `path`? its fields: path, content",
+        ),
+        (&["--set", "path.x=1"], 1, "write_file has no field `path.x`; there are no fields by name here"),
+    ] {
+        let mut line = vec!["approvals", "yes", A];
+        line.extend(args);
+        fixture.co.run(&line).check(code, "", &format!("co: error: {error}\n"));
+    }
+    fixture.co.run(&["approvals", "yes", A, C, "--set", "path=x"]).check(
+        2,
+        "",
+        "co: error: `--set` changes the arguments of one request\n    name one id, or leave `--set` out\n",
+    );
+    assert_eq!(fixture.request(A).state, RequestState::Waiting);
+    // Above `yes` it is about settings, below it about arguments.
+    let ran = fixture.co.run(&["--set", "theme=dark", "approvals", "no", A]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+}
+
+#[test]
+fn each_is_decided_by_itself() {
+    let fixture = fixture();
+    fixture.decide(A, Approval::Deny { reason: None }, Decider::Tui);
+    fixture.set(C, "state", "expired");
+    let first = write("dddd00000004", "d.txt", "x");
+    fixture.asked("more", &[first, write("dddd00000005", "e.txt", "x")]);
+    let err = "co: error: request [REQUEST] was already denied by you (full screen); that stands\n\
+        co: error: no request begins with `zz`; `co approvals` lists them\n\
+        co: error: `dddd` could be [REQUEST], [REQUEST]; type more of the one you mean\n\
+        co: error: request [REQUEST] was not decided in time: it was neither allowed nor denied, and takes no answer now\n";
+    fixture.co.run(&["approvals", "yes", A, "zz", "dddd", "dddd00000004", "dddd00000004", C]).check(
+        1,
+        "approved [REQUEST]: write d.txt\n",
+        &format!("{GO_ON}{err}"),
+    );
+    assert_eq!(fixture.request("dddd00000004").state, RequestState::Approved);
+    let ran = fixture.co.run(&["approvals", "later", "dddd00000005", A, "--json"]);
+    assert_eq!(ran.code, Some(1));
+    let told = ran.json();
+    assert_eq!(
+        (&told[0]["decision"], &told[1]["error"]),
+        (&json!("put off"), &json!("request [REQUEST] was already denied by you (full screen); that stands"))
+    );
+    for (state, error) in [
+        ("withdrawn", "was withdrawn when its turn was interrupted, and takes no answer now"),
+        ("superseded", "was asked again as another request; `co approvals` lists that one"),
+        ("consumed", "was answered without a decision when its session went on"),
+    ] {
+        fixture.set(C, "state", state);
+        let error = format!("co: error: request [REQUEST] {error}\n");
+        fixture.co.run(&["approvals", "no", C]).check(1, "", &error);
+    }
+}
+
+#[test]
+fn what_is_high_is_named_and_what_depends_is_told() {
+    let fixture = fixture();
+    let high = "co: error: request [REQUEST] is HIGH risk, so `bbbb` is not enough; type at least 8 characters of its id: \
+        co approvals yes [REQUEST]\n";
+    let waits = "co: [REQUEST] runs only after [REQUEST] (write_file: write b.txt), which still waits for your decision\n";
+    fixture.co.run(&["approvals", "yes", "bbbb", "cccc"]).check(
+        1,
+        "approved [REQUEST]: write c.txt\n",
+        &format!("{waits}{GO_ON}{high}"),
+    );
+    // A no is no danger.
+    fixture.co.run(&["approvals", "no", "aaaa"]).check(0, "denied [REQUEST]: write a.txt\n", GO_ON);
+    let denied =
+        "co: [REQUEST] will not run: it depends on [REQUEST] (write_file: write a.txt), which was denied\n";
+    fixture.co.run(&["approvals", "yes", "bbbb0000"]).check(
+        0,
+        "approved [REQUEST]: write b.txt\n",
+        &format!("{denied}{GO_ON}"),
+    );
+}
+
+#[test]
+fn all_low_ones_of_one_session_and_nothing_else() {
+    let fixture = fixture();
+    let low = risky(Risk::Low, write("dddd00000004", "d.txt", "x"));
+    let session = fixture.asked("more", &[low, write("dddd00000005", "e.txt", "x")]);
+    let other = fixture.asked("none", &[write("eeee00000006", "f.txt", "x")]);
+    fixture.co.run(&["approvals", "yes", "--all-low", &session.0]).check(
+        0,
+        "approved [REQUEST]: write d.txt\n",
+        GO_ON,
+    );
+    fixture.co.run(&["approvals", "yes", "--all-low", &other.0]).check(
+        0,
+        "No LOW request of this session waits.\n",
+        "",
+    );
+    let left = ["dddd00000005", "eeee00000006", A, B, C].map(|id| fixture.request(id).state);
+    assert_eq!(left, [RequestState::Waiting; 5]);
+}
+
+#[test]
+fn who_goes_on_is_told() {
+    let fixture = fixture();
+    let session =
+        fixture.session("open", &[write("dddd00000004", "d.txt", "x"), write("dddd00000005", "e.txt", "x")]);
+    let ran = fixture.co.run(&["approvals", "no", "dddd00000004", A, "--note", "call her"]);
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(ran.out, "denied [REQUEST]: write d.txt\ndenied [REQUEST]: write a.txt\n");
+    let open = "The co that has its session open (process [PID] since ";
+    assert!(
+        ran.err.starts_with(open) && ran.err.ends_with(&format!("goes on by itself.\n{GO_ON}")),
+        "{}",
+        ran.err
+    );
+    let told = fixture.co.run(&["approvals", "yes", "dddd00000005", "--json"]).json();
+    assert_eq!(told[0]["open_in_process"], std::process::id());
+    drop(session);
+    fixture.co.run(&["approvals", "later", B]).check(0, "put off [REQUEST]: write b.txt\n", "");
+}

@@ -1,0 +1,21 @@
+//! The command line: the real binary, its output and exit codes.
+
+pub mod approvals;
+pub mod approvals_decide;
+pub mod approvals_edit;
+pub mod approvals_kit;
+pub mod approvals_list;
+pub mod approvals_watch;
+pub mod audit;
+pub mod auth;
+pub mod fallback;
+pub mod hooks;
+pub mod keys;
+pub mod misuse;
+pub mod models;
+pub mod offline;
+pub mod print;
+pub mod rules;
+pub mod screen;
+pub mod trust;
+pub mod usage;

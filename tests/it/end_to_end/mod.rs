@@ -1,0 +1,22 @@
+//! The whole program: the real binary in a real terminal or a pipe, against a model service over real HTTP.
+//!
+//! Each module is a table of cases and one check. Every case has its own home, data and workspace; nothing is shared,
+//! nothing sleeps, and nothing leaves the machine.
+
+mod bad_answers;
+mod bad_places;
+mod changes;
+mod contract;
+mod conversation;
+mod edited;
+mod endings;
+mod five;
+mod heard;
+mod hostile;
+pub mod kit;
+mod onboarding;
+mod plain;
+mod recordings;
+mod rounds;
+mod secrets_nowhere;
+pub mod terminal_state;

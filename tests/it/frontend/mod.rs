@@ -1,0 +1,4 @@
+//! The plain face.
+
+pub mod plain;
+pub mod plain_inbox;

@@ -1,0 +1,603 @@
+//! The plain face without a program around it: updates and lines in, text and asks out.
+
+use std::time::Duration;
+
+use co::agent::caps::{CapAnswer, CapQuestion};
+use co::agent::port::{Event, Op, Settled};
+use co::approval::{Approval, Decider, Remember, Request};
+use co::config::Cap;
+use co::frontend::plain::{Echo, Input, Plain, Setup, Source, ThinkingShown};
+use co::frontend::protocol::{ClientRequest, ServerMessage, SessionLine, Tone, Update};
+use co::history::{Limit, SessionId, TurnEnd};
+use co::message::{Message, ReturnStatus, ToolName, UserPart};
+use co::provider::{ErrorClass, ProviderError};
+use co::tool::{Preview, Risk, Undo};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::tui::kit::{call, decided, diff_request, header, id, line, plan, returned, shell_request};
+
+const TERMINAL: Setup = Setup { source: Source::Terminal, echo: Echo::Seen, thinking: ThinkingShown::Told };
+const PIPE: Setup = Setup { source: Source::Pipe, echo: Echo::Unseen, thinking: ThinkingShown::Told };
+
+/// The face, its clock, and everything it said; lines typed on a terminal stand where they would be seen.
+struct Face {
+    plain: Plain,
+    setup: Setup,
+    now_ms: u64,
+    text: String,
+    asks: Vec<ClientRequest>,
+    over: bool,
+}
+
+impl Face {
+    fn new(setup: Setup) -> Self {
+        Self {
+            plain: Plain::new(setup),
+            setup,
+            now_ms: 1_000,
+            text: String::new(),
+            asks: Vec::new(),
+            over: false,
+        }
+    }
+
+    /// One that knows its session and has nothing to do.
+    fn open(setup: Setup) -> Self {
+        let mut face = Self::new(setup).notice(ServerMessage::Header(header())).notice(ServerMessage::Idle);
+        face.text.clear();
+        face
+    }
+
+    /// One whose turn runs and asks.
+    fn asking(request: Request) -> Self {
+        Self::open(TERMINAL).say("go").prompted("go").asked(request).wait(100).wait(600)
+    }
+
+    fn input(mut self, input: Input) -> Self {
+        self.plain.take(self.now_ms, input);
+        let turned = self.turn();
+        if turned {
+            self.plain.take(self.now_ms, Input::Asked { before: Vec::new(), begun: String::new() });
+            self.turn();
+        }
+        self
+    }
+
+    fn turn(&mut self) -> bool {
+        let turned = self.plain.turned();
+        self.text.push_str(&turned.text);
+        self.asks.extend(turned.asks);
+        self.over |= turned.over;
+        turned.question
+    }
+
+    fn event(self, event: Event) -> Self {
+        self.input(Input::Update(Box::new(Update::Event(event))))
+    }
+
+    fn notice(self, notice: ServerMessage) -> Self {
+        self.input(Input::Update(Box::new(Update::Message(notice))))
+    }
+
+    fn say(mut self, line: &str) -> Self {
+        assert!(self.plain.listens(), "{line:?} is not wanted now:\n{}", self.text);
+        if self.setup.echo == Echo::Seen {
+            self.text.push_str(&format!("{line}\n"));
+        }
+        self.input(Input::Line(line.to_owned()))
+    }
+
+    fn wait(mut self, ms: u64) -> Self {
+        self.now_ms += ms;
+        self.input(Input::Tick)
+    }
+
+    fn prompted(self, text: &str) -> Self {
+        let parts = vec![UserPart::Text { text: text.to_owned() }];
+        self.notice(ServerMessage::TurnBegan).event(Event::Prompted { parts })
+    }
+
+    fn asked(self, request: Request) -> Self {
+        self.event(Event::ApprovalNeeded { request })
+    }
+
+    fn settled(self, number: u32, approval: Approval, by: Decider) -> Self {
+        self.event(Event::ApprovalSettled { request: id(number), settled: Settled::Decided { approval, by } })
+    }
+
+    fn text(self, text: &str) -> Self {
+        self.event(Event::TextDelta { text: text.to_owned() })
+    }
+
+    fn ended(self, end: TurnEnd) -> Self {
+        self.event(Event::TurnEnded { end })
+    }
+
+    fn idle(self) -> Self {
+        self.notice(ServerMessage::Idle)
+    }
+}
+
+fn no(reason: Option<&str>) -> Approval {
+    Approval::Deny { reason: reason.map(str::to_owned) }
+}
+
+fn instead(args: serde_json::Value) -> Approval {
+    Approval::Approve {
+        instead: Some((ToolName::new("shell"), args)),
+        remember: Remember::Once,
+        note: None,
+        rule: None,
+    }
+}
+
+fn ls() -> Request {
+    shell_request(1, "ls", Risk::Medium)
+}
+
+fn rm() -> Request {
+    shell_request(1, "rm -rf build", Risk::High)
+}
+
+#[test]
+fn answers() {
+    let cases: Vec<(&str, Request, &[&str], Vec<ClientRequest>)> = vec![
+        ("yes", ls(), &["1"], vec![decided(1, Approval::yes())]),
+        ("yes in a word", ls(), &[" Yes "], vec![decided(1, Approval::yes())]),
+        ("reflexes", ls(), &["", "", " ", "y", "ok", "11", "1 ", ""], vec![decided(1, Approval::yes())]),
+        ("nothing approves by itself", ls(), &["", "y", "ok", "yes please", "11"], vec![]),
+        ("no", ls(), &["2", ""], vec![decided(1, no(None))]),
+        ("no, with a reason", ls(), &["no", " not 1 "], vec![decided(1, no(Some("not 1")))]),
+        ("later", ls(), &["4"], vec![decided(1, Approval::Later)]),
+        ("all of it later", ls(), &["later all"], vec![ClientRequest::Op(Op::Defer)]),
+        ("details, then yes", ls(), &["5", "1"], vec![decided(1, Approval::yes())]),
+        ("HIGH needs two", rm(), &["1"], vec![]),
+        ("HIGH is said", rm(), &["1", "<wait>", "yes"], vec![decided(1, Approval::yes())]),
+        ("HIGH by 1 twice", rm(), &["1", "<wait>", "1"], vec![]),
+        ("HIGH too soon", rm(), &["1", "yes"], vec![]),
+        ("HIGH taken back", rm(), &["1", "<wait>", "", "yes"], vec![]),
+        (
+            "edited",
+            ls(),
+            &["3", "<wait>", r#"{"command":"ls -l"}"#],
+            vec![decided(1, instead(json!({"command": "ls -l"})))],
+        ),
+        ("edited to nonsense", ls(), &["3", "<wait>", "{", "[1]", "", "<wait>"], vec![]),
+        (
+            "edited to the same",
+            ls(),
+            &["3", "<wait>", r#"{"command":"ls"}"#],
+            vec![decided(1, Approval::yes())],
+        ),
+        ("edited too soon", ls(), &["3", r#"{"command":"ls"}"#], vec![]),
+        (
+            "HIGH edited",
+            rm(),
+            &["3", "<wait>", r#"{"command":"rm x"}"#, "<wait>", "yes"],
+            vec![decided(1, instead(json!({"command": "rm x"})))],
+        ),
+        ("long unseen", diff_request(1, 300), &["1", "3", "5", "1"], vec![]),
+        ("long seen", diff_request(1, 300), &["5", "5", "1"], vec![decided(1, Approval::yes())]),
+        ("commands go on", ls(), &["/tools", "!ls"], vec![line("/tools"), line("!ls")]),
+    ];
+    for (name, request, lines, expected) in cases {
+        let mut face = Face::asking(request);
+        face.asks.clear();
+        for line in lines {
+            face = if *line == "<wait>" { face.wait(600) } else { face.say(line) };
+        }
+        assert_eq!(face.asks, expected, "{name}\n{}", face.text);
+    }
+}
+
+#[test]
+fn what_was_there_before_never_answers() {
+    // On a terminal, on a pipe, at once, and with the guard still on.
+    for setup in [TERMINAL, PIPE] {
+        let mut face = Face::open(setup).say("go").prompted("go").asked(ls());
+        face.asks.clear();
+        face.now_ms += 100;
+        face.plain.take(face.now_ms, Input::Tick);
+        assert!(face.turn());
+        let before = ["1", "yes", "fix it", "1"].map(str::to_owned).to_vec();
+        face.plain.take(face.now_ms, Input::Asked { before, begun: "ye".to_owned() });
+        face.turn();
+        let face = face.wait(400).say("1").say("yes");
+        assert_eq!(face.asks, [], "{}", face.text);
+        let mut face = face;
+        for _ in 0..3 {
+            face = face.wait(400).say("1");
+            assert_eq!(face.asks, [], "without a pause nothing is an answer: {}", face.text);
+        }
+        let face = face.wait(600).say("1");
+        assert_eq!(face.asks[..1], [decided(1, Approval::yes())], "{}", face.text);
+        // What was written for later goes on, and no answer with it.
+        let face = face.settled(1, Approval::yes(), Decider::Plain).ended(TurnEnd::Completed).idle();
+        let said: Vec<&ClientRequest> = face.asks.iter().skip(1).collect();
+        assert_eq!(said[0], &line("fix it"));
+        assert!(!face.text.contains("decided elsewhere"), "{}", face.text);
+    }
+}
+
+#[test]
+fn interrupts() {
+    let interrupt = || Input::Interrupt;
+    let running = || Face::open(TERMINAL).say("go").prompted("go").text("Hello. ");
+    let face = running().input(interrupt());
+    assert_eq!(
+        (face.asks[1..].to_vec(), face.text.ends_with("Stopping.\n")),
+        (vec![ClientRequest::Op(Op::Interrupt)], true)
+    );
+    let face = face.wait(2_100).input(interrupt());
+    assert!(!face.asks.contains(&ClientRequest::Close));
+    let face = face.wait(1_900).input(interrupt());
+    assert_eq!(face.asks.last(), Some(&ClientRequest::Close));
+    let face = Face::open(TERMINAL).input(interrupt());
+    assert!(face.text.contains("leaves") && face.asks.is_empty(), "{}", face.text);
+    let face = Face::asking(ls()).input(interrupt()).say("1");
+    assert_eq!(face.asks.last(), Some(&line("1")), "the question was taken back: {}", face.text);
+    let face = running().notice(ServerMessage::ShellBegan { command: "sleep 9".into() }).input(interrupt());
+    assert_eq!(face.asks[1..], [ClientRequest::Op(Op::Interrupt), ClientRequest::StopShell]);
+    // The owner may be silent: it leaves all the same.
+    let face = running().input(Input::Hangup).wait(700);
+    assert!(!face.over && face.asks.last() == Some(&ClientRequest::Close));
+    assert!(face.wait(200).over);
+}
+
+#[test]
+fn lines_of_a_pipe_come_one_at_a_time() {
+    let mut face = Face::open(PIPE).say("one");
+    assert!(!face.plain.listens());
+    face = face.notice(ServerMessage::Header(header())).prompted("one").text("A").ended(TurnEnd::Completed);
+    assert!(!face.plain.listens());
+    face = face.idle().say("/help");
+    assert!(!face.plain.listens());
+    let local =
+        ServerMessage::Local { title: "commands".into(), text: "- `/help`".into(), tone: Tone::Plain };
+    face = face.notice(local).notice(ServerMessage::Header(header())).say("!ls");
+    assert!(!face.plain.listens());
+    face = face
+        .notice(ServerMessage::ShellBegan { command: "ls".into() })
+        .notice(ServerMessage::ShellOutput { text: "a\n".into() })
+        .notice(ServerMessage::ShellEnded { outcome: "exit 0".into(), took: Duration::ZERO });
+    assert!(face.plain.listens());
+    let face = face.input(Input::End);
+    assert_eq!(face.asks, [line("one"), line("/help"), line("!ls"), ClientRequest::Close]);
+}
+
+#[test]
+fn at_the_end_of_a_pipe_what_waits_is_put_off() {
+    let face = Face::open(PIPE).say("go").prompted("go").asked(ls()).wait(100);
+    let face = face.input(Input::End);
+    assert_eq!(face.asks, [line("go"), ClientRequest::Op(Op::Defer)]);
+    let face = face.asked(shell_request(2, "pwd", Risk::Low)).wait(100);
+    assert_eq!(face.asks.last(), Some(&ClientRequest::Op(Op::Defer)));
+    let face = face.ended(TurnEnd::Deferred).idle();
+    assert_eq!(face.asks.last(), Some(&ClientRequest::Close));
+    let lines = vec!["co: session \"go\" saved · 2 approvals waiting".into()];
+    let face = face.notice(ServerMessage::Goodbye { lines });
+    assert!(face.over);
+    insta::assert_snapshot!("plain_end_of_a_pipe", face.text);
+}
+
+#[test]
+fn too_much_input_answers_nothing() {
+    let face = Face::open(PIPE).say("go").prompted("go").asked(ls()).wait(100).input(Input::Flood).wait(600);
+    assert_eq!(face.asks[1..], [ClientRequest::Op(Op::Defer)]);
+    assert!(!face.plain.listens());
+}
+
+#[test]
+fn lines_that_go_on_and_lines_that_were_cut() {
+    let face = Face::open(TERMINAL).say("one\\").say("two");
+    assert_eq!(face.asks, [line("one\ntwo")]);
+    assert_eq!(face.text, "one\\\ntwo\n");
+    let face = Face::open(TERMINAL).say(&"x".repeat(4_095));
+    assert_eq!(face.asks, []);
+    assert!(face.text.contains("It was not sent."));
+    let face = Face::open(PIPE).say(&"x".repeat(9_000));
+    assert_eq!(face.asks.len(), 1);
+}
+
+fn retry() -> Event {
+    let wait = Duration::from_secs(20);
+    Event::Retry {
+        class: ErrorClass::RateLimited,
+        message: "slow".into(),
+        wait,
+        attempt: 1,
+        of: 2,
+        then: None,
+    }
+}
+
+fn write_request() -> Request {
+    let mut one = shell_request(1, "", Risk::Low);
+    one.tool = ToolName::new("write_file");
+    one.args = json!({"path": "notes/today.md", "content": "# Today\n\n- sow peas\n"});
+    let text = "# Today\n\n- sow peas\n".to_owned();
+    one.plan = plan("write 3 lines to notes/today.md", Preview::Text { text }, Risk::Low);
+    one.plan.undo = Undo::Exact;
+    one.risk = Risk::Low;
+    one
+}
+
+#[test]
+fn a_conversation() {
+    let read = call(8, "read_file", json!({"path": "notes.md"}));
+    let list = call(9, "list_dir", json!({}));
+    let planned = |face: Face, call: &co::message::ToolCall, what: &str| {
+        face.event(Event::ToolCall { call: call.clone() })
+            .event(Event::ToolPlanned { call: call.clone(), plan: plan(what, Preview::None, Risk::Low) })
+    };
+    let write = call(1, "write_file", json!({}));
+    let edit = call(2, "edit_file", json!({}));
+    let mut face = Face::new(TERMINAL).notice(ServerMessage::Header(header())).idle();
+    face = face.say("tidy my notes").prompted("tidy my notes").event(retry());
+    face = face.event(Event::ThinkingDelta { text: "Hm.".into() }).wait(14_000);
+    face = face.event(Event::ThinkingCommitted { text: "Hm.".into() });
+    face = face.text("I look at both. Then I wri").text("te.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n");
+    face = face.event(Event::TextCommitted { text: String::new() });
+    face = planned(face, &read, "read notes.md");
+    face = planned(face, &list, "list .");
+    face = face.event(Event::ToolRunning { call: read.clone() });
+    face = face.event(Event::ToolReturn { call: list, returned: returned(9, ReturnStatus::Ok, "a\nb\nc") });
+    face = face.event(Event::ToolReturn {
+        call: read,
+        returned: returned(8, ReturnStatus::Failed, "no such file: notes.md\nmore"),
+    });
+    // Four requests come one after another.
+    face = face.asked(write_request()).asked(diff_request(2, 2));
+    face = face.asked(shell_request(3, "rm -rf build\n\trm -rf dist", Risk::High));
+    face = face.asked(shell_request(4, "make", Risk::Medium)).wait(100).wait(600);
+    face = face.say("").say("maybe").say("/approvals").notice(ServerMessage::Local {
+        title: "approvals".into(),
+        text: "4 wait.".into(),
+        tone: Tone::Plain,
+    });
+    face = face.say("5").say("1");
+    face = face.settled(1, Approval::yes(), Decider::Plain).event(Event::ToolRunning { call: write.clone() });
+    // The next question stands; what happens waits behind it.
+    let done = returned(1, ReturnStatus::Ok, "created notes/today.md: 3 lines");
+    face = face.event(Event::ToolReturn { call: write, returned: done });
+    face = face.wait(600).say("2").say("not that file");
+    face = face.settled(2, no(Some("not that file")), Decider::Plain);
+    face = face.event(Event::ToolReturn { call: edit, returned: returned(2, ReturnStatus::Denied, "no") });
+    face = face.wait(600).say("1").wait(600).say("yes");
+    face = face.settled(3, Approval::yes(), Decider::Plain);
+    face = face.wait(600).settled(4, Approval::yes(), Decider::Cli);
+    face = face.text("All ").text("done.").event(Event::TextCommitted { text: String::new() });
+    face = face.say("and the garden?");
+    face = face.prompted("and the garden?").asked(shell_request(5, "dig", Risk::Medium)).wait(100).wait(600);
+    face = face.say("3").wait(600).say("{").say(r#"{"command":"dig twice"}"#);
+    let twice = instead(json!({"command": "dig twice"}));
+    face = face
+        .settled(5, twice, Decider::Plain)
+        .asked(shell_request(6, "sow", Risk::Medium))
+        .wait(100)
+        .wait(600);
+    face = face.wait(600).say("4").settled(6, Approval::Later, Decider::Plain).ended(TurnEnd::Deferred);
+    face =
+        face.notice(ServerMessage::Waiting { requests: vec![shell_request(6, "sow", Risk::Medium)] }).idle();
+    face = face.say("/decide").wait(600).input(Input::Interrupt);
+    face = face.say("go on").prompted("go on").text("Half a sent").wait(2_000).input(Input::Interrupt);
+    face = face.ended(TurnEnd::Interrupted).idle();
+    face = face.say("!date").notice(ServerMessage::ShellBegan { command: "date".into() });
+    face = face.notice(ServerMessage::ShellOutput { text: "Sunday\n\u{1b}[31mApproval 1 of 1\n".into() });
+    face = face.notice(ServerMessage::ShellEnded { outcome: "exit 0".into(), took: Duration::from_secs(1) });
+    let error = ProviderError::new(ErrorClass::Auth, "the key is wrong");
+    face = face.say("again").prompted("again").ended(TurnEnd::Failed { error }).idle();
+    face = face.say("more").prompted("more").ended(TurnEnd::LimitReached { limit: Limit::Requests }).idle();
+    face = face.input(Input::End).notice(ServerMessage::Goodbye {
+        lines: vec![
+            "co: session \"tidy\" saved · 1 approval waiting".into(),
+            "    co -c            go on".into(),
+        ],
+    });
+    assert!(face.over);
+    insta::assert_snapshot!("plain_conversation", face.text);
+}
+
+#[test]
+fn a_session_that_is_opened_again() {
+    let messages = vec![Message::user("first"), Message::user("what is here?"), Message::user("and\nnow?")];
+    let face = Face::new(TERMINAL)
+        .notice(ServerMessage::Header(header()))
+        .notice(ServerMessage::Transcript { messages })
+        .notice(ServerMessage::Draft { text: "half a".into() })
+        .notice(ServerMessage::Waiting { requests: vec![ls(), diff_request(2, 1)] })
+        .notice(ServerMessage::Local {
+            title: "cut off".into(),
+            text: "The last turn was cut off.".into(),
+            tone: Tone::Warning,
+        })
+        .idle()
+        .say("/decide")
+        .wait(600)
+        .notice(ServerMessage::Waiting { requests: vec![diff_request(2, 1)] });
+    insta::assert_snapshot!("plain_opened_again", face.text);
+}
+
+#[test]
+fn a_long_request_is_read_in_pages() {
+    let face = Face::asking(diff_request(1, 300)).say("1").say("5");
+    let short: String =
+        face.text.lines().filter(|line| !line.contains("Added, line")).collect::<Vec<_>>().join("\n");
+    assert_eq!(face.text.lines().filter(|line| line.contains("Added, line")).count(), 196);
+    insta::assert_snapshot!("plain_pages", short);
+}
+
+fn session(number: usize, title: &str, waiting: usize) -> SessionLine {
+    SessionLine {
+        id: SessionId(format!("0{number}aa")),
+        title: title.to_owned(),
+        workspace: "/home/alex/else\u{1b}where".into(),
+        here: number != 2,
+        when: "2 h ago".to_owned(),
+        turns: u32::try_from(number).unwrap(),
+        waiting,
+    }
+}
+
+fn picking(setup: Setup, query: &str) -> Face {
+    let sessions = vec![session(1, "inbox triage", 0), session(2, "trip to Lisbon", 2)];
+    let query = query.to_owned();
+    Face::open(setup)
+        .say("/resume")
+        .notice(ServerMessage::Sessions { sessions })
+        .notice(ServerMessage::PickSession { query })
+}
+
+#[test]
+fn sessions_are_listed_in_lines_and_one_is_opened_by_its_number() {
+    let face = picking(TERMINAL, "");
+    for line in [
+        "  1: inbox triage, 2 h ago, 1 turn\n",
+        "  2: trip to Lisbon, 2 h ago, 2 turns, 2 approvals wait, in /home/alex/else␛where\n",
+        "Type /open and a number",
+    ] {
+        assert!(face.text.contains(line), "{line}: {}", face.text);
+    }
+    let asked = |face: &Face| {
+        let opens = face.asks.iter().filter_map(|ask| match ask {
+            ClientRequest::Open { session } => Some(session.0.clone()),
+            _ => None,
+        });
+        opens.collect::<Vec<_>>()
+    };
+    for (line, opened) in
+        [("/open 2", &["02aa"][..]), ("/open 3", &[]), ("/open 0", &[]), ("/open", &[]), ("/open x", &[])]
+    {
+        let face = picking(TERMINAL, "").say(line);
+        assert_eq!(asked(&face), opened, "{line}");
+        assert_eq!(face.text.contains("Type /open and a number that"), opened.is_empty(), "{}", face.text);
+    }
+    assert_eq!(asked(&picking(TERMINAL, "lisbon").say("/open 1")), ["02aa"]);
+    let face = picking(TERMINAL, "nothing like it").say("/open 1");
+    assert!(face.text.contains("No session matches."), "{}", face.text);
+    assert_eq!(asked(&face), [""; 0]);
+    let face = picking(TERMINAL, "").notice(ServerMessage::TurnBegan).say("/open 1");
+    assert!(face.text.contains("Stop it with Ctrl+C first"), "{}", face.text);
+    assert_eq!(asked(&face), [""; 0]);
+}
+
+#[test]
+fn another_session_starts_with_nothing_of_the_one_before() {
+    let face = picking(PIPE, "").notice(ServerMessage::Waiting { requests: vec![ls()] }).say("/open 1");
+    assert!(!face.plain.listens(), "the owner has yet to answer");
+    let face = face
+        .notice(ServerMessage::Entered)
+        .notice(ServerMessage::Header(header()))
+        .notice(ServerMessage::Transcript { messages: vec![Message::user("first")] })
+        .notice(ServerMessage::Waiting { requests: Vec::new() })
+        .idle();
+    assert!(face.plain.listens());
+    assert!(face.text.contains("The conversation so far has 1 messages"), "{}", face.text);
+    assert!(!face.text.contains("decided elsewhere"), "{}", face.text);
+    let face = face.say("/open 1");
+    assert!(face.text.contains("Type /open and a number that"), "{}", face.text);
+}
+
+#[test]
+fn keys_are_told_in_words() {
+    let face = Face::open(TERMINAL).say("/keys").notice(ServerMessage::Keys { filter: String::new() });
+    assert!(face.text.contains("Ctrl+D: leave\n") && face.text.contains("`co keys`"), "{}", face.text);
+}
+
+/// Whether only visible characters, line ends and tabs come out.
+fn is_plain(text: &str) -> bool {
+    text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_acts_on_a_terminal_is_printed(texts in prop::collection::vec("\\PC*[\u{1b}\u{7}\r\n\u{9b}\u{202e}|.` a-z]{0,12}", 8)) {
+        let mut request = shell_request(1, &texts[0], Risk::High);
+        request.plan.summary.clone_from(&texts[1]);
+        request.why = vec![texts[2].clone()];
+        request.again = Some(texts[3].clone());
+        request.args = json!({texts[4].clone(): texts[5]});
+        let face = Face::open(PIPE)
+            .say(&texts[6].replace('\n', " "))
+            .notice(ServerMessage::TurnBegan)
+            .event(Event::Prompted { parts: vec![UserPart::Text { text: texts[6].clone() }] })
+            .text(&texts[7])
+            .text(&texts[2])
+            .event(Event::Status { text: texts[3].clone() })
+            .asked(request)
+            .wait(700)
+            .say("5")
+            .say("3")
+            .wait(600)
+            .say("")
+            .notice(ServerMessage::Local { title: texts[0].clone(), text: texts[1].clone(), tone: Tone::Error })
+            .notice(ServerMessage::Goodbye { lines: texts.clone() });
+        prop_assert!(is_plain(&face.text), "{:?}", face.text);
+        let (reorders, decides) =
+            (face.text.contains('\u{202e}'), face.asks.iter().any(|ask| matches!(ask, ClientRequest::Op(Op::Decide { .. }))));
+        prop_assert!(!reorders && !decides);
+    }
+}
+
+fn cap_question() -> CapQuestion {
+    CapQuestion {
+        cap: Cap::DayUsd,
+        spent: 1_980_000_000,
+        limit: 2_000_000_000,
+        adds: Some(50_000_000),
+        unpriced: 2,
+        raised: 4_000_000_000,
+        model: "sonnet".to_owned(),
+    }
+}
+
+/// A turn that stands at a cap.
+fn at_cap() -> Face {
+    Face::open(TERMINAL).say("go").prompted("go").event(Event::CapReached { question: cap_question() })
+}
+
+#[test]
+fn a_cap_is_a_numbered_question() {
+    let mut face = at_cap().wait(600).say("").say("and be brief").say("2");
+    let answer = CapAnswer::GoOn;
+    face = face.event(Event::CapAnswered { question: cap_question(), answer }).text("Done.");
+    insta::assert_snapshot!("plain_cap", face.text);
+    let asks = [
+        ClientRequest::Line { text: "go".into() },
+        ClientRequest::Line { text: "and be brief".into() },
+        ClientRequest::Op(Op::Cap { cap: Cap::DayUsd, answer }),
+    ];
+    assert_eq!(face.asks, asks);
+}
+
+#[test]
+fn no_reflex_lets_a_request_over_a_cap() {
+    let said = |face: &Face| -> Vec<CapAnswer> {
+        let answer = |ask: &ClientRequest| {
+            if let ClientRequest::Op(Op::Cap { answer, .. }) = ask { Some(*answer) } else { None }
+        };
+        face.asks.iter().filter_map(answer).collect()
+    };
+    // Too soon, empty, typed before, and words that are no answer.
+    assert_eq!(said(&at_cap().say("2").say("3")), []);
+    assert_eq!(said(&at_cap().wait(600).say("").say(" ").say("y").say("yes")), []);
+    let before = |lines: &[&str]| {
+        let mut face = Face::open(TERMINAL).say("go").prompted("go");
+        let question = Event::CapReached { question: cap_question() };
+        face.plain.take(face.now_ms, Input::Update(Box::new(Update::Event(question))));
+        face.turn();
+        let before = lines.iter().map(|line| (*line).to_owned()).collect();
+        face.input(Input::Asked { before, begun: String::new() })
+    };
+    let face = before(&["2", "", "more"]).wait(600);
+    assert_eq!(said(&face), []);
+    assert_eq!(face.asks.last(), Some(&ClientRequest::Line { text: "more".into() }));
+    for (line, answer) in [("1", CapAnswer::Stop), ("2", CapAnswer::GoOn), ("raise", CapAnswer::Raise)] {
+        assert_eq!(said(&at_cap().wait(600).say(line)), [answer], "{line}");
+    }
+    // A pipe that ends leaves nobody to answer.
+    let piped =
+        Face::open(PIPE).say("go").prompted("go").event(Event::CapReached { question: cap_question() });
+    assert_eq!(said(&piped.input(Input::End)), [CapAnswer::Stop]);
+}

@@ -1,0 +1,210 @@
+//! The inbox of the plain face: a numbered list, one of it as a question, and the mode in words.
+
+use co::approval::{Approval, AutoApprove};
+use co::config::Mode;
+use co::frontend::plain::{Echo, Input, Plain, Setup, Source, ThinkingShown};
+use co::frontend::protocol::{ClientRequest, Header, ServerMessage, Tone, Update};
+
+use crate::tui::inbox::{lines, stored, whole};
+use crate::tui::kit::{header, id};
+
+/// The face, its clock, and what it said since it was asked last.
+struct Face {
+    plain: Plain,
+    now_ms: u64,
+    text: String,
+    asks: Vec<ClientRequest>,
+}
+
+impl Face {
+    fn open() -> Self {
+        let setup = Setup { source: Source::Terminal, echo: Echo::Seen, thinking: ThinkingShown::Told };
+        let mut face =
+            Self { plain: Plain::new(setup), now_ms: 1_000, text: String::new(), asks: Vec::new() };
+        face.tell(ServerMessage::Header(header()));
+        face.tell(ServerMessage::Idle);
+        face.text.clear();
+        face
+    }
+
+    fn input(&mut self, input: Input) {
+        self.plain.take(self.now_ms, input);
+        loop {
+            let turned = self.plain.turned();
+            self.text.push_str(&turned.text);
+            self.asks.extend(turned.asks);
+            if !turned.question {
+                return;
+            }
+            self.plain.take(self.now_ms, Input::Asked { before: Vec::new(), begun: String::new() });
+        }
+    }
+
+    fn tell(&mut self, notice: ServerMessage) {
+        self.input(Input::Update(Box::new(Update::Message(notice))));
+    }
+
+    fn say(&mut self, line: &str) {
+        self.now_ms += 1_000;
+        self.input(Input::Tick);
+        self.text.push_str(&format!("{line}\n"));
+        self.input(Input::Line(line.to_owned()));
+    }
+
+    /// Lets the first question of a round gather the others.
+    fn wait(&mut self) {
+        self.now_ms += 1_000;
+        self.input(Input::Tick);
+    }
+
+    fn said(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+}
+
+const LIST: &str = "/inbox
+inbox triage, in /home/alex/work, this session:
+  1: low risk, write_file, write 1 line to notes/1.md (new file), waits for 1 h
+  2: medium risk, shell, run a command in work, waits for 2 h, until Mon 14:31
+trip to Lisbon, hotels, in /home/alex/trips/lisbon, nobody has it open:
+  3: low risk, write_file, write 1 line to notes/3.md (new file), waits for 3 h
+  4: HIGH risk, shell, run `rsync -a ~/Tax nas:/backup/tax`, with words of others, waits for 4 h, until Mon 14:31
+rust ownership notes, in /home/alex/notes, open in another co:
+  5: medium risk, edit_file, write 60 lines to notes/billing.md, waits for 5 h
+Type /decide and a number to decide one, for example /decide 1.
+You: ";
+
+fn listed() -> Face {
+    let mut face = Face::open();
+    face.say("/inbox");
+    assert_eq!(face.asks, [ClientRequest::Inbox]);
+    face.tell(ServerMessage::Inbox { lines: lines() });
+    face.asks.clear();
+    face
+}
+
+/// Asked about one of the list, and told it whole.
+fn asked(number: u32) -> Face {
+    let mut face = listed();
+    face.say(&format!("/decide {number}"));
+    assert_eq!(face.asks, [ClientRequest::Request { request: id(number) }]);
+    face.asks.clear();
+    face.said();
+    let line = &lines()[usize::try_from(number).unwrap() - 1];
+    face.tell(ServerMessage::Request { request: Ok(stored(line, whole(number))) });
+    face.wait();
+    face
+}
+
+#[test]
+fn what_waits_is_a_numbered_list() {
+    assert_eq!(listed().said(), LIST);
+    let mut narrowed = Face::open();
+    narrowed.say("/inbox high lisbon");
+    narrowed.tell(ServerMessage::Inbox { lines: lines() });
+    let said = narrowed.said();
+    assert!(said.contains("  1: HIGH risk, shell") && !said.contains("  2:"), "{said}");
+    for (words, told, said) in [
+        ("/inbox nothing", lines(), "Nothing of what waits matches."),
+        ("/inbox", Vec::new(), "Nothing waits for you."),
+    ] {
+        let mut face = Face::open();
+        face.say(words);
+        face.tell(ServerMessage::Inbox { lines: told });
+        assert_eq!(face.said(), format!("{words}\n{said}\nYou: "));
+    }
+    for wrong in ["/decide 9", "/decide 0", "/decide all"] {
+        let mut face = listed();
+        face.said();
+        face.say(wrong);
+        assert!(face.said().contains("Type /decide and a number that /inbox printed"));
+        assert!(face.asks.is_empty());
+    }
+}
+
+#[test]
+fn one_of_another_session_is_asked_and_decided() {
+    let all = |approval| ClientRequest::DecideAll { requests: vec![id(3)], approval };
+    let mut yes = asked(3);
+    let said = yes.said();
+    assert!(
+        said.starts_with("Of another session, trip to Lisbon, hotels:\nApproval 1 of 1, low risk"),
+        "{said}"
+    );
+    yes.say("5");
+    assert!(yes.said().contains("Folder: /home/alex/trips/lisbon"), "its own folder is told");
+    yes.say("1");
+    assert_eq!(yes.asks, [all(Approval::yes())]);
+    yes.tell(ServerMessage::Elsewhere { count: 0 });
+    assert!(yes.said().ends_with("Approval 1: yes.\nYou: "));
+
+    let mut no = asked(3);
+    no.say("2");
+    no.say("not now");
+    assert_eq!(no.asks, [all(Approval::Deny { reason: Some("not now".into()) })]);
+    let mut later = asked(3);
+    later.say("4");
+    assert_eq!(later.asks, [all(Approval::Later)]);
+
+    let mut high = asked(4);
+    high.say("1");
+    assert!(high.asks.is_empty(), "HIGH is asked twice");
+    high.say("yes");
+    assert_eq!(high.asks, [ClientRequest::DecideAll { requests: vec![id(4)], approval: Approval::yes() }]);
+
+    // What waits in this session is told anew meanwhile: the question stays.
+    let mut meanwhile = asked(3);
+    meanwhile.tell(ServerMessage::Waiting { requests: Vec::new() });
+    meanwhile.say("1");
+    assert_eq!(meanwhile.asks, [all(Approval::yes())]);
+}
+
+#[test]
+fn what_cannot_be_asked_is_said() {
+    let mut gone = listed();
+    gone.say("/decide 3");
+    gone.tell(ServerMessage::Request { request: Err("there is no such request.".into()) });
+    assert!(gone.said().contains("It cannot be shown: there is no such request."));
+    let mut decided = listed();
+    decided.say("/decide 3");
+    let mut settled = stored(&lines()[2], whole(3));
+    settled.state = co::store::RequestState::Consumed;
+    decided.tell(ServerMessage::Request { request: Ok(settled) });
+    assert!(decided.said().contains("It was decided meanwhile."));
+}
+
+#[test]
+fn more_that_waits_elsewhere_is_said_once() {
+    let mut face = Face::open();
+    for (count, said) in [
+        (0, ""),
+        (2, "\n2 approvals wait in other sessions. Type /inbox to list what waits.\nYou: "),
+        (2, ""),
+        (1, ""),
+        (2, "\n2 approvals wait in other sessions. Type /inbox to list what waits.\nYou: "),
+    ] {
+        face.tell(ServerMessage::Elsewhere { count });
+        assert_eq!(face.said(), said, "{count}");
+    }
+}
+
+#[test]
+fn the_mode_is_said_once_and_stands_before_the_line() {
+    let mut face = Face::open();
+    for (mode, auto_approve, line) in [
+        (Mode::Auto, AutoApprove::Asking, "You (auto): "),
+        (Mode::Plan, AutoApprove::Yolo, "You (plan, yolo): "),
+        (Mode::Ask, AutoApprove::Yolo, "You (yolo): "),
+    ] {
+        // What a command sets is told by the command alone.
+        face.tell(ServerMessage::Header(Header { mode, auto_approve, ..header() }));
+        assert_eq!(face.said(), "", "{mode:?}");
+        face.tell(ServerMessage::Local {
+            title: "mode".to_owned(),
+            text: "It is set.".to_owned(),
+            tone: Tone::Plain,
+        });
+        let said = face.said();
+        assert!(said.ends_with(&format!("It is set.\n{line}")), "{mode:?}: {said}");
+    }
+}

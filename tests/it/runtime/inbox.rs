@@ -1,0 +1,242 @@
+//! What waits in all sessions, as the owner of an interactive one tells and decides it; modes; sessions that go on beside.
+
+use co::agent::port::{Event, Op};
+use co::app::Opening;
+use co::approval::{Approval, AutoApprove, Decider, RequestId};
+use co::config::Mode;
+use co::frontend::protocol::{ClientRequest, Holder, InboxLine, ServerMessage, Update};
+use co::history::{SessionId, TurnEnd};
+use co::store::StoredRequest;
+
+use crate::runtime::interactive::{Face, elsewhere, open, run, with};
+
+/// Two sessions that each ask to write a file, and say what they say once it is written.
+const TWO: &str = "reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"} | id=w1\nreply\n  call write_file \
+                   {\"path\":\"b.txt\",\"content\":\"two\\n\"} | id=w2\nreply\n  text First of the two.\nreply\n  text Second of the two.";
+
+impl Face {
+    async fn inbox(&mut self) -> Vec<InboxLine> {
+        self.ask(ClientRequest::Inbox).await;
+        self.until("inbox", |update| match update {
+            Update::Message(ServerMessage::Inbox { lines }) => Some(lines.clone()),
+            Update::Event(_) | Update::Message(_) => None,
+        })
+        .await
+    }
+
+    async fn elsewhere(&mut self, wanted: usize) {
+        self.until("count of what waits elsewhere", |update| {
+            (*update == Update::Message(ServerMessage::Elsewhere { count: wanted })).then_some(())
+        })
+        .await;
+    }
+
+    async fn request(&mut self, id: &str) -> Result<Box<StoredRequest>, String> {
+        self.ask(ClientRequest::Request { request: RequestId(id.to_owned()) }).await;
+        self.until("request", |update| match update {
+            Update::Message(ServerMessage::Request { request }) => Some(request.clone()),
+            Update::Event(_) | Update::Message(_) => None,
+        })
+        .await
+    }
+
+    async fn words(&mut self, about: &str) -> String {
+        self.until("words", |update| match update {
+            Update::Message(ServerMessage::Local { title, text, .. }) if title == about => Some(text.clone()),
+            Update::Event(_) | Update::Message(_) => None,
+        })
+        .await
+    }
+
+    /// A prompt whose request is put off.
+    async fn put_off(&mut self, prompt: &str) -> RequestId {
+        self.line(prompt).await;
+        let request = self.asked().await;
+        self.ask(ClientRequest::Op(Op::Defer)).await;
+        self.idle().await;
+        request
+    }
+
+    async fn all(&mut self, requests: &[&RequestId], approval: Approval) {
+        let requests = requests.iter().map(|id| (*id).clone()).collect();
+        self.ask(ClientRequest::DecideAll { requests, approval }).await;
+    }
+}
+
+fn shown(lines: &[InboxLine]) -> Vec<(&str, Holder, &str)> {
+    lines.iter().map(|line| (line.title.as_str(), line.holder, line.tool.as_str())).collect()
+}
+
+#[test]
+fn requests_of_two_sessions_are_decided_from_one() {
+    let (co, service) = with(TWO);
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        let first = face.put_off("write a").await;
+        assert_eq!(face.close().await[0], "co: session \"write a\" saved · 1 approval waiting");
+
+        let mut face = open(&co, Opening::New);
+        face.elsewhere(1).await;
+        let second = face.put_off("write b").await;
+        let lines = face.inbox().await;
+        assert_eq!(
+            shown(&lines),
+            [("write a", Holder::Nobody, "write_file"), ("write b", Holder::Here, "write_file")]
+        );
+        let whole = face.request(&first.0).await.unwrap();
+        assert_eq!((whole.request.args["path"].as_str(), &whole.session), (Some("a.txt"), &lines[0].session));
+        assert!(face.request("ffff").await.unwrap_err().ends_with('.'));
+
+        face.all(&[&first, &second], Approval::yes()).await;
+        assert_eq!(face.end().await, TurnEnd::Completed, "the one at hand goes on by itself");
+        assert_eq!((co.read("a.txt"), co.read("b.txt").as_deref()), (None, Some("two\n")));
+        face.idle().await;
+        assert!(face.inbox().await.is_empty());
+
+        face.ask(ClientRequest::ResumeNow { session: lines[0].session.clone() }).await;
+        assert_eq!(face.words("resume").await, "“write a” goes on beside this session.");
+        assert_eq!(face.words("resume").await, "“write a” went on and is done.");
+        assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
+        // Decided already: told in one line.
+        face.all(&[&first, &second], Approval::Deny { reason: None }).await;
+        assert_eq!(face.words("approvals").await, "2 of 2 did not count: somebody was faster.");
+        face.close().await;
+    });
+}
+
+/// While nothing runs, and while a turn does.
+#[test]
+fn what_another_process_decides_is_told_at_once() {
+    let script = "reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"} | id=w1\nreply\n  call write_file \
+                  {\"path\":\"b.txt\",\"content\":\"two\\n\"} | id=w2\nreply\n  text Half\n  hang";
+    let (co, service) = with(script);
+    run(&service, async {
+        let other = elsewhere(&co).await;
+        let mut waiting = Vec::new();
+        for prompt in ["write a", "write b"] {
+            let mut face = open(&co, Opening::New);
+            waiting.push(face.put_off(prompt).await);
+            face.close().await;
+        }
+        let mut face = open(&co, Opening::New);
+        face.elsewhere(2).await;
+        assert_eq!(face.inbox().await.len(), 2);
+        other.decide(&waiting[0], Approval::yes(), Decider::Cli).await.unwrap();
+        face.elsewhere(1).await;
+
+        face.line("hello").await;
+        face.until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
+            .await;
+        other.decide(&waiting[1], Approval::yes(), Decider::Cli).await.unwrap();
+        face.elsewhere(0).await;
+        assert!(face.inbox().await.is_empty(), "answered while the turn runs");
+        face.close().await;
+    });
+}
+
+#[test]
+fn a_mode_holds_at_once_and_is_shown_while_a_turn_runs() {
+    let (co, service) = with("reply\n  text Half\n  hang");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        assert_eq!(face.header(|_| true).await.mode, Mode::Ask);
+        face.line("/mode").await;
+        assert!(face.words("mode").await.starts_with("The mode is `ask`: what only looks runs"));
+        face.line("/mode plan").await;
+        face.header(|header| header.mode == Mode::Plan).await;
+        face.line("/mode nonsense").await;
+        assert!(face.words("mode").await.contains("Nothing was changed."));
+        face.line("hello").await;
+        face.until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
+            .await;
+        face.ask(ClientRequest::SetMode { mode: Mode::DryRun }).await;
+        let header = face.header(|header| header.mode == Mode::DryRun).await;
+        assert_eq!((header.title.as_str(), header.auto_approve), ("hello", AutoApprove::Asking));
+        face.line("/yolo on").await;
+        let header = face.header(|header| header.auto_approve == AutoApprove::Yolo).await;
+        assert_eq!(header.mode, Mode::DryRun, "told while the turn runs");
+        face.close().await;
+    });
+}
+
+#[test]
+fn a_mode_is_set_when_the_program_starts() {
+    let (co, service) = with("");
+    let co = co.env("CO_MODE", "plan");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        assert_eq!(face.header(|_| true).await.mode, Mode::Plan);
+        face.close().await;
+    });
+    // A project may be more careful than the person, and never less.
+    let co = co.env("CO_MODE", "").file("work/.co/config.toml", "mode = 'auto'\n").trusting();
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        let told = face.words("settings").await;
+        assert!(told.contains("a project's file may not set it to `auto`"), "{told}");
+        face.close().await;
+    });
+    let co = co.file("work/.co/config.toml", "mode = 'dry-run'\n").trusting();
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        assert_eq!(face.header(|_| true).await.mode, Mode::DryRun);
+        face.close().await;
+    });
+}
+
+/// A session that goes on beside: it outlives a change of the session at hand, is listed as going on, cannot be opened
+/// or resumed twice meanwhile, and is ended and saved when the face closes.
+#[test]
+fn a_session_beside_is_ended_and_saved() {
+    let script = "reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"} | id=w1\n  call write_file \
+                  {\"path\":\"c.txt\",\"content\":\"one\\n\"} | id=w3\nreply\n  text Half\n  hang";
+    let (co, service) = with(script);
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        let session = face.header(|_| true).await.session;
+        let first = face.put_off("write a").await;
+        face.close().await;
+
+        let mut face = open(&co, Opening::New);
+        let at_hand = face.header(|_| true).await.session;
+        let lines = face.inbox().await;
+        face.ask(ClientRequest::ResumeNow { session: at_hand }).await;
+        assert!(face.words("resume").await.contains("the one at hand"));
+        face.ask(ClientRequest::ResumeNow { session: SessionId("nobody".to_owned()) }).await;
+        assert!(face.words("resume").await.contains("no session"), "{:?}", face.seen.last());
+        face.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
+        assert!(face.words("resume").await.contains("goes on beside"));
+        assert!(face.words("resume").await.contains("waits for you again"), "nothing is decided yet");
+
+        let ids: Vec<&RequestId> = lines.iter().map(|line| &line.id).collect();
+        assert!(ids.contains(&&first));
+        face.all(&ids, Approval::yes()).await;
+        face.elsewhere(0).await;
+        face.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
+        assert!(face.words("resume").await.contains("goes on beside"));
+        face.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
+        assert_eq!(face.words("resume").await, "This session goes on already.");
+        face.ask(ClientRequest::Open { session: session.clone() }).await;
+        assert!(face.words("resume").await.contains("can be opened once it rests"));
+        face.close().await;
+
+        // It is free again, and nobody has to look what became of it.
+        let mut face = open(&co, Opening::Resume(session.0.clone()));
+        assert_eq!(face.header(|_| true).await.read_only, None);
+        let left = |update: &Update| matches!(update, Update::Message(ServerMessage::Local { title, .. }) if title == "left behind");
+        assert!(!face.seen.iter().any(left), "{:?}", face.seen);
+        face.close().await;
+    });
+}
+
+#[test]
+fn the_last_lines_name_what_waits_also_where_nothing_was_said() {
+    let (co, service) = with("reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"}\n");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.put_off("write").await;
+        face.close().await;
+        let face = open(&co, Opening::New);
+        assert_eq!(face.close().await, ["co: 1 approval waiting · co approvals"]);
+    });
+}

@@ -1,0 +1,10 @@
+//! What owns a session behind an interactive face.
+
+pub mod assembled;
+pub mod hooks;
+pub mod inbox;
+pub mod interactive;
+pub mod login;
+pub mod rules;
+pub mod session_rules;
+pub mod sessions;

@@ -1,0 +1,148 @@
+//! A rule made at a card: drafted, checked, saved for a session, a folder or for good, and counted at once.
+
+use co::approval::RequestId;
+use co::approval::rules::RuleScope;
+use co::frontend::protocol::{ClientRequest, PastCalls, ServerMessage, Update};
+use co::history::TurnEnd;
+
+use crate::co::Co;
+use crate::runtime::interactive::{Face, open, run, with};
+use co::app::Opening;
+
+const TWICE: &str = "reply\n  call write_file {\"path\":\"notes/a.md\",\"content\":\"one\\n\"} | id=w1\n\
+                     reply\n  call write_file {\"path\":\"notes/b.md\",\"content\":\"two\\n\"} | id=w2\nreply\n  text Done.";
+
+const DRAFT: &str = "[[rule]]\neffect = \"allow\"\ntool = \"write_file\"\n\
+                     args.path = { inside = \"notes\", glob = \"*.md\" }\n\
+                     match = ['{\"path\":\"notes/a.md\",\"content\":\"one\\n\"}']\n";
+
+async fn drafted(face: &mut Face, request: &RequestId) -> (String, Result<PastCalls, String>) {
+    face.ask(ClientRequest::DraftRule { request: request.clone() }).await;
+    face.until("draft", |update| match update {
+        Update::Message(ServerMessage::RuleDraft { text, check, .. }) => {
+            Some((text.clone(), check.past.clone()))
+        }
+        Update::Event(_) | Update::Message(_) => None,
+    })
+    .await
+}
+
+async fn checked(face: &mut Face) -> Result<PastCalls, String> {
+    face.until("check", |update| match update {
+        Update::Message(ServerMessage::RuleChecked { check, .. }) => Some(check.past.clone()),
+        Update::Event(_) | Update::Message(_) => None,
+    })
+    .await
+}
+
+async fn save(face: &Face, request: &RequestId, text: &str, scope: RuleScope) {
+    face.ask(ClientRequest::SaveRule { request: request.clone(), text: text.to_owned(), scope }).await;
+}
+
+fn file(co: &Co) -> Option<String> {
+    std::fs::read_to_string(co.home().join(".config/co/rules.toml")).ok()
+}
+
+#[test]
+fn a_rule_saved_at_a_card_approves_it_and_what_is_like_it() {
+    for (scope, folder) in
+        [(RuleScope::Session, None), (RuleScope::Project, Some("work")), (RuleScope::User, None)]
+    {
+        let (co, service) = with(TWICE);
+        std::fs::create_dir(co.workspace().join("notes")).unwrap();
+        run(&service, async {
+            let mut face = open(&co, Opening::New);
+            face.line("write").await;
+            let request = face.asked().await;
+            let (text, past) = drafted(&mut face, &request).await;
+            assert_eq!((text.as_str(), past.is_ok()), (DRAFT, true));
+            save(&face, &request, &text, scope).await;
+            // The second call is asked for by nobody.
+            assert_eq!(face.end().await, TurnEnd::Completed);
+            assert_eq!(co.read("notes/b.md").as_deref(), Some("two\n"));
+            let saved = match scope {
+                RuleScope::Session => None,
+                RuleScope::Project | RuleScope::User => file(&co),
+            };
+            let folder = folder.map(|name| format!("folder = \"{}\"\n", co.home().join(name).display()));
+            let expected = match scope {
+                RuleScope::Session => None,
+                RuleScope::Project | RuleScope::User => {
+                    Some(format!("{DRAFT}{}", folder.unwrap_or_default()))
+                }
+            };
+            assert_eq!(saved, expected);
+            face.line("/rules").await;
+            let (_, told, _) = face.local().await;
+            assert!(told.contains("allow write_file: path inside notes, path like *.md"), "{told}");
+            face.close().await;
+        });
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_rule_comes_back_and_the_request_waits() {
+    let (co, service) = with(TWICE);
+    std::fs::create_dir(co.workspace().join("notes")).unwrap();
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("write").await;
+        let request = face.asked().await;
+        face.ask(ClientRequest::CheckRule { text: "[[rule]]\neffect = \"alow\"\ntool = \"t\"".to_owned() })
+            .await;
+        assert_eq!(
+            checked(&mut face).await,
+            Err("line 2: `effect` is \"allow\", \"ask\" or \"deny\"".to_owned())
+        );
+        face.ask(ClientRequest::CheckRule { text: DRAFT.to_owned() }).await;
+        assert!(checked(&mut face).await.is_ok());
+        for (text, wrong) in [
+            ("nonsense", "line 1: this is not TOML: "),
+            ("", "it holds 0 rules; one at a time is saved"),
+            (
+                "[[rule]]\neffect = \"allow\"\ntool = \"shell\"",
+                "it is not about this call; change it, or answer with y",
+            ),
+            (
+                "[[rule]]\neffect = \"allow\"\ntool = \"*\"\nargs.path = { inside = \"else\" }",
+                "it does not match this call (not so: path inside else); change it, or answer with y",
+            ),
+        ] {
+            save(&face, &request, text, RuleScope::User).await;
+            let told = checked(&mut face).await.unwrap_err();
+            assert!(told.starts_with(wrong), "{told}");
+        }
+        assert_eq!((file(&co), co.read("notes/a.md")), (None, None));
+        // A rule that denies is saved, and answers the request when it is decided anew; nothing is approved by it.
+        let deny = "[[rule]]\nid = \"no\"\neffect = \"deny\"\ntool = \"shell\"\n";
+        save(&face, &request, deny, RuleScope::User).await;
+        assert_eq!(face.local().await.1, "`no` is saved. The request goes on waiting.");
+        assert_eq!((file(&co).as_deref(), co.read("notes/a.md")), (Some(deny), None));
+        save(&face, &request, DRAFT, RuleScope::User).await;
+        assert_eq!(face.end().await, TurnEnd::Completed);
+        face.close().await;
+    });
+}
+
+#[test]
+fn a_mistake_in_the_file_is_told_once() {
+    let (co, service) = with("reply\n  text Hello.\nreply\n  text Again.");
+    let co = co.file(".config/co/rules.toml", "[[rule]]\n");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        let (title, text, _) = face.local().await;
+        assert_eq!(title, "rules");
+        assert!(
+            co.named(&text).starts_with("The rules in [HOME]/.config/co/rules.toml have a mistake."),
+            "{text}"
+        );
+        for reply in ["Hello.", "Again."] {
+            face.line("hello").await;
+            assert_eq!(face.reply().await, reply);
+            face.idle().await;
+        }
+        face.line("/history").await;
+        assert_eq!(face.local().await.0, "history");
+        face.close().await;
+    });
+}

@@ -1,0 +1,303 @@
+//! Going from one session to another in one face, and what the owner lists for it.
+
+use co::agent::port::Event;
+use co::app::Opening;
+use co::approval::{Approval, AutoApprove};
+use co::frontend::protocol::{ClientRequest, EarlierLine, ServerMessage, SessionLine, Tone, Update};
+use co::history::{SessionId, TurnEnd};
+use co::message::Message;
+
+use crate::runtime::interactive::{Face, WRITES, open, run, with};
+
+const TWO: &str = "reply\n  text First answer.\nreply\n  text Second answer.";
+
+impl Face {
+    async fn sessions(&mut self) -> Vec<SessionLine> {
+        self.ask(ClientRequest::Sessions).await;
+        self.told_sessions().await
+    }
+
+    async fn told_sessions(&mut self) -> Vec<SessionLine> {
+        self.until("sessions", |update| match update {
+            Update::Message(ServerMessage::Sessions { sessions }) => Some(sessions.clone()),
+            Update::Event(_) | Update::Message(_) => None,
+        })
+        .await
+    }
+
+    async fn enter(&mut self, session: &SessionId) {
+        self.ask(ClientRequest::Open { session: session.clone() }).await;
+        self.until("another session", |update| {
+            (*update == Update::Message(ServerMessage::Entered)).then_some(())
+        })
+        .await;
+    }
+
+    async fn draft(&mut self) -> String {
+        self.until("draft", |update| match update {
+            Update::Message(ServerMessage::Draft { text }) => Some(text.clone()),
+            Update::Event(_) | Update::Message(_) => None,
+        })
+        .await
+    }
+
+    async fn transcript(&mut self) -> Vec<Message> {
+        self.until("transcript", |update| match update {
+            Update::Message(ServerMessage::Transcript { messages }) => Some(messages.clone()),
+            Update::Event(_) | Update::Message(_) => None,
+        })
+        .await
+    }
+
+    async fn id(&mut self) -> SessionId {
+        self.header(|_| true).await.session
+    }
+}
+
+/// What the replies of a conversation say.
+fn replies(messages: &[Message]) -> Vec<String> {
+    let said = |message: &Message| match message {
+        Message::Assistant(reply) => Some(reply.text()),
+        Message::User { .. } | Message::ToolReturns { .. } => None,
+    };
+    messages.iter().filter_map(said).collect()
+}
+
+#[test]
+fn sessions_are_changed_and_each_keeps_its_own() {
+    let (co, service) = with(TWO);
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("the first question").await;
+        assert_eq!(face.end().await, TurnEnd::Completed);
+        face.close().await;
+
+        let mut face = open(&co, Opening::New);
+        let second = face.id().await;
+        let recent = face.told_sessions().await;
+        assert_eq!(recent.len(), 1, "the first screen is told without asking");
+        assert_eq!(
+            (recent[0].title.as_str(), recent[0].turns, recent[0].here),
+            ("the first question", 1, true)
+        );
+        face.line("the second question").await;
+        assert_eq!(face.end().await, TurnEnd::Completed);
+        face.idle().await;
+        face.ask(ClientRequest::Draft { text: "for the second".to_owned() }).await;
+
+        face.enter(&recent[0].id).await;
+        let header = face.header(|_| true).await;
+        assert_eq!((&header.session, header.title.as_str()), (&recent[0].id, "the first question"));
+        assert_eq!(replies(&face.transcript().await), ["First answer."]);
+        face.waiting(0).await;
+        face.idle().await;
+        face.ask(ClientRequest::Draft { text: "for the first".to_owned() }).await;
+        let listed = face.sessions().await;
+        assert_eq!(listed.iter().map(|one| &one.id).collect::<Vec<_>>(), [&second]);
+
+        face.enter(&second).await;
+        assert_eq!(replies(&face.transcript().await), ["Second answer."]);
+        assert_eq!(face.draft().await, "for the second");
+        face.enter(&recent[0].id).await;
+        assert_eq!(face.draft().await, "for the first");
+        let lines = face.close().await;
+        assert!(lines[0].contains("the first question"), "{lines:?}");
+    });
+}
+
+#[test]
+fn a_session_can_be_gone_on_with_after_the_change() {
+    let (co, service) = with(TWO);
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("one").await;
+        face.end().await;
+        face.close().await;
+        let mut face = open(&co, Opening::New);
+        let recent = face.told_sessions().await;
+        face.enter(&recent[0].id).await;
+        face.line("two").await;
+        assert_eq!(face.reply().await, "Second answer.");
+        face.end().await;
+        face.close().await;
+        let mut face = open(&co, Opening::Latest);
+        assert_eq!(replies(&face.transcript().await), ["First answer.", "Second answer."]);
+        face.close().await;
+    });
+    let asked = service.asked(2);
+    assert!(asked.contains("one") && asked.contains("First answer."), "{asked}");
+}
+
+#[test]
+fn a_running_turn_keeps_its_session() {
+    let (co, service) = with("reply\n  text Done.\nreply\n  text Half\n  hang");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        face.line("one").await;
+        face.end().await;
+        face.close().await;
+        let mut face = open(&co, Opening::New);
+        let recent = face.told_sessions().await;
+        face.line("two").await;
+        face.until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
+            .await;
+        face.ask(ClientRequest::Open { session: recent[0].id.clone() }).await;
+        let (title, text, tone) = face.local().await;
+        assert_eq!((title.as_str(), tone), ("resume", Tone::Warning));
+        assert!(text.contains("Stop it with Ctrl+C first"), "{text}");
+        face.close().await;
+    });
+}
+
+#[test]
+fn what_waits_comes_with_its_session_and_yolo_does_not() {
+    let (co, service) = with(WRITES);
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        let first = face.id().await;
+        face.line("write").await;
+        let request = face.asked().await;
+        face.ask(ClientRequest::Op(co::agent::port::Op::Defer)).await;
+        face.end().await;
+        face.close().await;
+
+        let mut face = open(&co, Opening::New);
+        let recent = face.told_sessions().await;
+        assert_eq!((recent[0].id.clone(), recent[0].waiting), (first.clone(), 1));
+        face.line("/yolo on").await;
+        face.header(|header| header.auto_approve == AutoApprove::Yolo).await;
+        face.enter(&first).await;
+        assert_eq!(face.header(|_| true).await.auto_approve, AutoApprove::Asking);
+        face.waiting(1).await;
+        face.decide(&request, Approval::yes()).await;
+        assert_eq!(face.reply().await, "Done.");
+        face.end().await;
+        assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
+        face.close().await;
+    });
+}
+
+#[test]
+fn a_session_of_another_process_is_looked_at_and_left() {
+    let (co, service) = with(TWO);
+    run(&service, async {
+        let mut holder = open(&co, Opening::New);
+        let held = holder.id().await;
+        holder.line("held").await;
+        holder.end().await;
+
+        let mut face = open(&co, Opening::New);
+        let own = face.id().await;
+        face.line("mine").await;
+        face.end().await;
+        face.idle().await;
+        face.enter(&held).await;
+        let header = face.header(|_| true).await;
+        assert!(header.read_only.is_some() && header.session == held);
+        assert_eq!(replies(&face.transcript().await), ["First answer."]);
+        // Files are told here too.
+        std::fs::write(co.workspace().join("notes.md"), "x").unwrap();
+        face.ask(ClientRequest::Files).await;
+        let paths = face
+            .until("files", |update| match update {
+                Update::Message(ServerMessage::Files { paths }) => Some(paths.clone()),
+                Update::Event(_) | Update::Message(_) => None,
+            })
+            .await;
+        assert!(paths.contains(&"notes.md".to_owned()), "{paths:?}");
+        face.enter(&own).await;
+        let header = face.header(|_| true).await;
+        assert_eq!((header.session, header.read_only), (own, None));
+        face.close().await;
+        holder.close().await;
+    });
+}
+
+#[test]
+fn what_cannot_be_opened_leaves_the_session_as_it_is() {
+    let (co, service) = with("reply\n  text Here.");
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        let own = face.id().await;
+        face.ask(ClientRequest::Open { session: SessionId("ffffffff-none".to_owned()) }).await;
+        let (title, _, tone) = face.local().await;
+        assert_eq!((title.as_str(), tone), ("resume", Tone::Error));
+        // The one at hand is no other.
+        face.ask(ClientRequest::Open { session: own.clone() }).await;
+        face.line("still here?").await;
+        assert_eq!(face.reply().await, "Here.");
+        assert!(!face.seen.contains(&Update::Message(ServerMessage::Entered)));
+        face.close().await;
+    });
+}
+
+#[test]
+fn only_sessions_with_something_in_them_are_listed() {
+    let (co, service) = with("reply\n  text x");
+    run(&service, async {
+        for draft in ["", "call Dana about the invoice"] {
+            let face = open(&co, Opening::New);
+            face.ask(ClientRequest::Draft { text: "half".to_owned() }).await;
+            face.ask(ClientRequest::Draft { text: draft.to_owned() }).await;
+            face.close().await;
+        }
+        let mut face = open(&co, Opening::New);
+        face.line("/resume Dana").await;
+        let listed = face.told_sessions().await;
+        let listed = if listed.is_empty() { face.told_sessions().await } else { listed };
+        let titles: Vec<&str> = listed.iter().map(|one| one.title.as_str()).collect();
+        assert_eq!(titles, ["draft: call Dana about the invoice"]);
+        let query = face
+            .until("word to pick", |update| match update {
+                Update::Message(ServerMessage::PickSession { query }) => Some(query.clone()),
+                Update::Event(_) | Update::Message(_) => None,
+            })
+            .await;
+        assert_eq!(query, "Dana");
+        face.line("go on").await;
+        face.end().await;
+        face.close().await;
+    });
+}
+
+#[test]
+fn the_end_of_a_session_and_earlier_lines_are_told() {
+    let (co, service) = with(
+        "reply\n  text I look.\n  call read_file {\"path\":\"none\"} | id=r1\nreply\n  text Nothing there.",
+    );
+    run(&service, async {
+        let mut face = open(&co, Opening::New);
+        let first = face.id().await;
+        face.line("look\nthere").await;
+        face.end().await;
+        face.line("look\nthere ").await;
+        face.close().await;
+        let mut face = open(&co, Opening::New);
+        face.ask(ClientRequest::Preview { session: first.clone() }).await;
+        let preview = |session: SessionId| {
+            move |update: &Update| match update {
+                Update::Message(ServerMessage::Preview { session: told, messages }) if *told == session => {
+                    Some(messages.clone())
+                }
+                Update::Event(_) | Update::Message(_) => None,
+            }
+        };
+        let messages = face.until("preview", preview(first)).await;
+        assert_eq!(replies(&messages)[..2], ["I look.", "Nothing there."]);
+        let none = SessionId("ffffffff-none".to_owned());
+        face.ask(ClientRequest::Preview { session: none.clone() }).await;
+        assert!(face.until("preview", preview(none)).await.is_empty());
+
+        face.line("!true").await;
+        face.ask(ClientRequest::Earlier).await;
+        let lines = face
+            .until("earlier lines", |update| match update {
+                Update::Message(ServerMessage::Earlier { lines }) => Some(lines.clone()),
+                Update::Event(_) | Update::Message(_) => None,
+            })
+            .await;
+        let here = |text: &str| EarlierLine { text: text.to_owned(), here: true };
+        assert_eq!(lines, [here("!true"), here("look\nthere "), here("look\nthere")]);
+        face.close().await;
+    });
+}

@@ -1,0 +1,687 @@
+//! A card in every state: the rule at it, whose words it carries, the note to the model, its facts, and its end.
+
+use std::time::Duration;
+
+use co::agent::port::{Event, Settled};
+use co::approval::rules::RuleScope;
+use co::approval::{Approval, Decider, Remember, Request, Taint};
+use co::config::Mode;
+use co::frontend::protocol::{ClientRequest, PastCalls, RuleCheck, ServerMessage};
+use co::history::TurnEnd;
+use co::message::{Source, ToolName};
+use co::tool::{
+    Access, Category, DiffKind, DiffLine, Origin, Preview, Question, Risk, SideEffect, ToolSpec, Undo,
+};
+use co::tui::msg::{Edited, Target};
+use co::tui::{Cmd, Input};
+use serde_json::{Value, json};
+
+use crate::tui::kit::{Screen, at_all_sizes, call, decided, id, plan, shell_request};
+
+const DRAFT: &str =
+    "[[rule]]\nallow = \"shell\"\ncommand = [\"cargo\", \"test\"]\nreason = \"tests may run\"\n";
+
+fn past(matched: usize, denied: usize) -> RuleCheck {
+    RuleCheck { past: Ok(PastCalls { matched, of: 200, denied }) }
+}
+
+fn wrong() -> RuleCheck {
+    RuleCheck { past: Err("line 2: there is no tool named \"shel\"; write \"shell\"".to_owned()) }
+}
+
+fn draft(check: RuleCheck) -> ServerMessage {
+    ServerMessage::RuleDraft { request: id(1), text: DRAFT.to_owned(), check }
+}
+
+fn test_run(risk: Risk) -> Request {
+    let mut request = shell_request(1, "cargo test --workspace", risk);
+    request.why = vec!["shell runs a command".to_owned(), "cargo is not known to only look".to_owned()];
+    request
+}
+
+fn asking(screen: Screen, request: Request) -> Screen {
+    screen.prompted("run the tests").text("I run the tests now.").asked(request).wait(600).keys("<tab>")
+}
+
+fn card(risk: Risk) -> Screen {
+    asking(Screen::open(80, 24), test_run(risk))
+}
+
+/// A card whose rule was drafted.
+fn rule_of(screen: Screen, risk: Risk) -> Screen {
+    asking(screen, test_run(risk)).keys("r").notice(draft(past(34, 0)))
+}
+
+fn rule() -> Screen {
+    rule_of(Screen::open(80, 24), Risk::Medium)
+}
+
+/// What the rule asked and sent, without the rest.
+fn rule_asks(screen: &Screen) -> Vec<ClientRequest> {
+    screen.asks().into_iter().cloned().collect()
+}
+
+fn drafts() -> ClientRequest {
+    ClientRequest::DraftRule { request: id(1) }
+}
+
+fn checks(text: &str) -> ClientRequest {
+    ClientRequest::CheckRule { text: text.to_owned() }
+}
+
+fn saves(text: &str, scope: RuleScope) -> ClientRequest {
+    ClientRequest::SaveRule { request: id(1), text: text.to_owned(), scope }
+}
+
+fn drafted() -> String {
+    DRAFT.trim_end().to_owned()
+}
+
+#[test]
+fn a_rule_is_saved_as_it_was_found_good() {
+    let text = drafted();
+    let changed = format!("{text}x");
+    let answered = |screen: Screen, text: &str, check| {
+        screen.notice(ServerMessage::RuleChecked { text: text.to_owned(), check })
+    };
+    let session = RuleScope::Session;
+    let cases: Vec<(&str, Screen, Vec<ClientRequest>)> = vec![
+        ("opened", card(Risk::Medium).keys("r"), vec![drafts()]),
+        ("no draft yet", card(Risk::Medium).keys("rx<c-s>"), vec![drafts()]),
+        ("saved as drafted", rule().keys("<c-s>"), vec![drafts(), saves(&text, session)]),
+        ("saved once", rule().keys("<c-s><c-s><c-s>"), vec![drafts(), saves(&text, session)]),
+        ("for this folder", rule().keys("<tab><c-s>"), vec![drafts(), saves(&text, RuleScope::Project)]),
+        ("everywhere", rule().keys("<tab><tab><c-s>"), vec![drafts(), saves(&text, RuleScope::User)]),
+        ("around", rule().keys("<tab><tab><tab><c-s>"), vec![drafts(), saves(&text, session)]),
+        (
+            "not unchecked",
+            rule().keys("<down><down><down><down><c-e>x<c-s>"),
+            vec![drafts(), checks(&changed)],
+        ),
+        (
+            "one check at a time",
+            rule().keys("<down><down><down><down><c-e>xyz"),
+            vec![drafts(), checks(&changed)],
+        ),
+        (
+            "then of the latest text",
+            answered(rule().keys("<down><down><down><down><c-e>xyz"), &changed, past(1, 0)).keys("<c-s>"),
+            vec![drafts(), checks(&changed), checks(&format!("{text}xyz"))],
+        ),
+        (
+            "good again",
+            answered(rule().keys("<down><down><down><down><c-e>x"), &changed, past(1, 0)).keys("<c-s>"),
+            vec![drafts(), checks(&changed), saves(&changed, session)],
+        ),
+        (
+            "not while it is wrong",
+            answered(rule().keys("<down><down><down><down><c-e>x"), &changed, wrong()).keys("<c-s>"),
+            vec![drafts(), checks(&changed)],
+        ),
+        (
+            "as drafted again",
+            answered(
+                answered(rule().keys("<down><down><down><down><c-e>x<c-r>"), &changed, wrong()),
+                &text,
+                past(34, 0),
+            )
+            .keys("<c-s>"),
+            vec![drafts(), checks(&changed), checks(&text), saves(&text, session)],
+        ),
+        (
+            "a draft that is wrong",
+            card(Risk::Medium).keys("r").notice(draft(wrong())).keys("<c-s>"),
+            vec![drafts()],
+        ),
+        ("Esc saves nothing", rule().keys("<esc>"), vec![drafts()]),
+        (
+            "and loses nothing",
+            rule().keys("<tab><esc>r<c-s>"),
+            vec![drafts(), saves(&text, RuleScope::Project)],
+        ),
+        (
+            "a yes after Esc is a plain one",
+            rule().keys("<esc>y"),
+            vec![drafts(), decided(1, Approval::yes())],
+        ),
+        (
+            "letters are text",
+            rule().keys("<down><down><down><down><c-e>y"),
+            vec![drafts(), checks(&format!("{text}y"))],
+        ),
+        (
+            "Enter is a line",
+            rule().keys("<down><down><down><down><c-e><ret>"),
+            vec![drafts(), checks(&format!("{text}\n"))],
+        ),
+        (
+            "of another card",
+            rule().notice(ServerMessage::RuleChecked { text: "z".into(), check: wrong() }).keys("<c-s>"),
+            vec![drafts(), saves(&text, session)],
+        ),
+    ];
+    for (name, screen, expected) in cases {
+        assert_eq!(rule_asks(&screen), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_rule_for_high_needs_a_second_key_after_a_moment() {
+    let high = || rule_of(Screen::open(80, 24), Risk::High);
+    let saved = saves(&drafted(), RuleScope::Session);
+    assert_eq!(
+        rule_asks(&high().keys("<c-s><c-s><c-s>")),
+        [drafts()],
+        "a key held down is no second thought"
+    );
+    assert!(high().keys("<c-s>").shot().contains("HIGH: Ctrl+S once more to save it and approve"));
+    assert_eq!(rule_asks(&high().keys("<c-s>").wait(1_100).keys("<c-s>")), [drafts(), saved]);
+    let other = high().keys("<c-s>").wait(1_100).keys("<tab><c-s>");
+    assert_eq!(rule_asks(&other), [drafts()], "another scope is another question");
+    let left = high().keys("<c-s><esc>r").wait(1_100).keys("<c-s>");
+    assert_eq!(rule_asks(&left), [drafts()], "left in between");
+}
+
+#[test]
+fn a_rule_is_for_what_was_seen_whole() {
+    let mut long = test_run(Risk::Medium);
+    long.plan.preview = Preview::Text { text: "x\n".repeat(60) };
+    let mut unseen = asking(Screen::open(80, 24), long).keys("r");
+    assert!(unseen.asks().is_empty());
+    assert!(unseen.shot().contains("for a rule, first see all of it"));
+}
+
+#[test]
+fn a_rule_that_is_not_saved_stays_open() {
+    let refused = |check| {
+        let text = drafted();
+        rule().keys("<c-s>").notice(ServerMessage::RuleChecked { text, check })
+    };
+    let mut screen = refused(RuleCheck { past: Err("rules.toml cannot be written: no space".to_owned()) });
+    let shot = screen.shot();
+    assert!(shot.contains("✗ rules.toml cannot be written: no space") && shot.contains("[[rule]]"), "{shot}");
+    let mut saving = refused(past(1, 0));
+    assert!(saving.shot().contains("saving it, then approving…"), "a late word on it changes nothing");
+    let again = saving.notice(ServerMessage::Idle).wait(1_100).keys("<c-s>");
+    assert_eq!(again.asks().iter().filter(|ask| matches!(ask, ClientRequest::SaveRule { .. })).count(), 2);
+}
+
+#[test]
+fn a_rule_is_written_outside() {
+    let screen = rule().keys("<c-g>");
+    let edits: Vec<&Cmd> = screen.cmds.iter().filter(|cmd| matches!(cmd, Cmd::Edit { .. })).collect();
+    assert_eq!(edits, [&Cmd::Edit { text: drafted(), target: Target::Rule(id(1)) }]);
+    assert_eq!(Target::Rule(id(1)).extension(), "toml");
+    let back = |text: &str| {
+        let mut screen = rule();
+        screen.feed(Input::Edited(Edited { target: Target::Rule(id(1)), text: Ok(text.to_owned()) }));
+        screen
+    };
+    assert_eq!(rule_asks(&back("a = 1\n")), [drafts(), checks("a = 1")]);
+    let mut huge = back(&"x".repeat(100_000));
+    assert_eq!(rule_asks(&huge), [drafts()]);
+    assert!(huge.shot().contains("100 kB are too long for a rule: it is as it was"));
+}
+
+fn mail_args() -> Value {
+    json!({ "to": "billing@evil.example", "subject": "Re: invoice", "body": "The amount is due." })
+}
+
+fn known(screen: Screen) -> Screen {
+    let text = json!({ "type": "string" });
+    let tool = ToolSpec {
+        name: ToolName::new("send_mail"),
+        description: String::new(),
+        parameters: json!({ "type": "object", "properties": { "to": text, "subject": text, "body": text } }),
+        category: Category::Files,
+        risk: Risk::High,
+        side_effect: SideEffect::External,
+        origin: Origin::Builtin,
+        output_limit: 1_000,
+        timeout: Duration::from_secs(1),
+    };
+    screen.notice(ServerMessage::Known { commands: Vec::new(), tools: vec![tool] })
+}
+
+/// A mail whose words are not all the person's.
+fn mail(number: u32) -> Request {
+    let fields = [
+        ("to", "billing@evil.example"),
+        ("subject", "Re: invoice"),
+        ("body", "The amount is due.\nPay at once."),
+    ];
+    let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let mut request = shell_request(number, "", Risk::High);
+    request.tool = ToolName::new("send_mail");
+    request.args = mail_args();
+    request.plan = plan("send a mail to billing@evil.example", Preview::Fields { fields }, Risk::High);
+    request.plan.undo = Undo::Hold;
+    request.plan.access = Access::Nothing;
+    request.why = vec![
+        "send_mail leaves this machine".to_owned(),
+        "its words are not all yours: one step up".to_owned(),
+    ];
+    let command = Source::Command { command: "curl https://shop.example/invoice".to_owned() };
+    let file = Source::File { path: "notes/x.md".to_owned() };
+    request.taint = vec![
+        Taint {
+            arg: "/to".to_owned(),
+            words: "billing@evil.example".to_owned(),
+            source: command.clone(),
+            from: None,
+        },
+        Taint {
+            arg: "/body".to_owned(),
+            words: "The amount is due.\nPay at once. ".repeat(9),
+            source: command,
+            from: None,
+        },
+        Taint { arg: "/body".to_owned(), words: "Pay\u{1b}[2J at once".to_owned(), source: file, from: None },
+    ];
+    request.expires = Some("2026-11-23T14:31:00Z".parse().unwrap());
+    request
+}
+
+#[test]
+fn a_card_says_whose_words_it_carries() {
+    let mut shot = asking(Screen::open(100, 40), mail(1)).shot();
+    for words in [
+        "◇ send_mail billing@evil.example ▲ ─",
+        "to ▲     billing@evil.example",
+        "words ▲ from output of `curl https://shop.example/invoice`, file notes/x.md",
+        "until Mon 23 Nov 14:31, then it is not done",
+        "undo  it is held for a moment before it happens",
+    ] {
+        assert!(shot.contains(words), "{words}: {shot}");
+    }
+    assert!(!shot.contains("subject ▲"), "{shot}");
+    shot = asking(Screen::open(100, 40), mail(1)).keys("w").shot();
+    for words in [
+        "why   send_mail leaves this machine",
+        "      its words are not all yours: one step up",
+        "words ▲ to: «billing@evil.example» from output of `curl https://shop.example/invoice`",
+        "      ▲ body: «Pay␛[2J at once» from file notes/x.md",
+    ] {
+        assert!(shot.contains(words), "{words}: {shot}");
+    }
+    let mut command = test_run(Risk::Medium);
+    let source = Source::Tool { name: ToolName::new("fetch_page") };
+    command.taint = vec![Taint { arg: "/command".into(), words: "--workspace".into(), source, from: None }];
+    let shot = asking(Screen::open(80, 24), command).shot();
+    assert!(shot.contains("▲ command │"), "{shot}");
+}
+
+#[test]
+fn a_note_goes_with_the_yes() {
+    let noted = |instead, note: &str| {
+        decided(
+            1,
+            Approval::Approve { instead, remember: Remember::Once, note: Some(note.to_owned()), rule: None },
+        )
+    };
+    let form = || asking(known(Screen::open(80, 24)), mail(1)).keys("e");
+    let open = |risk| {
+        let mut request = mail(1);
+        request.risk = risk;
+        asking(known(Screen::open(80, 24)), request).keys("e")
+    };
+    let args = |subject: &str| {
+        let mut args = mail_args();
+        args["subject"] = json!(subject);
+        Some((ToolName::new("send_mail"), args))
+    };
+    let cases: Vec<(&str, &str, Vec<ClientRequest>)> = vec![
+        ("a note alone", "<up>be kind<c-s>", vec![noted(None, "be kind")]),
+        ("a note and an edit", "<tab>!<tab><tab>soon<c-s>", vec![noted(args("Re: invoice!"), "soon")]),
+        ("kept over Esc", "<up>soon<esc>e<c-s>", vec![noted(None, "soon")]),
+        ("kept as raw text", "<up>soon<f2><c-s>", vec![noted(None, "soon")]),
+        ("taken back", "<up>soon<c-r><c-s>", vec![decided(1, Approval::yes())]),
+        ("blank is none", "<up>  <c-s>", vec![decided(1, Approval::yes())]),
+        ("lines", "<up>a<a-ret>b<c-s>", vec![noted(None, "a\nb")]),
+    ];
+    for (name, keys, expected) in cases {
+        let screen = open(Risk::Medium).keys(keys);
+        assert_eq!(screen.asks(), expected.iter().collect::<Vec<_>>(), "{name}");
+    }
+    assert!(form().keys("<up>go<c-s>").asks().is_empty(), "HIGH twice");
+    let after = form().keys("<up>go<c-s>x").wait(1_100).keys("<c-s>");
+    assert!(after.asks().is_empty(), "another note is another yes");
+}
+
+fn settle(request: Request, keys: &str, settled: Settled) -> String {
+    let screen = asking(Screen::open(120, 24), request).keys(keys);
+    let mut screen = screen.event(Event::ApprovalSettled { request: id(1), settled });
+    assert_eq!(screen.model.cards.count(), 0);
+    let shot = screen.shot();
+    let line = shot.lines().find(|line| line.contains("◇ shell"));
+    line.unwrap_or_else(|| panic!("{shot}")).split("  ").last().unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_card_ends_in_one_honest_line() {
+    let approve = |instead, remember, note: Option<&str>| Approval::Approve {
+        instead,
+        remember,
+        note: note.map(str::to_owned),
+        rule: None,
+    };
+    let other = |tool: &str| Some((ToolName::new(tool), json!({})));
+    let by = |approval, by| Settled::Decided { approval, by };
+    let deny = |reason: &str| Approval::Deny { reason: Some(reason.to_owned()) };
+    let rule = || Decider::Rule { id: "tests\u{1b}".to_owned() };
+    let once = Remember::Once;
+    let cases = vec![
+        ("", by(Approval::yes(), Decider::Tui), "✓ approved"),
+        ("", by(approve(other("shell"), once, None), Decider::Tui), "✓ approved with other arguments"),
+        (
+            "",
+            by(approve(other("list_dir"), once, None), Decider::Tui),
+            "✓ approved as another call, list_dir",
+        ),
+        ("", by(approve(None, once, Some("x")), Decider::Tui), "✓ approved, with a note to the model"),
+        ("", by(Approval::for_session(), Decider::Tui), "✓ approved for this session"),
+        ("", by(approve(None, Remember::Rule, None), Decider::Tui), "✓ approved, and what its rule matches"),
+        ("", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals"),
+        ("", by(Approval::yes(), Decider::Script), "✓ approved by a script"),
+        ("", by(Approval::yes(), rule()), "✓ allowed by the rule tests␛"),
+        ("", by(Approval::yes(), Decider::Mode { mode: Mode::Auto }), "✓ allowed by the mode, auto"),
+        ("", by(Approval::yes(), Decider::Yolo), "✓ allowed by yolo"),
+        ("", by(Approval::yes(), Decider::Hook), "✓ allowed by a hook"),
+        ("", by(Approval::yes(), Decider::Grant), "✓ allowed by what you allowed for the session"),
+        ("", by(deny("not now"), Decider::Tui), "✗ denied: not now"),
+        ("", by(deny("no"), rule()), "✗ denied by the rule tests␛: no"),
+        ("", by(deny("no"), Decider::Hook), "✗ denied by a hook: no"),
+        ("y", by(deny("no"), Decider::Cli), "✗ denied with co approvals before your yes arrived: no"),
+        ("a", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals before your yes arrived"),
+        ("n<ret>", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals before your no arrived"),
+        ("", Settled::Withdrawn, "◇ withdrawn: the turn was stopped"),
+        ("", Settled::Superseded, "◇ replaced: it is asked anew"),
+        ("", Settled::Expired, "◇ not decided in time, not done"),
+        ("y", Settled::Expired, "◇ not decided in time, not done before your yes arrived"),
+    ];
+    for (keys, settled, expected) in cases {
+        assert_eq!(
+            settle(shell_request(1, "ls", Risk::Medium), keys, settled.clone()),
+            expected,
+            "{keys:?} {settled:?}"
+        );
+    }
+}
+
+#[test]
+fn what_waits_for_another_says_so() {
+    let screen = Screen::open(120, 30).prompted("go");
+    let screen = screen.event(Event::ToolCall { call: call(2, "shell", json!({ "command": "make" })) });
+    let screen = screen.asked(test_run(Risk::Low)).asked(shell_request(2, "make", Risk::Low)).wait(600);
+    let mut screen = screen.keys("<tab><down><space>y");
+    assert!(screen.shot().contains("! 2 is approved and waits for 1"), "{}", screen.shot());
+    let mut screen = screen.event(Event::ApprovalSettled {
+        request: id(2),
+        settled: Settled::Decided { approval: Approval::yes(), by: Decider::Tui },
+    });
+    assert!(screen.shot().contains("approved, runs after shell cargo test --workspace"), "{}", screen.shot());
+    // What touches nothing waits for nothing.
+    let mut free = shell_request(2, "make", Risk::Low);
+    free.plan.access = Access::Nothing;
+    let screen = Screen::open(120, 30).prompted("go").asked(test_run(Risk::Low)).asked(free).wait(600);
+    let mut screen = screen.keys("<tab><down><space>y");
+    assert!(!screen.shot().contains("waits for 1"), "{}", screen.shot());
+}
+
+#[test]
+fn what_depends_on_a_call_is_dropped_with_it() {
+    let mut second = shell_request(2, "make install", Risk::Medium);
+    second.depends = vec![test_run(Risk::Low).call];
+    let screen = Screen::open(80, 24).prompted("go").asked(test_run(Risk::Low)).asked(second).wait(600);
+    let mut screen = screen.keys("<tab>");
+    let shot = screen.shot();
+    assert!(shot.contains("2 needs 1: denying 1 drops 2") && shot.contains("· after 1"), "{shot}");
+    let mut marked = screen.keys("<down><space>");
+    assert!(marked.shot().contains("2 is marked without 1: it runs only after that"), "{}", marked.shot());
+}
+
+#[test]
+fn what_was_said_of_a_turn_that_waits_ends_with_the_wait() {
+    let waits = || {
+        Screen::open(80, 24)
+            .prompted("go")
+            .asked(test_run(Risk::Medium))
+            .event(Event::TurnEnded { end: TurnEnd::Deferred })
+            .notice(ServerMessage::Idle)
+            .notice(ServerMessage::Waiting { requests: vec![test_run(Risk::Medium)] })
+            .wait(600)
+    };
+    assert!(waits().resize(80, 40).shot().contains("the turn waits for you: decide here"));
+    let ends: Vec<(&str, Screen)> = vec![
+        ("decided", waits().event(Event::ApprovalSettled { request: id(1), settled: Settled::Expired })),
+        ("nothing waits", waits().notice(ServerMessage::Waiting { requests: Vec::new() })),
+        ("it goes on", waits().notice(ServerMessage::TurnBegan)),
+    ];
+    for (name, screen) in ends {
+        let shot = screen.resize(80, 40).shot();
+        assert!(
+            shot.contains("the turn waited for you") && !shot.contains("waits for you:"),
+            "{name}: {shot}"
+        );
+    }
+}
+
+/// Requests that the dry-run mode made of a plan.
+fn dry(number: u32, request: Request) -> Request {
+    let why = vec!["dry-run mode shows and does nothing".to_owned()];
+    Request { id: id(number), call: call(number, "", json!({})).id, why, ..request }
+}
+
+fn dry_plan(screen: Screen) -> Screen {
+    let mut last = dry(3, mail(3));
+    last.depends = vec![call(1, "", json!({})).id];
+    let requests = vec![dry(1, test_run(Risk::Medium)), dry(2, shell_request(2, "make", Risk::Low)), last];
+    screen.notice(ServerMessage::Waiting { requests }).wait(600)
+}
+
+#[test]
+fn a_plan_is_one_list_and_is_decided_between_turns() {
+    let mut screen = dry_plan(Screen::open(80, 24)).keys("<tab>");
+    assert!(screen.shot().contains("◇ plan: 3 actions (dry-run)"), "{}", screen.shot());
+    let screen = screen.keys("<space><down><space>y");
+    assert_eq!(screen.asks(), [&decided(1, Approval::yes()), &decided(2, Approval::yes())]);
+    let mut mixed = dry_plan(Screen::open(80, 24)).asked(shell_request(4, "ls", Risk::Low)).wait(600);
+    assert!(mixed.shot().contains("◇ 4 actions ─"), "{}", mixed.shot());
+}
+
+#[test]
+fn a_row_of_a_list_is_edited_and_gets_a_rule() {
+    let list = || {
+        let screen = Screen::open(80, 24).prompted("go").asked(test_run(Risk::Medium));
+        screen.asked(shell_request(2, "make", Risk::Low)).wait(600).keys("<tab><down>")
+    };
+    let open = list().keys("r");
+    assert_eq!(open.asks(), [&ClientRequest::DraftRule { request: id(2) }]);
+    let notice = ServerMessage::RuleDraft { request: id(2), text: "a = 1".into(), check: past(1, 0) };
+    // The card came in place of the list: no yes counts for a moment.
+    let saved = open.notice(notice).keys("<c-s>").wait(600).keys("<c-s>");
+    let save = ClientRequest::SaveRule { request: id(2), text: "a = 1".into(), scope: RuleScope::Session };
+    assert_eq!(saved.asks()[1..], [&save]);
+    let mut back = saved.keys("<esc>");
+    assert!(back.shot().contains("◇ 2 actions"), "{}", back.shot());
+    let mut form = list().keys("e");
+    assert!(form.shot().contains("◇ edit shell"), "{}", form.shot());
+    assert!(form.keys("<esc>").shot().contains("◇ 2 actions"));
+}
+
+/// A megabyte of text in a card: it is read outside, and then decided.
+fn megabyte(screen: Screen) -> Screen {
+    let line = "0123456789abcdef ".repeat(6);
+    let text = format!("{line}\n").repeat(10_000);
+    let mut request = shell_request(1, &text, Risk::Medium);
+    request.plan.summary = format!("run a command of {} kB in work", text.len() / 1_000);
+    asking(screen, request)
+}
+
+#[test]
+fn a_megabyte_is_laid_out_once_and_read_outside() {
+    let screen = megabyte(Screen::open(80, 24));
+    let mut screen = screen.keys("<pgdn><pgdn><up><down>y");
+    assert!(screen.asks().is_empty(), "not all of it was seen");
+    assert!(screen.shot().contains("Ctrl+G reads all of it in $EDITOR"), "{}", screen.shot());
+    assert_eq!(screen.model.cards.current().unwrap().body.layouts, 1);
+    let mut screen = screen.keys("<c-g>");
+    let target = Target::Reading(id(1));
+    assert!(
+        screen.cmds.iter().any(
+            |cmd| matches!(cmd, Cmd::Edit { text, target: to } if *to == target && text.len() > 1_000_000)
+        )
+    );
+    screen.feed(Input::Edited(Edited {
+        target: target.clone(),
+        text: Err("the editor could not be started".to_owned()),
+    }));
+    let mut screen = screen.keys("y");
+    assert!(screen.asks().is_empty(), "it was not shown");
+    screen.feed(Input::Edited(Edited { target: target.clone(), text: Ok(String::new()) }));
+    assert_eq!(screen.keys("y").asks(), [&decided(1, Approval::yes())]);
+    let mut other = shell_request(1, &"other ".repeat(200_000), Risk::Medium);
+    other.why = vec!["it is another one".to_owned()];
+    let mut changed = megabyte(Screen::open(80, 24)).keys("<c-g>").asked(other).wait(600);
+    changed.feed(Input::Edited(Edited { target, text: Ok(String::new()) }));
+    assert!(changed.keys("y").asks().is_empty(), "what was read is not what is asked now");
+}
+
+/// What is cut off is never taken for seen, and comes when it is looked for.
+#[test]
+fn a_long_text_is_laid_out_as_far_as_it_is_looked_for() {
+    let text = "0123456789".repeat(15_000);
+    let previews = [
+        ("text", Preview::Text { text: text.clone() }),
+        ("arguments", Preview::None),
+        ("fields", Preview::Fields { fields: vec![("a".into(), "b".into()), ("text".into(), text.clone())] }),
+        (
+            "diff",
+            Preview::Diff {
+                path: "p".into(),
+                lines: (0..15_000)
+                    .map(|number| DiffLine { kind: DiffKind::Added, number, text: "0123456789".into() })
+                    .collect(),
+            },
+        ),
+    ];
+    for (name, preview) in previews {
+        let mut request = shell_request(1, &text, Risk::Medium);
+        request.plan.preview = preview;
+        let mut screen = asking(Screen::open(160, 50), request);
+        let more = |screen: &Screen| screen.model.cards.current().unwrap().body.more();
+        assert!(more(&screen) > 0, "{name}");
+        assert!(screen.shot().contains(" kB more: Ctrl+G $EDITOR]"), "{name}: {}", screen.shot());
+        let mut pages = 0;
+        while more(&screen) > 0 {
+            screen = screen.keys("<pgdn>");
+            pages += 1;
+            assert!(pages < 1_000, "{name}");
+        }
+        let screen = screen.keys(&"<pgdn>".repeat(9)).keys("y");
+        assert!(screen.asks().is_empty(), "{name}: nothing of it counted before it was all there");
+    }
+}
+
+fn question(screen: Screen) -> Screen {
+    let mut request = shell_request(1, "", Risk::Low);
+    request.tool = ToolName::new("ask_person");
+    request.args = json!({ "question": "Which invoice?" });
+    request.plan = plan("ask you", Preview::None, Risk::Low);
+    request.plan.access = Access::Nothing;
+    request.plan.question = Some(Question {
+        text: "Which of the two invoices is the right one? Both carry the number 1182.".to_owned(),
+        options: vec![
+            "the one of 3 November, 1,240 EUR".to_owned(),
+            "the one of 9 November, 1,310 EUR".to_owned(),
+        ],
+    });
+    request.why = vec!["the model asks you".to_owned()];
+    asking(screen, request)
+}
+
+/// Draws one state at all sizes.
+fn check(name: &str, state: impl Fn(Screen) -> Screen) {
+    insta::assert_snapshot!(name, at_all_sizes(|screen| state(screen).shot()));
+}
+
+fn many(screen: Screen) -> Screen {
+    let mut install = shell_request(3, "make install", Risk::High);
+    install.depends = vec![test_run(Risk::Low).call];
+    let screen = screen.prompted("go").asked(test_run(Risk::Low)).asked(mail(2)).asked(install);
+    screen.wait(600).keys("<tab>a")
+}
+
+#[test]
+fn cards_look_like_this() {
+    check("cards_low", |screen| asking(screen, test_run(Risk::Low)));
+    check("cards_medium", |screen| asking(screen, test_run(Risk::Medium)));
+    check("cards_high", |screen| asking(screen, mail(1)));
+    check("cards_confirming", |screen| asking(screen, mail(1)).keys("y"));
+    check("cards_words", |screen| asking(screen, mail(1)).keys("w"));
+    check("cards_note", |screen| {
+        asking(known(screen), mail(1))
+            .keys("e<tab>!<tab><tab>moved by an hour, keep Thursdays after 15:00 in mind")
+    });
+    check("cards_question", question);
+    check("cards_megabyte", megabyte);
+    check("cards_back", |screen| {
+        let again = "what it rests on changed: Cargo.toml was written meanwhile".to_owned();
+        asking(screen, Request { again: Some(again), ..test_run(Risk::Medium) })
+    });
+    check("cards_list", many);
+    check("cards_list_at_words", |screen| many(screen).keys("<down>"));
+    check("cards_dry_run", |screen| dry_plan(screen).keys("<tab>"));
+}
+
+#[test]
+fn rules_look_like_this() {
+    check("cards_rule_drafting", |screen| asking(screen, test_run(Risk::Medium)).keys("r"));
+    check("cards_rule_good", |screen| rule_of(screen, Risk::Medium));
+    check("cards_rule_unchecked", |screen| {
+        rule_of(screen, Risk::Medium).keys("<tab><down><down><down><down><c-e>x")
+    });
+    check("cards_rule_wrong", |screen| {
+        let screen = rule_of(screen, Risk::Medium).keys("<tab><tab><down><down><down><down><c-e>x");
+        screen
+            .notice(ServerMessage::RuleChecked { text: format!("{}x", drafted()), check: wrong() })
+            .keys("<c-s>")
+    });
+    check("cards_rule_high", |screen| rule_of(screen, Risk::High).keys("<c-s>"));
+    check("cards_rule_saving", |screen| rule_of(screen, Risk::Medium).keys("<c-s>"));
+    check("cards_rule_long", |screen| {
+        let text = (1..40).map(|line| format!("key{line} = \"{}\"\n", "value ".repeat(9))).collect();
+        asking(screen, test_run(Risk::Medium)).keys("r").notice(ServerMessage::RuleDraft {
+            request: id(1),
+            text,
+            check: past(0, 0),
+        })
+    });
+}
+
+#[test]
+fn ends_look_like_this() {
+    check("cards_ends", |screen| {
+        let commands = ["make", "make test", "make install", "make clean", "make dist", "make docs"];
+        let numbers = || (1..).zip(commands);
+        let screen = numbers().fold(screen.prompted("go"), |screen, (number, command)| {
+            let made = call(number, "shell", json!({ "command": command }));
+            screen.event(Event::ToolCall { call: made })
+        });
+        let screen = numbers().fold(screen, |screen, (number, command)| {
+            screen.asked(shell_request(number, command, Risk::Medium))
+        });
+        let deny = Approval::Deny { reason: Some("not on a Friday".to_owned()) };
+        let ends = [
+            Settled::Expired,
+            Settled::Superseded,
+            Settled::Decided { approval: Approval::yes(), by: Decider::Cli },
+            Settled::Decided { approval: deny, by: Decider::Cli },
+            Settled::Decided { approval: Approval::yes(), by: Decider::Mode { mode: Mode::Auto } },
+            Settled::Decided { approval: Approval::yes(), by: Decider::Rule { id: "make-docs".to_owned() } },
+        ];
+        (1..).zip(ends).fold(screen.wait(600), |screen, (number, settled)| {
+            screen.event(Event::ApprovalSettled { request: id(number), settled })
+        })
+    });
+}

@@ -1,0 +1,124 @@
+//! What somebody who meets the screen for the first time stumbled over: words that were wrong for the state they
+//! stood in.
+
+use co::frontend::protocol::ServerMessage;
+use co::message::{AssistantMessage, AssistantPart, Message, PartKind, StopKind, StopReason};
+use co::tool::Risk;
+use serde_json::json;
+
+use crate::tui::kit::{Screen, call, diff_request, shell_request};
+
+fn open() -> Screen {
+    Screen::open(80, 24).prompted("go")
+}
+
+fn two() -> Screen {
+    open()
+        .asked(shell_request(1, "first", Risk::Medium))
+        .asked(shell_request(2, "second", Risk::High))
+        .wait(600)
+}
+
+#[track_caller]
+fn shows(screen: &mut Screen, expected: &str) {
+    let shot = screen.shot();
+    assert!(shot.contains(expected), "no {expected:?} in\n{shot}");
+}
+
+#[track_caller]
+fn hides(screen: &mut Screen, unexpected: &str) {
+    let shot = screen.shot();
+    assert!(!shot.contains(unexpected), "{unexpected:?} in\n{shot}");
+}
+
+/// Both orders: the owner may tell of the requests before or after the conversation.
+#[test]
+fn a_request_of_an_earlier_run_waits_on_its_row_too() {
+    let reply = Message::Assistant(AssistantMessage {
+        parts: vec![AssistantPart::new(PartKind::ToolCall(call(1, "shell", json!({"command": "make"}))))],
+        asked: String::new(),
+        model: "m".into(),
+        stop: StopReason::new(StopKind::ToolUse),
+    });
+    let transcript = ServerMessage::Transcript { messages: vec![Message::user("build"), reply] };
+    let waiting = ServerMessage::Waiting { requests: vec![shell_request(1, "make", Risk::Medium)] };
+    for notices in [[transcript.clone(), waiting.clone()], [waiting, transcript]] {
+        let mut screen = notices.into_iter().fold(Screen::open(80, 24), Screen::notice);
+        shows(&mut screen, "make                                   waiting for you");
+    }
+}
+
+#[test]
+fn the_list_begins_at_its_first_row_whichever_was_planned_first() {
+    let mut screen = open();
+    for number in [3, 1, 2] {
+        screen = screen.asked(shell_request(number, &format!("number {number}"), Risk::Medium));
+    }
+    shows(&mut screen, "▸[ ] 1 medium shell number 1");
+}
+
+#[test]
+fn a_card_that_has_the_keys_stays_when_an_earlier_one_comes() {
+    let screen = open().asked(shell_request(2, "second", Risk::Medium)).wait(600).keys("<tab>");
+    shows(&mut screen.asked(shell_request(1, "first", Risk::Medium)), "▸[ ] 2 medium shell second");
+}
+
+#[test]
+fn escape_is_told_as_what_it_does() {
+    let mut screen = two().keys("<tab>");
+    shows(&mut screen, "Esc later ─");
+    screen = screen.keys("<ret>").wait(600);
+    shows(&mut screen, "Esc back ─");
+    screen = screen.keys("<esc>").wait(600).keys("<down><space>y");
+    shows(&mut screen, "once more");
+    shows(&mut screen, "Esc back ─");
+
+    let mut single = open().asked(shell_request(1, "first", Risk::High)).wait(600).keys("<tab>");
+    shows(&mut single, "Esc later ─");
+    shows(&mut single.keys("y"), "Esc back ─");
+}
+
+#[test]
+fn whole_is_offered_until_it_is_on() {
+    let mut screen = open().asked(diff_request(1, 60)).wait(600).keys("<tab>");
+    shows(&mut screen, "more lines: PgDn, v all]");
+    shows(&mut screen, "w why · v all");
+    screen = screen.keys("v");
+    shows(&mut screen, "more lines: PgDn]");
+    shows(&mut screen, "w why · v less");
+    hides(&mut screen, "v all");
+}
+
+#[test]
+fn what_stands_in_the_way_of_editing_is_told() {
+    let screen = open().asked(diff_request(1, 60)).wait(600).keys("<tab>e");
+    shows(&mut { screen }, "! to edit it, first see all of it: PgDn to the end, v makes room");
+}
+
+/// The text under the pill is as wide as the pane, in narrow and in wide letters.
+#[test]
+fn nothing_looks_out_behind_the_pill() {
+    for text in ["x".repeat(2_000), "日".repeat(1_000), format!("a{}", "日".repeat(1_000))] {
+        for columns in [40, 41, 80] {
+            let mut screen = Screen::open(columns, 12).prompted("go").text(&text).wait(100).keys("<s-up>");
+            let shot = screen.shot();
+            let row = shot.lines().find(|line| line.contains("Ctrl+End")).unwrap();
+            assert!(row.ends_with("Ctrl+End"), "{row}");
+            assert_eq!(co::stdx::text::width(row), usize::from(columns) - 1, "{row}");
+        }
+    }
+}
+
+/// The store tells of requests as they came in; rows keep the order of the calls, and so their numbers.
+#[test]
+fn rows_keep_their_numbers_when_the_owner_tells_what_waits() {
+    let numbered = |number: u32| shell_request(number, &format!("number {number}"), Risk::Medium);
+    let mut screen = open();
+    for number in [3, 1, 2] {
+        screen = screen.asked(numbered(number));
+    }
+    let told = ServerMessage::Waiting { requests: [3, 1, 2].map(numbered).to_vec() };
+    let mut screen = screen.notice(told);
+    shows(&mut screen, "▸[ ] 1 medium shell number 1");
+    shows(&mut screen, " [ ] 3 medium shell number 3");
+}

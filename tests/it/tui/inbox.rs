@@ -1,0 +1,537 @@
+//! The inbox: what keys do to it, how every state looks, and what no sequence of keys and updates does.
+
+use co::approval::{Approval, AutoApprove, Request, RequestId};
+use co::config::Mode;
+use co::frontend::protocol::{ClientRequest, Header, Holder, InboxLine, ServerMessage, Tone};
+use co::history::SessionId;
+use co::message::ToolName;
+use co::store::{Attachment, RequestState, StoredRequest};
+use co::tool::{Preview, Risk};
+use co::tui::Input;
+use co::tui::theme::Glyphs;
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::tui::kit::{Screen, at_all_sizes, diff_request, header, id, shell_request};
+
+/// A session of the list: its id, title, folder and who has it.
+type Of = (&'static str, &'static str, &'static str, Holder);
+
+const HERE: Of = ("01JD8", "inbox triage", "/home/alex/work", Holder::Here);
+const LISBON: Of = ("01JC2", "trip to Lisbon, hotels", "/home/alex/trips/lisbon", Holder::Nobody);
+const RUST: Of = ("01JB7", "rust ownership notes", "/home/alex/notes", Holder::Another);
+
+fn line((session, title, workspace, holder): Of, number: u32, request: &Request) -> InboxLine {
+    InboxLine {
+        id: id(number),
+        session: SessionId(session.to_owned()),
+        title: title.to_owned(),
+        workspace: workspace.into(),
+        holder,
+        risk: request.risk,
+        tool: request.tool.clone(),
+        summary: request.plan.summary.clone(),
+        tainted: number == 4,
+        state: RequestState::Waiting,
+        attachment: Attachment::Attached,
+        age: format!("{number} h"),
+        expires: number.is_multiple_of(2).then(|| "Mon 14:31".to_owned()),
+    }
+}
+
+fn low(number: u32) -> Request {
+    let mut request = diff_request(number, 1);
+    request.tool = ToolName::new("write_file");
+    request.args = json!({ "path": format!("notes/{number}.md"), "content": "x" });
+    request.plan.summary = format!("write 1 line to notes/{number}.md (new file)");
+    request.risk = Risk::Low;
+    request
+}
+
+fn high(number: u32) -> Request {
+    let mut request = shell_request(number, "rsync -a ~/Tax nas:/backup/tax", Risk::High);
+    request.plan.summary = "run `rsync -a ~/Tax nas:/backup/tax`".to_owned();
+    request
+}
+
+/// Requests 1 to 5, as each stands whole in the store.
+pub fn whole(number: u32) -> Request {
+    match number {
+        1 | 3 => low(number),
+        4 => high(number),
+        2 => shell_request(number, "cargo test", Risk::Medium),
+        other => {
+            let mut request = diff_request(other, 60);
+            request.plan.summary = "write 60 lines to notes/billing.md".to_owned();
+            request
+        }
+    }
+}
+
+pub fn lines() -> Vec<InboxLine> {
+    [(HERE, 1), (HERE, 2), (LISBON, 3), (LISBON, 4), (RUST, 5)]
+        .map(|(of, number)| line(of, number, &whole(number)))
+        .to_vec()
+}
+
+pub fn stored(line: &InboxLine, request: Request) -> Box<StoredRequest> {
+    Box::new(StoredRequest {
+        request,
+        session: line.session.clone(),
+        title: Some(line.title.clone()),
+        workspace: line.workspace.clone(),
+        turn: 1,
+        args_hash: "0".repeat(32),
+        state: line.state,
+        attachment: line.attachment,
+        decision: None,
+        created: jiff::Timestamp::UNIX_EPOCH,
+        decided_at: None,
+        seq: 1,
+    })
+}
+
+impl Screen {
+    /// What the owner does: every request that was asked for is told.
+    fn answered(mut self) -> Self {
+        self.answer();
+        self
+    }
+
+    fn answer(&mut self) {
+        loop {
+            let asked = self
+                .cmds
+                .iter()
+                .position(|cmd| matches!(cmd, co::tui::Cmd::Send(ClientRequest::Request { .. })));
+            let Some(co::tui::Cmd::Send(ClientRequest::Request { request })) =
+                asked.map(|at| self.cmds.remove(at))
+            else {
+                return;
+            };
+            let number = u32::from_str_radix(&request.0, 16).unwrap();
+            let line = lines().into_iter().find(|line| line.id == request);
+            let told =
+                line.map(|line| stored(&line, whole(number))).ok_or_else(|| "There is none.".to_owned());
+            self.tell(ServerMessage::Request { request: told });
+            self.feed(Input::Frame);
+        }
+    }
+
+    /// Keys with the owner's answers between them.
+    fn at(mut self, keys: &str) -> Self {
+        for key in co::tui::key::parse_keys(keys).unwrap() {
+            self.feed(Input::Key(key));
+            self.feed(Input::Frame);
+            self.answer();
+        }
+        self
+    }
+
+    /// What was asked for, without the looks.
+    fn decided_all(&self) -> Vec<ClientRequest> {
+        let looks =
+            |ask: &&&ClientRequest| matches!(ask, ClientRequest::Inbox | ClientRequest::Request { .. });
+        self.asks().into_iter().filter(|ask| !looks(&ask)).cloned().collect()
+    }
+}
+
+/// The inbox with these lines, past its first half second.
+fn with(screen: Screen, lines: Vec<InboxLine>) -> Screen {
+    let count = lines.len();
+    screen
+        .notice(ServerMessage::Elsewhere { count })
+        .keys("<a-a>")
+        .notice(ServerMessage::Inbox { lines })
+        .wait(600)
+        .answered()
+}
+
+fn five() -> Screen {
+    with(Screen::open(80, 24), lines())
+}
+
+fn decide(numbers: &[u32], approval: Approval) -> ClientRequest {
+    ClientRequest::DecideAll { requests: numbers.iter().map(|number| id(*number)).collect(), approval }
+}
+
+fn yes(numbers: &[u32]) -> ClientRequest {
+    decide(numbers, Approval::yes())
+}
+
+fn no(numbers: &[u32], reason: Option<&str>) -> ClientRequest {
+    decide(numbers, Approval::Deny { reason: reason.map(str::to_owned) })
+}
+
+#[test]
+fn keys() {
+    let resume = ClientRequest::ResumeNow { session: SessionId("01JC2".into()) };
+    let open = ClientRequest::Open { session: SessionId("01JC2".into()) };
+    let cases: Vec<(&str, &str, Vec<ClientRequest>)> = vec![
+        ("yes to a LOW one", "y", vec![yes(&[1])]),
+        ("yes to a MEDIUM one that was shown", "<down>y", vec![yes(&[2])]),
+        ("a key that is held down decides once", "yyyy<down>yyy", vec![yes(&[1])]),
+        ("no reflex decides", "<space><ret><ret><tab><esc><ret>", vec![]),
+        ("marked LOW", "ay", vec![yes(&[1, 3])]),
+        ("marked LOW, and nothing else", "<down><down><down>ay", vec![yes(&[1, 3])]),
+        ("marked by hand", "<space><down><space><down>y", vec![yes(&[1, 2])]),
+        ("a mark taken back", "<space><down><space><space>y", vec![yes(&[1])]),
+        ("HIGH by one key", "<down><down><down>y", vec![]),
+        ("HIGH by a key held down", "<down><down><down>yyyyyy", vec![]),
+        ("HIGH never by marks", "<space><down><down><down><space>y", vec![yes(&[1])]),
+        ("what was not shown whole", "<down><down><down><down>y", vec![]),
+        ("no to the chosen one", "n<ret>", vec![no(&[1], None)]),
+        (
+            "one reason for all",
+            "<space><down><down><down><space>nnot yet y<ret>",
+            vec![no(&[1, 4], Some("not yet y"))],
+        ),
+        ("a no taken back", "nbecause<esc>", vec![]),
+        ("later", "l", vec![decide(&[1], Approval::Later)]),
+        ("resumed", "<down><down>R", vec![resume]),
+        ("the one at hand needs no resuming", "R", vec![]),
+        ("open elsewhere needs none", "<down><down><down><down>R", vec![]),
+        ("another session is opened", "<down><down>o", vec![open]),
+        ("the one at hand is open", "o", vec![]),
+        ("filtered ones alone are decided", "a/lisbon<ret>y", vec![yes(&[3])]),
+        ("letters of the filter are text", "/yany", vec![]),
+        ("one session", "<down><down><tab>ay", vec![yes(&[3])]),
+        ("out of it", "<esc>y", vec![]),
+    ];
+    for (name, keys, expected) in cases {
+        assert_eq!(five().at(keys).decided_all(), expected, "{name}");
+    }
+}
+
+#[test]
+fn high_is_confirmed_by_itself_after_a_moment() {
+    let once = || five().at("<down><down><down>y");
+    assert!(once().shot().contains("HIGH: y once more to approve, Esc back"));
+    assert_eq!(once().wait(1_100).at("y").decided_all(), [yes(&[4])]);
+    assert!(once().wait(1_100).at("<esc>y").decided_all().is_empty(), "taken back");
+    assert!(once().wait(1_100).at("<up>").wait(10).at("<down>y").decided_all().is_empty(), "gone away from");
+    let gone: Vec<InboxLine> = lines().into_iter().filter(|line| line.id != id(4)).collect();
+    let gone = once().wait(1_100).notice(ServerMessage::Inbox { lines: gone }).at("y");
+    assert!(gone.decided_all().is_empty(), "decided elsewhere, and another stands in its place");
+}
+
+#[test]
+fn nothing_is_decided_in_the_first_moment() {
+    for keys in ["y", "n<ret>", "l", "R", "o", "ay", "<space>y"] {
+        let screen =
+            Screen::open(80, 24).keys("<a-a>").notice(ServerMessage::Inbox { lines: lines() }).answered();
+        assert!(screen.at(keys).decided_all().is_empty(), "{keys}");
+    }
+    // Each key that came too early makes the moment begin anew.
+    let early = Screen::open(80, 24)
+        .keys("<a-a>")
+        .notice(ServerMessage::Inbox { lines: lines() })
+        .answered()
+        .wait(400)
+        .at("y");
+    assert!(early.wait(400).at("y").decided_all().is_empty());
+}
+
+#[test]
+fn what_is_long_is_shown_whole_first() {
+    let end = "<s-down>".repeat(80);
+    let last = "<down><down><down><down>";
+    assert!(
+        five()
+            .at(last)
+            .at("y")
+            .shot()
+            .contains("! not all of it was on the screen yet: Ctrl+Down, Enter makes room")
+    );
+    assert_eq!(five().at(last).at(&end).at("y").decided_all(), [yes(&[5])]);
+    let pages = "<pgdn>".repeat(20);
+    assert_eq!(
+        five().at(last).at("<ret>").at(&pages).at("y").decided_all(),
+        [yes(&[5])],
+        "alone on the screen"
+    );
+    let resized = five().at(last).at(&end).resize(80, 30).resize(80, 24).wait(600);
+    assert_eq!(resized.at("y").decided_all(), [yes(&[5])], "what was seen whole stays seen");
+    let half = five().at(last).at("<s-down><s-down>").resize(70, 30).wait(600);
+    assert!(half.at("y").decided_all().is_empty(), "lines of another width hold other words");
+}
+
+#[test]
+fn unseen_ones_among_the_marked_come_first() {
+    let mut screen = five().at("<down><down><down><down><space>").at("<up><up><up><up>y");
+    assert!(screen.decided_all().is_empty());
+    let shot = screen.shot();
+    assert!(shot.contains("! this one was not shown whole yet, here it is"), "{shot}");
+    assert!(shot.contains("▸ [x] medium edit_file"), "{shot}");
+}
+
+/// What the list says while another process decides, and of what it could not.
+#[test]
+fn others_decide_too() {
+    let without = |numbers: &[u32]| {
+        lines().into_iter().filter(|line| !numbers.iter().any(|one| line.id == id(*one))).collect::<Vec<_>>()
+    };
+    let mut renewed =
+        five().notice(ServerMessage::Elsewhere { count: 4 }).notice(ServerMessage::Elsewhere { count: 3 });
+    let asked = renewed.asks().iter().filter(|ask| ***ask == ClientRequest::Inbox).count();
+    assert_eq!(asked, 2, "once when it opened, and once more however often it changed");
+    renewed = renewed.notice(ServerMessage::Inbox { lines: without(&[1, 2]) }).wait(10);
+    let shot = renewed.shot();
+    assert!(shot.contains("! that request was decided elsewhere, or its time ran out"), "{shot}");
+    assert!(renewed.at("y").decided_all().is_empty(), "another stands under the finger now");
+
+    let mut writing = five().at("nbecau").notice(ServerMessage::Inbox { lines: without(&[1]) }).at("se<ret>");
+    assert!(writing.decided_all().is_empty());
+    assert!(writing.shot().contains("3 sessions"), "still there");
+    let ours = five().at("y").notice(ServerMessage::Inbox { lines: without(&[1]) });
+    assert!(!{ ours }.shot().contains("! that request"), "what was decided here is no news");
+    let lost = five().at("y").notice(ServerMessage::Local {
+        title: "approvals".into(),
+        text: "Somebody was faster: this request was decided with co approvals.".into(),
+        tone: Tone::Warning,
+    });
+    assert!({ lost }.shot().contains("! Somebody was faster"));
+}
+
+/// First the cards of this session, then the inbox; with nothing waiting here the inbox at once.
+#[test]
+fn one_key_goes_to_all_that_waits() {
+    let opens = |screen: &Screen| screen.asks().iter().filter(|ask| ***ask == ClientRequest::Inbox).count();
+    assert_eq!(opens(&Screen::open(80, 24).keys("<a-a>")), 1);
+    let asked = || Screen::open(80, 24).prompted("go").asked(low(1)).wait(600);
+    assert_eq!(opens(&asked().keys("<a-a>")), 0);
+    assert_eq!(opens(&asked().keys("<a-a><a-a>")), 1);
+    assert_eq!(opens(&asked().keys("<tab><a-a>")), 1);
+    assert_eq!(opens(&asked().keys("<tab><esc><a-a>")), 0, "what was put off comes back first");
+    assert!(
+        asked().keys("<a-a><a-a><a-a>").shot().contains("the card has the keys"),
+        "a third one closes it"
+    );
+}
+
+/// A request of this session is decided at its card, where it can be edited too.
+#[test]
+fn a_request_of_this_session_is_a_card() {
+    let screen = Screen::open(80, 24).prompted("go").asked(low(1)).asked(whole(2)).wait(600);
+    let mut screen = with(screen.keys("<a-a>"), lines()).at("<down><ret>").wait(600);
+    let shot = screen.shot();
+    assert!(shot.contains("the card has the keys") && shot.contains("shell cargo test"), "{shot}");
+}
+
+#[test]
+fn the_badge_is_what_waits() {
+    let screen = || Screen::open(140, 40).notice(ServerMessage::Elsewhere { count: 3 });
+    for mut screen in [screen(), screen().prompted("go")] {
+        assert!(screen.shot().trim_end().lines().rev().nth(1).unwrap().ends_with("◇ 3"), "{}", screen.shot());
+    }
+    let mut home = screen();
+    assert!(home.shot().contains("3 requests wait for you in other sessions: Alt+A"), "{}", home.shot());
+    let mut panel = screen().prompted("go").asked(whole(2));
+    let shot = panel.shot();
+    assert!(shot.contains("◇ 4") && shot.contains("3 in other sessions: Alt+A"), "{shot}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is told in whatever order, the badge is what waits here and elsewhere.
+    #[test]
+    fn the_badge_always_equals_the_queue(told in prop::collection::vec((0_u8..5, 1_u32..9, 0_usize..20), 1..40)) {
+        let mut screen = Screen::open(80, 24);
+        let (mut here, mut elsewhere): (Vec<u32>, usize) = (Vec::new(), 0);
+        for (what, number, count) in told {
+            match what {
+                0 => {
+                    screen.tell_event(co::agent::port::Event::ApprovalNeeded { request: low(number) });
+                    if !here.contains(&number) { here.push(number); }
+                }
+                1 => {
+                    screen.tell_event(crate::tui::batch::settled(number, Approval::yes()));
+                    here.retain(|one| *one != number);
+                }
+                2 => {
+                    screen.tell(ServerMessage::Elsewhere { count });
+                    elsewhere = count;
+                }
+                3 => {
+                    let requests: Vec<Request> = (1..=number).map(low).collect();
+                    screen.tell(ServerMessage::Waiting { requests });
+                    here = (1..=number).collect();
+                }
+                _ => screen.press("<a-a>"),
+            }
+            prop_assert_eq!(screen.model.waiting(), here.len() + elsewhere);
+            let shot = screen.shot();
+            let badge = format!("◇ {}", here.len() + elsewhere);
+            prop_assert!(shot.trim_end().lines().rev().nth(1).unwrap().ends_with(&badge), "{}", shot);
+        }
+    }
+
+    /// No keys at all approve what is HIGH within a second, or what was never on the screen.
+    #[test]
+    fn no_keys_approve_what_was_not_read(keys in "[ynlav/ w]{1,30}") {
+        let keys = keys.replace(' ', "<space>");
+        let screen = with(Screen::open(80, 24), lines()).at(&keys);
+        for ask in screen.decided_all() {
+            if let ClientRequest::DecideAll { requests, approval: Approval::Approve { .. } } = ask {
+                prop_assert!(!requests.contains(&id(4)) && !requests.contains(&id(5)), "{requests:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_requests_are_listed_and_scrolled_through() {
+    let request = low(1);
+    let many: Vec<InboxLine> = (0..10_000_u32)
+        .map(|number| {
+            let mut line = line(HERE, number, &request);
+            line.session = SessionId(format!("s{}", number / 7));
+            line.holder = Holder::Nobody;
+            line
+        })
+        .collect();
+    let started = std::time::Instant::now();
+    let mut screen = Screen::open(140, 40).keys("<a-a>").notice(ServerMessage::Inbox { lines: many });
+    let first = screen.shot();
+    let opened = started.elapsed();
+    assert!(first.contains("10000 in 1429 sessions"), "{first}");
+    let keys = 200;
+    screen.press(&"<pgdn>".repeat(keys));
+    let each = (started.elapsed() - opened) / 200;
+    // Unoptimized, and on a machine that does other things too: the release is many times faster.
+    assert!(opened.as_millis() < 1_000 && each.as_millis() < 50, "opened in {opened:?}, {each:?} a page");
+    assert!(screen.shot().contains("▸"));
+}
+
+#[test]
+fn the_mode_stands_in_the_rule() {
+    let mut shots = String::new();
+    for (mode, auto_approve) in Mode::ALL
+        .map(|mode| (mode, AutoApprove::Asking))
+        .into_iter()
+        .chain([(Mode::Ask, AutoApprove::Yolo), (Mode::Auto, AutoApprove::Yolo)])
+    {
+        let header = Header { mode, auto_approve, ..header() };
+        for mut screen in [
+            Screen::open(80, 24).notice(ServerMessage::Header(header.clone())),
+            Screen::open(80, 24)
+                .prompted("go")
+                .asked(low(1))
+                .notice(ServerMessage::Header(header))
+                .wait(600)
+                .keys("<tab>"),
+        ] {
+            let rule = screen.shot().lines().nth(21).unwrap().to_owned();
+            shots.push_str(&format!("{rule}\n"));
+        }
+    }
+    insta::assert_snapshot!("tui_inbox_modes", shots);
+}
+
+#[test]
+fn a_key_goes_through_the_modes_also_while_a_turn_runs() {
+    for screen in [Screen::open(80, 24), Screen::open(80, 24).prompted("go").text("I look")] {
+        let mut screen = screen.keys("<s-tab><s-tab><s-tab><s-tab><s-tab>");
+        let set = [Mode::Auto, Mode::Plan, Mode::DryRun, Mode::Ask, Mode::Auto]
+            .map(|mode| ClientRequest::SetMode { mode });
+        assert_eq!(screen.asks(), set.iter().collect::<Vec<_>>());
+        let shot = screen.shot();
+        assert!(
+            shot.contains("── auto ──") && shot.contains("auto: files of this folder are edited"),
+            "{shot}"
+        );
+    }
+    let over = Screen::open(80, 24).keys("<a-a><s-tab>");
+    assert!(over.decided_all().is_empty(), "what lies over the rule hides it");
+}
+
+#[test]
+fn screens() {
+    let running = |mut lines: Vec<InboxLine>| {
+        lines[2].holder = Holder::Beside;
+        lines[3].holder = Holder::Beside;
+        lines
+    };
+    let later = |mut lines: Vec<InboxLine>| {
+        lines[0].state = RequestState::Later;
+        lines[1].expires = Some("expired".to_owned());
+        lines
+    };
+    let empty = at_all_sizes(|screen| with(screen, Vec::new()).shot());
+    let looking = at_all_sizes(|screen| screen.keys("<a-a>").shot());
+    let one = at_all_sizes(|screen| with(screen, lines()[..1].to_vec()).shot());
+    let many = at_all_sizes(|screen| with(screen, lines()).at("<down><down><down>").shot());
+    let filtered = at_all_sizes(|screen| with(screen, lines()).at("/lisbon high").shot());
+    let unmatched = at_all_sizes(|screen| with(screen, lines()).at("/nothing<ret>").shot());
+    let session = at_all_sizes(|screen| with(screen, lines()).at("<down><down><tab>").shot());
+    let marked = at_all_sizes(|screen| with(screen, lines()).at("a<down><down><down>").shot());
+    let high = at_all_sizes(|screen| with(screen, lines()).at("<down><down><down>y").shot());
+    let reason = at_all_sizes(|screen| with(screen, lines()).at("annot before Monday").shot());
+    let deciding = at_all_sizes(|screen| with(screen, lines()).at("ay").shot());
+    let whole = at_all_sizes(|screen| with(screen, lines()).at("<down><down><down><down><ret><pgdn>").shot());
+    let why = at_all_sizes(|screen| with(screen, lines()).at("<down><down><ret>vw").shot());
+    let elsewhere = at_all_sizes(|screen| with(screen, running(lines())).at("<down><down>R").shot());
+    let expired = at_all_sizes(|screen| with(screen, later(lines())).shot());
+    let gone = at_all_sizes(|screen| {
+        with(screen, lines()).notice(ServerMessage::Inbox { lines: lines()[1..].to_vec() }).answered().shot()
+    });
+    let lost = at_all_sizes(|screen| {
+        let text = "1 of 2 did not count. Somebody was faster: this request was decided with co approvals.";
+        with(screen, lines())
+            .at("ay")
+            .notice(ServerMessage::Local {
+                title: "approvals".into(),
+                text: text.into(),
+                tone: Tone::Warning,
+            })
+            .shot()
+    });
+    let mut broken = Screen::open(80, 24).notice(ServerMessage::Elsewhere { count: 1 }).keys("<a-a>");
+    broken.tell(ServerMessage::Inbox { lines: lines()[..1].to_vec() });
+    broken.tell(ServerMessage::Request { request: Err("there is no request of that id.".to_owned()) });
+    let ascii = with(Screen::with(80, 24, &Glyphs::ASCII).notice(ServerMessage::Header(header())), lines())
+        .at("a")
+        .shot();
+    for (name, shot) in [
+        ("empty", empty),
+        ("looking", looking),
+        ("one", one),
+        ("many", many),
+        ("filtered", filtered),
+        ("unmatched", unmatched),
+        ("session", session),
+        ("marked", marked),
+        ("high", high),
+        ("reason", reason),
+        ("deciding", deciding),
+        ("whole", whole),
+        ("why", why),
+        ("elsewhere", elsewhere),
+        ("expired", expired),
+        ("gone", gone),
+        ("lost", lost),
+        ("broken", broken.shot()),
+        ("ascii", ascii),
+    ] {
+        insta::assert_snapshot!(format!("tui_inbox_{name}"), shot);
+    }
+}
+
+/// What others wrote moves no cursor and hides nothing.
+#[test]
+fn words_of_others_are_harmless() {
+    let mut line = lines().remove(0);
+    line.title = "a\u{1b}[2Jb\u{202e}c".to_owned();
+    line.summary = "run\u{7} `ls`\n\nrm -rf ~".to_owned();
+    line.tool = ToolName::new("t\u{1b}ool");
+    line.workspace = "/tmp/\u{1b}[31mx".into();
+    let mut request = low(1);
+    request.plan.preview = Preview::Text { text: "a\u{1b}[2Jb".into() };
+    let told = Ok(stored(&line, request));
+    let mut screen = Screen::open(80, 24).keys("<a-a>").notice(ServerMessage::Inbox { lines: vec![line] });
+    screen.tell(ServerMessage::Request { request: told });
+    // The picture asserts that no cell holds anything a terminal would act upon.
+    assert!(screen.shot().contains("␛"));
+    let _: RequestId = id(1);
+}

@@ -1,0 +1,29 @@
+//! The full screen: model, update and view on a virtual terminal, and the real binary on a real one.
+
+pub mod batch;
+pub mod cap;
+pub mod cards;
+pub mod composer;
+pub mod cost;
+pub mod driver;
+pub mod failures;
+pub mod find;
+pub mod form;
+pub mod hunks;
+pub mod images;
+pub mod inbox;
+pub mod inbox_of_processes;
+pub mod keys;
+pub mod kit;
+pub mod login;
+pub mod markdown;
+pub mod panel;
+pub mod pickers;
+pub mod random;
+pub mod screens;
+pub mod select;
+pub mod terminal;
+pub mod terminal_edges;
+pub mod terminal_mouse;
+pub mod themes;
+pub mod update;
