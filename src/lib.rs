@@ -18,7 +18,7 @@
 //! | L4 | [`agent`] |
 //! | L5 | `provider/*`, `sandbox/*`, `hook/*`, `tool/builtin/*`: implementations of the seams |
 //! | L6 | [`command`], [`frontend`], [`tui`] |
-//! | L7 | [`accounts`] |
+//! | L7 | [`accounts`], [`workspace`] |
 //! | L8 | [`app`], [`runtime`], [`cli`] |
 //!
 //! - [`stdx`]: what the standard library lacks: widths and cutting of text, framing of event streams and JSON, paths
@@ -44,7 +44,9 @@
 //!   interactive face and its session.
 //! - [`tui`]: the full screen: model, update, view, and a thin shell, which alone knows the terminal.
 //! - [`accounts`]: accounts with model services: keys, logging in, what they offer, and which model answers.
-//! - [`app`]: the composition root: builds what the others are given; hooks, rules and trust of folders.
+//! - [`workspace`]: the folder of a session: what the process was given there, its rules, hooks and trust, and the policy
+//!   that follows.
+//! - [`app`]: the composition root: builds what the others are given.
 //! - [`runtime`]: what owns a session: behind an interactive face, in headless turns, beside the session at hand.
 //! - [`cli`]: the command line, its errors and exit codes, its commands, and the log of `--debug-file`.
 //!
@@ -114,6 +116,7 @@ pub mod frontend;
 pub mod tui;
 
 pub mod accounts;
+pub mod workspace;
 
 pub mod app;
 pub mod runtime;

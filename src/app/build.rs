@@ -4,23 +4,19 @@
 //! runs, and beside the first frame for interactive ones.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
-use super::hooks::HookFiles;
-use super::rules::{Looks, RuleBook};
-use super::world::World;
 use crate::accounts::Target;
 use crate::accounts::keys::Keys;
 use crate::accounts::{self, ModelError, Models};
 use crate::agent::caps::Caps;
 use crate::agent::driver::{AgentEnv, FallbackModel};
 use crate::approval::{AutoApprove, Decider, Place, Policy};
-use crate::config::{self, ConfigError, ConfigWarning, Loaded, Mode, Settings};
+use crate::config::{ConfigWarning, Loaded, Mode, Settings};
 use crate::history::{Limits, SessionId};
-use crate::hook::notices::HookNotices;
 use crate::message::ToolName;
 use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
@@ -31,6 +27,7 @@ use crate::store::{Store, StoreError, StoreOptions};
 use crate::tool::builtin::{self, BuiltinOptions};
 use crate::tool::{CallPlan, PlanContext, Registry};
 use crate::tui::keys::Keymap;
+use crate::workspace::{Permissions, World};
 
 /// Why the program cannot do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -49,11 +46,6 @@ pub enum AppError {
     Refused { reason: String },
     #[error("something went wrong inside co: {detail}")]
     Broken { detail: String },
-}
-
-/// The settings of this run: from the files that exist, the environment, and `flags` as pairs of name and text.
-pub fn load_settings(world: &World, flags: Vec<(String, String)>) -> Result<Loaded, Vec<ConfigError>> {
-    config::load(&config::read_sources(&world.workspace, world.env.clone(), flags)?)
 }
 
 /// What the person should know of their settings: values without effect, keys for models that nothing uses yet, keys
@@ -101,15 +93,8 @@ pub struct App {
     /// The whole environment of child processes.
     pub child_env: Vec<(String, String)>,
     pub models: Arc<Models>,
-    pub(super) policy: watch::Sender<Policy>,
-    pub rules: Arc<RuleBook>,
-    pub(super) looks: Looks,
+    pub permissions: Permissions,
     caps: watch::Sender<Caps>,
-    pub hooks: HookFiles,
-    /// Words of hooks for the person, until somebody takes them.
-    hook_words: Mutex<Option<mpsc::Receiver<String>>>,
-    /// Those of the settings, and those that were trusted since.
-    pub(super) trusted_folders: Mutex<Vec<PathBuf>>,
 }
 
 impl App {
@@ -120,29 +105,9 @@ impl App {
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
         let Tools { registry, sandbox, child_env } = tools(&world, &settings);
-        let (notices, words) = HookNotices::new();
-        let hooks = HookFiles::new(&world, &settings, child_env.clone(), Arc::new(notices));
-        let hook_words = Mutex::new(Some(words));
-        let trusted_folders = Mutex::new(settings.trusted_folders.clone());
-        let policy = watch::Sender::new(Policy { mode: settings.mode, ..Policy::default() });
-        let rules = Arc::new(RuleBook::new(&world, &settings));
+        let permissions = Permissions::new(&world, &settings, &store, &child_env);
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
-        Ok(Self {
-            settings,
-            world,
-            store,
-            registry,
-            sandbox,
-            child_env,
-            models,
-            policy,
-            rules,
-            looks: Looks::default(),
-            caps,
-            hooks,
-            hook_words,
-            trusted_folders,
-        })
+        Ok(Self { settings, world, store, registry, sandbox, child_env, models, permissions, caps })
     }
 
     /// What turns of a session are run with; `decider` is written down for answers given here. Its place is the
@@ -150,15 +115,15 @@ impl App {
     pub async fn agent_env(&self, session: &Session, decider: Decider) -> AgentEnv {
         // What was raised for the session before is over.
         self.caps.send_modify(|caps| *caps = std::mem::take(caps).for_next_session());
-        self.env(session, decider, (self.policy.subscribe(), self.caps.clone())).await
+        self.env(session, decider, (self.permissions.watch(), self.caps.clone())).await
     }
 
     /// The same for a session that goes on beside the one at hand, with nobody watching: what was loosened or raised
     /// for that one does not count, and what this one asks for waits. Its policy hears of
     /// rules as long as the caller keeps them true in the sender.
     pub async fn env_beside(&self, session: &Session, decider: Decider) -> (AgentEnv, watch::Sender<Policy>) {
-        let now = self.policy();
-        let rules = Arc::new(self.rules_in(session.history().workspace()).await);
+        let now = self.permissions.policy();
+        let rules = Arc::new(self.permissions.rules_in(session.history().workspace()).await);
         let mode = match now.mode {
             Mode::Ask | Mode::Auto => Mode::Ask,
             Mode::Plan | Mode::DryRun | Mode::DeferAll => now.mode,
@@ -175,8 +140,8 @@ impl App {
         (policy, caps): (watch::Receiver<Policy>, watch::Sender<Caps>),
     ) -> AgentEnv {
         let folder = session.history().workspace().to_owned();
-        let trust = self.trust_of(&folder);
-        let hooks = self.hooks_of(&folder).await;
+        let trust = self.permissions.trust_of(&folder);
+        let hooks = self.permissions.hooks_of(&folder).await;
         let place = Place { kind: self.world.kind_of(&folder), folder, trust };
         AgentEnv {
             registry: self.registry.clone(),
@@ -198,29 +163,6 @@ impl App {
             own: self.world.own_folders(&self.settings),
             decider,
         }
-    }
-
-    /// What hooks have to say to the person, from now on. The first who asks gets it.
-    pub fn hook_words(&self) -> Option<mpsc::Receiver<String>> {
-        self.hook_words.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// Whether calls run without asking, from the next decision on.
-    pub fn stand(&self, auto_approve: AutoApprove) {
-        self.policy.send_modify(|policy| policy.auto_approve = auto_approve);
-    }
-
-    /// What is asked for, from the next decision on.
-    pub fn set_mode(&self, mode: Mode) {
-        self.policy.send_modify(|policy| policy.mode = mode);
-    }
-
-    pub fn policy(&self) -> Policy {
-        self.policy.borrow().clone()
-    }
-
-    pub fn auto_approve(&self) -> AutoApprove {
-        self.policy.borrow().auto_approve
     }
 
     fn spill(&self, session: &SessionId) -> PathBuf {

@@ -123,7 +123,8 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
     // A value typed after a subcommand also reaches the options of all commands above it.
     let is_field = matches!(&command, Some(Sub::Approvals(what)) if what.takes_fields());
     let flags = if is_field { shared.without_sets().flags()? } else { shared.flags()? };
-    let world = World::of_process(env)?;
+    let world = World::of_process(env)
+        .map_err(|error| crate::app::AppError::Workspace { detail: error.to_string() })?;
     let at = Terminals::of_process();
     match command {
         None => talk(run, world, flags, at, console).await,

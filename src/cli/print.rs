@@ -137,10 +137,10 @@ async fn turn(
     for line in orphaned_processes(&session).await {
         console.note(&format!("co: {line}"));
     }
-    if let Some(text) = app.untrusted_notice(session.history().workspace()).await {
+    if let Some(text) = app.permissions.untrusted_notice(session.history().workspace()).await {
         console.note(&format!("co: {text}"));
     }
-    let mut words = app.hook_words();
+    let mut words = app.permissions.hook_messages();
     say_words(&mut words, console);
     let json = JsonFrontend::default();
     let delivery = if Terminals::of_process().stdout { Delivery::Live } else { Delivery::Whole };
@@ -151,13 +151,14 @@ async fn turn(
         Output::Json => &json,
     };
     let folder = session.history().workspace().to_owned();
-    app.refresh_rules(&folder).await;
-    for line in app.rules.take_news().into_iter().chain(app.untrusted_rules(&folder)) {
+    app.permissions.refresh_rules(&folder).await;
+    for line in app.permissions.rules.take_news().into_iter().chain(app.permissions.untrusted_rules(&folder))
+    {
         console.note(&format!("co: {line}"));
     }
     let went = tokio::select! {
         went = headless::run(&mut session, &env, work, frontend, stop.token.clone()) => went,
-        never = app.keep_rules(&folder) => match never {},
+        never = app.permissions.keep_rules(&folder) => match never {},
     };
     say_words(&mut words, console);
     // The process does not wait for the writing thread at exit, so the head of the last rows is stored now.

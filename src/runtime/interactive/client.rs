@@ -114,7 +114,7 @@ impl ClientHandler {
         asks: mpsc::Receiver<ClientRequest>,
         decider: Decider,
     ) -> Self {
-        let (model, hook_words) = (app.models.choices(), app.hook_words());
+        let (model, hook_words) = (app.models.choices(), app.permissions.hook_messages());
         Self {
             background: BackgroundSessions::new(&app.store),
             untold: 0,
@@ -384,8 +384,8 @@ impl ClientHandler {
 
     /// What is asked for from now on, in the turn that runs too.
     async fn set_mode(&mut self, mode: Mode) {
-        if self.app.policy().mode != mode {
-            self.app.set_mode(mode);
+        if self.app.permissions.policy().mode != mode {
+            self.app.permissions.set_mode(mode);
             self.note_stance(format!("mode {}", mode.word())).await;
         }
         self.header_again().await;
@@ -393,10 +393,10 @@ impl ClientHandler {
 
     /// Whether calls run without asking, from now on.
     pub(super) async fn stand(&mut self, auto_approve: AutoApprove) {
-        if self.app.auto_approve() == auto_approve {
+        if self.app.permissions.policy().auto_approve == auto_approve {
             return;
         }
-        self.app.stand(auto_approve);
+        self.app.permissions.set_auto_approve(auto_approve);
         let words = match auto_approve {
             AutoApprove::Yolo => "yolo on",
             AutoApprove::Asking => "yolo off",
@@ -523,7 +523,7 @@ impl ClientHandler {
     /// The header as it was, but for what can change while a turn has the session.
     async fn header_again(&mut self) {
         let Some(header) = self.shown.take() else { return };
-        let policy = self.app.policy();
+        let policy = self.app.permissions.policy();
         self.tell_header(Header { mode: policy.mode, auto_approve: policy.auto_approve, ..header }).await;
     }
 

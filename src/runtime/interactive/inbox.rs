@@ -316,7 +316,7 @@ async fn go_on(
     let face = Unwatched::default();
     let went = tokio::select! {
         went = headless::run(&mut session, &env, Work::Resume, &face, stop) => went,
-        never = app.keep_rules_of(&folder, &policy) => match never {},
+        never = app.permissions.keep_rules_of(&folder, &policy) => match never {},
     };
     outcome(&name, went, face.returned.load(Ordering::Relaxed))
 }

@@ -21,8 +21,8 @@ const TRIED: usize = 200;
 impl ClientHandler {
     /// Looks at the files of rules again, and tells what is wrong with them.
     pub(super) async fn refresh_rules(&self) {
-        self.app.refresh_rules(&self.folder).await;
-        for text in self.app.rules.take_news() {
+        self.app.permissions.refresh_rules(&self.folder).await;
+        for text in self.app.permissions.rules.take_news() {
             self.say(Say::warning("rules", text)).await;
         }
     }
@@ -47,7 +47,7 @@ impl ClientHandler {
     }
 
     async fn tried(&self, text: &str) -> Result<PastCalls, String> {
-        let rules = RuleSet::parse(text, &RuleSource::Session, self.app.rules.home())
+        let rules = RuleSet::parse(text, &RuleSource::Session, self.app.permissions.rules.home())
             .map_err(|problems| RuleTrouble::Text { problems }.to_string())?;
         if rules.len() != 1 {
             return Err(RuleTrouble::NotOne { found: rules.len() }.to_string());
@@ -83,7 +83,7 @@ impl ClientHandler {
     async fn saved(&self, request: &RequestId, text: &str, scope: RuleScope) -> Result<SavedRule, String> {
         let one = self.app.store.find_request(&request.0).await.map_err(|error| error.to_string())?;
         self.is_about(text, scope, &one)?;
-        let book = Arc::clone(&self.app.rules);
+        let book = Arc::clone(&self.app.permissions.rules);
         let (text, folder) = (text.to_owned(), one.workspace);
         let saving = tokio::task::spawn_blocking(move || save_rule(&book, &text, scope, &folder));
         let saved =
@@ -99,7 +99,7 @@ impl ClientHandler {
 
     /// A rule that allows must allow this very call, or the yes would say more than the rule.
     fn is_about(&self, text: &str, scope: RuleScope, one: &StoredRequest) -> Result<(), String> {
-        let rules = RuleSet::parse(text, &RuleSource::Session, self.app.rules.home());
+        let rules = RuleSet::parse(text, &RuleSource::Session, self.app.permissions.rules.home());
         let Ok(rules) = rules else { return Ok(()) };
         let asked = &one.request;
         let origin = self.app.registry.get(&asked.tool).map_or(&Origin::Builtin, |tool| &tool.spec().origin);

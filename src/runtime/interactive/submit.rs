@@ -134,7 +134,7 @@ impl ClientHandler {
         if self.read_only.is_some() {
             return OwnerAction::Prompt(parts);
         }
-        let hooks: Vec<Arc<dyn Hook>> = self.app.hooks_of(&self.folder).await;
+        let hooks: Vec<Arc<dyn Hook>> = self.app.permissions.hooks_of(&self.folder).await;
         if self.pending.is_empty() && !driver::any_hook_wants(&hooks, HookEvent::UserPromptSubmit) {
             return OwnerAction::Prompt(parts);
         }

@@ -8,7 +8,7 @@ use crate::config::FolderTrust;
 impl ClientHandler {
     /// Tells the person, once, what of the session's folder does not count.
     pub(super) async fn tell_of_folder(&self) {
-        if let Some(text) = self.app.untrusted_notice(&self.folder).await {
+        if let Some(text) = self.app.permissions.untrusted_notice(&self.folder).await {
             self.say(Say::warning("not trusted", text)).await;
         }
     }
@@ -16,7 +16,7 @@ impl ClientHandler {
     /// Shows what the session's folder would bring, or trusts it with what was shown: rules and hooks count from the next
     /// turn on.
     pub(super) async fn trust(&mut self, trusting: Trusting) {
-        if self.app.trust_of(&self.folder) == FolderTrust::Trusted {
+        if self.app.permissions.trust_of(&self.folder) == FolderTrust::Trusted {
             let text = "This folder is already trusted with its current contents.";
             return self.say(Say::plain("trust", text)).await;
         }
@@ -55,7 +55,7 @@ impl ClientHandler {
     }
 
     async fn trust_now(&mut self, found: Belongings) {
-        match self.app.trust_folder(&self.folder, found.contents.clone()).await {
+        match self.app.permissions.trust_folder(&self.folder, found.contents.clone()).await {
             Ok(file) => {
                 let mut text = format!(
                     "{} is trusted now with what it says; {} says so. It brings {}: rules and hooks count from the next \

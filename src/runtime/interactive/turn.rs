@@ -29,7 +29,7 @@ impl SessionRuntime<'_> {
         self.keep_notes().await?;
         self.client.refresh_rules().await;
         let app = std::sync::Arc::clone(&self.client.app);
-        app.refresh(&mut self.env).await;
+        app.permissions.refresh(&mut self.env).await;
         if let Work::Prompt(prompt) = &work {
             self.client.name_found_server().await;
             self.client.header_with(self.session.history(), prompt).await;
@@ -49,7 +49,7 @@ impl SessionRuntime<'_> {
         let (app, folder) = (Arc::clone(&self.client.app), self.client.folder.clone());
         let messages = self.session.history().messages().count();
         let end = {
-            let mut keeping = Box::pin(app.keep_rules(&folder));
+            let mut keeping = Box::pin(app.permissions.keep_rules(&folder));
             let turn = drive(&mut self.session, &self.env, &frontend, work, cancel.clone());
             tokio::pin!(turn);
             loop {

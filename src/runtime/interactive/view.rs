@@ -34,10 +34,10 @@ pub(super) async fn of(
     let mut status = status_rows(&app.world, &app.settings, &app.models, Ok(&app.store)).await;
     status.push(("session".to_owned(), client.session.to_string()));
     status.push(("tools".to_owned(), app.registry.specs().count().to_string()));
-    let rules = app.policy().rules;
+    let rules = app.permissions.policy().rules;
     CommandView {
-        mode: app.policy().mode,
-        auto_approve: app.auto_approve(),
+        mode: app.permissions.policy().mode,
+        auto_approve: app.permissions.policy().auto_approve,
         read_only: client.read_only.clone(),
         activity,
         status,
@@ -102,8 +102,8 @@ pub(super) async fn header(client: &ClientHandler, history: &History, last_input
         provider: choice.provider,
         model: choice.model,
         isolation: app.sandbox.isolation().word(),
-        mode: app.policy().mode,
-        auto_approve: app.auto_approve(),
+        mode: app.permissions.policy().mode,
+        auto_approve: app.permissions.policy().auto_approve,
         read_only: client.read_only.clone(),
         money: money(client, history).await,
         context: last_input.map(|used| ContextUse { used, window: window.map(u64::from) }),

@@ -65,6 +65,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("L6", &["frontend"]),
     ("L6", &["tui"]),
     ("L7", &["accounts"]),
+    ("L7", &["workspace"]),
     ("L8", &["app"]),
     ("L8", &["runtime"]),
     ("L8", &["cli"]),

@@ -12,23 +12,18 @@ mod tried;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
-use tokio::sync::watch;
 
 pub use self::save::{RuleTrouble, SavedRule, revoke_rule, save_rule};
 pub use self::tried::{Suggestion, suggestions, tried};
 
-use super::{App, World};
-use crate::approval::Policy;
+use super::World;
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource, RulesHealth};
 use crate::config::{FolderTrust, PROJECT_FILES, Settings, read_bounded, user_file};
 use crate::stdx::fs::{create_private_dir, fingerprint, write_private};
@@ -40,9 +35,6 @@ const READ: u64 = (1 << 20) + 1;
 const TOLD: usize = 5;
 /// The project's rules, below its folder.
 const PROJECT_FILE: &str = PROJECT_FILES[1];
-/// The longest wait for the expiry of the next rule before it is looked up again.
-const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
-
 /// The files of rules, with their last good content.
 pub struct RuleBook {
     user: Option<PathBuf>,
@@ -275,88 +267,4 @@ pub async fn counting(set: RuleSet, store: &Store, now: Timestamp) -> RuleSet {
         }
     }
     set
-}
-
-/// The order of reads of the files, so that a slow one does not undo a later one. Not a lock: a read may be
-/// suspended while the same task begins another.
-#[derive(Default)]
-pub(super) struct Looks {
-    begun: AtomicU64,
-    counts: AtomicU64,
-}
-
-impl Looks {
-    fn begin(&self) -> u64 {
-        self.begun.fetch_add(1, Ordering::SeqCst) + 1
-    }
-
-    /// Whether no later read has completed; if so, this one becomes the newest.
-    fn is_newest(&self, look: u64) -> bool {
-        self.counts.fetch_max(look, Ordering::SeqCst) <= look
-    }
-}
-
-impl App {
-    /// Reads the files of rules again; changes apply from the next decision on.
-    pub async fn refresh_rules(&self, folder: &Path) {
-        self.look_again(folder, &self.policy, &self.looks).await;
-    }
-
-    async fn look_again(&self, folder: &Path, policy: &watch::Sender<Policy>, looks: &Looks) {
-        let look = looks.begin();
-        let set = self.rules_in(folder).await;
-        policy.send_if_modified(|policy| {
-            let changed = looks.is_newest(look) && *policy.rules != set;
-            if changed {
-                policy.rules = Arc::new(set);
-            }
-            changed
-        });
-    }
-
-    /// Returns the rules in effect now in a folder. If they cannot be read, everything asks.
-    pub async fn rules_in(&self, folder: &Path) -> RuleSet {
-        let (book, trust, place) = (Arc::clone(&self.rules), self.trust_of(folder), folder.to_owned());
-        match tokio::task::spawn_blocking(move || book.read(&place, trust)).await {
-            Ok(set) => counting(set, &self.store, self.world.clock.now()).await,
-            Err(error) => RuleSet {
-                health: RulesHealth::Broken { because: error.to_string() },
-                ..RuleSet::clone(&self.policy.borrow().rules)
-            },
-        }
-    }
-
-    /// Keeps the rules up to date while a turn runs: other processes may save one, and one may expire. Never
-    /// resolves; cancel-safe.
-    pub async fn keep_rules(&self, folder: &Path) -> Infallible {
-        self.keep(folder, &self.policy, &self.looks).await
-    }
-
-    /// The same for a session with a separate policy.
-    pub async fn keep_rules_of(&self, folder: &Path, policy: &watch::Sender<Policy>) -> Infallible {
-        self.keep(folder, policy, &Looks::default()).await
-    }
-
-    async fn keep(&self, folder: &Path, policy: &watch::Sender<Policy>, looks: &Looks) -> Infallible {
-        let mut wakeups = self.store.wakeups();
-        loop {
-            let next = policy.borrow().rules.next_expiry();
-            let wait = next.map_or(LONGEST_WAIT, |end| {
-                let left = Duration::try_from(end.duration_since(self.world.clock.now())).unwrap_or_default();
-                left.clamp(Duration::from_secs(1), LONGEST_WAIT)
-            });
-            tokio::select! {
-                () = wakeups.changed() => {}
-                () = tokio::time::sleep(wait) => {}
-            }
-            self.look_again(folder, policy, looks).await;
-        }
-    }
-
-    /// Returns a note if the project has rules that are not in effect.
-    pub fn untrusted_rules(&self, folder: &Path) -> Option<String> {
-        let file = RuleBook::project_file(folder);
-        let withheld = self.trust_of(folder) == FolderTrust::Untrusted && file.is_file();
-        withheld.then(|| format!("{} does not count; `co trust` makes it count", file.display()))
-    }
 }

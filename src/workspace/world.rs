@@ -1,12 +1,12 @@
 //! What the process was given: environment, folder, clock. Read once, here; everybody else gets values.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::AppError;
 use crate::approval::WorkspaceKind;
-use crate::config::{Settings, user_file};
+use crate::config::{self, ConfigError, Loaded, Settings, user_file};
 use crate::stdx::clock::{Clock, SystemClock};
 use crate::stdx::paths::normalize;
 
@@ -23,14 +23,13 @@ pub struct World {
 impl World {
     /// The world of this process, with the environment it was started with. Errs where its folder is gone or cannot be
     /// entered.
-    pub fn of_process(mut env: BTreeMap<String, String>) -> Result<Self, AppError> {
+    pub fn of_process(mut env: BTreeMap<String, String>) -> io::Result<Self> {
         if env.get("HOME").is_none_or(String::is_empty)
             && let Some(home) = std::env::home_dir()
         {
             env.insert("HOME".to_owned(), home.display().to_string());
         }
-        let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
-        let workspace = folder.map_err(|error| AppError::Workspace { detail: error.to_string() })?;
+        let workspace = std::env::current_dir()?.canonicalize()?;
         Ok(Self { env, workspace, clock: Arc::new(SystemClock) })
     }
 
@@ -66,6 +65,11 @@ impl World {
             WorkspaceKind::Project
         }
     }
+}
+
+/// Reads the settings of this run: from the files that exist, the environment, and `flags` as pairs of name and text.
+pub fn load_settings(world: &World, flags: Vec<(String, String)>) -> Result<Loaded, Vec<ConfigError>> {
+    config::load(&config::read_sources(&world.workspace, world.env.clone(), flags)?)
 }
 
 #[cfg(test)]

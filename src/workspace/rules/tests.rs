@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -282,13 +283,4 @@ fn rules_are_tried_on_the_past_and_habits_become_rules() {
     // Calls that a rule already allows need no suggestion.
     let counting = RuleSet { rules: parse(cargo), ..RuleSet::default() };
     assert_eq!(suggested(2, &counting), BTreeMap::from([(notes.to_owned(), 2)]));
-}
-
-#[test]
-fn a_slow_look_does_not_undo_a_later_one() {
-    let looks = Looks::default();
-    let (slow, quick) = (looks.begin(), looks.begin());
-    assert!(looks.is_newest(quick));
-    assert!(!looks.is_newest(slow));
-    assert!(looks.is_newest(looks.begin()));
 }

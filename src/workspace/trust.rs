@@ -1,18 +1,17 @@
 //! Folders that the person trusts: their settings, rules and hooks count.
 //!
 //! Trust is written into the person's own settings file and nowhere else. What a folder would bring is shown before, and
-//! told once by itself. Called by `co trust`, by `/trust`, and by [`App`].
+//! told once by itself. Called by `co trust` and by `/trust`.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 
 use super::hooks::{PROJECT_HOOKS, defined};
-use super::{App, World, load_settings};
+use super::{World, load_settings};
 use crate::accounts::login::WriteError;
 use crate::approval::WorkspaceKind;
 use crate::approval::rules::{RuleSet, RuleSource};
@@ -24,12 +23,12 @@ use crate::config::{
 use crate::hook::file::HookScope;
 use crate::stdx::fs::{Fingerprinter, create_private_dir, write_atomic, write_private};
 use crate::stdx::secrecy::shown_address;
-use crate::store::{AuditNote, StoreError};
+use crate::store::StoreError;
 use crate::tool::DiffKind;
 use crate::tool::diff::diff;
 
 /// Where a project keeps what is its own.
-const PROJECT: &str = ".co";
+pub(super) const PROJECT: &str = ".co";
 
 /// Its settings and rules.
 const PROJECT_SETTINGS: &str = PROJECT_FILES[0];
@@ -39,7 +38,7 @@ const PROJECT_RULES: &str = PROJECT_FILES[1];
 const SETTING: &str = "trusted_folders";
 
 /// The folders that the person was told of, in the data folder.
-const TOLD: &str = "told_folders.json";
+pub(super) const TOLD: &str = "told_folders.json";
 
 /// Folders that are remembered as told.
 const MOST_TOLD: usize = 1_000;
@@ -330,60 +329,15 @@ pub fn trust_in(settings: &Settings, world: &World, folder: &Path) -> FolderTrus
     trust_by(&settings.trusted_folders, world, folder)
 }
 
-fn trust_by(list: &[PathBuf], world: &World, folder: &Path) -> FolderTrust {
+pub(super) fn trust_by(list: &[PathBuf], world: &World, folder: &Path) -> FolderTrust {
     match TrustRecord::of(&world.env).trusts(list, folder) {
         true => FolderTrust::Trusted,
         false => FolderTrust::Untrusted,
     }
 }
 
-impl App {
-    /// Whether the person trusts a folder, now.
-    pub fn trust_of(&self, folder: &Path) -> FolderTrust {
-        let trusted = self.trusted_folders.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        trust_by(&trusted, &self.world, folder)
-    }
-
-    /// Trusts a folder with what the person was shown of it, for good and at once; says in which file that is written.
-    pub async fn trust_folder(&self, folder: &Path, shown: Contents) -> Result<PathBuf, TrustError> {
-        let (world, folder) = (self.world.clone(), folder.to_owned());
-        let task = tokio::task::spawn_blocking(move || {
-            let folder = trustable(&folder, &world)?;
-            let file = write_trust(&world, &folder, &TrustChange::Trust(shown))?;
-            Ok::<_, TrustError>((folder, file))
-        });
-        let (folder, file) =
-            task.await.map_err(|error| TrustError::Broken { detail: error.to_string() })??;
-        self.trusted_folders.lock().unwrap_or_else(PoisonError::into_inner).push(folder.clone());
-        self.store.note(AuditNote::FolderTrusted { folder }).await?;
-        Ok(file)
-    }
-
-    /// What the person should hear of a folder that is not trusted: what of it does not count, and how it would. Once
-    /// for each content.
-    pub async fn untrusted_notice(&self, folder: &Path) -> Option<String> {
-        if self.trust_of(folder) == FolderTrust::Trusted || !folder.join(PROJECT).is_dir() {
-            return None;
-        }
-        let (world, folder) = (self.world.clone(), folder.to_owned());
-        let told = self.settings.data_dir.join(TOLD);
-        let notice = tokio::task::spawn_blocking(move || {
-            let found = Belongings::of(&folder, &world);
-            let news = !found.is_empty() && is_new(&told, &folder, &found.fingerprint());
-            let words = found.in_words();
-            news.then(|| {
-                format!(
-                    "This folder has {words} of its own, which do not count, because you do not trust it. Look at \
-                     `.co` first; `/trust` shows them, `/trust yes` or `co trust` makes them count. This is not said again until they change."
-                )
-            })
-        });
-        notice.await.ok().flatten()
-    }
-}
-
 /// Whether this content of a folder was not told before; it is from now on. A list that cannot be kept is none.
-fn is_new(list: &Path, folder: &Path, content: &str) -> bool {
+pub(super) fn is_new(list: &Path, folder: &Path, content: &str) -> bool {
     let text = read_bounded(list).ok().flatten().unwrap_or_default();
     let mut told: BTreeMap<String, String> = serde_json::from_str(&text).unwrap_or_default();
     let folder = folder.display().to_string();

@@ -2,13 +2,12 @@
 //! is trusted.
 //!
 //! What should run and cannot is never passed over in silence: the person is told once, and where a hook would have
-//! looked at calls, those ask. Reading is blocking. Called by [`App`] at the start of each turn, and by `co hooks`.
+//! looked at calls, those ask. Reading is blocking. Called at the start of each turn, and by `co hooks`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{App, World};
-use crate::agent::driver::AgentEnv;
+use super::World;
 use crate::config::{FolderTrust, PROJECT_FILES, Settings, read_bounded, user_file};
 use crate::hook::Hook;
 use crate::hook::command::{CommandHook, Missing, Unfit};
@@ -151,20 +150,5 @@ pub(super) fn defined(path: &Path, scope: HookScope) -> Result<Vec<HookDef>, Vec
         Ok(Some(text)) => parse(&text, path, scope),
         Ok(None) => Ok(Vec::new()),
         Err(error) => Err(problem(format!("this cannot be read: {error}"))),
-    }
-}
-
-impl App {
-    /// The hooks that run in a folder, as its files are now.
-    pub async fn hooks_of(&self, folder: &Path) -> Vec<Arc<dyn Hook>> {
-        let (files, trust, folder) = (self.hooks.clone(), self.trust_of(folder), folder.to_owned());
-        let loaded = tokio::task::spawn_blocking(move || files.load(&folder, trust)).await;
-        loaded.unwrap_or_else(|_| vec![Arc::new(Missing::file("hooks cannot be read; this is a bug in co"))])
-    }
-
-    /// Brings what a session runs with up to date: its folder's trust and hooks, as they are now.
-    pub async fn refresh(&self, env: &mut AgentEnv) {
-        env.place.trust = self.trust_of(&env.place.folder);
-        env.hooks = self.hooks_of(&env.place.folder).await;
     }
 }

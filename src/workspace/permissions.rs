@@ -1,0 +1,235 @@
+//! The policy in effect, kept up to date with the files that it comes from: rules, hooks, trusted folders.
+
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+
+use super::World;
+use super::hooks::HookFiles;
+use super::rules::{RuleBook, counting};
+use super::trust::{
+    Belongings, PROJECT, TOLD, TrustChange, TrustError, is_new, trust_by, trustable, write_trust,
+};
+use crate::agent::driver::AgentEnv;
+use crate::approval::rules::{RuleSet, RulesHealth};
+use crate::approval::{AutoApprove, Policy};
+use crate::config::{Contents, FolderTrust, Mode, Settings};
+use crate::hook::Hook;
+use crate::hook::command::Missing;
+use crate::hook::notices::HookNotices;
+use crate::store::{AuditNote, Store};
+
+/// The longest wait for the expiry of the next rule before it is looked up again.
+const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
+
+/// The policy of this process's session, and the files that it is read from.
+pub struct Permissions {
+    world: World,
+    store: Store,
+    data_dir: PathBuf,
+    policy: watch::Sender<Policy>,
+    pub rules: Arc<RuleBook>,
+    looks: Looks,
+    hooks: HookFiles,
+    /// Messages of hooks for the person, until a front end takes them.
+    hook_messages: Mutex<Option<mpsc::Receiver<String>>>,
+    /// Those of the settings, and those trusted since.
+    trusted_folders: Mutex<Vec<PathBuf>>,
+}
+
+/// The order of reads of the files, so that a slow one does not undo a later one. Not a lock: a read may be
+/// suspended while the same task begins another.
+#[derive(Default)]
+pub(super) struct Looks {
+    begun: AtomicU64,
+    counts: AtomicU64,
+}
+
+impl Looks {
+    fn begin(&self) -> u64 {
+        self.begun.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// Whether no later read has completed; if so, this one becomes the newest.
+    fn is_newest(&self, look: u64) -> bool {
+        self.counts.fetch_max(look, Ordering::SeqCst) <= look
+    }
+}
+
+impl Permissions {
+    pub fn new(world: &World, settings: &Settings, store: &Store, child_env: &[(String, String)]) -> Self {
+        let (notices, messages) = HookNotices::new();
+        Self {
+            world: world.clone(),
+            store: store.clone(),
+            data_dir: settings.data_dir.clone(),
+            policy: watch::Sender::new(Policy { mode: settings.mode, ..Policy::default() }),
+            rules: Arc::new(RuleBook::new(world, settings)),
+            looks: Looks::default(),
+            hooks: HookFiles::new(world, settings, child_env.to_vec(), Arc::new(notices)),
+            hook_messages: Mutex::new(Some(messages)),
+            trusted_folders: Mutex::new(settings.trusted_folders.clone()),
+        }
+    }
+
+    /// Messages of hooks for the person, from now on. The first caller gets them.
+    pub fn hook_messages(&self) -> Option<mpsc::Receiver<String>> {
+        self.hook_messages.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Sets whether calls run without asking, from the next decision on.
+    pub fn set_auto_approve(&self, auto_approve: AutoApprove) {
+        self.policy.send_modify(|policy| policy.auto_approve = auto_approve);
+    }
+
+    /// Sets the mode, from the next decision on.
+    pub fn set_mode(&self, mode: Mode) {
+        self.policy.send_modify(|policy| policy.mode = mode);
+    }
+
+    pub fn policy(&self) -> Policy {
+        self.policy.borrow().clone()
+    }
+
+    /// The policy as it changes.
+    pub fn watch(&self) -> watch::Receiver<Policy> {
+        self.policy.subscribe()
+    }
+
+    /// The hooks that run in a folder, as its files are now.
+    pub async fn hooks_of(&self, folder: &Path) -> Vec<Arc<dyn Hook>> {
+        let (files, trust, folder) = (self.hooks.clone(), self.trust_of(folder), folder.to_owned());
+        let loaded = tokio::task::spawn_blocking(move || files.load(&folder, trust)).await;
+        loaded.unwrap_or_else(|_| vec![Arc::new(Missing::file("hooks cannot be read; this is a bug in co"))])
+    }
+
+    /// Brings what a session runs with up to date: its folder's trust and hooks, as they are now.
+    pub async fn refresh(&self, env: &mut AgentEnv) {
+        env.place.trust = self.trust_of(&env.place.folder);
+        env.hooks = self.hooks_of(&env.place.folder).await;
+    }
+
+    /// Reads the files of rules again; changes apply from the next decision on.
+    pub async fn refresh_rules(&self, folder: &Path) {
+        self.look_again(folder, &self.policy, &self.looks).await;
+    }
+
+    async fn look_again(&self, folder: &Path, policy: &watch::Sender<Policy>, looks: &Looks) {
+        let look = looks.begin();
+        let set = self.rules_in(folder).await;
+        policy.send_if_modified(|policy| {
+            let changed = looks.is_newest(look) && *policy.rules != set;
+            if changed {
+                policy.rules = Arc::new(set);
+            }
+            changed
+        });
+    }
+
+    /// Returns the rules in effect now in a folder. If they cannot be read, everything asks.
+    pub async fn rules_in(&self, folder: &Path) -> RuleSet {
+        let (book, trust, place) = (Arc::clone(&self.rules), self.trust_of(folder), folder.to_owned());
+        match tokio::task::spawn_blocking(move || book.read(&place, trust)).await {
+            Ok(set) => counting(set, &self.store, self.world.clock.now()).await,
+            Err(error) => RuleSet {
+                health: RulesHealth::Broken { because: error.to_string() },
+                ..RuleSet::clone(&self.policy.borrow().rules)
+            },
+        }
+    }
+
+    /// Keeps the rules up to date while a turn runs: other processes may save one, and one may expire. Never
+    /// resolves; cancel-safe.
+    pub async fn keep_rules(&self, folder: &Path) -> Infallible {
+        self.keep(folder, &self.policy, &self.looks).await
+    }
+
+    /// The same for a session with a separate policy.
+    pub async fn keep_rules_of(&self, folder: &Path, policy: &watch::Sender<Policy>) -> Infallible {
+        self.keep(folder, policy, &Looks::default()).await
+    }
+
+    async fn keep(&self, folder: &Path, policy: &watch::Sender<Policy>, looks: &Looks) -> Infallible {
+        let mut wakeups = self.store.wakeups();
+        loop {
+            let next = policy.borrow().rules.next_expiry();
+            let wait = next.map_or(LONGEST_WAIT, |end| {
+                let left = Duration::try_from(end.duration_since(self.world.clock.now())).unwrap_or_default();
+                left.clamp(Duration::from_secs(1), LONGEST_WAIT)
+            });
+            tokio::select! {
+                () = wakeups.changed() => {}
+                () = tokio::time::sleep(wait) => {}
+            }
+            self.look_again(folder, policy, looks).await;
+        }
+    }
+
+    /// Returns a note if the project has rules that are not in effect.
+    pub fn untrusted_rules(&self, folder: &Path) -> Option<String> {
+        let file = RuleBook::project_file(folder);
+        let withheld = self.trust_of(folder) == FolderTrust::Untrusted && file.is_file();
+        withheld.then(|| format!("{} does not count; `co trust` makes it count", file.display()))
+    }
+
+    /// Whether the person trusts a folder, now.
+    pub fn trust_of(&self, folder: &Path) -> FolderTrust {
+        let trusted = self.trusted_folders.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        trust_by(&trusted, &self.world, folder)
+    }
+
+    /// Trusts a folder with what the person was shown of it, for good and at once; says in which file that is written.
+    pub async fn trust_folder(&self, folder: &Path, shown: Contents) -> Result<PathBuf, TrustError> {
+        let (world, folder) = (self.world.clone(), folder.to_owned());
+        let task = tokio::task::spawn_blocking(move || {
+            let folder = trustable(&folder, &world)?;
+            let file = write_trust(&world, &folder, &TrustChange::Trust(shown))?;
+            Ok::<_, TrustError>((folder, file))
+        });
+        let (folder, file) =
+            task.await.map_err(|error| TrustError::Broken { detail: error.to_string() })??;
+        self.trusted_folders.lock().unwrap_or_else(PoisonError::into_inner).push(folder.clone());
+        self.store.note(AuditNote::FolderTrusted { folder }).await?;
+        Ok(file)
+    }
+
+    /// What the person should hear of a folder that is not trusted: what of it does not count, and how it would. Once
+    /// for each content.
+    pub async fn untrusted_notice(&self, folder: &Path) -> Option<String> {
+        if self.trust_of(folder) == FolderTrust::Trusted || !folder.join(PROJECT).is_dir() {
+            return None;
+        }
+        let (world, folder) = (self.world.clone(), folder.to_owned());
+        let told = self.data_dir.join(TOLD);
+        let notice = tokio::task::spawn_blocking(move || {
+            let found = Belongings::of(&folder, &world);
+            let news = !found.is_empty() && is_new(&told, &folder, &found.fingerprint());
+            let words = found.in_words();
+            news.then(|| {
+                format!(
+                    "This folder has {words} of its own, which do not count, because you do not trust it. Look at \
+                     `.co` first; `/trust` shows them, `/trust yes` or `co trust` makes them count. This is not said again until they change."
+                )
+            })
+        });
+        notice.await.ok().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_look_does_not_undo_a_later_one() {
+        let looks = Looks::default();
+        let (slow, quick) = (looks.begin(), looks.begin());
+        assert!(looks.is_newest(quick));
+        assert!(!looks.is_newest(slow));
+        assert!(looks.is_newest(looks.begin()));
+    }
+}
