@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::settings::{WriteError, write_choice};
+use super::error::ModelError;
 use super::keys::{KeyCommandError, KeyFileError, Keys};
-use super::models::ModelError;
 use super::offers::list_place;
 use super::services::{Service, Target};
 use crate::config::{Secret, Settings, checked_url};

@@ -2,6 +2,8 @@
 //!
 //! Called by `app`, `runtime` and `cli`; it sends requests to services, and nothing here prints.
 
+mod choice;
+mod error;
 pub mod keys;
 pub mod login;
 mod models;
@@ -9,8 +11,10 @@ mod offers;
 mod profiles;
 mod services;
 
+pub use self::choice::{Origin, mistaken, unused};
+pub use self::error::ModelError;
 pub use self::keys::{KeyCommandError, KeyFile, KeyFileError, Keys, Put};
-pub use self::models::{ModelChoice, ModelError, Models, Origin, mistaken, unused};
+pub use self::models::{ModelChoice, Models};
 pub use self::offers::{Lists, Offer, OfferedModel, offers};
 pub use self::profiles::{dollars, tokens};
 pub use self::services::{Service, Target};

@@ -12,15 +12,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use super::keys::{KeyFileError, Keys};
+use super::choice::{Origin, first_choice, split};
+use super::error::ModelError;
+use super::keys::Keys;
 use super::login::{self, Entered, TryError};
 use super::profiles;
 use super::services::{self, Service, Wiring};
 use crate::agent::driver::ActiveModel;
 use crate::command::ModelLine;
 use crate::config::Settings;
-use crate::provider::catalog::{self, OPENAI_COMPATIBLE, Probe};
-use crate::provider::http::SetupError;
+use crate::provider::catalog::{self, Probe};
 use crate::provider::offline::Pace;
 use crate::provider::{ParallelCalls, Profile};
 use crate::stdx::clock::Clock;
@@ -36,67 +37,12 @@ pub struct ModelChoice {
     pub context_tokens: Option<u32>,
 }
 
-/// Why this model answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    Setting,
-    /// A key or an address for this service is set.
-    Key {
-        title: String,
-    },
-    /// A server on this machine.
-    Found {
-        server: String,
-    },
-    /// The user switched to it.
-    Switched,
-    /// Nothing else is available.
-    Offline,
-}
-
-/// Why a model cannot answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ModelError {
-    #[error("{provider} needs a key: `co auth add {provider}` keeps one{}", or_set(*env))]
-    NoKey { provider: String, env: Option<&'static str> },
-    #[error("{provider} takes its key from ${variable}, which is not set")]
-    NoVariable { provider: String, variable: String },
-    #[error(
-        "{provider} needs its address, e.g. --set base_url=http://localhost:8000/v1, or `base_url` in a section \
-         [providers.{provider}] of your settings"
-    )]
-    NoAddress { provider: String },
-    #[error("{provider} needs a model's name: --model {provider}/NAME; `co models {provider}` lists them")]
-    NoModel { provider: String },
-    #[error("no service is set up for the model `{model}`, and no server on this machine offers models{}", get(*vendor))]
-    NoService { model: String, vendor: Option<&'static str> },
-    #[error("`api_key` is set, but not for whom: set `provider` too")]
-    KeyForNobody,
-    #[error("there is no provider `{provider}`{}; `co auth list` names them all", guess(nearest.as_deref()))]
-    NoProvider { provider: String, nearest: Option<String> },
-    #[error("`providers.{provider}.preset` is `{preset}`, which is no preset{}", guess(nearest.as_deref()))]
-    NoPreset { provider: String, preset: String, nearest: Option<String> },
-    #[error("`providers.{provider}.quirks`: {detail}")]
-    Quirk { provider: String, detail: String },
-    #[error("fallback_model `{name}` cannot be used ({why}); nothing stands behind the model")]
-    Fallback { name: String, why: String },
-    #[error(transparent)]
-    KeyFile(#[from] KeyFileError),
-    #[error(transparent)]
-    Setup(#[from] SetupError),
-}
-
-fn or_set(env: Option<&str>) -> String {
-    let own = ", or set `api_key` in your settings".to_owned();
-    env.map_or(own, |env| format!(", or set {env} in the environment"))
-}
-
-fn get(vendor: Option<&str>) -> String {
-    vendor.map(|name| format!(": `co auth add {name}` keeps a key for it")).unwrap_or_default()
-}
-
-fn guess(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
+impl ModelChoice {
+    /// `provider/model`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
 }
 
 /// The models of this process.
@@ -370,122 +316,6 @@ fn describe(service: &Service, made: &ActiveModel, origin: Origin) -> ModelChoic
         origin,
         context_tokens: made.profile.window,
     }
-}
-
-/// Chooses a model by settings and keys. The general address and key become those of the chosen service, so
-/// that a service that is switched to later never gets them.
-pub(super) fn first_choice(
-    settings: &mut Settings,
-    keys: &Keys,
-) -> Result<(Service, String, Origin), ModelError> {
-    let (provider, model) = wanted(settings);
-    let (service, origin) = match &provider {
-        Some(name) => {
-            Service::adopt(name, settings);
-            (Service::named(name, settings, keys)?, Origin::Setting)
-        }
-        None => by_keys(model.as_deref(), settings, keys)?,
-    };
-    let model = match (model, service.default_model()) {
-        // A model name without a provider is not for the built-in one; it is for a server that may be found.
-        (Some(_), Some(own)) if matches!(service, Service::Offline) && provider.is_none() => own,
-        (Some(model), _) => model,
-        (None, Some(own)) => own,
-        (None, None) => return Err(ModelError::NoModel { provider: service.name().to_owned() }),
-    };
-    Ok((service, model, origin))
-}
-
-/// Returns the provider and the model that the settings name.
-fn wanted(settings: &Settings) -> (Option<String>, Option<String>) {
-    let own = |name: &str| Some(name.to_owned());
-    match (settings.provider.as_deref(), settings.model.as_deref()) {
-        // The names of its models look like `provider/model` themselves.
-        (Some(provider), Some(model)) if services::sells_others(provider, settings) => {
-            let bare = model.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/'));
-            let is_its_own = services::is_a_model_of(provider, model);
-            (
-                own(provider),
-                own(bare.filter(|_| !is_its_own).unwrap_or(model)).filter(|name| !name.is_empty()),
-            )
-        }
-        (Some(provider), Some(model)) => {
-            let (other, model) = split(model, settings);
-            (own(other.unwrap_or(provider)), model.map(str::to_owned))
-        }
-        (Some(provider), None) => (own(provider), None),
-        (None, Some(model)) => {
-            let (provider, model) = split(model, settings);
-            (provider.map(str::to_owned), model.map(str::to_owned))
-        }
-        (None, None) => (None, None),
-    }
-}
-
-fn by_keys(
-    model: Option<&str>,
-    settings: &mut Settings,
-    keys: &Keys,
-) -> Result<(Service, Origin), ModelError> {
-    if settings.endpoint.base_url.is_some() {
-        Service::adopt(OPENAI_COMPATIBLE.name, settings);
-        return Ok((Service::named(OPENAI_COMPATIBLE.name, settings, keys)?, Origin::Setting));
-    }
-    let ready = Service::configured(settings, keys)?;
-    // A service without any named model cannot answer.
-    let first = ready.into_iter().find(|service| model.is_some() || service.default_model().is_some());
-    if let Some(service) = first {
-        Service::adopt(service.name(), settings);
-        let service = Service::named(service.name(), settings, keys)?;
-        let title = service.title().to_owned();
-        return Ok((service, Origin::Key { title }));
-    }
-    if settings.endpoint.api_key.is_some() {
-        return Err(ModelError::KeyForNobody);
-    }
-    Ok((Service::Offline, Origin::Offline))
-}
-
-/// Splits `provider/model`, a provider alone, or a model alone: only names of providers are taken as such.
-fn split<'a>(name: &'a str, settings: &Settings) -> (Option<&'a str>, Option<&'a str>) {
-    let known = |name: &str| services::is_known(name, settings);
-    match name.split_once('/') {
-        Some((provider, model)) if known(provider) && !model.is_empty() => (Some(provider), Some(model)),
-        Some((provider, _)) if known(provider) => (Some(provider), None),
-        Some(_) => (None, Some(name)),
-        None if known(name) => (Some(name), None),
-        None => (None, Some(name)),
-    }
-}
-
-/// Returns a sentence for each key of a service without a named model, because such a key is not used.
-pub fn unused(settings: &Settings) -> Vec<String> {
-    let (provider, model) = wanted(settings);
-    if provider.is_some() || model.is_some() {
-        return Vec::new();
-    }
-    // A key file that must not be used is reported where the model is chosen.
-    let ready = Service::configured(settings, &Keys::of(settings)).unwrap_or_default();
-    let idle = ready.iter().filter(|service| service.default_model().is_none() && service.needs_a_key());
-    idle.map(|service| {
-        let name = service.name();
-        format!("{} is set up, but no model of it is named: model = \"{name}/NAME\"; `co models {name}` lists them.", service.title())
-    })
-    .collect()
-}
-
-/// Returns a sentence if the model names an unknown provider but a similar one exists: the whole name then
-/// goes to another service, which the user may not have intended.
-pub fn mistaken(settings: &Settings) -> Option<String> {
-    let name = settings.model.as_deref()?.trim();
-    let (provider, _) = name.split_once('/')?;
-    if settings.provider.is_some() || services::is_known(provider, settings) {
-        return None;
-    }
-    let nearest = services::nearest_to(provider, settings)?;
-    Some(format!(
-        "There is no provider `{provider}` (did you mean `{nearest}`?), so `{name}` is taken as the name of a model."
-    ))
 }
 
 /// Adds what is known about the model.

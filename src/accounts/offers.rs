@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
+use super::choice::first_choice;
+use super::error::ModelError;
 use super::keys::Keys;
-use super::models::{ModelError, first_choice};
 use super::profiles;
 use super::services::{Service, Target};
 use crate::config::{Codec, Settings};

@@ -8,8 +8,8 @@ mod connect;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::error::ModelError;
 use super::keys::Keys;
-use super::models::ModelError;
 use crate::config::{Codec, Key, ProviderSettings, Settings};
 use crate::provider::catalog::{
     KeyNeed, ModelNames, OPENAI_COMPATIBLE, PRESETS, Preset, Probe, RunningServer, preset, probe_local,

@@ -57,9 +57,10 @@ pub enum Input {
     Compacted {
         dropped: usize,
     },
-    /// What was used and what the next request would add, requested by [`Effect::Weigh`].
+    /// The answer to [`Effect::Weigh`]; figures are there if they were wanted.
     Weighed {
-        figures: Figures,
+        fit: Fit,
+        figures: Option<Figures>,
     },
     /// The user's answer to a cap that was reached.
     CapAnswered {
@@ -108,18 +109,45 @@ pub enum Effect {
     /// Cancel everything that runs and drop plans and hooks; each running call still ends with `ToolDone`.
     CancelTools,
     Wait(Duration),
-    Compact,
+    /// Leave older messages out; answered with [`Input::Compacted`].
+    Compact {
+        why: Overfull,
+    },
     /// Look up late calls that can be settled: they run before the next request.
     TakeLate,
-    /// Look up the usage that the caps limit, and estimate the next request.
+    /// Estimate whether the conversation fits the model; look up the usage that the caps limit, if wanted.
     Weigh {
         who: ModelRole,
+        what: Weighing,
     },
     /// Keep these caps for later turns: some were raised, or warned about.
     KeepCaps(Caps),
     Show(Event),
     /// Exactly once, and last.
     End(TurnEnd),
+}
+
+/// What a request is weighed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weighing {
+    Size,
+    SizeAndUsage,
+}
+
+/// Whether a conversation fits its model, by an estimate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    Fits,
+    TooLong,
+}
+
+/// How it was found that a conversation is too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overfull {
+    /// By our estimate; hooks can prevent that messages are left out.
+    Estimated,
+    /// By the provider.
+    Refused,
 }
 
 /// Which of the two models answers.

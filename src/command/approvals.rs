@@ -1,15 +1,18 @@
 //! `/approvals`: lists pending requests and what was allowed for the session.
 
 use super::words::count;
-use super::{Command, CommandEffect, CommandView, Commands, Say, code};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
 use crate::approval::Request;
 
-pub(super) const COMMAND: Command = Command {
-    name: "approvals",
-    usage: "",
-    about: "list the requests that wait and what this session was allowed",
-    decide,
-};
+pub(super) fn command() -> Command {
+    Command::new(
+        "approvals",
+        "",
+        "list the requests that wait and what this session was allowed",
+        Needs::Approvals,
+        decide,
+    )
+}
 
 fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let mut text = if view.waiting.is_empty() {

@@ -1,13 +1,10 @@
 //! `/clear`: starts a new conversation. Pending requests are kept.
 
-use super::{Activity, Command, CommandEffect, CommandView, Commands, Say};
+use super::{Activity, Command, CommandEffect, CommandView, Commands, Needs, Say};
 
-pub(super) const COMMAND: Command = Command {
-    name: "clear",
-    usage: "",
-    about: "start the conversation afresh; approvals keep waiting",
-    decide,
-};
+pub(super) fn command() -> Command {
+    Command::new("clear", "", "start the conversation afresh; approvals keep waiting", Needs::Nothing, decide)
+}
 
 fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     if let Some(who) = &view.read_only {

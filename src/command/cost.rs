@@ -2,12 +2,13 @@
 
 use super::view::{CommandView, CostPart};
 use super::words::{code, count};
-use super::{Command, CommandEffect, Commands, Say};
+use super::{Command, CommandEffect, Commands, Needs, Say};
 use crate::stdx::text::grouped;
 use crate::store::{Total, UsedModel};
 
-pub(super) const COMMAND: Command =
-    Command { name: "cost", usage: "", about: "show tokens and cost so far", decide };
+pub(super) fn command() -> Command {
+    Command::new("cost", "", "show tokens and cost so far", Needs::Cost, decide)
+}
 
 fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let parts: Vec<String> = view.cost.iter().filter_map(part).collect();

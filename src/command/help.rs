@@ -1,8 +1,10 @@
 //! `/help`: lists the commands and the prefixes of a line.
 
-use super::{Command, CommandEffect, CommandView, Commands, Say};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
 
-pub(super) const COMMAND: Command = Command { name: "help", usage: "", about: "list the commands", decide };
+pub(super) fn command() -> Command {
+    Command::new("help", "", "list the commands", Needs::Nothing, decide)
+}
 
 fn decide(_args: &str, commands: &Commands, _view: &CommandView) -> CommandEffect {
     let mut text = String::new();

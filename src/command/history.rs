@@ -1,10 +1,11 @@
 //! `/history`: shows the length of the conversation.
 
 use super::words::count;
-use super::{Command, CommandEffect, CommandView, Commands, Say};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
 
-pub(super) const COMMAND: Command =
-    Command { name: "history", usage: "", about: "count turns, messages and tokens", decide };
+pub(super) fn command() -> Command {
+    Command::new("history", "", "count turns, messages and tokens", Needs::Conversation, decide)
+}
 
 fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let totals = &view.totals;

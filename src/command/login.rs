@@ -1,13 +1,16 @@
 //! `/login`: sets up a model service.
 
-use super::{Command, CommandEffect, CommandView, Commands};
+use super::{Command, CommandEffect, CommandView, Commands, Needs};
 
-pub(super) const COMMAND: Command = Command {
-    name: "login",
-    usage: "",
-    about: "set up a model service: pick it, enter its key, try it, name the model",
-    decide,
-};
+pub(super) fn command() -> Command {
+    Command::new(
+        "login",
+        "",
+        "set up a model service: pick it, enter its key, try it, name the model",
+        Needs::Nothing,
+        decide,
+    )
+}
 
 fn decide(_args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
     CommandEffect::PickService

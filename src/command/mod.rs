@@ -35,24 +35,50 @@ pub use self::view::{
 };
 pub use self::words::code;
 
+use std::sync::Arc;
+
 use crate::stdx::text::{nearest, sanitize_line};
 
+/// What a command reads of a [`CommandView`] beyond its cheap facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    Nothing,
+    Status,
+    Tools,
+    Models,
+    Conversation,
+    Cost,
+    Approvals,
+    Rules,
+}
+
+type Decide = dyn Fn(&str, &Commands, &CommandView) -> CommandEffect + Send + Sync;
+
 /// One slash command.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Command {
     /// The name without the slash, in lower case.
-    pub name: &'static str,
+    pub name: String,
     /// The arguments it accepts, as shown by help; empty if none.
-    pub usage: &'static str,
+    pub usage: String,
     /// A one-line description for lists.
-    pub about: &'static str,
-    /// Returns the effect of the command, given the text after its name, trimmed.
-    pub decide: fn(&str, &Commands, &CommandView) -> CommandEffect,
+    pub about: String,
+    pub needs: Needs,
+    decide: Arc<Decide>,
 }
 
 impl Command {
+    /// Creates a command; `decide` returns its effect, given the text after its name, trimmed.
+    pub fn new<D>(name: &str, usage: &str, about: &str, needs: Needs, decide: D) -> Self
+    where
+        D: Fn(&str, &Commands, &CommandView) -> CommandEffect + Send + Sync + 'static,
+    {
+        let (name, usage, about) = (name.to_owned(), usage.to_owned(), about.to_owned());
+        Self { name, usage, about, needs, decide: Arc::new(decide) }
+    }
+
     /// Returns the possible arguments if its usage lists them all, as in `[on|off]`.
-    pub fn choices(&self) -> impl Iterator<Item = &'static str> {
+    pub fn choices(&self) -> impl Iterator<Item = &str> {
         let inner = self.usage.strip_prefix('[').and_then(|usage| usage.strip_suffix(']'));
         inner.filter(|words| words.contains('|')).into_iter().flat_map(|words| words.split('|'))
     }
@@ -70,25 +96,41 @@ impl Commands {
     pub fn builtin() -> Self {
         Self {
             all: vec![
-                help::COMMAND,
-                keys::COMMAND,
-                clear::COMMAND,
-                status::COMMAND,
-                cost::COMMAND,
-                tools::COMMAND,
-                trust::COMMAND,
-                history::COMMAND,
-                model::COMMAND,
-                mode::COMMAND,
-                login::COMMAND,
-                yolo::COMMAND,
-                approvals::COMMAND,
-                rules::COMMAND,
-                resume::COMMAND,
-                resume::SESSIONS,
-                quit::COMMAND,
+                help::command(),
+                keys::command(),
+                clear::command(),
+                status::command(),
+                cost::command(),
+                tools::command(),
+                trust::command(),
+                history::command(),
+                model::command(),
+                mode::command(),
+                login::command(),
+                yolo::command(),
+                approvals::command(),
+                rules::command(),
+                resume::command(),
+                resume::sessions(),
+                quit::command(),
             ],
         }
+    }
+
+    /// Adds a command; one of the same name stays as it is. Returns whether it was added.
+    pub fn add(&mut self, command: Command) -> bool {
+        let is_new = self.named(&command.name).is_none();
+        if is_new {
+            self.all.push(command);
+        }
+        is_new
+    }
+
+    /// Returns the command of this name, in any case.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&Command> {
+        let wanted = name.to_lowercase();
+        self.all.iter().find(|command| command.name == wanted)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Command> {
@@ -98,17 +140,16 @@ impl Commands {
     /// Returns the effect of `/name args`. An unknown name is answered here and never sent to a model.
     #[must_use]
     pub fn decide(&self, name: &str, args: &str, view: &CommandView) -> CommandEffect {
-        let wanted = name.to_lowercase();
-        match self.all.iter().find(|command| command.name == wanted) {
+        match self.named(name) {
             Some(command) => (command.decide)(args.trim(), self, view),
-            None => self.unknown(&wanted),
+            None => self.unknown(&name.to_lowercase()),
         }
     }
 
     fn unknown(&self, name: &str) -> CommandEffect {
         let shown = code(&format!("/{}", sanitize_line(name)));
         let mut text = format!("{shown} is not a command");
-        match nearest(name, self.all.iter().map(|command| command.name)) {
+        match nearest(name, self.all.iter().map(|command| command.name.as_str())) {
             Some(nearest) => text.push_str(&format!("; did you mean `/{nearest}`?")),
             None => text.push_str("; `/help` lists them."),
         }

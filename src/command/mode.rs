@@ -1,14 +1,11 @@
 //! `/mode`: shows or changes which calls need approval.
 
-use super::{Command, CommandEffect, CommandView, Commands, Say};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
 use crate::config::Mode;
 
-pub(super) const COMMAND: Command = Command {
-    name: "mode",
-    usage: "[ask|auto|plan|dry-run]",
-    about: "say or change what is asked for",
-    decide,
-};
+pub(super) fn command() -> Command {
+    Command::new("mode", "[ask|auto|plan|dry-run]", "say or change what is asked for", Needs::Nothing, decide)
+}
 
 /// The modes that can be entered; modes for evals are set at program start only.
 const TYPED: [Mode; 4] = [Mode::Ask, Mode::Auto, Mode::Plan, Mode::DryRun];

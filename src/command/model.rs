@@ -1,13 +1,16 @@
 //! `/model`: lists the available models and switches between them.
 
-use super::{Command, CommandEffect, CommandView, Commands, code};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, code};
 
-pub(super) const COMMAND: Command = Command {
-    name: "model",
-    usage: "[provider/model]",
-    about: "pick one of the models that are ready, or switch to one at once",
-    decide,
-};
+pub(super) fn command() -> Command {
+    Command::new(
+        "model",
+        "[provider/model]",
+        "pick one of the models that are ready, or switch to one at once",
+        Needs::Models,
+        decide,
+    )
+}
 
 fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     if !args.is_empty() {

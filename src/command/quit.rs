@@ -1,9 +1,10 @@
 //! `/quit`: exits. Pending requests stay pending.
 
-use super::{Command, CommandEffect, CommandView, Commands};
+use super::{Command, CommandEffect, CommandView, Commands, Needs};
 
-pub(super) const COMMAND: Command =
-    Command { name: "quit", usage: "", about: "leave; the session is kept", decide };
+pub(super) fn command() -> Command {
+    Command::new("quit", "", "leave; the session is kept", Needs::Nothing, decide)
+}
 
 fn decide(_args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
     CommandEffect::Quit

@@ -1,16 +1,14 @@
 //! `/resume` and `/sessions`: lists the sessions that can be continued.
 
-use super::{Command, CommandEffect, CommandView, Commands};
+use super::{Command, CommandEffect, CommandView, Commands, Needs};
 
-pub(super) const COMMAND: Command = Command {
-    name: "resume",
-    usage: "[words]",
-    about: "go on in another session, picked from a list",
-    decide,
-};
+pub(super) fn command() -> Command {
+    Command::new("resume", "[words]", "go on in another session, picked from a list", Needs::Nothing, decide)
+}
 
-pub(super) const SESSIONS: Command =
-    Command { name: "sessions", usage: "[words]", about: "the same as /resume", decide };
+pub(super) fn sessions() -> Command {
+    Command::new("sessions", "[words]", "the same as /resume", Needs::Nothing, decide)
+}
 
 fn decide(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
     CommandEffect::PickSession { query: args.to_owned() }

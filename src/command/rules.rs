@@ -1,9 +1,10 @@
 //! `/rules`: lists the rules on what runs without asking, what always asks and what never runs.
 
-use super::{Command, CommandEffect, CommandView, Commands, Say, code};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
 
-pub(super) const COMMAND: Command =
-    Command { name: "rules", usage: "", about: "list the rules that count in this session", decide };
+pub(super) fn command() -> Command {
+    Command::new("rules", "", "list the rules that count in this session", Needs::Rules, decide)
+}
 
 fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let mut text: String =

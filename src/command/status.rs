@@ -1,9 +1,10 @@
 //! `/status`: shows the state of this program and session.
 
-use super::{Command, CommandEffect, CommandView, Commands, Say, code};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
 
-pub(super) const COMMAND: Command =
-    Command { name: "status", usage: "", about: "show model, folder, sandbox and store", decide };
+pub(super) fn command() -> Command {
+    Command::new("status", "", "show model, folder, sandbox and store", Needs::Status, decide)
+}
 
 fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let rows: Vec<String> =

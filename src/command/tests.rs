@@ -202,7 +202,7 @@ fn commands_name_what_there_is() {
         }
     }
     let builtin = Commands::builtin();
-    let names: Vec<&str> = builtin.iter().map(|command| command.name).collect();
+    let names: Vec<&str> = builtin.iter().map(|command| command.name.as_str()).collect();
     let expected = [
         "help",
         "keys",
@@ -261,4 +261,23 @@ fn costs_are_told_by_part_and_model() {
     assert_eq!(effect("/cost", &CommandView { cost, ..view() }), expected);
     let nothing = "Plain cost: No request was made today, nor in this session.";
     assert_eq!(effect("/cost", &view()), nothing);
+}
+
+#[test]
+fn a_command_can_be_added_while_the_program_runs() {
+    let mut commands = Commands::builtin();
+    let name = format!("deploy-{}", 7);
+    let text = format!("from a file of {name}");
+    let says = move |args: &str, _: &Commands, _: &CommandView| {
+        CommandEffect::Say(Say::plain("deploy", format!("{text}: {args}")))
+    };
+    assert!(commands.add(Command::new(&name, "[where]", "deploy it", Needs::Nothing, says.clone())));
+    let said = |line| match commands.decide(&name, line, &CommandView::default()) {
+        CommandEffect::Say(say) => say.text,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(said(" staging "), "from a file of deploy-7: staging");
+    let CommandEffect::Say(help) = commands.decide("help", "", &CommandView::default()) else { panic!() };
+    assert!(help.text.contains("- `/deploy-7 [where]`: deploy it\n"));
+    assert!(!commands.add(Command::new("quit", "", "something else", Needs::Nothing, says)), "built in");
 }

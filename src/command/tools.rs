@@ -1,10 +1,11 @@
 //! `/tools`: lists the tools that the model may call, and which of them ask for approval.
 
-use super::{Command, CommandEffect, CommandView, Commands, Say, code};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, code};
 use crate::tool::{SideEffect, ToolSpec};
 
-pub(super) const COMMAND: Command =
-    Command { name: "tools", usage: "", about: "list the tools and which of them ask", decide };
+pub(super) fn command() -> Command {
+    Command::new("tools", "", "list the tools and which of them ask", Needs::Tools, decide)
+}
 
 fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let rows: Vec<String> = view.tools.iter().map(row).collect();

@@ -1,13 +1,16 @@
 //! `/trust`: puts the settings, rules and hooks of the session's folder into effect.
 
-use super::{Command, CommandEffect, CommandView, Commands, Say, Trusting};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say, Trusting};
 
-pub(super) const COMMAND: Command = Command {
-    name: "trust",
-    usage: "[yes]",
-    about: "show what this folder would bring, and trust it: its settings, rules and hooks count",
-    decide,
-};
+pub(super) fn command() -> Command {
+    Command::new(
+        "trust",
+        "[yes]",
+        "show what this folder would bring, and trust it: its settings, rules and hooks count",
+        Needs::Nothing,
+        decide,
+    )
+}
 
 fn decide(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
     match args.trim() {

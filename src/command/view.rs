@@ -6,8 +6,8 @@ use crate::message::Usage;
 use crate::store::{Total, UsedModel};
 use crate::tool::ToolSpec;
 
-/// The state of the session and of the program when a command is entered.
-#[derive(Debug, Clone, PartialEq)]
+/// The state of the session and of the program when a command is entered. What the command does not need is empty.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct CommandView {
     pub mode: Mode,
     pub auto_approve: AutoApprove,
@@ -47,8 +47,9 @@ pub struct CostPart {
     pub models: Vec<(UsedModel, Total)>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Activity {
+    #[default]
     Idle,
     /// A turn is running.
     Running,

@@ -1,14 +1,17 @@
 //! `/yolo`: approves eligible calls automatically until it is turned off or the user leaves the session.
 
-use super::{Command, CommandEffect, CommandView, Commands, Say};
+use super::{Command, CommandEffect, CommandView, Commands, Needs, Say};
 use crate::approval::AutoApprove;
 
-pub(super) const COMMAND: Command = Command {
-    name: "yolo",
-    usage: "[on|off]",
-    about: "approve what asks by itself, LOW to HIGH, until you type it again or leave",
-    decide,
-};
+pub(super) fn command() -> Command {
+    Command::new(
+        "yolo",
+        "[on|off]",
+        "approve what asks by itself, LOW to HIGH, until you type it again or leave",
+        Needs::Nothing,
+        decide,
+    )
+}
 
 fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let wanted = match (args, view.auto_approve) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::late::{self, Fate, Late, LateCall};
+use super::late::{self, Fate, Late, LateCall, OpenCall};
 use super::{Known, Limit, Limits, Record, RecordNo, TurnEnd, Used};
 use crate::approval::{Approval, Decider, Grants, Request};
 use crate::message::{
@@ -38,20 +38,6 @@ pub struct History {
     seen: Arc<Seen>,
     state: BTreeMap<String, Value>,
     damaged: usize,
-}
-
-/// A call of the last reply.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OpenCall {
-    pub call: ToolCall,
-    pub known: Known,
-    /// Who decided, once it is decided.
-    pub by: Option<Decider>,
-    /// The latest request for it; none once it is detached from this turn.
-    pub request: Option<Request>,
-    /// Whether the user chose later.
-    pub later: bool,
-    pub returned: Option<ToolReturn>,
 }
 
 /// A turn that started and did not end, or that can go on (deferred, stopped by a cap, failed).
@@ -412,19 +398,6 @@ impl History {
 
     pub fn state(&self, tool: &str) -> Option<&Value> {
         self.state.get(tool)
-    }
-}
-
-impl OpenCall {
-    fn new(call: &ToolCall) -> Self {
-        Self {
-            call: call.clone(),
-            known: Known::NotStarted,
-            by: None,
-            request: None,
-            later: false,
-            returned: None,
-        }
     }
 }
 

@@ -1,15 +1,42 @@
-//! LateCall calls (their turn went on without them), and fates of calls that others depend on. Part of the
+//! Open calls, late calls (their turn went on without them), and fates of calls that others depend on. Part of the
 //! fold.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Known, OpenCall};
+use super::Known;
 use crate::approval::{Approval, Decider, Request};
 use crate::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 
-/// A detached call: its turn went on without it; its request stays in the inbox.
+/// A call of the last reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenCall {
+    pub call: ToolCall,
+    pub known: Known,
+    /// Who decided, once it is decided.
+    pub by: Option<Decider>,
+    /// The latest request for it; none once it is detached from this turn.
+    pub request: Option<Request>,
+    /// Whether the user chose later.
+    pub later: bool,
+    pub returned: Option<ToolReturn>,
+}
+
+impl OpenCall {
+    pub(super) fn new(call: &ToolCall) -> Self {
+        Self {
+            call: call.clone(),
+            known: Known::NotStarted,
+            by: None,
+            request: None,
+            later: false,
+            returned: None,
+        }
+    }
+}
+
+/// A call whose turn went on without it; its request stays in the inbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LateCall {
     pub call: ToolCall,

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::fold::{History, OpenCall, RunningTurn, SEEN};
-pub use self::late::{Fate, LateCall};
+pub use self::fold::{History, RunningTurn, SEEN};
+pub use self::late::{Fate, LateCall, OpenCall};
 pub use self::repair::patch_dangling_tool_calls;
 use crate::approval::{Approval, Decider, DeferredToolRequests, Judgement, Request, RequestId};
 use crate::config::Cap;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::interactive::submit::{notes, session_ended, session_start};
+use super::hooks::{notes, session_ended, session_start};
 use crate::agent::driver::{self, AgentEnv, Submitted, TurnResult};
 use crate::agent::port::Frontend;
 use crate::app::AppError;

@@ -3,4 +3,5 @@
 //! Called by `cli` with what `app` built; nothing here draws or prints.
 
 pub mod headless;
+mod hooks;
 pub mod interactive;

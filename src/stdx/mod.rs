@@ -12,6 +12,7 @@ pub mod sse;
 pub mod json_items;
 pub mod json_stream;
 
+pub mod moment;
 pub mod paths;
 
 pub mod beneath;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::accounts::KeyFile;
+use crate::accounts::keys::KeyFileError;
 use crate::accounts::services::Target;
 use crate::config::{Codec, Key};
 use crate::frontend::protocol::Consent;

@@ -10,8 +10,8 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use super::{Service, Target, Wiring};
+use crate::accounts::error::ModelError;
 use crate::accounts::keys::{KeyCommandError, Keys};
-use crate::accounts::models::ModelError;
 use crate::config::{Codec, Settings};
 use crate::provider::anthropic::Anthropic;
 use crate::provider::gemini::Gemini;

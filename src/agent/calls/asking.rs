@@ -2,14 +2,14 @@
 //!
 //! A request is in the store before it is shown.
 
-use super::{Calls, ChangedBy, Consent, EXPIRED, Purpose, Rules, Stage, State, preview};
+use super::texts::{EXPIRED, denial};
+use super::{Calls, ChangedBy, Consent, Purpose, Rules, Stage, State, preview};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
 use crate::agent::port::{Event, Settled};
 use crate::approval::{Approval, Decider, RequestId, Verdict};
 use crate::history::{Durability, Record};
 use crate::message::ReturnStatus;
-use crate::tool::ToolError;
 
 /// Records to commit together, and the effects that show them afterwards.
 #[derive(Default)]
@@ -163,7 +163,7 @@ impl Calls {
         match approval {
             Approval::Later => self.calls[at].later = true,
             Approval::Deny { reason } => {
-                let text = super::denial(reason.as_deref(), by);
+                let text = denial(reason.as_deref(), by);
                 self.finish_unless_done(at, ReturnStatus::Denied, text, out);
             }
             Approval::Approve { instead, note, .. } => {
@@ -187,20 +187,4 @@ impl Calls {
             }
         }
     }
-}
-
-/// Why a request is asked again, within its turn or outside of it.
-pub(super) const TOO_LATE: &str = "you said yes, but its time was over before it could run";
-pub(super) const MOVED: &str = "what it would change has changed since you were asked";
-pub(super) const OVERRULED: &str = "nothing says yes to it any more";
-pub(super) const REWRITTEN: &str = "a hook changed what you said yes to";
-
-/// Returns why a request is asked again whose edit cannot be planned.
-pub(super) fn edit_failed(error: &ToolError) -> String {
-    format!("the edited call does not work: {error}")
-}
-
-/// Returns the user's note on their approval, as the model receives it.
-pub(super) fn told(note: &str) -> String {
-    format!("[The user says: {note}]")
 }

@@ -2,9 +2,8 @@
 //!
 //! An approval settles an ask, never a denial. What was settled without a user is recorded for the audit.
 
-use super::{
-    Calls, ChangedBy, Consent, MOVED, OVERRULED, Purpose, REWRITTEN, Rules, State, Tracked, permitted,
-};
+use super::texts::{MOVED, OVERRULED, REWRITTEN, denied_by_policy};
+use super::{Calls, ChangedBy, Consent, Purpose, Rules, State, Tracked, permitted};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
 use crate::agent::port::Event;
@@ -204,18 +203,4 @@ fn reach(spec: &ToolSpec, plan: &CallPlan, place: &Place) -> Reach {
         Access::Anything | Access::Nothing => false,
     };
     if inside && spec.side_effect == SideEffect::Local { Reach::Workspace } else { Reach::Beyond }
-}
-
-/// Returns the text of the return of a denied call.
-pub(super) fn denial(reason: Option<&str>, by: Option<&Decider>) -> String {
-    let by_person = by.is_none_or(Decider::is_person);
-    match (reason, by_person) {
-        (Some(reason), true) => format!("The user said no, it did not run. Reason: {reason}"),
-        (None, true) => "The user said no, it did not run.".to_owned(),
-        (reason, false) => denied_by_policy(reason.unwrap_or("it is not allowed")),
-    }
-}
-
-fn denied_by_policy(because: &str) -> String {
-    format!("Denied by policy, not run: {because}.")
 }

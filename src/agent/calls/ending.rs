@@ -1,6 +1,7 @@
 //! How a call ends: its return is recorded and shown; for early calls after their reply is committed.
 
-use super::{Calls, ChangedBy, Stage, State, asking};
+use super::texts::person_note;
+use super::{Calls, ChangedBy, Stage, State};
 use crate::agent::effect::Effect;
 use crate::agent::port::Event;
 use crate::history::{Durability, Record, SEEN};
@@ -74,7 +75,7 @@ impl Calls {
     ) {
         let one = &mut self.calls[at];
         if let Some(note) = one.note.take() {
-            returned.content.insert(0, ReturnPart::Text { text: asking::told(&note) });
+            returned.content.insert(0, ReturnPart::Text { text: person_note(&note) });
         }
         if self.stage == Stage::Early {
             records.push(Record::ToolFinished { returned: returned.clone() });

@@ -4,17 +4,66 @@
 //! deciding in `deciding`, asking in `asking`, ending in `ending`.
 
 use super::schedule::{self, Dependencies, ScheduleWalk};
-use super::{Calls, Consent, Purpose, Rules, Stage, State, permitted};
+use super::texts::{DEPENDENCY, RUNS_LATER, TOO_LATE};
+use super::{Calls, Consent, MOST_CALLS, Purpose, Rules, Stage, State, permitted};
 use crate::agent::effect::Effect;
 use crate::agent::port::Event;
 use crate::approval::Verdict;
 use crate::history::{Durability, Record};
 use crate::message::ReturnStatus;
 
-const RUNS_LATER: &str = "Not done yet: the user said yes, and it runs once the call it runs after has run. Its \
-     outcome will be told.";
-
 impl Calls {
+    /// Whether every unfinished call waits for the user.
+    pub fn only_persons_can_move(&self) -> bool {
+        let held = schedule::held_by_person(&self.calls);
+        self.any_waiting()
+            && self.calls.iter().zip(held).all(|(one, held_by_person)| one.is_done() || held_by_person)
+    }
+
+    /// Moves every call as far as possible without input.
+    pub(in crate::agent) fn advance(&mut self, rules: &mut Rules, out: &mut Vec<Effect>) {
+        loop {
+            while self.step(rules, out) {}
+            if !self.ask_undecided(rules, out) {
+                break;
+            }
+        }
+    }
+
+    /// Makes one pass over all calls in schedule order; returns whether anything moved.
+    fn step(&mut self, rules: &mut Rules, out: &mut Vec<Effect>) -> bool {
+        let mut moved = false;
+        let mut walk = ScheduleWalk::over(&self.calls);
+        for at in schedule::order(&self.calls) {
+            moved |= match self.calls[at].state {
+                State::Held => self.step_held(at, &walk.held, rules, out),
+                State::Ready => self.step_ready(at, &walk, rules, out),
+                State::Undecided | State::Waiting => self.drop_if_dependency_failed(at, &walk.held, out),
+                State::Planning(_) | State::Hooking | State::Running | State::Done(_) => false,
+            };
+            walk.pass(&self.calls, at);
+        }
+        moved
+    }
+
+    /// Before the commit only unhooked calls without side effects and dependencies may move.
+    fn may_move_now(&self, at: usize, rules: &Rules) -> bool {
+        let one = &self.calls[at];
+        match self.stage {
+            Stage::Committed | Stage::Late => true,
+            // A call without arguments may still turn out to be truncated by the output limit.
+            Stage::Early => {
+                let is_taken = at < MOST_CALLS;
+                let has_arguments = one.args.as_object().is_some_and(|args| !args.is_empty());
+                is_taken
+                    && has_arguments
+                    && one.is_read()
+                    && one.after.is_empty()
+                    && !rules.hooked.contains(&one.tool)
+            }
+        }
+    }
+
     pub(super) fn step_held(
         &mut self,
         at: usize,
@@ -83,7 +132,7 @@ impl Calls {
     }
 
     pub(super) fn fail_dependency(&mut self, at: usize, out: &mut Vec<Effect>) {
-        self.finish_unless_done(at, ReturnStatus::Failed, super::DEPENDENCY.to_owned(), out);
+        self.finish_unless_done(at, ReturnStatus::Failed, DEPENDENCY.to_owned(), out);
     }
 
     /// Previews a call like the one it runs after. An approval it already has is kept for the later run.
@@ -101,7 +150,7 @@ impl Calls {
         let one = &self.calls[at];
         let expires = one.request.as_ref().and_then(|request| request.expires);
         if one.consent == Consent::Given && expires.is_some_and(|expires| expires <= rules.now) {
-            return self.ask_again(at, super::TOO_LATE.to_owned(), rules, out);
+            return self.ask_again(at, TOO_LATE.to_owned(), rules, out);
         }
         let Some(decision) = self.decide(at, rules) else { return };
         if decision.verdict == Verdict::Deny {

@@ -12,6 +12,7 @@ mod open;
 mod planning;
 mod preview;
 mod schedule;
+mod texts;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,14 +22,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use self::asking::{MOVED, OVERRULED, REWRITTEN, TOO_LATE, edit_failed};
 pub(in crate::agent) use self::deciding::Covered;
-use self::deciding::denial;
 pub use self::open::close_open;
-use self::open::{DEPENDENCY, EXPIRED};
-use self::schedule::ScheduleWalk;
 pub use self::schedule::conflict;
-use super::effect::Effect;
 use super::loop_guard::RepeatDetector;
 use crate::approval::{Decision, Grants, Place, Policy, Provenance, Request, Taint, Verdict};
 use crate::history::Record;
@@ -248,13 +244,6 @@ impl Calls {
         self.calls.iter().any(|one| matches!(one.state, State::Waiting))
     }
 
-    /// Whether every unfinished call waits for the user.
-    pub fn only_persons_can_move(&self) -> bool {
-        let held = schedule::held_by_person(&self.calls);
-        self.any_waiting()
-            && self.calls.iter().zip(held).all(|(one, held_by_person)| one.is_done() || held_by_person)
-    }
-
     /// Whether the user put off everything that waits.
     pub fn all_waiting_later(&self) -> bool {
         self.calls.iter().all(|one| !matches!(one.state, State::Waiting) || one.later)
@@ -276,50 +265,6 @@ impl Calls {
     /// Whether the turn has repeated itself for too long.
     pub fn is_circling(&self) -> bool {
         self.repeats.is_over()
-    }
-
-    /// Moves every call as far as possible without input.
-    pub(super) fn advance(&mut self, rules: &mut Rules, out: &mut Vec<Effect>) {
-        loop {
-            while self.step(rules, out) {}
-            if !self.ask_undecided(rules, out) {
-                break;
-            }
-        }
-    }
-
-    /// Makes one pass over all calls in schedule order; returns whether anything moved.
-    fn step(&mut self, rules: &mut Rules, out: &mut Vec<Effect>) -> bool {
-        let mut moved = false;
-        let mut walk = ScheduleWalk::over(&self.calls);
-        for at in schedule::order(&self.calls) {
-            moved |= match self.calls[at].state {
-                State::Held => self.step_held(at, &walk.held, rules, out),
-                State::Ready => self.step_ready(at, &walk, rules, out),
-                State::Undecided | State::Waiting => self.drop_if_dependency_failed(at, &walk.held, out),
-                State::Planning(_) | State::Hooking | State::Running | State::Done(_) => false,
-            };
-            walk.pass(&self.calls, at);
-        }
-        moved
-    }
-
-    /// Before the commit only unhooked calls without side effects and dependencies may move.
-    fn may_move_now(&self, at: usize, rules: &Rules) -> bool {
-        let one = &self.calls[at];
-        match self.stage {
-            Stage::Committed | Stage::Late => true,
-            // A call without arguments may still turn out to be truncated by the output limit.
-            Stage::Early => {
-                let is_taken = at < MOST_CALLS;
-                let has_arguments = one.args.as_object().is_some_and(|args| !args.is_empty());
-                is_taken
-                    && has_arguments
-                    && one.is_read()
-                    && one.after.is_empty()
-                    && !rules.hooked.contains(&one.tool)
-            }
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
+use super::texts::{EXPIRED, NOT_RUN, OUTCOME_UNKNOWN, STILL_WAITING};
 use super::{Calls, ChangedBy, Rules, Stage, State};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
@@ -211,16 +212,6 @@ impl Calls {
         out.extend(shows.into_iter().map(Effect::Show));
     }
 }
-
-const OUTCOME_UNKNOWN: &str = "Outcome unknown: this call had started when the program \
-     ended, and nobody saw how it went. It was not run again. Look at the result before you rely on it or \
-     repeat it.";
-pub(super) const DEPENDENCY: &str =
-    "Not run: dependency. A call it runs after failed, was denied or was not decided.";
-pub(super) const EXPIRED: &str = "Nobody decided in time; it did not run.";
-const STILL_WAITING: &str =
-    "Still waiting for the user: undecided. It may run later; its outcome will be told.";
-const NOT_RUN: &str = "Interrupted by the user before it ran.";
 
 /// Builds the returns that close the open calls of an abandoned turn: what waits or was decided goes on
 /// outside of it, what had started has an unknown outcome, and the rest never ran.

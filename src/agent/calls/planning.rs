@@ -2,6 +2,7 @@
 //!
 //! Edited and rewritten arguments are planned like any others; a hook never receives its own rewrite.
 
+use super::texts::edit_failed;
 use super::{Calls, ChangedBy, Consent, Purpose, Rules, State};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
@@ -67,7 +68,7 @@ impl Calls {
     ) {
         if purpose == Purpose::Edited {
             self.take_back_edit(at, rules);
-            return self.ask_again(at, super::edit_failed(error), rules, out);
+            return self.ask_again(at, edit_failed(error), rules, out);
         }
         let open_dependencies = self.calls[at].after.iter().any(|&dep| !self.calls[dep].is_done());
         if open_dependencies {

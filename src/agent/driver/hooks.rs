@@ -4,7 +4,6 @@
 //! They run in the order of their files, within their own time limits; an interrupt drops them. Hooks on
 //! calls are in `looking`. Called by the loop, by the running of tools, and by the owners of sessions.
 
-use std::collections::VecDeque;
 use std::future::pending;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::AgentEnv;
-use crate::agent::port::{Frontend, Op};
+
 use crate::hook::{Hook, HookEvent, HookInput, HookSubject, HookVerdict};
 use crate::message::{NoteKind, ReturnPart, ReturnStatus, ToolCall, ToolReturn, UserPart, images};
 use crate::session::Session;
@@ -133,52 +132,13 @@ impl After {
     }
 }
 
-/// Whether older messages may be left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compacting {
-    Allowed,
-    Denied,
-}
-
-/// Asks the hooks before `messages` messages are left out. Operations that arrive meanwhile are kept in
-/// `heard`; an interrupt does not wait for hooks.
-pub(super) async fn before_compaction(
-    env: &AgentEnv,
-    session: &Session,
-    frontend: &dyn Frontend,
-    messages: usize,
-    heard: &mut VecDeque<Op>,
-) -> Compacting {
-    if !any_hook_wants(&env.hooks, HookEvent::PreCompact) {
-        return Compacting::Allowed;
-    }
-    let input = about(session, HookSubject::PreCompact { messages });
-    let saying = hooks_say(&env.hooks, &input);
-    tokio::pin!(saying);
-    loop {
-        tokio::select! {
-            biased;
-            said = &mut saying => {
-                return if said.denied.is_some() { Compacting::Denied } else { Compacting::Allowed };
-            }
-            op = frontend.next_op() => {
-                let stops = op == Op::Interrupt || op == Op::Close;
-                heard.push_back(op);
-                if stops {
-                    return Compacting::Allowed;
-                }
-            }
-        }
-    }
-}
-
-/// The hooks on a turn's final reply, run concurrently with the loop.
+/// A question to hooks, answered concurrently with the loop.
 #[derive(Default)]
-pub(super) struct LastWord(Option<BoxFuture<'static, HooksSaid>>);
+pub(super) struct HookQuestion(Option<BoxFuture<'static, HooksSaid>>);
 
-impl LastWord {
-    pub(super) fn ask(&mut self, env: &AgentEnv, session: &Session, answer: String) {
-        let (hooks, input) = (env.hooks.clone(), about(session, HookSubject::Stop { answer }));
+impl HookQuestion {
+    pub(super) fn ask(&mut self, env: &AgentEnv, session: &Session, subject: HookSubject) {
+        let (hooks, input) = (env.hooks.clone(), about(session, subject));
         self.0 = Some(Box::pin(async move { hooks_say(&hooks, &input).await }));
     }
 

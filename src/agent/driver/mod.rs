@@ -8,17 +8,18 @@
 mod due;
 mod env;
 mod hooks;
-mod late;
 mod looking;
+mod news;
 mod run;
 mod tools;
+
+use std::collections::VecDeque;
 
 use tokio_util::sync::CancellationToken;
 
 pub use self::env::{ActiveModel, AgentEnv, FallbackModel, TurnResult};
 pub use self::hooks::{HooksSaid, Submitted, any_hook_wants, hooks_say, submit};
-pub use self::late::{can_settle_late, run_late_calls};
-use super::port::Frontend;
+use super::port::{Frontend, Op};
 use super::{calls, turn};
 use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart};
@@ -40,7 +41,7 @@ pub async fn run_turn(
     session.consume_decisions().await?;
     close_left_open(session).await?;
     let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
-    let mut parts = late::news(session, env, |_| true);
+    let mut parts = news::news(session, env, |_| true);
     parts.extend(prompt);
     let setup = run::setup(session, env, frontend);
     let (turn, effects) = turn::Turn::start(setup, session.history(), parts);
@@ -64,6 +65,32 @@ pub async fn resume_turn(
     Box::pin(run::Driver::new(session, env, frontend, cancel, turn).having_heard(heard).run(effects))
         .await
         .map(Some)
+}
+
+/// Consumes decisions and settles every late call (its turn went on before it was decided) that has one: runs it, denies
+/// it, or asks again. It causes no model request; its outcome is a note in the next user message. Returns
+/// the user's operations received meanwhile that concern other things, for the caller to handle. Errs if the
+/// store cannot be written. Not cancel-safe, like [`run_turn`].
+pub async fn run_late_calls(
+    session: &mut Session,
+    env: &AgentEnv,
+    frontend: &dyn Frontend,
+    cancel: CancellationToken,
+) -> Result<VecDeque<Op>, StoreError> {
+    session.store().expire_due().await?;
+    session.consume_decisions().await?;
+    if !can_settle_late(session) {
+        return Ok(VecDeque::new());
+    }
+    let setup = run::setup(session, env, frontend);
+    let (turn, effects) = turn::Turn::late_calls(setup, session.history());
+    let result = Box::pin(run::Driver::new(session, env, frontend, cancel, turn).run(effects)).await?;
+    Ok(result.unheard.into())
+}
+
+/// Whether a late call can be settled now: it is decided, and the calls it runs after have ended.
+pub fn can_settle_late(session: &Session) -> bool {
+    !session.history().settleable_late_calls().is_empty()
 }
 
 /// Whether everything that the deferred turn waits for is decided, so that it can be resumed.

@@ -16,20 +16,20 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::due::Due;
-use super::hooks::{self, Compacting, HooksSaid, LastWord};
+use super::hooks::{self, HookQuestion, HooksSaid};
 use super::looking::Looking;
 use super::tools::{Happened, Running};
-use super::{ActiveModel, AgentEnv, TurnResult, late};
+use super::{ActiveModel, AgentEnv, TurnResult, news};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapQuestion, Estimate, Figures};
 use crate::agent::context;
-use crate::agent::effect::{Effect, Input, ModelRole};
+use crate::agent::effect::{Effect, Fit, Input, ModelRole, Overfull, Weighing};
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt::{self, Preamble};
 use crate::agent::turn::{Asked, Audience, Patience, Setup, StopHooks, Turn, TurnKind};
 use crate::approval::{Policy, Provenance};
 use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd, Used};
-use crate::hook::{HookEvent, HookVerdict};
+use crate::hook::{HookEvent, HookSubject, HookVerdict};
 use crate::message::{Message, NoteKind};
 use crate::provider::{ErrorClass, ProviderError, StreamEvent, ToolChoice};
 use crate::session::Session;
@@ -99,7 +99,10 @@ pub(super) struct Driver<'a> {
     preamble: Preamble,
     stream: Option<ModelStream>,
     looking: Looking,
-    last_word: LastWord,
+    last_word: HookQuestion,
+    /// Asked before messages are left out.
+    compacting: HookQuestion,
+    overfull: Overfull,
     running: Running,
     wakeups: Wakeups,
     policy: watch::Receiver<Policy>,
@@ -129,15 +132,6 @@ enum Watching {
     Closed,
 }
 
-/// How it was found that the conversation is too long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Overfull {
-    /// By our estimate.
-    Estimated,
-    /// The provider refused it.
-    Refused,
-}
-
 /// The event that woke the loop.
 enum Woken {
     Input(Input),
@@ -150,6 +144,8 @@ enum Woken {
     Policy(Policy),
     /// The result of the hooks on the turn's final reply.
     Hooks(HooksSaid),
+    /// The result of the hooks before messages are left out.
+    Compacting(HooksSaid),
     Progress(crate::tool::Progress),
     /// No other event is ready.
     Quiet,
@@ -176,7 +172,9 @@ impl<'a> Driver<'a> {
             preamble,
             stream: None,
             looking: Looking::default(),
-            last_word: LastWord::default(),
+            last_word: HookQuestion::default(),
+            compacting: HookQuestion::default(),
+            overfull: Overfull::Estimated,
             running: Running::new(),
             wakeups,
             policy: env.policy.clone(),
@@ -242,6 +240,11 @@ impl<'a> Driver<'a> {
                     None => self.settle_covered().await?,
                 },
                 Woken::Hooks(said) => self.on_last_word(said).await?,
+                Woken::Compacting(said) => {
+                    let kept_whole = said.denied.is_some() && self.overfull == Overfull::Estimated;
+                    let dropped = if kept_whole { 0 } else { self.trim().await? };
+                    self.feed(Input::Compacted { dropped }).await?
+                }
                 Woken::Progress(progress) => {
                     self.show(Event::ToolProgress { progress }).await;
                     None
@@ -297,6 +300,7 @@ impl<'a> Driver<'a> {
             input = self.looking.answered() => Woken::Input(input),
             () = self.due.reached(&*self.env.clock) => Woken::Due,
             said = self.last_word.said() => Woken::Hooks(said),
+            said = self.compacting.said() => Woken::Compacting(said),
             () = elapsed(&mut self.backoff) => {
                 self.backoff = None;
                 Woken::Input(Input::BackoffElapsed)
@@ -382,15 +386,25 @@ impl<'a> Driver<'a> {
                 }
                 Effect::Plan { call, round } => self.looking.plan(call, round, self.env, self.session),
                 Effect::Hook { call, round } => self.looking.hook(call, round, self.env, self.session),
-                Effect::HookStop => self.last_word.ask(self.env, self.session, self.text.clone()),
+                Effect::HookStop => {
+                    let subject = HookSubject::Stop { answer: self.text.clone() };
+                    self.last_word.ask(self.env, self.session, subject);
+                }
                 Effect::StartTool { call } => self.running.start(call, self.env, self.session),
                 Effect::CancelTools => {
                     self.looking.drop_all();
                     self.running.cancel();
                 }
                 Effect::Wait(wait) => self.backoff = Some(timer(wait)),
-                Effect::Compact => {
-                    let dropped = self.compact(Overfull::Refused).await?;
+                Effect::Compact { why } => {
+                    let leaves_out = context::trim(self.session.history()).map(|(_, dropped)| dropped);
+                    let asks = hooks::any_hook_wants(&self.env.hooks, HookEvent::PreCompact);
+                    if let (Some(messages), true) = (leaves_out, asks) {
+                        self.overfull = why;
+                        self.compacting.ask(self.env, self.session, HookSubject::PreCompact { messages });
+                        continue;
+                    }
+                    let dropped = self.trim().await?;
                     let effects = self.turn.handle(Input::Compacted { dropped });
                     return Box::pin(self.carry_out(effects)).await;
                 }
@@ -401,11 +415,18 @@ impl<'a> Driver<'a> {
                     let effects = self.turn.handle(Input::Late { calls });
                     return Box::pin(self.carry_out(effects)).await;
                 }
-                Effect::Weigh { who } => {
-                    let midnight = day_start(self.env.clock.now(), &system_zone());
-                    let day = self.session.store().used_since(midnight).await?;
-                    let figures = self.figures(who, day);
-                    let effects = self.turn.handle(Input::Weighed { figures });
+                Effect::Weigh { who, what } => {
+                    news::say_news(self.session, self.env, self.frontend).await?;
+                    let fit = self.fit(who);
+                    let figures = match what {
+                        Weighing::SizeAndUsage => {
+                            let midnight = day_start(self.env.clock.now(), &system_zone());
+                            let day = self.session.store().used_since(midnight).await?;
+                            Some(self.figures(who, day))
+                        }
+                        Weighing::Size => None,
+                    };
+                    let effects = self.turn.handle(Input::Weighed { fit, figures });
                     return Box::pin(self.carry_out(effects)).await;
                 }
                 Effect::KeepCaps(caps) => drop(self.env.caps.send_replace(caps)),
@@ -470,11 +491,8 @@ impl<'a> Driver<'a> {
 
     /// Sends the next request, with the outcomes of late calls.
     async fn call_model(&mut self, choice: ToolChoice, who: ModelRole) -> Result<(), StoreError> {
-        late::say_news(self.session, self.env, self.frontend).await?;
+        news::say_news(self.session, self.env, self.frontend).await?;
         let model = self.model(who);
-        self.fit_window(&model).await?;
-        // What was left out may have held the note on the situation.
-        late::say_news(self.session, self.env, self.frontend).await?;
         self.tell_news();
         let request = prompt::request(self.session, &self.preamble, &model, choice);
         // The stream gets its own token: the end of this turn must not look like a reply that broke off.
@@ -530,18 +548,13 @@ impl<'a> Driver<'a> {
         Figures { session: self.session.history().spent(), day, next, model: request.model }
     }
 
-    /// Leaves old turns out until the conversation fits the configured size, else the model's own window, or
-    /// nothing older is left.
-    async fn fit_window(&mut self, model: &ActiveModel) -> Result<(), StoreError> {
-        let Some(room) = self.room(model) else { return Ok(()) };
-        while context::estimated_tokens(self.session.history()) > room {
-            let dropped = self.compact(Overfull::Estimated).await?;
-            if dropped == 0 {
-                break;
-            }
-            self.show(Event::Compacted { dropped }).await;
+    /// Estimates whether the conversation fits the configured size, else the window of the model that answers.
+    fn fit(&self, who: ModelRole) -> Fit {
+        let (_, model, _) = self.answering(who);
+        match self.room(&model) {
+            Some(room) if context::estimated_tokens(self.session.history()) > room => Fit::TooLong,
+            Some(_) | None => Fit::Fits,
         }
-        Ok(())
     }
 
     /// Returns the number of tokens that the conversation may have; `None` = unknown.
@@ -553,21 +566,11 @@ impl<'a> Driver<'a> {
         context::room(window, model.max_output_tokens, &self.preamble.system(), &self.preamble.tools)
     }
 
-    /// Leaves older messages out and returns how many. Hooks can prevent it, unless the provider demands it.
-    async fn compact(&mut self, why: Overfull) -> Result<usize, StoreError> {
-        match context::trim(self.session.history()) {
-            Some((record, dropped)) => {
-                let (env, heard) = (self.env, &mut self.heard);
-                let said = hooks::before_compaction(env, self.session, self.frontend, dropped, heard).await;
-                match (said, why) {
-                    (Compacting::Denied, Overfull::Estimated) => return Ok(0),
-                    (Compacting::Denied, Overfull::Refused) | (Compacting::Allowed, _) => {}
-                }
-                self.session.commit(&[record], Durability::Written).await?;
-                Ok(dropped)
-            }
-            None => Ok(0),
-        }
+    /// Leaves older messages out; returns how many, 0 if nothing older is left.
+    async fn trim(&mut self) -> Result<usize, StoreError> {
+        let Some((record, dropped)) = context::trim(self.session.history()) else { return Ok(0) };
+        self.session.commit(&[record], Durability::Written).await?;
+        Ok(dropped)
     }
 
     /// Handles the hooks' result. Notes that accompany a verdict are for the next prompt.

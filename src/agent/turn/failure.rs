@@ -118,12 +118,20 @@ impl Turn {
     }
 
     pub(super) fn on_compacted(&mut self, dropped: usize, out: &mut Vec<Effect>) {
-        let Phase::Compacting(overflow) = &self.phase else { return };
+        if !matches!(self.phase, Phase::Compacting(_)) {
+            return;
+        }
+        let Phase::Compacting(overflow) = std::mem::replace(&mut self.phase, Phase::Weighing) else { return };
+        if dropped > 0 {
+            out.push(Effect::Show(Event::Compacted { dropped }));
+        }
+        let by_estimate = matches!(overflow, Overflow::Estimated(_));
         if dropped == 0 {
             let nothing = "nothing older is left to drop";
             let error = match overflow {
+                Overflow::Estimated(figures) => return self.judge_if(figures.map(|figures| *figures), out),
                 Overflow::Refused(error) => {
-                    ProviderError { message: format!("{}; {nothing}", error.message), ..error.clone() }
+                    ProviderError { message: format!("{}; {nothing}", error.message), ..error }
                 }
                 Overflow::Cut => ProviderError::new(
                     ErrorClass::ContextOverflow,
@@ -133,7 +141,7 @@ impl Turn {
             let error = self.with_the_first(&error);
             return self.end(TurnEnd::Failed { error }, out);
         }
-        out.push(Effect::Show(Event::Compacted { dropped }));
-        self.request(out);
+        // Several rounds may be needed by the estimate; after a refusal the provider says whether it fits now.
+        if by_estimate { self.weigh(out) } else { self.request(out) }
     }
 }

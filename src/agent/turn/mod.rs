@@ -25,7 +25,7 @@ pub use self::stop::StopHooks;
 use super::assemble::Assembler;
 use super::budget::Budget;
 use super::calls::{Calls, Covered, Rules};
-use super::caps::Caps;
+use super::caps::{Caps, Figures};
 use super::effect::{Effect, Input, ModelRole};
 use super::loop_guard::RepeatDetector;
 use super::port::Event;
@@ -169,6 +169,8 @@ enum Overflow {
     Refused(ProviderError),
     /// A reply that the window cut off.
     Cut,
+    /// The next request is too long by our estimate; it is sent as it is, by these figures, if nothing can be left out.
+    Estimated(Option<Box<Figures>>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -329,7 +331,7 @@ impl Turn {
                 }
             }
             Input::Compacted { dropped } => self.on_compacted(dropped, &mut out),
-            Input::Weighed { figures } => self.on_weighed(figures, &mut out),
+            Input::Weighed { fit, figures } => self.on_weighed(fit, figures, &mut out),
             Input::CapAnswered { cap, answer } => self.on_cap_answer(cap, answer, &mut out),
             Input::Late { calls } => self.on_late(&calls, &mut out),
             Input::Checkpoint => self.on_checkpoint(&mut out),

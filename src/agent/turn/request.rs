@@ -3,7 +3,7 @@
 use super::{Next, Phase, Stopping, Turn, TurnKind};
 use crate::agent::assemble::Assembler;
 use crate::agent::budget::Allowance;
-use crate::agent::effect::Effect;
+use crate::agent::effect::{Effect, Overfull};
 use crate::agent::loop_guard;
 use crate::agent::port::Event;
 use crate::history::{Durability, Fate, Limit, OpenCall, Record, TurnEnd};
@@ -130,7 +130,7 @@ impl Turn {
             }
             Next::Compact(overflow) => {
                 self.phase = Phase::Compacting(overflow);
-                out.push(Effect::Compact);
+                out.push(Effect::Compact { why: Overfull::Refused });
             }
             Next::Complete => self.complete(out),
             Next::End(end) => self.end(end, out),

@@ -1,8 +1,8 @@
-//! Caps before a request: the usage is looked up, and at a cap the user is asked.
+//! What is checked before a request: whether the conversation fits the model, and caps, at which the user is asked.
 
-use super::{Audience, Phase, Turn};
+use super::{Audience, Overflow, Phase, Turn};
 use crate::agent::caps::{CapAnswer, CapQuestion, Figures};
-use crate::agent::effect::Effect;
+use crate::agent::effect::{Effect, Fit, Overfull, Weighing};
 use crate::agent::port::Event;
 use crate::config::Cap;
 use crate::history::{Limit, TurnEnd};
@@ -15,18 +15,29 @@ pub(super) struct Capped {
 }
 
 impl Turn {
-    /// Sends the next request unless a cap prevents it.
+    /// Sends the next request, shortened if it does not fit, unless a cap prevents it.
     pub(super) fn weigh(&mut self, out: &mut Vec<Effect>) {
-        if self.setup.caps.is_empty() {
-            return self.dispatch(out);
-        }
         self.phase = Phase::Weighing;
-        out.push(Effect::Weigh { who: self.who });
+        let what = if self.setup.caps.is_empty() { Weighing::Size } else { Weighing::SizeAndUsage };
+        out.push(Effect::Weigh { who: self.who, what });
     }
 
-    pub(super) fn on_weighed(&mut self, figures: Figures, out: &mut Vec<Effect>) {
-        if let Phase::Weighing = self.phase {
-            self.judge(figures, out);
+    pub(super) fn on_weighed(&mut self, fit: Fit, figures: Option<Figures>, out: &mut Vec<Effect>) {
+        let Phase::Weighing = self.phase else { return };
+        match (fit, figures) {
+            (Fit::TooLong, figures) => {
+                self.phase = Phase::Compacting(Overflow::Estimated(figures.map(Box::new)));
+                out.push(Effect::Compact { why: Overfull::Estimated });
+            }
+            (Fit::Fits, figures) => self.judge_if(figures, out),
+        }
+    }
+
+    /// Judges by the caps, if there are any, and sends the request.
+    pub(super) fn judge_if(&mut self, figures: Option<Figures>, out: &mut Vec<Effect>) {
+        match figures {
+            Some(figures) => self.judge(figures, out),
+            None => self.dispatch(out),
         }
     }
 

@@ -14,7 +14,7 @@ use self::dice::Dice;
 use super::{Asked, Audience, Patience, Setup, StopHooks, Turn, TurnKind};
 use crate::agent::calls::Rules;
 use crate::agent::caps::{CapAnswer, Caps, Estimate, Figures};
-use crate::agent::effect::{Effect, Input, ModelRole};
+use crate::agent::effect::{Effect, Fit, Input, ModelRole, Weighing};
 use crate::agent::port::Event;
 use crate::approval::rules::{Rule, RuleEffect, RuleSet};
 use crate::approval::{
@@ -61,7 +61,7 @@ struct Walk {
     asked: Option<ModelRole>,
     fell_back: bool,
     takes_late: bool,
-    weighs: bool,
+    weighs: Option<Weighing>,
     /// The cap that the user is asked about.
     capped: Option<Cap>,
     /// Hooks check the final reply; how often they did in this turn is in `stopped`.
@@ -253,7 +253,7 @@ impl Walk {
             asked: None,
             fell_back: false,
             takes_late: false,
-            weighs: false,
+            weighs: None,
             capped: None,
             stops: false,
             stopped: 0,
@@ -290,7 +290,7 @@ impl Walk {
                     assert!(self.running.is_empty(), "a request while a call runs");
                     assert!(self.stream.is_none(), "two requests at once");
                     assert!(!self.stops, "a request while hooks look at the last word");
-                    assert!(!self.weighs && self.capped.is_none(), "a request that nobody let go");
+                    assert!(self.weighs.is_none() && self.capped.is_none(), "a request that nobody let go");
                     assert!(self.history.open_calls().is_empty(), "a request with an unanswered call");
                     self.assert_whole();
                     self.stream = Some(script(&mut self.dice));
@@ -304,7 +304,7 @@ impl Walk {
                     self.hooks.clear();
                 }
                 Effect::Wait(_) => self.waits = true,
-                Effect::Compact => self.compacts = true,
+                Effect::Compact { .. } => self.compacts = true,
                 Effect::Show(Event::FellBack { class, .. }) => {
                     assert_eq!(self.asked, Some(ModelRole::Primary), "nobody stands behind the fallback");
                     let error = ProviderError::new(class, "");
@@ -317,7 +317,7 @@ impl Walk {
                     self.stops = true;
                 }
                 Effect::TakeLate => self.takes_late = true,
-                Effect::Weigh { .. } => self.weighs = true,
+                Effect::Weigh { what, .. } => self.weighs = Some(what),
                 Effect::KeepCaps(_) => {}
                 Effect::Show(Event::CapReached { question }) => {
                     assert_eq!(self.capped.replace(question.cap), None, "two questions at once");
@@ -435,7 +435,7 @@ impl Walk {
             assert_eq!(*end, reached, "at a cap a turn ends there");
         }
         // The turn may end while a lookup is pending.
-        (self.takes_late, self.weighs, self.stops) = (false, false, false);
+        (self.takes_late, self.weighs, self.stops) = (false, None, false);
         assert!(self.running.is_empty(), "the turn ends while a call runs");
         if *end == TurnEnd::Deferred {
             assert!(!self.waiting.is_empty(), "deferred, and nothing waits");
@@ -476,7 +476,7 @@ impl Walk {
             (self.expiring().is_some(), Self::expired),
             (self.waits, Self::waited),
             (self.compacts, Self::compacted),
-            (self.weighs, Self::weighed),
+            (self.weighs.is_some(), Self::weighed),
             (self.capped.is_some(), Self::cap_answered),
             (self.stops, Self::stop_hooked),
         ];
@@ -639,7 +639,8 @@ impl Walk {
     }
 
     fn weighed(&mut self) -> Input {
-        self.weighs = false;
+        let what = self.weighs.take();
+        let fit = if self.dice.one_in(6) { Fit::TooLong } else { Fit::Fits };
         let mut used = |most| Used {
             tokens: self.dice.roll(most) as u64,
             usd: Usd(self.dice.roll(most) as u64),
@@ -648,7 +649,8 @@ impl Walk {
         let (session, day) = (used(120), used(120));
         let usd = (!self.dice.one_in(4)).then_some(Usd(10));
         let next = Estimate { tokens: 10, usd };
-        Input::Weighed { figures: Figures { session, day, next, model: "m".to_owned() } }
+        let figures = Figures { session, day, next, model: "m".to_owned() };
+        Input::Weighed { fit, figures: (what == Some(Weighing::SizeAndUsage)).then_some(figures) }
     }
 
     fn cap_answered(&mut self) -> Input {
@@ -678,7 +680,7 @@ impl Walk {
         self.running.clear();
         self.waits = false;
         self.compacts = false;
-        (self.takes_late, self.weighs) = (false, false);
+        (self.takes_late, self.weighs) = (false, None);
         (self.stops, self.stopped) = (false, 0);
         self.capped = None;
         self.ends = 0;

@@ -4,21 +4,13 @@
 //! line is a prompt, which waits for its turn.
 
 use super::page::At;
-use super::state::Plain;
+use super::state::{OpenCap, Plain};
 use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::port::Op;
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::ClientRequest;
 
 const TOO_SOON: &str = "That came too soon to be an answer: type it again.";
-
-/// The question while it is open.
-#[derive(Debug)]
-pub(super) struct OpenCap {
-    question: CapQuestion,
-    /// It is shown once the question is out.
-    dialogue: Dialogue<(), ()>,
-}
 
 impl Plain {
     /// Asks it.

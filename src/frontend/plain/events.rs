@@ -10,15 +10,6 @@ use crate::approval::{Approval, Decider, RequestId};
 use crate::history::TurnEnd;
 use crate::message::{ToolCall, ToolReturn, UserPart, images};
 
-/// What is known about a call.
-#[derive(Debug, Default)]
-pub(super) struct KnownCall {
-    summary: String,
-    /// The user was asked about it: its start confirms their answer.
-    was_asked: bool,
-    started: bool,
-}
-
 impl Plain {
     pub(super) fn event(&mut self, event: Event) {
         match event {

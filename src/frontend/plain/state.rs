@@ -5,12 +5,12 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::approvals::{Approvals, State};
-use super::cap::OpenCap;
-use super::events::KnownCall;
 use super::page::{At, Page};
 use super::words;
+use crate::agent::caps::CapQuestion;
 use crate::agent::port::{Event, Op};
 use crate::command::{Entry, dispatch};
+use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::{ClientRequest, Header, InboxLine, SessionLine, Update};
 use crate::message::CallId;
 
@@ -26,6 +26,23 @@ pub(super) const GATHER_MS: u64 = 100;
 
 /// A terminal gives no longer line; what stood behind it is lost.
 const LONGEST_TYPED: usize = 4_095;
+
+/// What is known about a call.
+#[derive(Debug, Default)]
+pub(super) struct KnownCall {
+    pub(super) summary: String,
+    /// The user was asked about it: its start confirms their answer.
+    pub(super) was_asked: bool,
+    pub(super) started: bool,
+}
+
+/// The question while it is open.
+#[derive(Debug)]
+pub(super) struct OpenCap {
+    pub(super) question: CapQuestion,
+    /// It is shown once the question is out.
+    pub(super) dialogue: Dialogue<(), ()>,
+}
 
 /// Where the person's lines come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,11 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc, watch};
 
+use super::background::BackgroundSessions;
 use super::files::Files;
-use super::inbox::BackgroundSessions;
+use super::pending::Pending;
 use super::shell::{Shell, ShellEvent};
-use super::submit::Pending;
-use super::{named, view};
 use crate::accounts::login::Entered;
 use crate::accounts::{ModelChoice, Origin};
 use crate::agent::port::{Closed, Event, Frontend, Op};
@@ -26,7 +25,6 @@ use crate::frontend::json::sum;
 use crate::frontend::protocol::{ClientRequest, CommandLine, Header, ServerMessage, Update};
 use crate::history::{History, Record, SessionId};
 use crate::message::{NoteKind, Usage, UserPart};
-use crate::session::Session;
 use crate::store::{AuditNote, InputScope, RequestFilter};
 
 /// Requests that are told to a face at once.
@@ -56,10 +54,10 @@ pub(super) struct ClientHandler {
     /// Requests of this session beyond those that the face was told.
     pub(super) untold: usize,
     /// The header as the face knows it.
-    shown: Option<Header>,
+    pub(super) shown: Option<Header>,
     /// Why this process only looks at the session.
     pub(super) read_only: Option<String>,
-    commands: Commands,
+    pub(super) commands: Commands,
     /// What the face was told last; at first it waits for a word.
     told: Activity,
     pub(super) model: watch::Receiver<ModelChoice>,
@@ -344,17 +342,7 @@ impl ClientHandler {
     }
 
     async fn command(&mut self, name: &str, args: &str, known: SessionView<'_>) -> OwnerAction {
-        let stored;
-        let (history, activity) = match known {
-            SessionView::Here(history) => (history, Activity::Idle),
-            SessionView::InTheStore => {
-                // A session that nothing was stored of yet has nothing to tell.
-                stored = Session::read(&self.app.store, &self.session).await.unwrap_or_default();
-                (&stored, Activity::Running)
-            }
-        };
-        let spent = self.spent();
-        let view = view::of(self, history, activity, spent.total).await;
+        let view = self.command_view(name, known).await;
         match self.commands.decide(name, args, &view) {
             CommandEffect::Say(say) => self.say(say).await,
             CommandEffect::Clear => return OwnerAction::Clear,
@@ -415,7 +403,7 @@ impl ClientHandler {
     async fn switch(&mut self, name: &str) {
         match self.app.models.switch(name) {
             Ok(choice) => {
-                let text = format!("{} answers from the next request on.", code(&named(&choice)));
+                let text = format!("{} answers from the next request on.", code(&choice.name()));
                 self.say(Say::plain("model", text)).await;
                 let models = Arc::clone(&self.app.models);
                 tokio::spawn(async move { models.learn().await });
@@ -428,7 +416,7 @@ impl ClientHandler {
     /// Says what was found on this machine.
     pub(super) async fn model_is(&mut self, choice: &ModelChoice) {
         if let Origin::Found { server } = &choice.origin {
-            let text = format!("Found {server} on this machine: {} answers.", code(&named(choice)));
+            let text = format!("Found {server} on this machine: {} answers.", code(&choice.name()));
             self.say(Say::plain("model", text)).await;
         }
     }
@@ -441,7 +429,7 @@ impl ClientHandler {
             return;
         }
         self.told_server = Some(server.clone());
-        let text = format!("This goes to {server} on this machine ({}).", code(&named(&choice)));
+        let text = format!("This goes to {server} on this machine ({}).", code(&choice.name()));
         self.say(Say::plain("model", text)).await;
     }
 
@@ -509,34 +497,7 @@ impl ClientHandler {
         everywhere.saturating_sub(elsewhere + told)
     }
 
-    /// Tells the face the facts of its header.
-    pub(super) async fn header(&mut self, history: &History) {
-        let header = view::header(self, history, self.spent().last_input).await;
-        self.tell_header(header).await;
-    }
-
-    async fn tell_header(&mut self, header: Header) {
-        self.shown = Some(header.clone());
-        self.tell(ServerMessage::Header(header)).await;
-    }
-
-    /// The header as it was, but for what can change while a turn has the session.
-    async fn header_again(&mut self) {
-        let Some(header) = self.shown.take() else { return };
-        let policy = self.app.permissions.policy();
-        self.tell_header(Header { mode: policy.mode, auto_approve: policy.auto_approve, ..header }).await;
-    }
-
-    /// As [`ClientHandler::header`], while the first prompt, which names the session, is on its way.
-    pub(super) async fn header_with(&mut self, history: &History, prompt: &[UserPart]) {
-        let mut header = view::header(self, history, self.spent().last_input).await;
-        if header.title == view::NEW_SESSION {
-            header.title = view::named_by(prompt).unwrap_or(header.title);
-        }
-        self.tell_header(header).await;
-    }
-
-    fn spent(&self) -> Spent {
+    pub(super) fn spent(&self) -> Spent {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -548,11 +509,11 @@ impl ClientHandler {
     /// Tells the face what can be typed and edited here.
     pub(super) async fn offer(&self) {
         let line = |command: &Command| CommandLine {
-            name: command.name.to_owned(),
-            usage: command.usage.to_owned(),
-            about: command.about.to_owned(),
+            name: command.name.clone(),
+            usage: command.usage.clone(),
+            about: command.about.clone(),
             source: "built-in".to_owned(),
-            args: match command.name {
+            args: match command.name.as_str() {
                 "model" => self.app.models.lines().into_iter().map(|line| line.name).collect(),
                 _ => command.choices().map(str::to_owned).collect(),
             },

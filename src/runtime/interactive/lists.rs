@@ -6,9 +6,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-
 use super::client::ClientHandler;
 use super::view::named_by;
 use crate::app::{App, Opened, Opening};
@@ -18,6 +15,7 @@ use crate::history::SessionId;
 use crate::message::{AssistantMessage, Message, PartKind, UserPart, images};
 use crate::session::Session;
 use crate::stdx::clock::system_zone;
+use crate::stdx::moment::ago;
 use crate::stdx::text::one_line_summary;
 use crate::store::{InputScope, SessionFilter, SessionSummary, TypedLine};
 
@@ -56,7 +54,7 @@ impl ClientHandler {
             sessions.push(SessionLine {
                 title,
                 here: one.workspace == self.app.world.workspace,
-                when: when(one.updated, now, &system_zone()),
+                when: ago(one.updated, now, &system_zone()),
                 id: one.id,
                 workspace: one.workspace,
                 turns: one.turns,
@@ -185,49 +183,5 @@ fn beginning(text: &str) -> String {
     match text.char_indices().nth(PREVIEW_TEXT) {
         None => text.to_owned(),
         Some((at, _)) => format!("{}…", text.split_at(at).0),
-    }
-}
-
-/// A moment as a person would say it.
-fn when(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
-    let seconds = now.as_second().saturating_sub(then.as_second());
-    match seconds {
-        ..60 => return "just now".to_owned(),
-        60..3_600 => return format!("{} min ago", seconds / 60),
-        3_600..21_600 => return format!("{} h ago", seconds / 3_600),
-        21_600.. => {}
-    }
-    let (then, now) = (then.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
-    let days = (now.date() - then.date()).get_days();
-    let format = match days {
-        ..=0 => "today %H:%M",
-        1 => "yesterday %H:%M",
-        2..=6 => "%a %H:%M",
-        7.. if then.year() == now.year() => "%-d %b",
-        7.. => "%-d %b %Y",
-    };
-    then.strftime(format).to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_said_as_people_do() {
-        let now: Timestamp = "2026-11-21T20:11:00Z".parse().unwrap();
-        for (then, said) in [
-            ("2026-11-21T20:12:00Z", "just now"),
-            ("2026-11-21T20:10:30Z", "just now"),
-            ("2026-11-21T19:31:00Z", "40 min ago"),
-            ("2026-11-21T18:00:00Z", "2 h ago"),
-            ("2026-11-21T09:05:00Z", "today 09:05"),
-            ("2026-11-20T23:59:00Z", "yesterday 23:59"),
-            ("2026-11-19T12:00:00Z", "Thu 12:00"),
-            ("2026-11-12T12:00:00Z", "12 Nov"),
-            ("2025-10-03T12:00:00Z", "3 Oct 2025"),
-        ] {
-            assert_eq!(when(then.parse().unwrap(), now, &TimeZone::UTC), said, "{then}");
-        }
     }
 }

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use super::client::ClientHandler;
-use super::named;
 use crate::accounts::login::{Entered, may_offer, offers, skip, write_choice};
 use crate::accounts::{Models, Origin};
 use crate::command::{Say, code};
@@ -77,7 +76,7 @@ impl ClientHandler {
             write_choice(file.as_deref(), &service, None, Some(&model)).map_err(|error| error.to_string())
         });
         let written = written.await.unwrap_or_else(|error| Err(error.to_string()));
-        let answers = format!("{} answers from the next request on", code(&named(&choice)));
+        let answers = format!("{} answers from the next request on", code(&choice.name()));
         let say = match written {
             Ok(path) => {
                 let path = code(&path.display().to_string());

@@ -7,16 +7,18 @@
 //! happens while a turn runs, `guest` a session that another process owns, `inbox` what waits in all sessions, `shell` the
 //! person's own commands, `submit` what hooks look at, `trust` the folder's trust.
 
+mod background;
 mod client;
 mod files;
 mod goodbye;
 mod inbox;
 mod lists;
 mod login;
+mod pending;
 mod reader;
 mod rules;
 mod shell;
-pub(super) mod submit;
+mod submit;
 mod trust;
 mod turn;
 mod view;
@@ -28,7 +30,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use self::client::{ClientHandler, OwnerAction, SessionView};
-use crate::accounts::{ModelChoice, Models};
+use crate::accounts::Models;
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
 use crate::app::{App, AppError, Opened, Opening, World, advice_at_start, orphaned_processes};
@@ -39,6 +41,7 @@ use crate::frontend::channel::Updates;
 use crate::frontend::protocol::{ClientRequest, ServerMessage};
 use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart, images};
+use crate::runtime::hooks::session_ended;
 use crate::session::Session;
 use crate::store::StoreError;
 use crate::store::{DecideOutcome, Wakeups};
@@ -607,13 +610,8 @@ impl<'a> SessionRuntime<'a> {
         self.client.stop_shell().await;
         self.client.remembered().await;
         let kept = self.keep_left().await;
-        submit::session_ended(&self.session, &self.env, reason).await;
+        session_ended(&self.session, &self.env, reason).await;
         kept?;
         goodbye::lines(&self.client.app, &self.session).await
     }
-}
-
-/// What the header says of a model.
-fn named(choice: &ModelChoice) -> String {
-    format!("{}/{}", choice.provider, choice.model)
 }

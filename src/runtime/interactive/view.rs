@@ -1,13 +1,16 @@
 //! What a command and the header are told of the session.
 
-use super::client::ClientHandler;
+use std::borrow::Cow;
+
+use super::client::{ClientHandler, SessionView};
 use crate::app::status_rows;
 use crate::approval::rules::{Rule, RulesHealth};
-use crate::command::{Activity, CommandView, CostPart, RuleLine, Totals};
+use crate::command::{Activity, CommandView, CostPart, Needs, RuleLine, Totals};
 use crate::config::Cap;
-use crate::frontend::protocol::{ContextUse, Header, Known, Money};
+use crate::frontend::protocol::{ContextUse, Header, Known, Money, ServerMessage};
 use crate::history::History;
 use crate::message::{Message, Usage, Usd, UserPart, images};
+use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
 use crate::stdx::text::one_line_summary;
 use crate::store::{RequestFilter, UsageOf};
@@ -20,39 +23,88 @@ const TITLE: usize = 40;
 /// Requests that a command lists.
 const LISTED: usize = 50;
 
-pub(super) async fn of(
-    client: &ClientHandler,
-    history: &History,
-    activity: Activity,
-    usage: Usage,
-) -> CommandView {
-    let app = &client.app;
-    let filter = RequestFilter::UndecidedOf(client.session.clone());
-    // Where the store cannot be read the status rows say so.
-    let waiting: Vec<_> = app.store.requests(filter, LISTED).await.unwrap_or_default();
-    let everywhere = app.store.waiting_count().await.unwrap_or_default();
-    let mut status = status_rows(&app.world, &app.settings, &app.models, Ok(&app.store)).await;
-    status.push(("session".to_owned(), client.session.to_string()));
-    status.push(("tools".to_owned(), app.registry.specs().count().to_string()));
-    let rules = app.permissions.policy().rules;
-    CommandView {
-        mode: app.permissions.policy().mode,
-        auto_approve: app.permissions.policy().auto_approve,
-        read_only: client.read_only.clone(),
-        activity,
-        status,
-        tools: app.registry.specs().cloned().collect(),
-        models: app.models.lines(),
-        totals: totals(history, usage),
-        cost: cost(client, history).await,
-        waiting_elsewhere: everywhere.saturating_sub(waiting.len()),
-        waiting: waiting.into_iter().map(|one| one.request).collect(),
-        grants: history.grants().iter().map(ToString::to_string).collect(),
-        rules: rules.rules.iter().chain(history.grants().rules()).map(rule_line).collect(),
-        rules_broken: match &rules.health {
-            RulesHealth::Broken { because } => Some(because.clone()),
-            RulesHealth::Sound => None,
-        },
+impl ClientHandler {
+    /// The facts that the command of this name decides by.
+    pub(super) async fn command_view(&self, name: &str, known: SessionView<'_>) -> CommandView {
+        let (app, policy) = (&self.app, self.app.permissions.policy());
+        let mut view = CommandView {
+            mode: policy.mode,
+            auto_approve: policy.auto_approve,
+            read_only: self.read_only.clone(),
+            activity: match known {
+                SessionView::Here(_) => Activity::Idle,
+                SessionView::InTheStore => Activity::Running,
+            },
+            ..CommandView::default()
+        };
+        match self.commands.named(name).map_or(Needs::Nothing, |command| command.needs) {
+            Needs::Nothing => {}
+            Needs::Status => {
+                view.status = status_rows(&app.world, &app.settings, &app.models, Ok(&app.store)).await;
+                view.status.push(("session".to_owned(), self.session.to_string()));
+                view.status.push(("tools".to_owned(), app.registry.specs().count().to_string()));
+            }
+            Needs::Tools => view.tools = app.registry.specs().cloned().collect(),
+            Needs::Models => view.models = app.models.lines(),
+            Needs::Conversation => view.totals = totals(&*self.known(known).await, self.spent().total),
+            Needs::Cost => view.cost = cost(self, &*self.known(known).await).await,
+            Needs::Approvals => {
+                // Where the store cannot be read `/status` says so.
+                let filter = RequestFilter::UndecidedOf(self.session.clone());
+                let waiting: Vec<_> = app.store.requests(filter, LISTED).await.unwrap_or_default();
+                let everywhere = app.store.waiting_count().await.unwrap_or_default();
+                view.waiting_elsewhere = everywhere.saturating_sub(waiting.len());
+                view.waiting = waiting.into_iter().map(|one| one.request).collect();
+                view.grants = self.known(known).await.grants().iter().map(ToString::to_string).collect();
+            }
+            Needs::Rules => {
+                let history = self.known(known).await;
+                let rules = policy.rules.rules.iter().chain(history.grants().rules());
+                view.rules = rules.map(rule_line).collect();
+                view.rules_broken = match &policy.rules.health {
+                    RulesHealth::Broken { because } => Some(because.clone()),
+                    RulesHealth::Sound => None,
+                };
+            }
+        }
+        view
+    }
+
+    /// The history that a command is answered from. Nothing was stored yet of a session that cannot be read.
+    async fn known<'a>(&self, known: SessionView<'a>) -> Cow<'a, History> {
+        match known {
+            SessionView::Here(history) => Cow::Borrowed(history),
+            SessionView::InTheStore => {
+                Cow::Owned(Session::read(&self.app.store, &self.session).await.unwrap_or_default())
+            }
+        }
+    }
+
+    /// Tells the face the facts of its header.
+    pub(super) async fn header(&mut self, history: &History) {
+        let header = header(self, history, self.spent().last_input).await;
+        self.tell_header(header).await;
+    }
+
+    pub(super) async fn tell_header(&mut self, header: Header) {
+        self.shown = Some(header.clone());
+        self.tell(ServerMessage::Header(header)).await;
+    }
+
+    /// The header as it was, but for what can change while a turn has the session.
+    pub(super) async fn header_again(&mut self) {
+        let Some(header) = self.shown.take() else { return };
+        let policy = self.app.permissions.policy();
+        self.tell_header(Header { mode: policy.mode, auto_approve: policy.auto_approve, ..header }).await;
+    }
+
+    /// As [`ClientHandler::header`], while the first prompt, which names the session, is on its way.
+    pub(super) async fn header_with(&mut self, history: &History, prompt: &[UserPart]) {
+        let mut header = header(self, history, self.spent().last_input).await;
+        if header.title == NEW_SESSION {
+            header.title = named_by(prompt).unwrap_or(header.title);
+        }
+        self.tell_header(header).await;
     }
 }
 
@@ -91,7 +143,7 @@ fn totals(history: &History, usage: Usage) -> Totals {
     totals
 }
 
-pub(super) async fn header(client: &ClientHandler, history: &History, last_input: Option<u64>) -> Header {
+async fn header(client: &ClientHandler, history: &History, last_input: Option<u64>) -> Header {
     let app = &client.app;
     let choice = app.models.current();
     let window = app.settings.context_tokens.or(choice.context_tokens);

@@ -2,6 +2,14 @@
 
 use super::*;
 
+/// Answers what the turn looks up before a request, so that it is sent.
+fn send(turn: &mut Turn) {
+    let effects = turn.handle(Input::Late { calls: Vec::new() });
+    assert!(matches!(effects[..], [Effect::Weigh { what: Weighing::Size, .. }]), "{effects:?}");
+    let effects = turn.handle(Input::Weighed { fit: Fit::Fits, figures: None });
+    assert!(matches!(effects[..], [.., Effect::CallModel { .. }]), "{effects:?}");
+}
+
 /// What a provider has to say beside its replies is shown once a turn, however often it comes.
 #[test]
 fn a_notice_is_shown_once() {
@@ -12,8 +20,7 @@ fn a_notice_is_shown_once() {
     let mut shown = Vec::new();
     for text in ["cut", "cut", "full", "full"] {
         let (stop, usage) = (StopReason::new(StopKind::PauseTurn), Usage::default());
-        let no_late = Input::Late { calls: Vec::new() };
-        let _request = turn.handle(no_late);
+        send(&mut turn);
         let events = [
             StreamEvent::Started { model: "m".to_owned() },
             StreamEvent::PartStarted { index: 0, kind: StartKind::Text },
@@ -51,7 +58,7 @@ fn attempts_that_came_to_nothing_are_counted() {
         let prompt = vec![UserPart::Text { text: "go".to_owned() }];
         let (mut turn, _) = Turn::start(plain, &History::default(), prompt);
         let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
-        let _request = turn.handle(Input::Late { calls: Vec::new() });
+        send(&mut turn);
         turn.asks(Asked { price: Some(price), ..Asked::default() });
         let inputs = events.into_iter().map(|event| Input::Stream(Ok(event))).chain([last]);
         let mut recorded = Vec::new();

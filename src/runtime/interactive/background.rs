@@ -1,0 +1,202 @@
+//! Sessions that go on beside the one at hand, and changes of approvals in any process.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::task::{Id, JoinSet};
+use tokio::time::{Sleep, sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::command::Say;
+use crate::history::SessionId;
+use crate::runtime::headless::CLOSING;
+use crate::store::{Store, Wakeups};
+
+/// Sessions that go on here at once.
+pub(super) const BESIDE: usize = 2;
+
+/// What goes on beside the session at hand.
+pub(super) struct BackgroundSessions {
+    pub(super) store: Store,
+    pub(super) wakeups: Wakeups,
+    pub(super) work: JoinSet<Say>,
+    /// The sessions among the work, and what they are called.
+    pub(super) going: HashMap<Id, SessionId>,
+    pub(super) stop: CancellationToken,
+    /// The number of the latest change that the face was told of.
+    pub(super) told: Option<u64>,
+    pub(super) expiry: Expiry,
+}
+
+/// When the next request of any session expires.
+pub(super) enum Expiry {
+    /// Something changed since it was looked up.
+    Unknown,
+    At(Pin<Box<Sleep>>),
+    /// Nothing does, or the store cannot say; known again with the next change.
+    Never,
+}
+
+/// Something that happened beside the session at hand.
+pub(super) enum Happened {
+    /// Approvals may have changed, here or in another process.
+    Changed,
+    /// The time of a request is over, in whichever session.
+    Due,
+    /// A piece of work is done, with what there is to say of it; nothing where the text is empty.
+    Done(Say),
+}
+
+impl BackgroundSessions {
+    pub(super) fn new(store: &Store) -> Self {
+        Self {
+            store: store.clone(),
+            wakeups: store.wakeups(),
+            work: JoinSet::new(),
+            going: HashMap::new(),
+            stop: CancellationToken::new(),
+            told: None,
+            expiry: Expiry::Unknown,
+        }
+    }
+
+    /// Cancel-safe.
+    pub(super) async fn next(&mut self) -> Happened {
+        if let Expiry::Unknown = self.expiry {
+            self.expiry = next_expiry(&self.store).await;
+        }
+        tokio::select! {
+            () = self.wakeups.changed() => {
+                self.expiry = Expiry::Unknown;
+                Happened::Changed
+            }
+            () = reached(&mut self.expiry) => {
+                self.expiry = Expiry::Unknown;
+                Happened::Due
+            }
+            Some(done) = self.work.join_next_with_id(), if !self.work.is_empty() => {
+                let (id, say) = match done {
+                    Ok(done) => done,
+                    Err(error) => {
+                        let text = "This is a fault of co; what was running may not have finished.";
+                        (error.id(), Say::error("beside", text))
+                    }
+                };
+                self.going.remove(&id);
+                Happened::Done(say)
+            }
+        }
+    }
+
+    pub(super) fn has(&self, session: &SessionId) -> bool {
+        self.going.values().any(|going| going == session)
+    }
+
+    /// Tells what goes on to end and to save; nothing new begins.
+    pub(super) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Waits for the end of it. What does not end in time is dropped; what it committed is safe.
+    pub(super) async fn ended(&mut self) {
+        self.stop();
+        let all = async { while self.work.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(CLOSING, all).await;
+    }
+}
+
+async fn next_expiry(store: &Store) -> Expiry {
+    // Where the store cannot be read, whatever the person does next says so.
+    let Ok(Some(due)) = store.next_expiry().await else { return Expiry::Never };
+    let left = Duration::try_from(due.duration_since(store.clock().now())).unwrap_or_default();
+    // The store counts in whole milliseconds.
+    Expiry::At(Box::pin(sleep(left.saturating_add(Duration::from_millis(1)))))
+}
+
+/// Cancel-safe; never resolves while nothing is due.
+async fn reached(expiry: &mut Expiry) {
+    match expiry {
+        Expiry::At(sleep) => sleep.as_mut().await,
+        Expiry::Unknown | Expiry::Never => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::approval::{Request, RequestId};
+    use crate::history::{Durability, Record};
+    use crate::message::{CallId, ToolCall, ToolName};
+    use crate::session::Session;
+    use crate::stdx::clock::ManualClock;
+    use crate::store::StoreOptions;
+    use crate::tool::{Access, CallPlan, Effect, Preview, Risk, Undo};
+
+    fn asked(id: &str, expires: Timestamp) -> Record {
+        let (call, tool) = (CallId(format!("call-{id}")), ToolName::new("write_file"));
+        let plan = CallPlan {
+            summary: "write a".to_owned(),
+            preview: Preview::None,
+            risk: Risk::Medium,
+            access: Access::Nothing,
+            basis: Vec::new(),
+            undo: Undo::None,
+            effect: Effect::OfTool,
+            question: None,
+            needs_person: None,
+        };
+        let request = Request {
+            id: RequestId(id.to_owned()),
+            call: call.clone(),
+            tool: tool.clone(),
+            args: serde_json::Value::Null,
+            plan,
+            risk: Risk::Medium,
+            why: Vec::new(),
+            after: Vec::new(),
+            depends: Vec::new(),
+            taint: Vec::new(),
+            expires: Some(expires),
+            again: None,
+        };
+        let call = ToolCall { id: call, wire_id: String::new(), name: tool, args: serde_json::Value::Null };
+        Record::Asked { call, request }
+    }
+
+    /// The clock of the store stands until it is moved, so that each step comes from what is asserted before it.
+    #[tokio::test]
+    async fn the_end_of_a_request_is_heard_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let start: Timestamp = "2026-11-21T20:11:00Z".parse().unwrap();
+        let clock = Arc::new(ManualClock::at(start));
+        let options = StoreOptions::new(dir.path().join("data"), dir.path().join("run"));
+        let store =
+            Store::open(StoreOptions { clock: Arc::<ManualClock>::clone(&clock), ..options }).await.unwrap();
+        let mut background = BackgroundSessions::new(&store);
+        let mut session = Session::create(&store, dir.path()).await.unwrap();
+        let in_time = async |background: &mut BackgroundSessions| {
+            tokio::time::timeout(Duration::from_secs(60), background.next()).await.expect("something happens")
+        };
+        for (id, after) in [("1", 20), ("2", 40)] {
+            let expires = start + jiff::SignedDuration::from_millis(after);
+            session.commit(&[asked(id, expires)], Durability::Written).await.unwrap();
+            assert!(matches!(in_time(&mut background).await, Happened::Changed));
+        }
+        for left in [1, 0] {
+            assert!(matches!(in_time(&mut background).await, Happened::Due));
+            clock.advance(Duration::from_millis(20));
+            assert_eq!(store.expire_due().await.unwrap(), 1);
+            assert!(matches!(in_time(&mut background).await, Happened::Changed));
+            assert_eq!(store.undecided_rows(10).await.unwrap().len(), left);
+        }
+        // Nothing is due any more: nothing looks again.
+        let more = tokio::time::timeout(Duration::from_millis(100), background.next()).await;
+        assert!(more.is_err());
+        assert!(matches!(background.expiry, Expiry::Never));
+    }
+}

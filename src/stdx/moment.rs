@@ -1,0 +1,98 @@
+//! Moments in a person's words.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// Formats how long ago `then` was, in few cells: `now`, `3 min`, `2 h`, `4 d`.
+#[must_use]
+pub fn age(then: Timestamp, now: Timestamp) -> String {
+    match now.as_second().saturating_sub(then.as_second()) {
+        ..60 => "now".to_owned(),
+        seconds @ 60..3_600 => format!("{} min", seconds / 60),
+        seconds @ 3_600..172_800 => format!("{} h", seconds / 3_600),
+        seconds => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// Formats a moment to come, in few cells: `23:00`, `Sun 02:00`, `3 Dec`; `expired` if it is past.
+#[must_use]
+pub fn deadline(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+    if then <= now {
+        return "expired".to_owned();
+    }
+    let (then, now) = (then.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
+    let format = match (then.date() - now.date()).get_days() {
+        ..=0 => "%H:%M",
+        1..=6 => "%a %H:%M",
+        7.. => "%-d %b",
+    };
+    then.strftime(format).to_string()
+}
+
+/// Formats a moment of the past: `3 min ago`, `yesterday 23:59`, `3 Oct 2025`.
+#[must_use]
+pub fn ago(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+    let seconds = now.as_second().saturating_sub(then.as_second());
+    match seconds {
+        ..60 => return "just now".to_owned(),
+        60..3_600 => return format!("{} min ago", seconds / 60),
+        3_600..21_600 => return format!("{} h ago", seconds / 3_600),
+        21_600.. => {}
+    }
+    let (then, now) = (then.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
+    let days = (now.date() - then.date()).get_days();
+    let format = match days {
+        ..=0 => "today %H:%M",
+        1 => "yesterday %H:%M",
+        2..=6 => "%a %H:%M",
+        7.. if then.year() == now.year() => "%-d %b",
+        7.. => "%-d %b %Y",
+    };
+    then.strftime(format).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_said_in_few_cells() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let now = at("2026-11-21T20:11:00Z");
+        for (then, said) in [
+            ("2026-11-21T20:12:00Z", "now"),
+            ("2026-11-21T20:10:00Z", "1 min"),
+            ("2026-11-21T17:00:00Z", "3 h"),
+            ("2026-11-20T10:00:00Z", "34 h"),
+            ("2026-11-11T10:00:00Z", "10 d"),
+        ] {
+            assert_eq!(age(at(then), now), said, "{then}");
+        }
+        for (then, said) in [
+            ("2026-11-21T20:11:00Z", "expired"),
+            ("2026-11-21T23:00:00Z", "23:00"),
+            ("2026-11-22T02:00:00Z", "Sun 02:00"),
+            ("2026-12-03T12:00:00Z", "3 Dec"),
+        ] {
+            assert_eq!(deadline(at(then), now, &TimeZone::UTC), said, "{then}");
+        }
+    }
+
+    #[test]
+    fn moments_are_said_as_people_do() {
+        let now: Timestamp = "2026-11-21T20:11:00Z".parse().unwrap();
+        for (then, said) in [
+            ("2026-11-21T20:12:00Z", "just now"),
+            ("2026-11-21T20:10:30Z", "just now"),
+            ("2026-11-21T19:31:00Z", "40 min ago"),
+            ("2026-11-21T18:00:00Z", "2 h ago"),
+            ("2026-11-21T09:05:00Z", "today 09:05"),
+            ("2026-11-20T23:59:00Z", "yesterday 23:59"),
+            ("2026-11-19T12:00:00Z", "Thu 12:00"),
+            ("2026-11-12T12:00:00Z", "12 Nov"),
+            ("2025-10-03T12:00:00Z", "3 Oct 2025"),
+        ] {
+            assert_eq!(ago(then.parse().unwrap(), now, &TimeZone::UTC), said, "{then}");
+        }
+    }
+}
