@@ -8,7 +8,9 @@ mod file;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use self::command::KeyCommand;
 pub use self::command::KeyCommandError;
@@ -99,7 +101,7 @@ impl Keys {
     }
 
     fn lock(&self) -> MutexGuard<'_, KeysState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

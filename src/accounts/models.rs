@@ -8,8 +8,9 @@ mod learn;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::choice::{Origin, first_choice, split};
@@ -84,7 +85,7 @@ impl Models {
     }
 
     fn wiring(&self) -> Arc<Wiring> {
-        Arc::clone(&self.wiring.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.wiring.lock())
     }
 
     /// Looks for servers on this machine without choosing one, if the settings allow the search.
@@ -97,7 +98,7 @@ impl Models {
     /// Passes what is known about services to `look`, to list them.
     pub fn with_found<T>(&self, look: impl FnOnce(&Settings, &Keys, &[Service]) -> T) -> T {
         let wiring = self.wiring();
-        look(&wiring.settings, &wiring.keys, &self.found.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&wiring.settings, &wiring.keys, &self.found.lock())
     }
 
     /// Tries a service with the entered data; if it works, its key and address are kept, and its models are
@@ -111,28 +112,28 @@ impl Models {
             let mut settings = wiring.settings.clone();
             settings.own(&entered.service).base_url = Some(url.trim().trim_end_matches('/').to_owned());
             let changed = Wiring { settings, ..(*wiring).clone() };
-            *self.wiring.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(changed);
+            *self.wiring.lock() = Arc::new(changed);
         }
         if entered.key.is_some() || entered.base_url.is_some() {
             // The found service has the previous key and address.
-            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = self.found.lock();
             found.retain(|service| service.name() != entered.service);
         }
-        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listed = self.listed.lock();
         listed.insert(entered.service, models.clone());
         Ok(models)
     }
 
     /// Adds servers that were found; each counts once.
     fn note_found(&self, found: Vec<Service>) {
-        let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.found.lock();
         known.retain(|old| found.iter().all(|new| new.name() != old.name()));
         known.extend(found);
     }
 
     /// Returns a warning about the model in use, for the user before anything is sent.
     pub fn warning(&self) -> Option<String> {
-        self.warning.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.warning.lock().clone()
     }
 
     /// Returns the model with which turns run.
@@ -256,13 +257,13 @@ impl Models {
             }
         };
         let ready = Service::configured(&wiring.settings, &wiring.keys);
-        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let listed = self.listed.lock().clone();
         for service in ready.unwrap_or_default() {
             let note = format!("{} is set up", service.title());
             let offered = listed.get(service.name()).cloned().unwrap_or_default();
             add(&service, [service.models(), offered].concat(), note);
         }
-        for service in self.found.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        for service in self.found.lock().iter() {
             let note = service.server().map(|server| format!("{server} on this machine"));
             add(service, service.models(), note.unwrap_or_default());
         }
@@ -271,7 +272,7 @@ impl Models {
     }
 
     fn named(&self, provider: &str) -> Result<Service, ModelError> {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.found.lock();
         if let Some(service) = found.iter().find(|service| service.name() == provider) {
             return Ok(service.clone());
         }
@@ -283,7 +284,7 @@ impl Models {
         let told = self.told(service.name(), model);
         let made = make(&self.wiring(), service, model, told)?;
         let choice = describe(service, &made, origin);
-        *self.warning.lock().unwrap_or_else(PoisonError::into_inner) = service.warning();
+        *self.warning.lock() = service.warning();
         self.active.send_replace(Arc::new(made));
         self.choice.send_replace(choice.clone());
         Ok(choice)

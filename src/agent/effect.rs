@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::caps::{CapAnswer, Caps, Figures};
 use super::port::Event;
 use crate::approval::{Approval, Decider, Policy, RequestId};
@@ -44,6 +46,8 @@ pub enum Input {
     ToolDone {
         returned: ToolReturn,
         seen: Vec<(Resource, Version)>,
+        /// What the tool keeps in the session.
+        state: Option<Value>,
     },
     Steer {
         parts: Vec<UserPart>,

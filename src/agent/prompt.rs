@@ -18,7 +18,7 @@ use crate::provider::{ModelRequest, Profile, ToolChoice, ToolSchema};
 use crate::sandbox::Isolation;
 use crate::session::Session;
 use crate::stdx::clock::system_zone;
-use crate::tool::{Registry, ToolSpec};
+use crate::tool::{ToolSpec, Toolset};
 
 const IDENTITY: &str = include_str!("../../prompts/identity.md");
 const APPROVALS: &str = include_str!("../../prompts/approvals.md");
@@ -43,12 +43,9 @@ pub struct Preamble {
 
 impl Preamble {
     /// Builds it for the turn that begins.
-    pub fn of(session: &Session, env: &AgentEnv) -> Self {
+    pub fn of(session: &Session, env: &AgentEnv, offered: &Toolset) -> Self {
         let policy = env.policy.borrow().clone();
-        Self {
-            sections: sections(session.history().workspace()),
-            tools: tools(&env.registry, &policy, &env.place),
-        }
+        Self { sections: sections(session.history().workspace()), tools: tools(offered, &policy, &env.place) }
     }
 
     /// Returns the system prompt.
@@ -149,8 +146,8 @@ pub fn situation(policy: &Policy, isolation: Isolation, now: Timestamp) -> Strin
 }
 
 /// Returns the tools that a model may use: those that no rule denies outright.
-pub fn tools(registry: &Registry, policy: &Policy, place: &Place) -> Vec<ToolSchema> {
-    registry.specs().filter(|spec| !policy.rules.hides(spec, &place.folder)).map(schema).collect()
+pub fn tools(offered: &Toolset, policy: &Policy, place: &Place) -> Vec<ToolSchema> {
+    offered.specs().filter(|spec| !policy.rules.hides(spec, &place.folder)).map(schema).collect()
 }
 
 /// Returns a tool's schema with the two scheduling fields that every tool gets (seed 002).

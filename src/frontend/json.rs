@@ -3,9 +3,8 @@
 //! Nothing is written while the turn runs, and no decisions are accepted. Texts are unchanged in the object:
 //! JSON itself escapes terminal control characters. Called by the command line, which writes the object.
 
-use std::sync::{Mutex, PoisonError};
-
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -181,7 +180,7 @@ impl JsonFrontend {
     }
 
     fn told(&self, session: &SessionId, end: &'static str, text: String) -> Outcome {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.seen.lock();
         Outcome {
             session: session.clone(),
             end,
@@ -258,7 +257,7 @@ impl Failure {
 
 impl Frontend for JsonFrontend {
     fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).take_in(event);
+        self.seen.lock().take_in(event);
         Box::pin(std::future::ready(Ok(())))
     }
 

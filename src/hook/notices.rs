@@ -4,8 +4,8 @@
 //! that do not fit are dropped, because the log has them too.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 /// Capacity of the channel.
@@ -30,7 +30,7 @@ impl HookNotices {
 
     /// Reports this message, unless one with the same `key` was reported before. The text must be sanitized.
     pub fn tell(&self, key: String, text: String) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         if told.len() >= REMEMBERED {
             told.clear();
         }

@@ -3,11 +3,12 @@
 //! Called by `app` (which chooses the clock) and by code that stamps records. It never sleeps and measures no
 //! durations: timers belong to the async runtime.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use parking_lot::Mutex;
 
 /// A source of the time of day.
 pub trait Clock: Send + Sync {
@@ -62,19 +63,19 @@ impl ManualClock {
 
     /// Moves the clock forward. It stops at the last moment that a timestamp can express.
     pub fn advance(&self, by: Duration) {
-        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = self.now.lock();
         *now = now.saturating_add(by).unwrap_or(Timestamp::MAX);
     }
 
     /// Sets the clock to any moment, including an earlier one.
     pub fn set(&self, to: Timestamp) {
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = to;
+        *self.now.lock() = to;
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.now.lock()
     }
 }
 

@@ -5,8 +5,7 @@
 //! therefore a call that was approved, stored and resumed in another process has the mark in place of the
 //! secret.
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
-
+use parking_lot::{RwLock, RwLockReadGuard};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -40,7 +39,7 @@ impl Redactor {
 
     /// Adds a secret, from the next value on; ignored if shorter than 8 bytes.
     pub(super) fn add(&self, plain: String) {
-        let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
+        let mut secrets = self.secrets.write();
         if plain.len() < SHORTEST || secrets.iter().any(|known| known.plain == plain) {
             return;
         }
@@ -52,7 +51,7 @@ impl Redactor {
     }
 
     fn known(&self) -> RwLockReadGuard<'_, Vec<Secret>> {
-        self.secrets.read().unwrap_or_else(PoisonError::into_inner)
+        self.secrets.read()
     }
 
     pub(super) fn text(&self, text: &str) -> String {

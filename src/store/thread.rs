@@ -4,10 +4,10 @@
 //! thread waits for the disk. A database thread ends when its last handle is dropped, after the jobs already queued.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::{mpsc, oneshot};
 
 use super::StoreError;
@@ -80,14 +80,14 @@ struct Running;
 
 impl Running {
     fn begin() -> Self {
-        *RUNNING.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *RUNNING.0.lock() += 1;
         Self
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        *RUNNING.0.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        *RUNNING.0.lock() -= 1;
         RUNNING.1.notify_all();
     }
 }
@@ -95,9 +95,9 @@ impl Drop for Running {
 /// Waits, at most `patience`, until every database of this process is closed. Call it after dropping the last
 /// handle.
 pub fn wait_closed(patience: Duration) {
-    let running = RUNNING.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut running = RUNNING.0.lock();
     // After a timeout, the database is checked at the next opening.
-    drop(RUNNING.1.wait_timeout_while(running, patience, |running| *running > 0));
+    let _timed_out = RUNNING.1.wait_while_for(&mut running, |running| *running > 0, patience);
 }
 
 fn serve<C: Context>(mut context: C, mut inbox: mpsc::Receiver<Job<C>>) {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -275,6 +276,8 @@ pub struct ToolContext {
     /// As in [`PlanContext`].
     pub own: Arc<[PathBuf]>,
     pub seen: Arc<Seen>,
+    /// What the tool kept in this session last ([`ToolOutput::state`]).
+    pub state: Option<Value>,
     /// Fires on interrupt; the tool returns soon after.
     pub cancel: CancellationToken,
     /// Live output for the screen; bounded, and dropped when the channel is full (`try_send`).
@@ -295,6 +298,9 @@ pub struct ToolOutput {
     pub trust: Trust,
     /// Resources that the model has now seen, or that this call has just written.
     pub seen: Vec<(Resource, Version)>,
+    /// What the tool keeps in this session from now on, stored with the return. Calls of one reply that run at the same
+    /// time begin with the same state; the last to end wins.
+    pub state: Option<Value>,
 }
 
 /// Why a tool did not complete a call.
@@ -311,23 +317,56 @@ pub enum ToolError {
     Terminal { message: String },
 }
 
-/// The tools of this process, by name. Immutable once built.
+/// The tools of one moment, by name. Immutable; cheap to clone and to compare.
 #[derive(Clone, Default)]
-pub struct Registry {
-    tools: BTreeMap<ToolName, Arc<dyn Tool>>,
+pub struct Toolset(Arc<BTreeMap<ToolName, Arc<dyn Tool>>>);
+
+impl Toolset {
+    pub fn get(&self, name: &ToolName) -> Option<&Arc<dyn Tool>> {
+        self.0.get(name)
+    }
+
+    /// Returns the descriptions, in the order of names.
+    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.0.values().map(|tool| tool.spec())
+    }
+
+    /// Whether both were taken between two changes of the registry.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
+
+/// The tools of this process. They may change while it runs: a model request offers those of its moment, and a call
+/// whose tool is gone by then fails. Clones share the tools.
+#[derive(Clone, Default)]
+pub struct Registry(Arc<Mutex<Toolset>>);
 
 impl Registry {
     /// Creates a registry. Later tools replace earlier ones of the same name.
     pub fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
-        Self { tools: tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect() }
+        let registry = Self::default();
+        tools.into_iter().for_each(|tool| registry.add(tool));
+        registry
     }
 
-    pub fn get(&self, name: &ToolName) -> Option<&Arc<dyn Tool>> {
-        self.tools.get(name)
+    /// Returns the tools of now.
+    #[must_use]
+    pub fn tools(&self) -> Toolset {
+        self.0.lock().clone()
     }
 
-    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.tools.values().map(|tool| tool.spec())
+    pub fn get(&self, name: &ToolName) -> Option<Arc<dyn Tool>> {
+        self.0.lock().get(name).cloned()
+    }
+
+    /// Adds a tool, in place of one of the same name.
+    pub fn add(&self, tool: Arc<dyn Tool>) {
+        Arc::make_mut(&mut self.0.lock().0).insert(tool.spec().name.clone(), tool);
+    }
+
+    /// Removes a tool; calls of it that run already end as they would.
+    pub fn remove(&self, name: &ToolName) {
+        Arc::make_mut(&mut self.0.lock().0).remove(name);
     }
 }

@@ -2,10 +2,11 @@
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 use super::World;
@@ -78,7 +79,7 @@ impl Permissions {
 
     /// Messages of hooks for the person, from now on. The first caller gets them.
     pub fn hook_messages(&self) -> Option<mpsc::Receiver<String>> {
-        self.hook_messages.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.hook_messages.lock().take()
     }
 
     /// Sets whether calls run without asking, from the next decision on.
@@ -178,7 +179,7 @@ impl Permissions {
 
     /// Whether the person trusts a folder, now.
     pub fn trust_of(&self, folder: &Path) -> FolderTrust {
-        let trusted = self.trusted_folders.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let trusted = self.trusted_folders.lock().clone();
         trust_by(&trusted, &self.world, folder)
     }
 
@@ -192,7 +193,7 @@ impl Permissions {
         });
         let (folder, file) =
             task.await.map_err(|error| TrustError::Broken { detail: error.to_string() })??;
-        self.trusted_folders.lock().unwrap_or_else(PoisonError::into_inner).push(folder.clone());
+        self.trusted_folders.lock().push(folder.clone());
         self.store.note(AuditNote::FolderTrusted { folder }).await?;
         Ok(file)
     }

@@ -16,9 +16,9 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 pub use self::save::{RuleTrouble, SavedRule, revoke_rule, save_rule};
 pub use self::tried::{Suggestion, suggestions, tried};
@@ -98,7 +98,7 @@ impl RuleBook {
             FolderTrust::Trusted => Some(RuleSource::Project { path: Self::project_file(folder), line: 1 }),
             FolderTrust::Untrusted => None,
         };
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let mut set = RuleSet::default();
         for source in user.chain(project) {
             let known = self.file(&source, &mut state);
@@ -113,13 +113,13 @@ impl RuleBook {
 
     /// Returns what is wrong with the files, as they were last read.
     pub fn problems(&self) -> Vec<RuleProblem> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
         state.files.values().flat_map(|known| known.problems.iter().cloned()).collect()
     }
 
     /// Takes the news for the user; each is returned once.
     pub fn take_news(&self) -> Vec<String> {
-        std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).news)
+        std::mem::take(&mut self.state.lock().news)
     }
 
     fn file<'a>(&self, source: &RuleSource, state: &'a mut RulesState) -> &'a KnownRules {

@@ -1,6 +1,6 @@
 //! Asks the service about the model in use, concurrently with other work, if nothing else has the data.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::{ModelChoice, Models, most_output};
 use crate::accounts::offers;
@@ -24,7 +24,7 @@ impl Models {
         if told == Profile::default() {
             return;
         }
-        let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.told.lock();
         all.insert((provider.clone(), model.clone()), told);
         drop(all);
         let profile = profiles::profile(&service, &model, settings, told);
@@ -51,7 +51,7 @@ impl Models {
 
     /// Returns what was learned about a model.
     pub(super) fn told(&self, provider: &str, model: &str) -> Profile {
-        let all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.told.lock();
         all.get(&(provider.to_owned(), model.to_owned())).copied().unwrap_or_default()
     }
 }

@@ -1,5 +1,7 @@
 //! How a call ends: its return is recorded and shown; for early calls after their reply is committed.
 
+use serde_json::Value;
+
 use super::texts::person_note;
 use super::{Calls, ChangedBy, Stage, State};
 use crate::agent::effect::Effect;
@@ -9,11 +11,12 @@ use crate::message::{CallId, ReturnPart, ReturnStatus, ToolCall, ToolReturn};
 use crate::tool::{Resource, Seen, Version};
 
 impl Calls {
-    /// Handles the end of a tool; `seen` are the versions that its output showed or its run wrote.
+    /// Handles the end of a tool; `seen` are the versions that its output showed or its run wrote, `state` is what the
+    /// tool keeps in the session.
     pub(in crate::agent) fn tool_done(
         &mut self,
         mut returned: ToolReturn,
-        seen: Vec<(Resource, Version)>,
+        (seen, state): (Vec<(Resource, Version)>, Option<Value>),
         out: &mut Vec<Effect>,
     ) {
         let Some(at) = self.position(&returned.call) else { return };
@@ -33,6 +36,9 @@ impl Calls {
             }
         }
         let one = &self.calls[at];
+        if let Some(value) = state {
+            records.push(Record::State { tool: one.tool.0.clone(), value });
+        }
         if let Some(changed_by) = one.changed_by {
             returned.content.insert(0, ReturnPart::Text { text: what_ran(changed_by, &one.effective()) });
         }

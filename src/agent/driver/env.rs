@@ -1,9 +1,10 @@
 //! The environment in which turns run, built once by `app`.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -121,13 +122,13 @@ impl FallbackModel {
 
     /// Notes that the fallback takes over from `first` now.
     pub(super) fn takes_over(&self, first: &str) {
-        let mut given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut given_up = self.given_up.lock();
         *given_up = Some((first.to_owned(), Instant::now()));
     }
 
     /// Returns how often the next turn may retry `first`.
     pub(super) fn patience(&self, first: &ActiveModel) -> Patience {
-        let given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+        let given_up = self.given_up.lock();
         match given_up.as_ref() {
             Some((name, since)) if *name == first.full_name() && since.elapsed() < GRUDGE => Patience::Short,
             Some(_) | None => Patience::Usual,

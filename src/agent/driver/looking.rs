@@ -45,7 +45,7 @@ pub(super) fn plan_context(env: &AgentEnv, session: &Session) -> PlanContext {
 impl Looking {
     pub(super) fn plan(&mut self, call: ToolCall, round: u32, env: &AgentEnv, session: &Session) {
         let context = plan_context(env, session);
-        let tool = env.registry.get(&call.name).cloned();
+        let tool = env.registry.get(&call.name);
         let id = call.id.clone();
         let task = self.tasks.spawn(async move {
             Looked::Planned(match tool {

@@ -2,7 +2,7 @@
 
 mod decisions;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::pending;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -30,11 +30,12 @@ use crate::agent::turn::{Asked, Audience, Patience, Setup, StopHooks, Turn, Turn
 use crate::approval::{Policy, Provenance};
 use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd, Used};
 use crate::hook::{HookEvent, HookSubject, HookVerdict};
-use crate::message::{Message, NoteKind};
+use crate::message::{Message, NoteKind, ToolName};
 use crate::provider::{ErrorClass, ProviderError, StreamEvent, ToolChoice};
 use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
 use crate::store::{StoreError, Wakeups};
+use crate::tool::{ToolSpec, Toolset};
 
 /// How often a reply's text is saved while it streams.
 const CHECKPOINT: Duration = Duration::from_secs(1);
@@ -47,22 +48,13 @@ const JOINED: usize = 16 * 1024;
 
 /// Builds the machine's setup from the current session and environment.
 pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) -> Setup {
-    let specs: std::collections::BTreeMap<_, _> =
-        env.registry.specs().map(|spec| (spec.name.clone(), spec.clone())).collect();
-    let hooked: BTreeSet<_> = specs
-        .keys()
-        .filter(|name| {
-            let about_calls = HookEvent::ALL.into_iter().filter(|event| event.is_about_a_call());
-            about_calls.into_iter().any(|event| env.hooks.iter().any(|hook| hook.wants(event, Some(name))))
-        })
-        .cloned()
-        .collect();
+    let (specs, hooked) = offered(&env.registry.tools(), env);
     Setup {
         session: session.id().clone(),
         rules: Rules {
             policy: env.policy.borrow().clone(),
             grants: session.history().grants().clone(),
-            specs: Arc::new(specs),
+            specs,
             hooked,
             isolation: env.isolation,
             place: env.place.clone(),
@@ -87,6 +79,17 @@ pub(super) fn setup(session: &Session, env: &AgentEnv, frontend: &dyn Frontend) 
     }
 }
 
+/// Returns the descriptions of tools, and the names of those that hooks subscribe to.
+fn offered(tools: &Toolset, env: &AgentEnv) -> (Arc<BTreeMap<ToolName, ToolSpec>>, BTreeSet<ToolName>) {
+    let specs: BTreeMap<_, _> = tools.specs().map(|spec| (spec.name.clone(), spec.clone())).collect();
+    let is_hooked = |name: &&ToolName| {
+        let mut about_calls = HookEvent::ALL.into_iter().filter(|event| event.is_about_a_call());
+        about_calls.any(|event| env.hooks.iter().any(|hook| hook.wants(event, Some(name))))
+    };
+    let hooked = specs.keys().filter(is_hooked).cloned().collect();
+    (Arc::new(specs), hooked)
+}
+
 type ModelStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
 /// A running turn.
@@ -97,6 +100,8 @@ pub(super) struct Driver<'a> {
     cancel: CancellationToken,
     turn: Turn,
     preamble: Preamble,
+    /// What the next request offers; the machine knows the same.
+    toolset: Toolset,
     stream: Option<ModelStream>,
     looking: Looking,
     last_word: HookQuestion,
@@ -162,7 +167,8 @@ impl<'a> Driver<'a> {
     ) -> Self {
         let wakeups = session.store().wakeups();
         let heard_to = RecordNo(session.history().len());
-        let preamble = Preamble::of(session, env);
+        let toolset = env.registry.tools();
+        let preamble = Preamble::of(session, env, &toolset);
         Self {
             session,
             env,
@@ -170,6 +176,7 @@ impl<'a> Driver<'a> {
             cancel,
             turn,
             preamble,
+            toolset,
             stream: None,
             looking: Looking::default(),
             last_word: HookQuestion::default(),
@@ -493,6 +500,7 @@ impl<'a> Driver<'a> {
     async fn call_model(&mut self, choice: ToolChoice, who: ModelRole) -> Result<(), StoreError> {
         news::say_news(self.session, self.env, self.frontend).await?;
         let model = self.model(who);
+        self.take_tools();
         self.tell_news();
         let request = prompt::request(self.session, &self.preamble, &model, choice);
         // The stream gets its own token: the end of this turn must not look like a reply that broke off.
@@ -500,6 +508,17 @@ impl<'a> Driver<'a> {
         self.stream = Some(model.provider.stream(request, CancellationToken::new()));
         self.checkpoint = Some(timer(CHECKPOINT));
         Ok(())
+    }
+
+    /// Offers the tools of now with the request; the prefix of the conversation changes only if they did.
+    fn take_tools(&mut self) {
+        let toolset = self.env.registry.tools();
+        if !toolset.is(&self.toolset) {
+            let (specs, hooked) = offered(&toolset, self.env);
+            self.turn.offer(specs, hooked);
+            self.preamble = Preamble::of(self.session, self.env, &toolset);
+            self.toolset = toolset;
+        }
     }
 
     /// Passes to the turn the request's messages that it has not received yet.

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::{Sleep, sleep};
@@ -41,8 +42,19 @@ struct Started {
     abort: AbortHandle,
 }
 
-/// The return for the model, and the versions that the run read or wrote.
-type Returned = (ToolReturn, Vec<(Resource, Version)>);
+/// What a run leaves.
+struct Returned {
+    returned: ToolReturn,
+    /// The versions that it read or wrote.
+    seen: Vec<(Resource, Version)>,
+    state: Option<Value>,
+}
+
+impl Returned {
+    fn only(returned: ToolReturn) -> Self {
+        Self { returned, seen: Vec::new(), state: None }
+    }
+}
 
 /// How one run ended, before it becomes a return.
 enum Ended {
@@ -64,8 +76,8 @@ impl Running {
     }
 
     pub(super) fn start(&mut self, call: ToolCall, env: &AgentEnv, session: &Session) {
-        let context = context(&call.id, env, session, self.cancel.clone(), self.progress_in.clone());
-        self.spawn(env.registry.get(&call.name).cloned(), call, context, After::new(env, session));
+        let context = context(&call, env, session, self.cancel.clone(), self.progress_in.clone());
+        self.spawn(env.registry.get(&call.name), call, context, After::new(env, session));
     }
 
     /// Runs a call; without its tool it fails.
@@ -80,7 +92,7 @@ impl Running {
             None => {
                 let text = format!("Not run: there is no tool `{name}` any more.");
                 let failed = ToolReturn::program(id.clone(), ReturnStatus::Failed, text);
-                (SideEffect::None { cache_for: None }, self.tasks.spawn(async { (failed, Vec::new()) }))
+                (SideEffect::None { cache_for: None }, self.tasks.spawn(async { Returned::only(failed) }))
             }
         };
         self.calls.insert(abort.id(), Started { call: id, name, side_effect, abort });
@@ -131,7 +143,7 @@ impl Running {
                 self.deadline = None;
             }
             return Happened::Ended(match joined {
-                Ok((_, (returned, seen))) => Input::ToolDone { returned, seen },
+                Ok((_, Returned { returned, seen, state })) => Input::ToolDone { returned, seen, state },
                 Err(error) => broken(&started, &error),
             });
         }
@@ -147,18 +159,19 @@ pub(super) enum Happened {
 
 /// Builds the context of one run: what it may know and use.
 pub(super) fn context(
-    call: &CallId,
+    call: &ToolCall,
     env: &AgentEnv,
     session: &Session,
     cancel: CancellationToken,
     progress: mpsc::Sender<Progress>,
 ) -> ToolContext {
     ToolContext {
-        call: call.clone(),
+        call: call.id.clone(),
         workspace: session.history().workspace().to_owned(),
         spill: env.spill.clone(),
         own: Arc::clone(&env.own),
         seen: Arc::clone(session.history().seen()),
+        state: session.history().state(call.name.as_str()).cloned(),
         cancel,
         progress,
     }
@@ -172,24 +185,26 @@ async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext, aft
         Err(_) => Ended::TimedOut(limit),
     };
     let was_cancelled = context.cancel.is_cancelled();
-    let (mut returned, seen) = returned(&call.id, tool.spec().side_effect, ended, was_cancelled);
-    after.look(call, &mut returned, &context.cancel).await;
-    (returned, seen)
+    let mut left = returned(&call.id, tool.spec().side_effect, ended, was_cancelled);
+    after.look(call, &mut left.returned, &context.cancel).await;
+    left
 }
 
 /// Builds the return of a run that was not dropped.
 fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled: bool) -> Returned {
     match ended {
         Ended::Output(Ok(output)) => {
-            let ToolOutput { content, source, trust, seen } = output;
-            (ToolReturn { call: call.clone(), status: ReturnStatus::Ok, content, source, trust }, seen)
+            let ToolOutput { content, source, trust, seen, state } = output;
+            let returned =
+                ToolReturn { call: call.clone(), status: ReturnStatus::Ok, content, source, trust };
+            Returned { returned, seen, state }
         }
         Ended::Output(Err(error)) => {
             let status = if was_cancelled { ReturnStatus::Interrupted } else { ReturnStatus::Failed };
             let content = vec![ReturnPart::Text { text: error.to_string() }];
             // An error's text may contain the output of a command, so it is not trusted.
             let (source, trust) = (Source::Program, Trust::Untrusted);
-            (ToolReturn { call: call.clone(), status, content, source, trust }, Vec::new())
+            Returned::only(ToolReturn { call: call.clone(), status, content, source, trust })
         }
         Ended::TimedOut(limit) => {
             let (status, text) = if side_effect.is_none() {
@@ -201,7 +216,7 @@ fn returned(call: &CallId, side_effect: SideEffect, ended: Ended, was_cancelled:
                 );
                 (ReturnStatus::Unknown, text)
             };
-            (ToolReturn::program(call.clone(), status, text), Vec::new())
+            Returned::only(ToolReturn::program(call.clone(), status, text))
         }
     }
 }
@@ -218,7 +233,8 @@ fn broken(started: &Started, error: &tokio::task::JoinError) -> Input {
             (ReturnStatus::Unknown, format!("Outcome unknown: {why}. Look before you repeat it."))
         }
     };
-    Input::ToolDone { returned: ToolReturn::program(started.call.clone(), status, text), seen: Vec::new() }
+    let returned = ToolReturn::program(started.call.clone(), status, text);
+    Input::ToolDone { returned, seen: Vec::new(), state: None }
 }
 
 async fn grace_over(deadline: &mut Option<Pin<Box<Sleep>>>) {
@@ -251,12 +267,13 @@ mod tests {
             spill: "/spill".into(),
             own: Arc::new([]),
             seen: Arc::default(),
+            state: None,
             cancel: running.cancel.clone(),
             progress: running.progress_in.clone(),
         };
         running.spawn(None, call, context, After::default());
         let ended = tokio::time::timeout(Duration::from_secs(1), running.next()).await;
-        let Ok(Happened::Ended(Input::ToolDone { returned, seen })) = ended else {
+        let Ok(Happened::Ended(Input::ToolDone { returned, seen, .. })) = ended else {
             panic!("the call does not end");
         };
         assert_eq!((returned.call.clone(), returned.status, seen), (id, ReturnStatus::Failed, Vec::new()));

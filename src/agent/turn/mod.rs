@@ -15,7 +15,7 @@ mod stop;
 #[cfg(test)]
 mod walk;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,8 +32,9 @@ use super::port::Event;
 use crate::approval::{Approval, Decider, RequestId};
 use crate::config::Cap;
 use crate::history::{Durability, History, Limits, Record, SessionId, TurnEnd};
-use crate::message::{Message, PartKind, StopKind, UserPart, images};
+use crate::message::{Message, PartKind, StopKind, ToolName, UserPart, images};
 use crate::provider::{Price, ProviderError};
+use crate::tool::ToolSpec;
 
 /// What a turn is created with; pure data.
 #[derive(Debug, Clone)]
@@ -289,6 +290,12 @@ impl Turn {
         self.setup.rules.now = now;
     }
 
+    /// Sets the tools that the next request offers: its calls are judged by these descriptions.
+    pub fn offer(&mut self, specs: Arc<BTreeMap<ToolName, ToolSpec>>, hooked: BTreeSet<ToolName>) {
+        self.setup.rules.specs = specs;
+        self.setup.rules.hooked = hooked;
+    }
+
     /// Adds a message that the next request contains and no earlier one did; in order. Called before the
     /// model is asked, because decisions on its calls depend on it: no reply contains words that came later.
     pub fn hear(&mut self, message: Arc<Message>) {
@@ -319,8 +326,8 @@ impl Turn {
                 self.calls.expired(&request, &mut out);
                 self.go_on(&mut out);
             }
-            Input::ToolDone { returned, seen } => {
-                self.calls.tool_done(returned, seen, &mut out);
+            Input::ToolDone { returned, seen, state } => {
+                self.calls.tool_done(returned, (seen, state), &mut out);
                 self.go_on(&mut out);
             }
             Input::Steer { parts } => self.on_steer(parts, &mut out),

@@ -533,7 +533,7 @@ impl Walk {
         let call = self.running.remove(at);
         let status = *self.dice.pick(&[ReturnStatus::Ok, ReturnStatus::Ok, ReturnStatus::Failed]);
         let seen = vec![(Resource("/w/a".to_owned()), Version("v0".to_owned()))];
-        Input::ToolDone { returned: ToolReturn::program(call.id, status, "done"), seen }
+        Input::ToolDone { returned: ToolReturn::program(call.id, status, "done"), seen, state: None }
     }
 
     fn decided(&mut self) -> Input {

@@ -46,10 +46,11 @@ pub(super) async fn run(
                 CliError::message(Kind::Usage, format!("the arguments are no JSON: {error}")).hint(HOW)
             })?;
             let folder = context.world.workspace.clone();
-            Call { tool: Arc::clone(tool), args, folder, taint: Vec::new(), grants: Grants::default() }
+            Call { tool, args, folder, taint: Vec::new(), grants: Grants::default() }
         }
         (Some(_), None) => {
-            let names: Vec<&str> = context.registry.specs().map(|spec| spec.name.as_str()).collect();
+            let tools = context.registry.tools();
+            let names: Vec<&str> = tools.specs().map(|spec| spec.name.as_str()).collect();
             let known = format!("there is no tool `{what}`; there are {}", names.join(", "));
             return Err(CliError::message(Kind::Usage, known).hint(HOW));
         }
@@ -73,7 +74,7 @@ async fn of_request(context: &CommandContext<'_>, id: &str) -> Result<Call, CliE
         return Err(CliError::message(Kind::Error, format!("the tool {tool} is not there any more")));
     };
     let grants = Session::read(&context.store, &one.session).await?.grants().clone();
-    Ok(Call { tool: Arc::clone(found), args, folder: one.workspace, taint, grants })
+    Ok(Call { tool: found, args, folder: one.workspace, taint, grants })
 }
 
 async fn plan(context: &CommandContext<'_>, call: &Call) -> Result<CallPlan, CliError> {

@@ -3,9 +3,10 @@
 //! It never touches the session; what only its owner may do comes back as [`OwnerAction`].
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 use super::background::BackgroundSessions;
@@ -152,7 +153,7 @@ impl ClientHandler {
         // What hooks looked at was of the session before.
         drop(self.pending.abandon());
         self.told = Activity::Running;
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner).last_input = None;
+        self.spent.lock().last_input = None;
     }
 
     /// Tells the face. A face that is gone is noticed by its silence: its asks end.
@@ -498,7 +499,7 @@ impl ClientHandler {
     }
 
     pub(super) fn spent(&self) -> Spent {
-        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.spent.lock()
     }
 
     /// A turn's front end that also counts what is used.
@@ -519,7 +520,7 @@ impl ClientHandler {
             },
         };
         let commands = self.commands.iter().map(line).collect();
-        let tools = self.app.registry.specs().cloned().collect();
+        let tools = self.app.registry.tools().specs().cloned().collect();
         self.tell(ServerMessage::Known { commands, tools }).await;
     }
 
@@ -562,7 +563,7 @@ impl ObservedFrontend {
 impl Frontend for ObservedFrontend {
     fn show(&self, event: Event) -> BoxFuture<'_, Result<(), Closed>> {
         if let Event::Usage { usage, .. } = &event {
-            let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut spent = self.spent.lock();
             spent.total = sum(spent.total, *usage);
             spent.last_input = usage.input.or(spent.last_input);
         }

@@ -3,10 +3,11 @@
 //! It never holds up a turn or the face, and is bounded in number and time. Called by the client.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ignore::{DirEntry, WalkBuilder};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -57,7 +58,7 @@ impl Files {
     /// Sees to it that the files below `root` are told soon.
     pub(super) async fn tell(&self, root: &Path, kind: WorkspaceKind, updates: &Updates) {
         let fresh = {
-            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shared = self.shared.lock();
             let fresh =
                 shared.found.as_ref().filter(|found| found.root == root && found.at.elapsed() < FRESH);
             match fresh {
@@ -89,7 +90,7 @@ impl Files {
                 () = cancel.cancelled() => return,
             };
             {
-                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut shared = shared.lock();
                 if shared.walking.as_ref() != Some(&root) {
                     // Another session was entered meanwhile; its files are on their way.
                     return;

@@ -102,7 +102,8 @@ impl ClientHandler {
         let rules = RuleSet::parse(text, &RuleSource::Session, self.app.permissions.rules.home());
         let Ok(rules) = rules else { return Ok(()) };
         let asked = &one.request;
-        let origin = self.app.registry.get(&asked.tool).map_or(&Origin::Builtin, |tool| &tool.spec().origin);
+        let tool = self.app.registry.get(&asked.tool);
+        let origin = tool.as_ref().map_or(&Origin::Builtin, |tool| &tool.spec().origin);
         let subject = Subject {
             tool: &asked.tool,
             origin,

@@ -4,11 +4,11 @@
 //! that the next prompt carries, and of a private command nothing.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -99,7 +99,7 @@ impl Shell {
     pub(super) async fn next(&mut self) -> ShellEvent {
         loop {
             let Some(running) = &mut self.running else { return std::future::pending().await };
-            let happened = running.stream.get_mut().unwrap_or_else(PoisonError::into_inner).next().await;
+            let happened = running.stream.get_mut().next().await;
             match happened {
                 Some(Ok(ExecEvent::Output(bytes))) => {
                     let text = running.text(&bytes);

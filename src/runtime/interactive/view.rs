@@ -42,9 +42,9 @@ impl ClientHandler {
             Needs::Status => {
                 view.status = status_rows(&app.world, &app.settings, &app.models, Ok(&app.store)).await;
                 view.status.push(("session".to_owned(), self.session.to_string()));
-                view.status.push(("tools".to_owned(), app.registry.specs().count().to_string()));
+                view.status.push(("tools".to_owned(), app.registry.tools().specs().count().to_string()));
             }
-            Needs::Tools => view.tools = app.registry.specs().cloned().collect(),
+            Needs::Tools => view.tools = app.registry.tools().specs().cloned().collect(),
             Needs::Models => view.models = app.models.lines(),
             Needs::Conversation => view.totals = totals(&*self.known(known).await, self.spent().total),
             Needs::Cost => view.cost = cost(self, &*self.known(known).await).await,

@@ -20,7 +20,13 @@ const MAX_SPILL: u64 = 16 * 1024 * 1024;
 
 /// Creates an output of text that is not the user's own.
 pub fn untrusted(text: String, source: Source) -> ToolOutput {
-    ToolOutput { content: vec![ReturnPart::Text { text }], source, trust: Trust::Untrusted, seen: Vec::new() }
+    ToolOutput {
+        content: vec![ReturnPart::Text { text }],
+        source,
+        trust: Trust::Untrusted,
+        seen: Vec::new(),
+        state: None,
+    }
 }
 
 impl ToolOutput {

@@ -77,7 +77,7 @@ impl Bench {
     }
 
     fn tool(&self, name: &str) -> Arc<dyn Tool> {
-        Arc::clone(self.tools.get(&ToolName::new(name)).unwrap())
+        self.tools.get(&ToolName::new(name)).unwrap()
     }
 
     async fn plan(&self, name: &str, args: &Value) -> Result<CallPlan, ToolError> {
@@ -98,6 +98,7 @@ impl Bench {
             spill: self.base.join("spill"),
             own: [self.base.join("own"), self.at("mine")].into(),
             seen: Arc::new(self.seen.clone()),
+            state: None,
             cancel: self.cancel.clone(),
             progress: self.progress.clone(),
         };
@@ -224,7 +225,7 @@ async fn wrong_arguments_get_hints() {
 #[tokio::test]
 async fn schemas_are_flat_objects() {
     let bench = Bench::new(&[]);
-    for spec in bench.tools.specs() {
+    for spec in bench.tools.tools().specs() {
         let schema = &spec.parameters;
         assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
         for (field, property) in schema["properties"].as_object().unwrap() {

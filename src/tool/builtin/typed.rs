@@ -143,7 +143,7 @@ impl<T: TypedTool> Tool for Typed<T> {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let args = args::parse(&self.spec, args)?;
-            let ToolContext { call, workspace, spill, own, seen, cancel, progress } = cx.clone();
+            let ToolContext { call, workspace, spill, own, seen, state: _, cancel, progress } = cx.clone();
             let (spilled, output_limit) = (Spill::new(&spill, &call), self.spec.output_limit);
             let place = ToolPath { workspace, spill, own };
             let cx = RunContext { call, place, seen, cancel, progress, spill: spilled, output_limit };

@@ -30,7 +30,8 @@ pub fn tried(rules: &[Rule], past: &[PastCall], registry: &Registry) -> PastCall
 }
 
 fn applies(rule: &Rule, call: &PastCall, registry: &Registry) -> bool {
-    let origin = registry.get(&call.tool).map_or(&Origin::Builtin, |tool| &tool.spec().origin);
+    let tool = registry.get(&call.tool);
+    let origin = tool.as_ref().map_or(&Origin::Builtin, |tool| &tool.spec().origin);
     let subject = Subject {
         tool: &call.tool,
         origin,

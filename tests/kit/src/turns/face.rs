@@ -123,6 +123,8 @@ impl Face {
             | Action::Elsewhere(..)
             | Action::Spends(_)
             | Action::Release(_)
+            | Action::Remove(_)
+            | Action::Add(_)
             | Action::Change(..) => {
                 self.outside.act(deed).await;
             }

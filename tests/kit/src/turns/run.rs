@@ -1,5 +1,6 @@
 //! Runs one script through the real driver, a real session and a real database.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +37,7 @@ pub struct Outside {
     world: Arc<World>,
     policy: Arc<watch::Sender<Policy>>,
     clock: Arc<ManualClock>,
+    registry: Registry,
 }
 
 impl Outside {
@@ -76,6 +78,13 @@ impl Outside {
             Action::Advance(milliseconds) => self.clock.advance(Duration::from_millis(milliseconds)),
             Action::Expire => drop(self.store.expire_due().await.unwrap()),
             Action::Yolo => self.policy.send_modify(|policy| policy.auto_approve = AutoApprove::Yolo),
+            Action::Remove(tool) => self.registry.remove(&ToolName::new(tool)),
+            Action::Add(tool) => {
+                let all = tools(&self.world, &self.gates[1]);
+                let tool =
+                    all.into_iter().find(|one| one.spec().name.0 == tool).expect("a tool of the world");
+                self.registry.add(tool);
+            }
             Action::Interrupt | Action::Close | Action::Defer | Action::Retry | Action::Steer(_) => {
                 panic!("{deed:?} is said to a running turn: use `when`")
             }
@@ -126,15 +135,16 @@ pub async fn run(script: &Script) -> String {
     let provider = ReplayProvider::new(script.replies.clone()).closing(closing);
     let slow = ReplayGate::new();
     let policy = Arc::new(watch::Sender::new(policy(script)));
+    let registry = Registry::new(tools(&world, &slow));
     let outside = Outside {
+        registry: registry.clone(),
         store: elsewhere,
         gates: [provider.gate(), slow.clone()],
         world: Arc::clone(&world),
         policy: Arc::clone(&policy),
         clock: still,
     };
-    let models = Models { provider: &provider, slow: &slow };
-    let env = environment(script, &models, &world, clock, policy.subscribe());
+    let env = environment(script, &provider, registry, clock, policy.subscribe());
     let face = Face::new(
         script.answers.clone(),
         script.triggers.clone(),
@@ -181,6 +191,9 @@ pub async fn run(script: &Script) -> String {
     sound(&store, session.id(), session.history()).await;
     let records = store.load(session.id()).await.unwrap();
     recorded(&records, &world);
+    if setting("tools").is_some() {
+        lines.extend(offers(&provider));
+    }
     if setting("audit").is_some() {
         lines.extend(records.iter().filter_map(judged));
     }
@@ -200,20 +213,13 @@ async fn drive<T>(turn: impl Future<Output = Result<T, co::store::StoreError>>) 
     tokio::time::timeout(std::time::Duration::from_secs(20), turn).await.expect("the turn hangs").unwrap()
 }
 
-/// The provider that answers, and the gate at which the slow tools wait.
-struct Models<'a> {
-    provider: &'a ReplayProvider,
-    slow: &'a ReplayGate,
-}
-
 fn environment(
     script: &Script,
-    models: &Models<'_>,
-    world: &Arc<World>,
+    provider: &ReplayProvider,
+    registry: Registry,
     clock: Arc<dyn Clock>,
     policy: watch::Receiver<Policy>,
 ) -> AgentEnv {
-    let Models { provider, slow } = models;
     let setting =
         |name: &str| script.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let number = |name: &str| setting(name).map(|value| value.parse::<u32>().expect("a number"));
@@ -236,7 +242,7 @@ fn environment(
         .collect();
     AgentEnv {
         own: Arc::new([]),
-        registry: Registry::new(tools(world, slow)),
+        registry,
         hooks,
         model: watch::channel(Arc::new(model)).1,
         fallback: setting("fallback").map(|name| {
@@ -305,6 +311,20 @@ fn caps(script: &Script) -> Caps {
         (cap, amount)
     });
     Caps::new(set)
+}
+
+/// Formats which tools each request offered that its predecessor did not, and the reverse.
+fn offers(provider: &ReplayProvider) -> Vec<String> {
+    let requests = provider.requests();
+    let names =
+        |at: usize| -> BTreeSet<String> { requests[at].tools.iter().map(|tool| tool.name.clone()).collect() };
+    let changed = |at: usize| {
+        let (before, now) = (names(at - 1), names(at));
+        let lost = before.difference(&now).map(|name| format!(" -{name}"));
+        let won = now.difference(&before).map(|name| format!(" +{name}"));
+        format!("request {} offers{}", at + 1, lost.chain(won).collect::<String>())
+    };
+    (1..requests.len()).map(changed).filter(|line| !line.ends_with("offers")).collect()
 }
 
 /// Formats the final state: what ran, the conversation, what is still open.

@@ -53,6 +53,10 @@ pub enum Action {
     Spends(u64),
     Release(String),
     Change(String, String),
+    /// The program loses a tool.
+    Remove(String),
+    /// The program gets a tool back.
+    Add(String),
 }
 
 pub fn parse(text: &str) -> Script {
@@ -111,7 +115,7 @@ fn directive(line: &str, script: &mut Script) {
         }
         "fallback" | "limit" | "cap" | "price" | "window" | "model-window" | "max-output" | "tokens"
         | "retries" | "tool-retries" | "yolo" | "mode" | "rule" | "absent" | "home" | "close-late"
-        | "file" | "expiry" | "still-clock" | "audit" | "situation" => {
+        | "file" | "expiry" | "still-clock" | "audit" | "situation" | "tools" => {
             script.settings.push((word.to_owned(), rest.to_owned()));
         }
         _ => panic!("unknown line in a turn script: {line}"),
@@ -136,6 +140,8 @@ fn deed(text: &str) -> Action {
         "steer" => Action::Steer(rest.to_owned()),
         "spends" => Action::Spends(rest.parse().expect("spends TOKENS")),
         "release" => Action::Release(rest.to_owned()),
+        "remove" => Action::Remove(rest.to_owned()),
+        "add" => Action::Add(rest.to_owned()),
         "elsewhere" => {
             let (tool, decision) = rest.split_once(' ').expect("elsewhere TOOL DECISION");
             Action::Elsewhere(tool.to_owned(), approval(decision))

@@ -63,6 +63,8 @@ enum Kind {
     BrokenPlan,
     Count,
     Empty,
+    /// Keeps in the session how often it ran.
+    Tally,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -77,6 +79,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("broken_plan", Kind::BrokenPlan),
     ("count", Kind::Count),
     ("empty", Kind::Empty),
+    ("tally", Kind::Tally),
 ];
 
 struct Double {
@@ -98,7 +101,7 @@ pub fn tools(world: &Arc<World>, gate: &ReplayGate) -> Vec<Arc<dyn Tool>> {
 
 fn spec(name: &str, kind: Kind) -> ToolSpec {
     let (side_effect, risk) = match kind {
-        Kind::Look | Kind::Slow | Kind::Count | Kind::Empty | Kind::BrokenPlan => {
+        Kind::Look | Kind::Slow | Kind::Count | Kind::Empty | Kind::BrokenPlan | Kind::Tally => {
             (SideEffect::None { cache_for: None }, Risk::Low)
         }
         Kind::Write | Kind::Shell | Kind::SlowWrite | Kind::Stubborn | Kind::Broken => {
@@ -148,7 +151,7 @@ impl Double {
                 let command = text_arg(args, "command").to_owned();
                 (format!("run {command}"), Preview::Text { text: command }, Access::Anything, Vec::new())
             }
-            Kind::Danger | Kind::Stubborn | Kind::Broken | Kind::Empty => {
+            Kind::Danger | Kind::Stubborn | Kind::Broken | Kind::Empty | Kind::Tally => {
                 (format!("do {}", self.spec.name), Preview::None, Access::Nothing, Vec::new())
             }
             Kind::Count if args.get("n").is_some_and(Value::is_i64) => {
@@ -194,9 +197,12 @@ impl Double {
             | Kind::Danger
             | Kind::Count
             | Kind::Empty
+            | Kind::Tally
             | Kind::BrokenPlan => {}
         }
         self.world.note(format!("{} {args}", self.spec.name));
+        let tally = cx.state.as_ref().and_then(Value::as_u64).unwrap_or(0) + 1;
+        let state = (self.kind == Kind::Tally).then(|| json!(tally));
         let text = match self.kind {
             Kind::Look | Kind::Slow => self.world.read(path).unwrap_or_default(),
             Kind::Write | Kind::SlowWrite => {
@@ -207,6 +213,7 @@ impl Double {
                 return Err(ToolError::Terminal { message: "exit 1".to_owned() });
             }
             Kind::Empty => "no results".to_owned(),
+            Kind::Tally => format!("ran {tally} times"),
             Kind::Shell | Kind::Danger | Kind::Stubborn | Kind::Broken | Kind::BrokenPlan | Kind::Count => {
                 format!("{} done", self.spec.name)
             }
@@ -221,10 +228,12 @@ impl Double {
             | Kind::Broken
             | Kind::BrokenPlan
             | Kind::Count
+            | Kind::Tally
             | Kind::Empty => Vec::new(),
         };
         let source = Source::Tool { name: self.spec.name.clone() };
-        Ok(ToolOutput { content: vec![ReturnPart::Text { text }], source, trust: Trust::Untrusted, seen })
+        let content = vec![ReturnPart::Text { text }];
+        Ok(ToolOutput { content, source, trust: Trust::Untrusted, seen, state })
     }
 }
 
