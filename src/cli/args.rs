@@ -5,12 +5,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 use super::approvals::typed::Approvals;
 use super::error::{CliError, Kind};
 
-/// Printed below the options in the help.
-const EXAMPLES: &str = include_str!("examples.txt").trim_ascii_end();
-
 /// A personal assistant in your terminal. What changes something waits for your approval, now or later.
 #[derive(Debug, Parser)]
-#[command(name = "co", version, after_help = EXAMPLES, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "co", version, after_help = super::help::after(), disable_help_subcommand = true, max_term_width = 100)]
 pub(super) struct Args {
     #[command(flatten)]
     pub shared: Shared,
@@ -38,6 +35,7 @@ impl Args {
 
 /// Settings for this run.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Options of every command")]
 pub(super) struct Shared {
     /// The model, as `provider/model` or a bare name
     #[arg(long, global = true, value_name = "MODEL")]
@@ -120,6 +118,22 @@ pub(super) enum Sub {
     Auth(Auth),
     /// List the keys of the screen, or look for conflicts between them
     Keys(Keys),
+    /// Show a topic of the reference or the help of a command
+    Help {
+        /// A topic or a command, e.g. `settings` or `auth add`; without one all are listed
+        #[arg(value_name = "TOPIC|COMMAND")]
+        words: Vec<String>,
+    },
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write one page for each command
+    Man {
+        /// A folder that exists, for all pages
+        folder: Option<std::path::PathBuf>,
+    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -337,14 +351,6 @@ impl UsageBy {
             Self::Day => "day",
             Self::Model => "model",
             Self::Session => "session",
-        }
-    }
-
-    pub fn head(self) -> &'static str {
-        match self {
-            Self::Day => "DAY",
-            Self::Model => "MODEL",
-            Self::Session => "SESSION",
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) async fn run(
         }
         Some(AuditWhat::Verify { head, json }) => {
             let head = head.as_deref().map(digits).transpose()?;
-            verify(&store, head, if *json { Form::Json } else { Form::Words }, console).await
+            verify(&store, head, *json, console).await
         }
         Some(AuditWhat::Prune { before }) => prune(before, &store, console).await,
     }
@@ -112,17 +112,10 @@ fn digits(head: &str) -> Result<String, CliError> {
         .hint(format!("a head is at least {FEWEST_DIGITS} hexadecimal digits, as `co` shows when it ends")))
 }
 
-/// The output format.
-#[derive(Debug, Clone, Copy)]
-enum Form {
-    Words,
-    Json,
-}
-
 async fn verify(
     store: &Store,
     head: Option<String>,
-    form: Form,
+    json: bool,
     console: &mut Console,
 ) -> Result<(), CliError> {
     let check = store.verify_audit(head).await?;
@@ -132,13 +125,13 @@ async fn verify(
         many => format!(", after {} that were pruned", grouped(many)),
     };
     let end = check.head.as_ref().map_or(String::new(), |head| format!(", head {}", head.short()));
-    match (form, &check.finding) {
-        (Form::Json, _) => console.json(&check)?,
-        (Form::Words, None) if check.rows == 0 => console.out("The audit is empty.\n")?,
-        (Form::Words, None) => {
+    match (json, &check.finding) {
+        (true, _) => console.json(&check)?,
+        (false, None) if check.rows == 0 => console.out("The audit is empty.\n")?,
+        (false, None) => {
             console.out(&format!("The audit is whole: {} rows{pruned}{end}.\n", grouped(check.rows)))?;
         }
-        (Form::Words, Some(_)) => {}
+        (false, Some(_)) => {}
     }
     match check.finding {
         None => Ok(()),

@@ -11,7 +11,7 @@ use super::{secret, setup};
 use crate::accounts::login::{check, hint};
 use crate::accounts::{KeyFileError, Keys, ModelError, Put, Service, Target};
 use crate::app::{AppError, World, load_settings};
-use crate::config::{Key, Loaded, Secret, Settings, Source, Value};
+use crate::config::{Key, Loaded, Settings, Source, Value};
 use crate::provider::catalog::PRESETS;
 
 pub(super) async fn run(
@@ -62,7 +62,7 @@ fn add(service: &str, loaded: &Loaded, at: Terminals, console: &mut Console) -> 
     let name = known(service, &loaded.settings, &keys)?;
     // An unusable file is reported before the key is typed.
     keys.stored(&name)?;
-    let key = secret::key(&format!("Key for {name} (it is not shown): "), at)?;
+    let key = secret::key(&name, at)?;
     let kept = keys.keep(&name, &key)?;
     let place = keys.file().path().display();
     let again = match kept {
@@ -242,17 +242,5 @@ fn shown(key: &Key) -> String {
         Key::Literal(secret) => hint(secret),
         Key::Missing { variable } => format!("${variable} (not set)"),
         Key::Command(_) => "from a command".to_owned(),
-    }
-}
-
-/// Asks for the key of a service. Returns `None` if the user entered none.
-pub(super) fn asked(name: &str, at: Terminals) -> Result<Option<Secret>, CliError> {
-    match secret::key(&format!("Key for {name} (it is not shown): "), at) {
-        Ok(key) => Ok(Some(key)),
-        Err(error) if error.kind == Kind::Usage => {
-            // The input was empty or not a valid key.
-            Ok(None)
-        }
-        Err(error) => Err(error),
     }
 }

@@ -65,11 +65,14 @@ pub(super) fn prepare(
 /// Runs a conversation in lines of text.
 pub(super) async fn plain(
     world: World,
-    (loaded, models): (Loaded, Arc<Models>),
+    loaded: Loaded,
+    flags: Vec<(String, String)>,
     opening: Opening,
     shape: Shape,
     at: Terminals,
+    console: &mut Console,
 ) -> Result<(), CliError> {
+    let (loaded, models) = ready(&world, loaded, flags, at, console).await?;
     let setup = Setup {
         source: if at.stdin { Source::Terminal } else { Source::Pipe },
         echo: if at.interactive() { Echo::Seen } else { Echo::Unseen },
@@ -103,7 +106,7 @@ pub(super) async fn plain(
 
 /// Returns the settings and the models for lines of text; on a first run, those after the user set up a
 /// service, if they did.
-pub(super) async fn ready(
+async fn ready(
     world: &World,
     loaded: Loaded,
     flags: Vec<(String, String)>,

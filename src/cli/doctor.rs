@@ -12,6 +12,7 @@ use super::console::Console;
 use super::error::{CliError, Kind};
 use super::hooks::{Asking, Consent};
 use super::input::Terminals;
+use super::table::several;
 use crate::app::{World, load_settings, open_store, open_store_to_read};
 use crate::config::Settings;
 use crate::stdx::text::sanitize_line;
@@ -113,10 +114,6 @@ fn is_sound(found: &Diagnosis, audit: Option<&AuditFinding>) -> bool {
     found.is_sound() && audit.is_none_or(|finding| *finding == AuditFinding::NoHead)
 }
 
-fn counted(count: u64, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
-}
-
 /// Verifies the audit without changing it.
 async fn audit(world: &World, settings: &Settings) -> Result<Option<AuditFinding>, CliError> {
     let store = open_store_to_read(world, settings).await?;
@@ -139,7 +136,7 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path) -> Str
     let mut text = String::new();
     let mut row = |name: &str, words: &str| text.push_str(&format!("{name:<9} {}\n", sanitize_line(words)));
     row("data", &data.display().to_string());
-    let (sessions, records) = (counted(found.sessions, "session"), counted(found.records, "record"));
+    let (sessions, records) = (several(found.sessions, "session"), several(found.records, "record"));
     row("database", &format!("{} bytes, {sessions}, {records}", found.bytes));
     for fault in &found.faults {
         row("damaged", fault);

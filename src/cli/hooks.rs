@@ -144,27 +144,26 @@ impl<'a> HooksCommand<'a> {
         } else {
             def.tools.join(", ")
         };
-        [def.name.clone(), events(def), tools, self.state(def, state), def.command.to_string()]
+        let state = match self.state(def, state) {
+            (word, Some(why)) => format!("{word}: {why}"),
+            (word, None) => word.replace('_', " "),
+        };
+        [def.name.clone(), events(def), tools, state, def.command.to_string()]
     }
 
-    fn state(&self, def: &HookDef, state: &HookState) -> String {
+    /// Returns the name of a hook's state, and what is wrong if it is broken.
+    fn state(&self, def: &HookDef, state: &HookState) -> (&'static str, Option<String>) {
         match (self.counts(def), state) {
-            (Counts::FolderNotTrusted, _) => "folder not trusted".to_owned(),
-            (Counts::Yes, HookState::Trusted { .. }) => "trusted".to_owned(),
-            (Counts::Yes, HookState::New { .. }) => "new".to_owned(),
-            (Counts::Yes, HookState::Changed { .. }) => "changed".to_owned(),
-            (Counts::Yes, HookState::Broken(broken)) => format!("broken: {broken}"),
-        }
-    }
-
-    fn as_json(&self, FoundHook { def, state }: &FoundHook) -> Value {
-        let (word, why) = match (self.counts(def), state) {
             (Counts::FolderNotTrusted, _) => ("folder_not_trusted", None),
             (Counts::Yes, HookState::Trusted { .. }) => ("trusted", None),
             (Counts::Yes, HookState::New { .. }) => ("new", None),
             (Counts::Yes, HookState::Changed { .. }) => ("changed", None),
             (Counts::Yes, HookState::Broken(broken)) => ("broken", Some(broken.to_string())),
-        };
+        }
+    }
+
+    fn as_json(&self, FoundHook { def, state }: &FoundHook) -> Value {
+        let (word, why) = self.state(def, state);
         json!({
             "name": def.name,
             "events": def.events.iter().map(|event| event.word()).collect::<Vec<_>>(),

@@ -53,7 +53,8 @@ fn check(wrong: &[String], console: &mut Console) -> Result<(), CliError> {
         .hint("`co keys` lists every key and its name; they are set in the section [keys] of config.toml"))
 }
 
-fn names(keys: &[Key]) -> Vec<String> {
+/// Returns keys as they are written.
+pub(super) fn names(keys: &[Key]) -> Vec<String> {
     keys.iter().map(Key::to_string).collect()
 }
 

@@ -14,6 +14,7 @@ mod day;
 mod debug;
 mod doctor;
 mod error;
+mod help;
 mod hooks;
 mod input;
 mod keys;
@@ -132,20 +133,16 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
         }
         Some(Sub::Resume(resume)) => {
             let opening = resume.id.map_or(Opening::ResumeLatest, Opening::Resume);
+            let output = resume.output.unwrap_or(run.output);
             if resume.print {
-                let output = resume.output.unwrap_or(run.output);
                 return print::resume(world, flags, opening, output, console).await;
             }
             let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
             match (shape, at.interactive()) {
                 (Shape::Screen, true) => chat::run(world, loaded, opening, console).await,
-                (Shape::Screen, false) => {
-                    let output = resume.output.unwrap_or(run.output);
-                    print::resume(world, flags, opening, output, console).await
-                }
+                (Shape::Screen, false) => print::resume(world, flags, opening, output, console).await,
                 (Shape::Plain | Shape::PlainOnly, _) => {
-                    let ready = chat::ready(&world, loaded, flags, at, console).await?;
-                    chat::plain(world, ready, opening, shape, at).await
+                    chat::plain(world, loaded, flags, opening, shape, at, console).await
                 }
             }
         }
@@ -162,6 +159,9 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
         Some(Sub::Models(what)) => models::run(&what, &world, flags, console).await,
         Some(Sub::Auth(what)) => auth::run(what, &world, flags, at, console).await,
         Some(Sub::Keys(what)) => keys::run(&what, &world, flags, console),
+        Some(Sub::Help { words }) => help::run(&words, console),
+        Some(Sub::Completions { shell }) => help::completions(shell, console),
+        Some(Sub::Man { folder }) => help::man(folder.as_deref(), console),
     }
 }
 
@@ -186,8 +186,7 @@ async fn talk(
     }
     match (shape, at) {
         (Shape::Plain | Shape::PlainOnly, at) => {
-            let ready = chat::ready(&world, loaded, flags, at, console).await?;
-            chat::plain(world, ready, opening, shape, at).await
+            chat::plain(world, loaded, flags, opening, shape, at, console).await
         }
         (Shape::Screen, Terminals { stdin: false, .. }) => {
             let prompt = print::Illustrated { prompt: input::prompt("", at)?, images: run.image };

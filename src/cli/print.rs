@@ -24,7 +24,7 @@ use crate::message::UserPart;
 use crate::message::images::mentions;
 use crate::runtime::headless::{self, RunOutcome, Work};
 use crate::session::Session;
-use crate::store::RequestFilter;
+use crate::store::{RequestFilter, StoredRequest};
 
 /// The most requests listed at the end of a turn.
 const NAMED: usize = 20;
@@ -243,11 +243,7 @@ async fn shown_only(session: &Session) -> Result<Option<CliError>, CliError> {
         1 => "1 call was shown and not done; it waits for your approval".to_owned(),
         many => format!("{many} calls were shown and not done; they wait for your approval"),
     };
-    let mut error = CliError::message(Kind::Waiting, message);
-    for one in &left {
-        error = error.hint(format!("co approvals yes {}", one.id()));
-    }
-    Ok(Some(error.hint(format!("co resume {id}"))))
+    Ok(Some(decidable(CliError::message(Kind::Waiting, message), &left, id)))
 }
 
 /// Returns the error of a turn that waits for the user: how to decide, and how to continue.
@@ -259,11 +255,13 @@ async fn waiting(session: &Session, signal: Option<u8>) -> Result<CliError, CliE
         many => format!("{many} approvals wait for you; the turn is kept until they are decided"),
     };
     let kind = signal.map_or(Kind::Waiting, Kind::Interrupted);
-    let mut error = CliError::message(kind, message);
-    for one in &waiting {
-        error = error.hint(format!("co approvals yes {}", one.id()));
-    }
-    Ok(error.hint(format!("co resume {id}")))
+    Ok(decidable(CliError::message(kind, message), &waiting, id))
+}
+
+/// Adds how to decide these requests and how to go on.
+fn decidable(mut error: CliError, waiting: &[StoredRequest], session: &SessionId) -> CliError {
+    error.hints.extend(waiting.iter().map(|one| format!("co approvals yes {}", one.id())));
+    error.hint(format!("co resume {session}"))
 }
 
 /// Returns the error of a turn ended by a limit; `raise` is the flag that would let it continue, if a cap

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::args::{Rules, RulesWhat};
 use super::console::Console;
 use super::error::{CliError, Kind};
+use super::table::several;
 use crate::app::rules::{RuleBook, RuleTrouble, counting, revoke_rule, suggestions, text_of, tried};
 use crate::app::trust::trust_in;
 use crate::app::{World, load_settings, open_store, tools};
@@ -208,10 +209,6 @@ impl From<RuleTrouble> for CliError {
     fn from(trouble: RuleTrouble) -> Self {
         Self::new(Kind::Error, trouble)
     }
-}
-
-fn several(number: usize, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
 fn as_json(rule: &Rule, ended: bool) -> Value {

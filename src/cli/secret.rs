@@ -19,9 +19,10 @@ const CTRL_D: u8 = 4;
 const BACKSPACE: [u8; 2] = [8, 127];
 const CTRL_U: u8 = 21;
 
-/// Reads a key: from the terminal without echo, otherwise all of standard input.
-pub(super) fn key(prompt: &str, at: Terminals) -> Result<Secret, CliError> {
-    let text = if at.stdin { unseen(prompt)? } else { piped()? };
+/// Reads the key of a service: from the terminal without echo, otherwise all of standard input.
+pub(super) fn key(service: &str, at: Terminals) -> Result<Secret, CliError> {
+    let prompt = format!("Key for {service} (it is not shown): ");
+    let text = if at.stdin { unseen(&prompt)? } else { piped()? };
     let key = text.trim();
     if key.is_empty() {
         let error = CliError::message(Kind::Usage, "no key was entered, so nothing was changed");

@@ -5,13 +5,10 @@ use serde_json::{Value, json};
 use super::args::Sessions;
 use super::console::Console;
 use super::error::CliError;
-use super::table::{age, table};
+use super::table::{age, short, table};
 use crate::app::{World, load_settings, open_store_for_lists};
 use crate::history::TurnEnd;
 use crate::store::{SessionFilter, SessionSummary};
-
-/// Characters of an id that distinguish two sessions: its whole time, to the millisecond.
-const SHORT_ID: usize = 13;
 
 pub(super) async fn run(
     what: &Sessions,
@@ -36,7 +33,7 @@ pub(super) async fn run(
         .iter()
         .map(|one| {
             [
-                one.id.0.chars().take(SHORT_ID).collect(),
+                short(&one.id.0),
                 age(one.updated, now),
                 one.turns.to_string(),
                 end(one).to_owned(),

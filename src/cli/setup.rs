@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use super::console::Console;
-use super::error::CliError;
+use super::error::{CliError, Kind};
 use super::input::Terminals;
-use super::{auth, secret};
+use super::secret;
 use crate::accounts::login::{Entered, TryError, keep, may_offer, offers, skip, try_out, write_choice};
 use crate::accounts::{Keys, Models, Origin, Service};
 use crate::app::World;
@@ -108,7 +108,11 @@ fn enter(offer: &ServiceLine) -> Result<Option<Entered>, CliError> {
         entered.base_url = Some(url);
     }
     if offer.key != LoginNeed::Known {
-        entered.key = auth::asked(&offer.name, Terminals::of_process())?;
+        entered.key = match secret::key(&offer.name, Terminals::of_process()) {
+            // The input was empty or not a valid key.
+            Err(error) if error.kind == Kind::Usage => None,
+            key => Some(key?),
+        };
         if offer.key == LoginNeed::Needed && entered.key.is_none() {
             return Ok(None);
         }

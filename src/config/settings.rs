@@ -1,4 +1,4 @@
-//! The table of settings. Adding a setting means adding a row; the loader, `co config` and the README derive
+//! The table of settings. Adding a setting means adding a row; the loader, `co config` and `co help settings` derive
 //! from it.
 //!
 //! All settings of seed 004 are known, under the names of `co` with the original names as aliases: those whose
@@ -170,7 +170,7 @@ const fn key_of(key: &'static str, env: Env, doc: &'static str) -> SettingRow {
     of_provider(key, env, Kind::Secret, doc)
 }
 
-/// All settings, in the order in which `co config` and the README list them.
+/// All settings, in the order in which `co config` and `co help settings` list them.
 // One row per paragraph is easier to read and to change than one argument per line.
 #[rustfmt::skip]
 pub static SETTINGS: &[SettingRow] = &[

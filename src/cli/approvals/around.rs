@@ -4,22 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use super::words;
+use super::words::{self, CallProgress};
 use crate::approval::RequestId;
 use crate::history::{Record, SessionId};
-use crate::message::{CallId, Message, ReturnStatus, ToolName};
+use crate::message::{CallId, Message, ToolName};
 use crate::store::{RequestFilter, RequestState, Store, StoreError, StoredRequest};
 
 /// Maximum number of requests of one session that are read.
 const LOOKED_AT: usize = 10_000;
-
-/// The outcome of a call so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallProgress {
-    Nothing,
-    Started,
-    Returned(ReturnStatus),
-}
 
 /// The context of a request.
 pub(super) struct Around {

@@ -18,7 +18,7 @@ use crate::cli::error::{CliError, Kind};
 use crate::frontend::dialogue::yes_to;
 use crate::sandbox::privacy::give_environment;
 use crate::stdx::text::sanitize_line;
-use crate::store::{RequestState, StoredRequest};
+use crate::store::StoredRequest;
 
 /// The prefix of this program's own lines, which are only above the arguments.
 const OURS: char = '#';
@@ -51,21 +51,12 @@ pub(super) async fn run(
 
 /// Errs if the request can no longer be decided, before the user starts to edit.
 fn check_open(one: &StoredRequest) -> Result<(), CliError> {
-    match one.state {
-        RequestState::Waiting | RequestState::Later => Ok(()),
-        RequestState::Approved
-        | RequestState::Edited
-        | RequestState::Replaced
-        | RequestState::Denied
-        | RequestState::Consumed
-        | RequestState::Withdrawn
-        | RequestState::Superseded
-        | RequestState::Expired => {
-            let was = words::state(one, super::around::CallProgress::Nothing);
-            let message = format!("request {} is not open any more: {}", one.id(), sanitize_line(&was));
-            Err(CliError::message(Kind::Error, message))
-        }
+    if one.state.is_undecided() {
+        return Ok(());
     }
+    let was = words::state(one, words::CallProgress::Nothing);
+    let message = format!("request {} is not open any more: {}", one.id(), sanitize_line(&was));
+    Err(CliError::message(Kind::Error, message))
 }
 
 fn editor(context: &CommandContext<'_>) -> Option<String> {

@@ -9,7 +9,7 @@ use crate::cli::error::{CliError, Kind};
 use crate::cli::table::{age, table};
 use crate::stdx::clock::system_zone;
 use crate::stdx::text::{sanitize_line, truncate};
-use crate::store::{RequestFilter, RequestRow, StoredRequest};
+use crate::store::{RequestFilter, RequestRow, RequestState, StoredRequest};
 
 /// Maximum number of requests listed.
 const LISTED: usize = 20_000;
@@ -19,7 +19,7 @@ const WHAT: usize = 44;
 
 pub(super) async fn run(context: &mut CommandContext<'_>, wanted: Listed) -> Result<(), CliError> {
     let filter = Filter::of(&wanted)?;
-    let undecided = !wanted.all && wanted.state.is_none_or(super::typed::StateWord::is_undecided);
+    let undecided = !wanted.all && wanted.state.is_none_or(RequestState::is_undecided);
     if wanted.json {
         let of = if undecided { RequestFilter::Undecided } else { RequestFilter::All };
         let found = context.store.requests(of, LISTED).await?;
@@ -131,7 +131,7 @@ impl<'a> Filter<'a> {
         let session = session.as_ref().map(|session| session.to_ascii_lowercase());
         session.is_none_or(|session| row.session.0.starts_with(&session))
             && self.tool.as_ref().is_none_or(|tool| tool.is_match(row.tool.as_str()))
-            && risk.is_none_or(|risk| row.risk == risk.risk())
-            && state.is_none_or(|state| row.state == state.state())
+            && risk.is_none_or(|risk| row.risk == risk)
+            && state.is_none_or(|state| row.state == state)
     }
 }

@@ -1,5 +1,6 @@
 //! The arguments of `co approvals …` as typed. Nothing is looked up or decided here.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Subcommand, ValueEnum};
 
 use crate::store::RequestState;
@@ -94,10 +95,10 @@ pub(in crate::cli) struct Listed {
     pub tool: Option<String>,
     /// Those of one risk
     #[arg(long, value_enum, value_name = "RISK")]
-    pub risk: Option<RiskWord>,
+    pub risk: Option<Risk>,
     /// Those in one state
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub state: Option<StateWord>,
+    #[arg(long, value_parser = state(), value_name = "STATE")]
+    pub state: Option<RequestState>,
     /// Decided ones too
     #[arg(long, short)]
     pub all: bool,
@@ -130,70 +131,24 @@ pub(in crate::cli) struct Yes {
     pub json: bool,
 }
 
-/// A risk as it is typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum RiskWord {
-    #[value(alias = "LOW")]
-    Low,
-    #[value(alias = "MEDIUM", alias = "med")]
-    Medium,
-    #[value(alias = "HIGH")]
-    High,
-}
+impl ValueEnum for Risk {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Low, Self::Medium, Self::High]
+    }
 
-impl RiskWord {
-    pub fn risk(self) -> Risk {
-        match self {
-            Self::Low => Risk::Low,
-            Self::Medium => Risk::Medium,
-            Self::High => Risk::High,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Low => PossibleValue::new("low").alias("LOW"),
+            Self::Medium => PossibleValue::new("medium").aliases(["MEDIUM", "med"]),
+            Self::High => PossibleValue::new("high").alias("HIGH"),
+        })
     }
 }
 
-/// A state as it is typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum StateWord {
-    Waiting,
-    Later,
-    Approved,
-    Edited,
-    Replaced,
-    Denied,
-    Consumed,
-    Withdrawn,
-    Superseded,
-    Expired,
-}
-
-impl StateWord {
-    pub fn state(self) -> RequestState {
-        match self {
-            Self::Waiting => RequestState::Waiting,
-            Self::Later => RequestState::Later,
-            Self::Approved => RequestState::Approved,
-            Self::Edited => RequestState::Edited,
-            Self::Replaced => RequestState::Replaced,
-            Self::Denied => RequestState::Denied,
-            Self::Consumed => RequestState::Consumed,
-            Self::Withdrawn => RequestState::Withdrawn,
-            Self::Superseded => RequestState::Superseded,
-            Self::Expired => RequestState::Expired,
-        }
-    }
-
-    /// Whether a user can still decide.
-    pub fn is_undecided(self) -> bool {
-        match self {
-            Self::Waiting | Self::Later => true,
-            Self::Approved
-            | Self::Edited
-            | Self::Replaced
-            | Self::Denied
-            | Self::Consumed
-            | Self::Withdrawn
-            | Self::Superseded
-            | Self::Expired => false,
-        }
-    }
+/// Reads a state; errors only if `clap` passes on a name that is none.
+fn state() -> impl TypedValueParser<Value = RequestState> {
+    let unknown = "this is no state";
+    PossibleValuesParser::new(RequestState::ALL.map(|(_, word)| word)).try_map(move |word| {
+        RequestState::ALL.into_iter().find(|(_, known)| *known == word).map(|(state, _)| state).ok_or(unknown)
+    })
 }

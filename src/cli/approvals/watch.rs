@@ -11,8 +11,9 @@ use serde_json::json;
 use tokio::io::Interest;
 use tokio::net::unix::pipe::Sender;
 
-use super::around::{CallProgress, Calls};
-use super::{CommandContext, Format, listed, words};
+use super::around::Calls;
+use super::words::{self, CallProgress};
+use super::{CommandContext, Format, listed};
 use crate::approval::RequestId;
 use crate::cli::console::Console;
 use crate::cli::error::{CliError, Kind};
@@ -133,7 +134,7 @@ impl Watch<'_> {
         if before.is_some_and(|before| before.state == one.state) {
             return Ok(());
         }
-        let was_decided = before.is_some_and(|before| is_decided(before.state));
+        let was_decided = before.is_some_and(|before| before.state.is_open() && !before.state.is_undecided());
         if one.state == RequestState::Consumed && was_decided {
             // Its session took up a decision that was printed already; the outcome follows.
             return Ok(());
@@ -167,37 +168,11 @@ impl Watch<'_> {
 
     /// Returns the time until the next request expires.
     fn next_expiry(&self) -> Option<Duration> {
-        let undecided = self.known.values().filter(|known| !is_settled(known.state));
+        let undecided = self.known.values().filter(|known| known.state.is_undecided());
         let next = undecided.filter_map(|known| known.expires).min()?;
         let left = next.duration_since(self.store.clock().now());
         // A millisecond later it has certainly expired.
         Some(Duration::try_from(left).unwrap_or_default() + Duration::from_millis(1))
-    }
-}
-
-fn is_decided(state: RequestState) -> bool {
-    match state {
-        RequestState::Approved | RequestState::Edited | RequestState::Replaced | RequestState::Denied => true,
-        RequestState::Waiting
-        | RequestState::Later
-        | RequestState::Consumed
-        | RequestState::Withdrawn
-        | RequestState::Superseded
-        | RequestState::Expired => false,
-    }
-}
-
-fn is_settled(state: RequestState) -> bool {
-    match state {
-        RequestState::Waiting | RequestState::Later => false,
-        RequestState::Approved
-        | RequestState::Edited
-        | RequestState::Replaced
-        | RequestState::Denied
-        | RequestState::Consumed
-        | RequestState::Withdrawn
-        | RequestState::Superseded
-        | RequestState::Expired => true,
     }
 }
 
