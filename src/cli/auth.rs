@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::args::{Auth, AuthWhat};
+use super::args::{Auth, AuthWhat, Flags};
 use super::console::Console;
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use super::table::table;
 use super::{secret, setup};
@@ -17,10 +17,10 @@ use crate::provider::catalog::PRESETS;
 pub(super) async fn run(
     what: Auth,
     world: &World,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     at: Terminals,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     match what.what {
         AuthWhat::Add { rest, .. } if !rest.is_empty() => {
@@ -57,7 +57,7 @@ impl From<ModelError> for CliError {
     }
 }
 
-fn add(service: &str, loaded: &Loaded, at: Terminals, console: &mut Console) -> Result<(), CliError> {
+fn add(service: &str, loaded: &Loaded, at: Terminals, console: &mut Console) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
     let name = known(service, &loaded.settings, &keys)?;
     // An unusable file is reported before the key is typed.
@@ -80,7 +80,7 @@ fn add(service: &str, loaded: &Loaded, at: Terminals, console: &mut Console) -> 
     Ok(())
 }
 
-fn remove(service: &str, loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
+fn remove(service: &str, loaded: &Loaded, console: &mut Console) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
     let name = service.trim().to_ascii_lowercase();
     let place = keys.file().path().display();
@@ -103,7 +103,7 @@ struct AuthRow {
     counts: bool,
 }
 
-fn list(loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<(), CliError> {
+fn list(loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
     let own = loaded.settings.providers.keys().map(String::as_str);
     let mut names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
@@ -148,7 +148,7 @@ fn list(loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<(), Cli
     ))
 }
 
-async fn test(service: Option<&str>, loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
+async fn test(service: Option<&str>, loaded: &Loaded, console: &mut Console) -> Result<()> {
     let mut settings = loaded.settings.clone();
     let keys = Keys::of(&settings);
     let names = match service {
@@ -205,7 +205,7 @@ fn good(name: &str, key: Option<&Key>, loaded: &Loaded, keys: &Keys, models: usi
 }
 
 /// Returns the service's name as it is stored. Errors if there is no such service, or if it takes no key.
-fn known(service: &str, settings: &Settings, keys: &Keys) -> Result<String, CliError> {
+fn known(service: &str, settings: &Settings, keys: &Keys) -> Result<String> {
     let name = service.trim().to_ascii_lowercase();
     if name == "offline" || name == "auto" {
         let error = CliError::message(Kind::Usage, format!("`{name}` is no service and takes no key"));

@@ -8,8 +8,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::args::Flags;
 use super::console::Console;
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use super::setup::{self, SetUp};
 use crate::accounts::{Models, Pace};
@@ -52,11 +53,7 @@ impl Shape {
 }
 
 /// Loads the settings and determines how a conversation is displayed.
-pub(super) fn prepare(
-    world: &World,
-    flags: Vec<(String, String)>,
-    at: Terminals,
-) -> Result<(Loaded, Shape), CliError> {
+pub(super) fn prepare(world: &World, flags: Flags, at: Terminals) -> Result<(Loaded, Shape)> {
     let loaded = load_settings(world, flags)?;
     let shape = Shape::of(&loaded.settings, world, at);
     Ok((loaded, shape))
@@ -66,12 +63,12 @@ pub(super) fn prepare(
 pub(super) async fn plain(
     world: World,
     loaded: Loaded,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     opening: Opening,
     shape: Shape,
     at: Terminals,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let (loaded, models) = ready(&world, loaded, flags, at, console).await?;
     let setup = Setup {
         source: if at.stdin { Source::Terminal } else { Source::Pipe },
@@ -109,10 +106,10 @@ pub(super) async fn plain(
 async fn ready(
     world: &World,
     loaded: Loaded,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     at: Terminals,
     console: &mut Console,
-) -> Result<(Loaded, Arc<Models>), CliError> {
+) -> Result<(Loaded, Arc<Models>)> {
     let chosen = models(world, &loaded).await?;
     match setup::first_run(world, &loaded, &chosen, at, console).await? {
         SetUp::Skipped => Ok((loaded, chosen)),
@@ -124,7 +121,7 @@ async fn ready(
     }
 }
 
-async fn models(world: &World, loaded: &Loaded) -> Result<Arc<Models>, CliError> {
+async fn models(world: &World, loaded: &Loaded) -> Result<Arc<Models>> {
     let models = Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Reading);
     let models = models.map_err(AppError::from)?;
     models.ensure_named().await.map_err(AppError::from)?;
@@ -138,7 +135,7 @@ async fn models(world: &World, loaded: &Loaded) -> Result<Arc<Models>, CliError>
 const GOODBYE: Duration = Duration::from_secs(5);
 
 /// Waits for the session's owner and returns its result.
-async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<(), CliError> {
+async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<()> {
     match tokio::time::timeout(GOODBYE, owner).await {
         Ok(Ok(owned)) => owned.map_err(CliError::from),
         Ok(Err(error)) => Err(CliError::from(AppError::Broken { detail: error.to_string() })),
@@ -153,12 +150,7 @@ async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<(), CliError
 }
 
 /// Runs a conversation on the full screen.
-pub(super) async fn run(
-    world: World,
-    loaded: Loaded,
-    opening: Opening,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(world: World, loaded: Loaded, opening: Opening, console: &mut Console) -> Result<()> {
     let models = models(&world, &loaded).await?;
     let options = options(&world, &loaded.settings);
     let (ask, asks) = mpsc::channel(LINK);

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::args::Doctor;
+use super::args::{Doctor, Flags};
 use super::console::Console;
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use super::hooks::{Asking, Consent};
 use super::input::Terminals;
 use super::table::several;
@@ -25,10 +25,10 @@ const NAMED: usize = 20;
 pub(super) async fn run(
     what: Doctor,
     world: &World,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     at: Terminals,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let data = settings.data_dir.clone();
     let found = off_thread({
@@ -115,19 +115,19 @@ fn is_sound(found: &Diagnosis, audit: Option<&AuditFinding>) -> bool {
 }
 
 /// Verifies the audit without changing it.
-async fn audit(world: &World, settings: &Settings) -> Result<Option<AuditFinding>, CliError> {
+async fn audit(world: &World, settings: &Settings) -> Result<Option<AuditFinding>> {
     let store = open_store_to_read(world, settings).await?;
     Ok(store.verify_audit(None).await?.finding)
 }
 
 async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, CliError> {
+) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
     Ok(done.unwrap_or(Err(StoreError::Stopped))?)
 }
 
-fn newest(found: &Diagnosis) -> Result<&DatabaseCopy, CliError> {
+fn newest(found: &Diagnosis) -> Result<&DatabaseCopy> {
     let none = || CliError::message(Kind::Error, "there is no copy of the database");
     found.copies.first().ok_or_else(|| none().hint("`co doctor --salvage` saves what can be read"))
 }

@@ -7,9 +7,9 @@ mod trial;
 
 use serde_json::{Value, json};
 
-use super::args::{Hooks, HooksWhat, Picked};
+use super::args::{Flags, Hooks, HooksWhat, Picked};
 use super::console::Console;
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use super::secret;
 use super::table::table;
@@ -35,10 +35,10 @@ struct HooksCommand<'a> {
 pub(super) async fn run(
     what: Hooks,
     world: &World,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     at: Terminals,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let context = HooksCommand::new(world, &loaded);
     match what.what.unwrap_or(HooksWhat::List { json: what.json }) {
@@ -73,7 +73,7 @@ pub(super) enum Asking {
 
 impl Asking {
     /// Returns whether the action may proceed. Errors if there is no terminal to ask on.
-    pub fn consents(self, question: &str) -> Result<Consent, CliError> {
+    pub fn consents(self, question: &str) -> Result<Consent> {
         match self {
             Self::Nobody => Ok(Consent::Given),
             Self::Person(at) if at.interactive() => match secret::line(question)?.as_deref() {
@@ -119,7 +119,7 @@ impl<'a> HooksCommand<'a> {
         }
     }
 
-    fn list(&self, json: bool, console: &mut Console) -> Result<(), CliError> {
+    fn list(&self, json: bool, console: &mut Console) -> Result<()> {
         let FoundHooks { hooks, problems, .. } = self.all();
         if json {
             console.json(&hooks.iter().map(|hook| self.as_json(hook)).collect::<Vec<_>>())?;
@@ -184,7 +184,7 @@ impl<'a> HooksCommand<'a> {
         asking: Asking,
         store: &Store,
         console: &mut Console,
-    ) -> Result<(), CliError> {
+    ) -> Result<()> {
         let mut found = self.all();
         broken(&found.problems)?;
         let wanted = self.untrusted(&self.picked(&found.hooks, picked)?, console)?;
@@ -212,11 +212,7 @@ impl<'a> HooksCommand<'a> {
 
     /// Returns those hooks that are not trusted yet, with the hashes of their contents. Errors for one that
     /// cannot be trusted.
-    fn untrusted(
-        &self,
-        hooks: &[&FoundHook],
-        console: &mut Console,
-    ) -> Result<Vec<(HookDef, String)>, CliError> {
+    fn untrusted(&self, hooks: &[&FoundHook], console: &mut Console) -> Result<Vec<(HookDef, String)>> {
         let mut wanted = Vec::new();
         for FoundHook { def, state } in hooks {
             match (self.counts(def), state) {
@@ -271,7 +267,7 @@ impl<'a> HooksCommand<'a> {
     }
 
     /// Revokes trust and returns the names of the hooks that were trusted until now.
-    fn untrust(&self, picked: &Picked, console: &mut Console) -> Result<Vec<String>, CliError> {
+    fn untrust(&self, picked: &Picked, console: &mut Console) -> Result<Vec<String>> {
         let mut found = self.all();
         broken(&found.problems)?;
         let wanted: Vec<HookDef> =
@@ -291,7 +287,7 @@ impl<'a> HooksCommand<'a> {
     }
 
     /// Returns the hooks of these names; errors for an unknown name.
-    fn picked<'b>(&self, hooks: &'b [FoundHook], picked: &Picked) -> Result<Vec<&'b FoundHook>, CliError> {
+    fn picked<'b>(&self, hooks: &'b [FoundHook], picked: &Picked) -> Result<Vec<&'b FoundHook>> {
         if picked.all {
             return Ok(hooks.iter().filter(|hook| self.counts(&hook.def) == Counts::Yes).collect());
         }
@@ -324,7 +320,7 @@ fn unknown(name: &str, hooks: &[FoundHook]) -> CliError {
 }
 
 /// Returns an error if there are problems with the hook files.
-fn broken(problems: &[String]) -> Result<(), CliError> {
+fn broken(problems: &[String]) -> Result<()> {
     if problems.is_empty() {
         return Ok(());
     }

@@ -42,10 +42,10 @@ use clap::Parser as _;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
-use self::args::{Args, Sub};
+use self::args::{Args, Flags, Sub};
 use self::chat::Shape;
 use self::console::Console;
-use self::error::{CliError, Kind};
+use self::error::{CliError, Kind, Result};
 use self::input::Terminals;
 use crate::app::{Opening, World};
 use crate::sandbox::privacy;
@@ -119,7 +119,7 @@ fn survive_full_files() {
     }
 }
 
-async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Console) -> Result<(), CliError> {
+async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Console) -> Result<()> {
     let Args { shared, run, command } = args;
     // A value typed after a subcommand also reaches the options of all commands above it.
     let is_field = matches!(&command, Some(Sub::Approvals(what)) if what.takes_fields());
@@ -169,10 +169,10 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
 async fn talk(
     run: args::Run,
     world: World,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     at: Terminals,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let opening = if run.go_on { Opening::Latest } else { Opening::New };
     if let Some(words) = run.print {
         let prompt = print::Illustrated { prompt: input::prompt(&words, at)?, images: run.image };

@@ -2,20 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::args::Sessions;
+use super::args::{Flags, Sessions};
 use super::console::Console;
-use super::error::CliError;
+use super::error::Result;
 use super::table::{age, short, table};
 use crate::app::{World, load_settings, open_store_for_lists};
 use crate::history::TurnEnd;
 use crate::store::{SessionFilter, SessionSummary};
 
-pub(super) async fn run(
-    what: &Sessions,
-    world: &World,
-    flags: Vec<(String, String)>,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(what: &Sessions, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let store = open_store_for_lists(world, &loaded.settings).await?;
     let filter = if what.all { SessionFilter::All } else { SessionFilter::Folder(world.workspace.clone()) };

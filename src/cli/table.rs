@@ -22,22 +22,13 @@ pub(super) fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> S
             *widest = (*widest).max(width(cell));
         }
     }
-    let mut out = String::new();
-    push_line(&mut out, &heads.map(str::to_owned), &widths);
-    for row in &rows {
-        push_line(&mut out, row, &widths);
-    }
-    out
+    let heads = heads.map(str::to_owned);
+    std::iter::once(&heads).chain(&rows).map(|row| format!("{}\n", padded(row, &widths).trim_end())).collect()
 }
 
-fn push_line<const N: usize>(out: &mut String, cells: &[String; N], widths: &[usize; N]) {
-    let mut line = String::new();
-    for (cell, widest) in cells.iter().zip(widths) {
-        line.push_str(cell);
-        line.push_str(&" ".repeat(widest - width(cell) + 2));
-    }
-    out.push_str(line.trim_end());
-    out.push('\n');
+fn padded(cells: &[String], widths: &[usize]) -> String {
+    let pad = |(cell, widest): (&String, &usize)| format!("{cell}{}", " ".repeat(widest - width(cell) + 2));
+    cells.iter().zip(widths).map(pad).collect()
 }
 
 /// Formats rows without heads, indented, in lines of at most [`WIDTH`] columns: the last column wraps, the others
@@ -45,15 +36,11 @@ fn push_line<const N: usize>(out: &mut String, cells: &[String; N], widths: &[us
 pub(super) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let widths: [usize; N] =
         std::array::from_fn(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or_default());
-    let indent = widths.iter().take(N - 1).map(|width| width + 2).sum::<usize>() + 2;
     let mut out = String::new();
     for row in rows {
-        let (last, first) = (&row[N - 1], &row[..N - 1]);
-        let mut line = String::from("  ");
-        for (cell, widest) in first.iter().zip(widths) {
-            line.push_str(&format!("{cell}{}", " ".repeat(widest - width(cell) + 2)));
-        }
-        for part in wrap(last, WIDTH.saturating_sub(indent)) {
+        let mut line = format!("  {}", padded(&row[..N - 1], &widths));
+        let indent = width(&line);
+        for part in wrap(&row[N - 1], WIDTH.saturating_sub(indent)) {
             out.push_str(format!("{line}{part}").trim_end());
             out.push('\n');
             line = " ".repeat(indent);

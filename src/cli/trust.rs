@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::args::Trust;
+use super::args::{Flags, Trust};
 use super::console::Console;
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use super::hooks::{Asking, Consent};
 use super::input::Terminals;
 use crate::app::trust::{
@@ -21,10 +21,10 @@ use crate::store::AuditNote;
 pub(super) async fn run(
     what: Trust,
     world: &World,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     at: Terminals,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let loaded = load_settings(world, flags.clone())?;
     let folder = what.folder.as_deref().unwrap_or(Path::new("."));
     if what.list {
@@ -53,7 +53,7 @@ pub(super) async fn run(
     Ok(())
 }
 
-fn list(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliError> {
+fn list(loaded: &Loaded, json: bool, console: &mut Console) -> Result<()> {
     let folders = &loaded.settings.trusted_folders;
     if json {
         return console.json(&json!(folders));
@@ -103,9 +103,9 @@ async fn revoke(
     folder: &Path,
     world: &World,
     loaded: &Loaded,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<()> {
     // A folder that no longer exists can also be removed from the list.
     let path: PathBuf = world.workspace.join(folder);
     let path = path.canonicalize().unwrap_or(path);

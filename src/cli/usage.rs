@@ -5,22 +5,17 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::args::{UsageArgs, UsageBy};
+use super::args::{Flags, UsageArgs, UsageBy};
 use super::console::Console;
 use super::day::begin;
-use super::error::CliError;
+use super::error::Result;
 use super::table::{short, table};
 use crate::app::{World, load_settings, open_store_for_lists};
 use crate::stdx::clock::system_zone;
 use crate::stdx::text::grouped;
 use crate::store::{Store, Total, UsageOf};
 
-pub(super) async fn run(
-    what: &UsageArgs,
-    world: &World,
-    flags: Vec<(String, String)>,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let zone = system_zone();
     let since = match &what.since {
@@ -88,12 +83,7 @@ impl Name {
     }
 }
 
-async fn rows(
-    store: &Store,
-    by: UsageBy,
-    since: Timestamp,
-    zone: TimeZone,
-) -> Result<Vec<(Name, Total)>, CliError> {
+async fn rows(store: &Store, by: UsageBy, since: Timestamp, zone: TimeZone) -> Result<Vec<(Name, Total)>> {
     Ok(match by {
         UsageBy::Day => {
             let days = store.usage_by_day(since, zone).await?;

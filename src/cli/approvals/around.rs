@@ -131,24 +131,19 @@ fn hold(one: &StoredRequest, other: &StoredRequest) -> Option<String> {
         crate::approval::Approval::Deny { .. } => true,
         crate::approval::Approval::Approve { .. } | crate::approval::Approval::Later => false,
     });
-    match other.state {
+    let end = match other.state {
         RequestState::Waiting | RequestState::Later => {
-            Some(format!("{id} runs only after {what}, which still waits for your decision"))
+            return Some(format!("{id} runs only after {what}, which still waits for your decision"));
         }
-        RequestState::Denied => Some(format!("{id} will not run: it depends on {what}, which was denied")),
-        RequestState::Consumed if is_no => {
-            Some(format!("{id} will not run: it depends on {what}, which was denied"))
-        }
-        RequestState::Expired => {
-            Some(format!("{id} will not run: it depends on {what}, which was not decided in time"))
-        }
-        RequestState::Withdrawn => {
-            Some(format!("{id} will not run: it depends on {what}, which was withdrawn"))
-        }
+        RequestState::Denied => "was denied",
+        RequestState::Consumed if is_no => "was denied",
+        RequestState::Expired => "was not decided in time",
+        RequestState::Withdrawn => "was withdrawn",
         RequestState::Approved
         | RequestState::Edited
         | RequestState::Replaced
         | RequestState::Consumed
-        | RequestState::Superseded => None,
-    }
+        | RequestState::Superseded => return None,
+    };
+    Some(format!("{id} will not run: it depends on {what}, which {end}"))
 }

@@ -5,7 +5,7 @@ use globset::{Glob, GlobMatcher};
 
 use super::typed::Listed;
 use super::{CommandContext, listed};
-use crate::cli::error::{CliError, Kind};
+use crate::cli::error::{CliError, Kind, Result};
 use crate::cli::table::{age, table};
 use crate::stdx::clock::system_zone;
 use crate::stdx::text::{sanitize_line, truncate};
@@ -17,7 +17,7 @@ const LISTED: usize = 20_000;
 /// Width of a call's summary, in cells; a mark may follow.
 const WHAT: usize = 44;
 
-pub(super) async fn run(context: &mut CommandContext<'_>, wanted: Listed) -> Result<(), CliError> {
+pub(super) async fn run(context: &mut CommandContext<'_>, wanted: Listed) -> Result<()> {
     let filter = Filter::of(&wanted)?;
     let undecided = !wanted.all && wanted.state.is_none_or(RequestState::is_undecided);
     if wanted.json {
@@ -112,7 +112,7 @@ struct Filter<'a> {
 }
 
 impl<'a> Filter<'a> {
-    fn of(wanted: &'a Listed) -> Result<Self, CliError> {
+    fn of(wanted: &'a Listed) -> Result<Self> {
         let tool = wanted.tool.as_deref().map(Glob::new).transpose().map_err(|_| {
             let tool = sanitize_line(wanted.tool.as_deref().unwrap_or_default()).into_owned();
             let error = CliError::message(Kind::Usage, format!("`--tool {tool}` is no name of a tool"));

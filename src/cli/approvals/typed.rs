@@ -37,11 +37,11 @@ impl Approvals {
 pub(in crate::cli) enum Decide {
     /// List what waits, in every session
     List(Listed),
-    /// Show one request whole: arguments, preview, reasons, whose words are in it, what was decided
+    /// Show one whole request: arguments, preview, reasons, sources of its text, decision
     Show {
         /// Its id, or the beginning of it
         id: String,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -55,7 +55,7 @@ pub(in crate::cli) enum Decide {
         /// The reason, for the model
         #[arg(long, value_name = "REASON")]
         note: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -63,7 +63,7 @@ pub(in crate::cli) enum Decide {
     Edit {
         /// Its id, or the beginning of it
         id: String,
-        /// A word to the model
+        /// A note for the model
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
@@ -72,13 +72,13 @@ pub(in crate::cli) enum Decide {
         /// The ids, or their beginnings
         #[arg(required = true)]
         ids: Vec<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Tell what waits and what becomes of it, as it happens, until interrupted
+    /// Show what waits and each change of it as it happens, until interrupted
     Watch {
-        /// A line of JSON each
+        /// Print a line of JSON for each
         #[arg(long)]
         json: bool,
     },
@@ -87,22 +87,22 @@ pub(in crate::cli) enum Decide {
 /// What is listed.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Listed {
-    /// Those of one session: its id, or the beginning of it
+    /// Requests of one session: its id, or the beginning of it
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// Those of one tool; `*` stands for anything
+    /// Requests of one tool; `*` stands for anything
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
-    /// Those of one risk
+    /// Requests of one risk
     #[arg(long, value_enum, value_name = "RISK")]
     pub risk: Option<Risk>,
-    /// Those in one state
+    /// Requests in one state
     #[arg(long, value_parser = state(), value_name = "STATE")]
     pub state: Option<RequestState>,
-    /// Decided ones too
+    /// Decided requests too
     #[arg(long, short)]
     pub all: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -117,16 +117,16 @@ pub(in crate::cli) struct Yes {
     // This id replaces that of the global `--set`.
     #[arg(id = "set", long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
-    /// A word to the model
+    /// A note for the model
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
-    /// And what is like it, for as long as its session lasts
+    /// Also allow such calls for the rest of its session
     #[arg(long)]
     pub session: bool,
-    /// All LOW ones of this session, and nothing else
+    /// All LOW requests of this session, and nothing else
     #[arg(long, value_name = "SESSION", conflicts_with_all = ["ids", "set"])]
     pub all_low: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

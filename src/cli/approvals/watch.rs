@@ -16,7 +16,7 @@ use super::words::{self, CallProgress};
 use super::{CommandContext, Format, listed};
 use crate::approval::RequestId;
 use crate::cli::console::Console;
-use crate::cli::error::{CliError, Kind};
+use crate::cli::error::{CliError, Kind, Result};
 use crate::cli::signals::Stop;
 use crate::message::ReturnStatus;
 use crate::stdx::text::sanitize_line;
@@ -25,7 +25,7 @@ use crate::store::{RequestFilter, RequestState, Store, StoredRequest};
 /// Maximum number of requests printed at the start.
 const TOLD: usize = 20_000;
 
-pub(super) async fn run(context: &mut CommandContext<'_>, format: Format) -> Result<(), CliError> {
+pub(super) async fn run(context: &mut CommandContext<'_>, format: Format) -> Result<()> {
     let stop = Stop::on_signals()?;
     let mut wakeups = context.store.wakeups();
     let mut watch =
@@ -82,7 +82,7 @@ struct WatchedRequest {
 }
 
 impl Watch<'_> {
-    async fn begin(&mut self, console: &mut Console) -> Result<(), CliError> {
+    async fn begin(&mut self, console: &mut Console) -> Result<()> {
         // Read before listing: changes during the listing are then printed with their new state.
         self.seq = self.store.latest_change().await?;
         for one in self.store.requests(RequestFilter::Undecided, TOLD).await? {
@@ -91,7 +91,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    async fn news(&mut self, console: &mut Console) -> Result<(), CliError> {
+    async fn news(&mut self, console: &mut Console) -> Result<()> {
         for one in self.store.changes_since(self.seq).await? {
             self.seq = self.seq.max(one.seq);
             self.tell(&one, console)?;
@@ -103,7 +103,7 @@ impl Watch<'_> {
     }
 
     /// Prints the outcomes of decided calls.
-    async fn outcomes(&mut self, console: &mut Console) -> Result<(), CliError> {
+    async fn outcomes(&mut self, console: &mut Console) -> Result<()> {
         let sessions: HashSet<_> = self.running.values().map(|one| one.session.clone()).collect();
         for session in sessions {
             let calls = Calls::of(self.store, &session).await?;
@@ -128,7 +128,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    fn tell(&mut self, one: &StoredRequest, console: &mut Console) -> Result<(), CliError> {
+    fn tell(&mut self, one: &StoredRequest, console: &mut Console) -> Result<()> {
         let known = WatchedRequest { state: one.state, expires: one.request.expires };
         let before = self.known.insert(one.id().clone(), known);
         if before.is_some_and(|before| before.state == one.state) {
@@ -150,12 +150,7 @@ impl Watch<'_> {
         }
     }
 
-    fn told_outcome(
-        &self,
-        one: &StoredRequest,
-        status: ReturnStatus,
-        console: &mut Console,
-    ) -> Result<(), CliError> {
+    fn told_outcome(&self, one: &StoredRequest, status: ReturnStatus, console: &mut Console) -> Result<()> {
         match self.format {
             Format::Json => {
                 let session = &one.session;
