@@ -14,13 +14,7 @@ use crate::app::{AppError, World, load_settings};
 use crate::config::{Key, Loaded, Settings, Source, Value};
 use crate::provider::catalog::PRESETS;
 
-pub(super) async fn run(
-    what: Auth,
-    world: &World,
-    flags: Flags,
-    at: Terminals,
-    console: &mut Console,
-) -> Result<()> {
+pub(super) async fn run(what: Auth, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     match what.what {
         AuthWhat::Add { rest, .. } if !rest.is_empty() => {
@@ -28,8 +22,8 @@ pub(super) async fn run(
             let error = CliError::message(Kind::Usage, words);
             Err(error.hint("leave it out: `co auth add NAME` asks for it, or reads it from a pipe"))
         }
-        AuthWhat::Add { service: Some(service), .. } => add(&service, &loaded, at, console),
-        AuthWhat::Add { service: None, .. } if at.interactive() => {
+        AuthWhat::Add { service: Some(service), .. } => add(&service, &loaded, console),
+        AuthWhat::Add { service: None, .. } if Terminals::of_process().interactive() => {
             setup::choose(world, &loaded, console).await.map(drop)
         }
         AuthWhat::Add { service: None, .. } => {
@@ -57,12 +51,12 @@ impl From<ModelError> for CliError {
     }
 }
 
-fn add(service: &str, loaded: &Loaded, at: Terminals, console: &mut Console) -> Result<()> {
+fn add(service: &str, loaded: &Loaded, console: &mut Console) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
     let name = known(service, &loaded.settings, &keys)?;
     // An unusable file is reported before the key is typed.
     keys.stored(&name)?;
-    let key = secret::key(&name, at)?;
+    let key = secret::key(&name)?;
     let kept = keys.keep(&name, &key)?;
     let place = keys.file().path().display();
     let again = match kept {

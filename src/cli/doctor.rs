@@ -10,8 +10,8 @@ use serde_json::json;
 use super::args::{Doctor, Flags};
 use super::console::Console;
 use super::error::{CliError, Kind, Result};
-use super::hooks::{Asking, Consent};
 use super::input::Terminals;
+use super::secret::{UNCHANGED, agreed};
 use super::table::several;
 use crate::app::{World, load_settings, open_store, open_store_to_read};
 use crate::config::Settings;
@@ -22,13 +22,7 @@ use crate::store::{AuditFinding, AuditNote, DatabaseCopy, StoreError};
 /// The most damaged records listed by name.
 const NAMED: usize = 20;
 
-pub(super) async fn run(
-    what: Doctor,
-    world: &World,
-    flags: Flags,
-    at: Terminals,
-    console: &mut Console,
-) -> Result<()> {
+pub(super) async fn run(what: Doctor, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let data = settings.data_dir.clone();
     let found = off_thread({
@@ -36,7 +30,6 @@ pub(super) async fn run(
         move || diagnose(&data)
     })
     .await?;
-    let asking = if what.yes { Asking::Nobody } else { Asking::Person(at) };
     let now = world.clock.now();
     if let Some(copy) = what.restore {
         let copy = match copy {
@@ -50,8 +43,8 @@ pub(super) async fn run(
              kept beside it.\n"
         ))?;
         let question = format!("Put {} in place? y/N ", copy.display());
-        if asking.consents(&question)? == Consent::Withheld {
-            return console.out("Nothing was changed.\n");
+        if !agreed(what.yes, &question)? {
+            return console.out(UNCHANGED);
         }
         let aside = off_thread({
             let copy = copy.clone();
@@ -65,8 +58,8 @@ pub(super) async fn run(
         ));
     }
     if what.salvage {
-        if asking.consents("Save what can be read into a new database? y/N ")? == Consent::Withheld {
-            return console.out("Nothing was changed.\n");
+        if !agreed(what.yes, "Save what can be read into a new database? y/N ")? {
+            return console.out(UNCHANGED);
         }
         let saved = off_thread(move || salvage(&data, now)).await?;
         for (table, rows) in &saved.rows {
@@ -77,9 +70,11 @@ pub(super) async fn run(
     }
     let audit = if found.faults.is_empty() && found.bytes > 0 {
         let finding = audit(world, &settings).await?;
-        if finding == Some(AuditFinding::Unprotected) && (what.yes || (at.interactive() && !what.json)) {
+        if finding == Some(AuditFinding::Unprotected)
+            && (what.yes || (Terminals::of_process().interactive() && !what.json))
+        {
             console.out("The triggers that keep rows of the audit from being changed are missing.\n")?;
-            if asking.consents("Put them back? y/N ")? == Consent::Given {
+            if agreed(what.yes, "Put them back? y/N ")? {
                 off_thread({
                     let data = data.clone();
                     move || protect_audit(&data)

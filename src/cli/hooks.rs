@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use super::args::{Flags, Hooks, HooksWhat, Picked};
 use super::console::Console;
 use super::error::{CliError, Kind, Result};
-use super::input::Terminals;
-use super::secret;
+use super::secret::{UNCHANGED, agreed};
 use super::table::table;
 use crate::app::{FoundHook, FoundHooks, HookFiles, World, load_settings, open_store};
 use crate::config::{FolderTrust, Loaded};
@@ -32,21 +31,14 @@ struct HooksCommand<'a> {
     trust: FolderTrust,
 }
 
-pub(super) async fn run(
-    what: Hooks,
-    world: &World,
-    flags: Flags,
-    at: Terminals,
-    console: &mut Console,
-) -> Result<()> {
+pub(super) async fn run(what: Hooks, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let context = HooksCommand::new(world, &loaded);
     match what.what.unwrap_or(HooksWhat::List { json: what.json }) {
         HooksWhat::List { json } => context.list(json, console),
         HooksWhat::Trust { picked, yes } => {
             let store = open_store(world, &loaded.settings).await?;
-            let asking = if yes { Asking::Nobody } else { Asking::Person(at) };
-            context.trust(&picked, asking, &store, console).await
+            context.trust(&picked, yes, &store, console).await
         }
         HooksWhat::Untrust { picked } => {
             let untrusted = context.untrust(&picked, console)?;
@@ -61,41 +53,6 @@ pub(super) async fn run(
         }
         HooksWhat::Test(wanted) => trial::run(&context, wanted, console).await,
     }
-}
-
-/// Whether to ask for confirmation.
-#[derive(Clone, Copy)]
-pub(super) enum Asking {
-    Person(Terminals),
-    /// The user gave `--yes`.
-    Nobody,
-}
-
-impl Asking {
-    /// Returns whether the action may proceed. Errors if there is no terminal to ask on.
-    pub fn consents(self, question: &str) -> Result<Consent> {
-        match self {
-            Self::Nobody => Ok(Consent::Given),
-            Self::Person(at) if at.interactive() => match secret::line(question)?.as_deref() {
-                Some("y" | "Y" | "yes") => Ok(Consent::Given),
-                Some(_) | None => Ok(Consent::Withheld),
-            },
-            Self::Person(_) => {
-                let error = CliError::message(
-                    Kind::Usage,
-                    "nobody is at the terminal to say yes, so nothing was changed",
-                );
-                Err(error.hint("with `--yes` it is done without asking"))
-            }
-        }
-    }
-}
-
-/// The user's answer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Consent {
-    Given,
-    Withheld,
 }
 
 impl<'a> HooksCommand<'a> {
@@ -178,13 +135,7 @@ impl<'a> HooksCommand<'a> {
         })
     }
 
-    async fn trust(
-        &self,
-        picked: &Picked,
-        asking: Asking,
-        store: &Store,
-        console: &mut Console,
-    ) -> Result<()> {
+    async fn trust(&self, picked: &Picked, yes: bool, store: &Store, console: &mut Console) -> Result<()> {
         let mut found = self.all();
         broken(&found.problems)?;
         let wanted = self.untrusted(&self.picked(&found.hooks, picked)?, console)?;
@@ -195,8 +146,8 @@ impl<'a> HooksCommand<'a> {
             console.out(&self.shown(def, hash))?;
         }
         let question = if wanted.len() == 1 { "Trust this hook? y/N " } else { "Trust these hooks? y/N " };
-        if asking.consents(question)? == Consent::Withheld {
-            return console.out("Nothing was changed.\n");
+        if !agreed(yes, question)? {
+            return console.out(UNCHANGED);
         }
         for (def, hash) in &wanted {
             found.trusted.add(def, hash);

@@ -20,9 +20,9 @@ const BACKSPACE: [u8; 2] = [8, 127];
 const CTRL_U: u8 = 21;
 
 /// Reads the key of a service: from the terminal without echo, otherwise all of standard input.
-pub(super) fn key(service: &str, at: Terminals) -> Result<Secret> {
+pub(super) fn key(service: &str) -> Result<Secret> {
     let prompt = format!("Key for {service} (it is not shown): ");
-    let text = if at.stdin { unseen(&prompt)? } else { piped()? };
+    let text = if Terminals::of_process().stdin { unseen(&prompt)? } else { piped()? };
     let key = text.trim();
     if key.is_empty() {
         let error = CliError::message(Kind::Usage, "no key was entered, so nothing was changed");
@@ -56,6 +56,21 @@ pub(super) fn line(prompt: &str) -> Result<Option<String>> {
     }
     show("\n")?;
     Ok(None)
+}
+
+/// Said where the user did not agree.
+pub(super) const UNCHANGED: &str = "Nothing was changed.\n";
+
+/// Returns whether the user agrees; nobody is asked with `--yes`. Errors if there is no terminal to ask on.
+pub(super) fn agreed(yes: bool, question: &str) -> Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    if Terminals::of_process().interactive() {
+        return Ok(matches!(line(question)?.as_deref(), Some("y" | "Y" | "yes")));
+    }
+    let words = "nobody is at the terminal to say yes, so nothing was changed";
+    Err(CliError::message(Kind::Usage, words).hint("with `--yes` it is done without asking"))
 }
 
 /// Reads one line from the terminal without echo.

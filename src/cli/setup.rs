@@ -108,7 +108,7 @@ fn enter(offer: &ServiceLine) -> Result<Option<Entered>> {
         entered.base_url = Some(url);
     }
     if offer.key != LoginNeed::Known {
-        entered.key = match secret::key(&offer.name, Terminals::of_process()) {
+        entered.key = match secret::key(&offer.name) {
             // The input was empty or not a valid key.
             Err(error) if error.kind == Kind::Usage => None,
             key => Some(key?),

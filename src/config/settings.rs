@@ -179,7 +179,7 @@ pub static SETTINGS: &[SettingRow] = &[
         "The model, as `provider/model` or a bare name; unset: the provider's default",
         |s, v| s.model = v.text()).flag("--model"),
     row("provider", &["CO_PROVIDER", "LLM_PROVIDER"], Kind::Text,
-        "Who answers: a name of the table of providers or of a section `[providers.NAME]`, or `offline`; `auto` takes the first that is ready: a key, a server on this machine, else offline",
+        "Who answers: a service of `co help models` or of a section `[providers.NAME]`, or `offline`; `auto` takes the first that is ready: a key, a server on this machine, else offline",
         |s, v| s.provider = v.text().map(|name| name.trim().to_ascii_lowercase()).filter(|name| name != "auto"))
         .aliases(&["llm_provider"]).default("auto"),
     row("fallback_model", &["CO_FALLBACK_MODEL"], Kind::Text,
