@@ -62,10 +62,9 @@ pub(super) fn prepare(world: &World, flags: Flags, at: Terminals) -> Result<(Loa
 /// Runs a conversation in lines of text.
 pub(super) async fn plain(
     world: World,
-    loaded: Loaded,
+    (loaded, shape): (Loaded, Shape),
     flags: Flags,
     opening: Opening,
-    shape: Shape,
     at: Terminals,
     console: &mut Console,
 ) -> Result<()> {

@@ -53,10 +53,11 @@ pub(super) fn completions(shell: Shell, console: &mut Console) -> Result<()> {
 
 /// Prints the manual page, or writes it and one page for each command into a folder that exists.
 pub(super) fn man(folder: Option<&Path>, console: &mut Console) -> Result<()> {
-    let Some(folder) = folder else {
-        let mut page = Vec::new();
-        clap_mangen::Man::new(Args::command()).render(&mut page)?;
-        return console.out(&String::from_utf8_lossy(&page));
-    };
-    Ok(clap_mangen::generate_to(Args::command(), folder)?)
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Args::command()).render(&mut page)?;
+    // Examples and topics keep their lines.
+    let page = String::from_utf8_lossy(&page).replace(".SH EXTRA\n", ".SH EXAMPLES\n.nf\n");
+    let Some(folder) = folder else { return console.out(&page) };
+    clap_mangen::generate_to(Args::command(), folder)?;
+    Ok(std::fs::write(folder.join("co.1"), page)?)
 }

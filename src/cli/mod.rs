@@ -142,7 +142,7 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
                 (Shape::Screen, true) => chat::run(world, loaded, opening, console).await,
                 (Shape::Screen, false) => print::resume(world, flags, opening, output, console).await,
                 (Shape::Plain | Shape::PlainOnly, _) => {
-                    chat::plain(world, loaded, flags, opening, shape, at, console).await
+                    chat::plain(world, (loaded, shape), flags, opening, at, console).await
                 }
             }
         }
@@ -186,7 +186,7 @@ async fn talk(
     }
     match (shape, at) {
         (Shape::Plain | Shape::PlainOnly, at) => {
-            chat::plain(world, loaded, flags, opening, shape, at, console).await
+            chat::plain(world, (loaded, shape), flags, opening, at, console).await
         }
         (Shape::Screen, Terminals { stdin: false, .. }) => {
             let prompt = print::Illustrated { prompt: input::prompt("", at)?, images: run.image };

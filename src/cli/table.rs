@@ -50,7 +50,7 @@ pub(super) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
 }
 
 /// Formats a number of things.
-pub(super) fn several<N: Display + PartialEq + From<u8>>(number: N, thing: &str) -> String {
+pub(super) fn several<N: Copy + Display + PartialEq + From<u8>>(number: N, thing: &str) -> String {
     let plural = if number == N::from(1) { "" } else { "s" };
     format!("{number} {thing}{plural}")
 }

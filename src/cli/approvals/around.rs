@@ -41,7 +41,7 @@ impl Calls {
                 }
                 Record::ToolStarted { call } => came(&call, CallProgress::Started),
                 Record::ToolFinished { returned } => {
-                    came(&returned.call, CallProgress::Returned(returned.status))
+                    came(&returned.call, CallProgress::Returned(returned.status));
                 }
                 Record::Opened { .. }
                 | Record::Damaged { .. }
