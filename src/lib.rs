@@ -48,7 +48,8 @@
 //!   that follows.
 //! - [`app`]: the composition root: builds what the others are given.
 //! - [`runtime`]: what owns a session: behind an interactive face, in headless turns, beside the session at hand.
-//! - [`cli`]: the command line, its errors and exit codes, its commands, and the log of `--debug-file`.
+//! - [`cli`]: the command line, its errors and exit codes, its commands, the reference (`help/`: one topic from the tables
+//!   of the program or a text beside the code), completions, the manual page, and the log of `--debug-file`.
 //!
 //! Beside `src`: `tests/kit` is a crate that does not ship (scripted replies and the server that gives them, the runner of
 //! turn scripts), `evals` holds turn scripts and golden tables, `prompts` the texts for models.

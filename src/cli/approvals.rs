@@ -16,8 +16,9 @@ mod words;
 use serde::Serialize;
 
 use self::typed::{Approvals, Decide};
+use super::args::Flags;
 use super::console::Console;
-use super::error::CliError;
+use super::error::Result;
 use crate::app::{World, load_settings, open_store_for_lists};
 use crate::approval::Approval;
 use crate::config::Settings;
@@ -32,12 +33,7 @@ struct CommandContext<'a> {
     console: &'a mut Console,
 }
 
-pub(super) async fn run(
-    what: Approvals,
-    world: &World,
-    flags: Vec<(String, String)>,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(what: Approvals, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let store = open_store_for_lists(world, &settings).await?;
     store.expire_due().await?;

@@ -3,19 +3,20 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use super::approvals::typed::Approvals;
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 
-/// Printed below the options in the help.
-const EXAMPLES: &str = include_str!("examples.txt").trim_ascii_end();
+/// Settings that flags set, as pairs of name and text.
+pub(super) type Flags = Vec<(String, String)>;
 
 /// A personal assistant in your terminal. What changes something waits for your approval, now or later.
 #[derive(Debug, Parser)]
-#[command(name = "co", version, after_help = EXAMPLES, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "co", version, after_help = super::help::topics::after(), disable_help_subcommand = true, max_term_width = 100)]
 pub(super) struct Args {
     #[command(flatten)]
-    pub shared: Shared,
-    #[command(flatten)]
     pub run: Run,
+    // Its heading would count for what follows.
+    #[command(flatten)]
+    pub shared: Shared,
     #[command(subcommand)]
     pub command: Option<Sub>,
 }
@@ -38,6 +39,7 @@ impl Args {
 
 /// Settings for this run.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Options of every command")]
 pub(super) struct Shared {
     /// The model, as `provider/model` or a bare name
     #[arg(long, global = true, value_name = "MODEL")]
@@ -48,16 +50,16 @@ pub(super) struct Shared {
     /// Show the model's thinking
     #[arg(long, short, global = true)]
     verbose: bool,
-    /// Talk in lines of text, for screen readers, dumb terminals and logs, instead of the full screen
+    /// Use lines of text instead of the full screen, for screen readers, simple terminals and logs
     #[arg(long, global = true)]
     plain: bool,
-    /// What asks: ask, auto, plan, dry-run or defer-all
+    /// Which calls ask: ask, auto, plan, dry-run or defer-all
     #[arg(long, global = true, value_name = "MODE")]
     mode: Option<String>,
-    /// Append what the program logs to this file: operations, ids, times and errors; no texts and no keys
+    /// Append log lines to this file: operations, ids, times and errors, but no texts and no keys
     #[arg(long, global = true, value_name = "FILE")]
     debug_file: Option<std::path::PathBuf>,
-    /// Any setting, e.g. `--set max_requests=10`; `co config` lists them
+    /// Any setting, e.g. `--set max_requests=10`; `co help settings` lists them
     #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
@@ -65,16 +67,16 @@ pub(super) struct Shared {
 /// What to do without a subcommand.
 #[derive(Debug, clap::Args)]
 pub(super) struct Run {
-    /// Print the answer to this prompt and end; piped input goes behind it
+    /// Print the answer to this prompt and end; piped input is added to it
     #[arg(long, short, value_name = "PROMPT", num_args = 0..=1, default_missing_value = "")]
     pub print: Option<String>,
-    /// An image that goes with the printed prompt; may be given again. In any prompt `@FILE` does the same
+    /// An image for the printed prompt; may be repeated. In any prompt `@FILE` does the same
     #[arg(long, value_name = "FILE")]
     pub image: Vec<String>,
-    /// How a printed turn is told
+    /// The output of a printed turn
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
-    /// Go on with the latest session of this folder
+    /// Continue the latest session of this folder
     #[arg(long = "continue", short = 'c')]
     pub go_on: bool,
 }
@@ -82,9 +84,9 @@ pub(super) struct Run {
 /// The output format of a printed turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Output {
-    /// The answer as it comes; the rest on standard error
+    /// The answer as it arrives; everything else on standard error
     Text,
-    /// One object at the end
+    /// One JSON object at the end
     Json,
 }
 
@@ -92,39 +94,55 @@ pub(super) enum Output {
 pub(super) enum Sub {
     /// Open the screen (the same as `co` alone)
     Chat(Chat),
-    /// Go on with a turn that waited or was cut off
+    /// Continue a turn that waited or was cut off
     Resume(Resume),
     /// List, show and decide what waits for you
     Approvals(Approvals),
-    /// List, check, explain, try and revoke the rules of what runs without asking
+    /// List, check, explain, test and revoke the rules about what runs without asking
     Rules(Rules),
-    /// List hooks, trust them, and try them out
+    /// List, trust and test hooks
     Hooks(Hooks),
-    /// Trust a folder: its own settings, rules and hooks count
+    /// Trust a folder, so that its own settings, rules and hooks count
     Trust(Trust),
-    /// Show what would answer, where things are and what waits
+    /// Show the model, the folders and what waits
     Status,
     /// List the sessions
     Sessions(Sessions),
     /// Show tokens and cost, by day, model or session
     Usage(UsageArgs),
-    /// List who or what decided each call, what ran and what came of it; check that nobody changed that
+    /// List who or what decided each call and its result, and check that nobody changed the list
     Audit(Audit),
-    /// Check what is stored, put a copy of it back, or save what can be read
+    /// Check the database, put a copy of it back, or save what can be read
     Doctor(Doctor),
     /// Show every setting with its value and where that comes from
     Config,
     /// List the models of the services that are set up, with windows and prices
     Models(Models),
-    /// Keep, list, remove and test keys of model services
+    /// Keep, list, remove and test keys of services
     Auth(Auth),
-    /// List the keys of the screen, or look for conflicts between them
+    /// List the keys of the screen, or check them for conflicts
     Keys(Keys),
+    /// Show a topic of the reference or the help of a command
+    Help {
+        /// A topic or a command, e.g. `settings` or `auth add`; without one all are listed
+        #[arg(value_name = "TOPIC|COMMAND")]
+        words: Vec<String>,
+    },
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write one page for each command
+    Man {
+        /// A folder that exists, for all pages
+        folder: Option<std::path::PathBuf>,
+    },
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Chat {
-    /// Go on with the latest session of this folder
+    /// Continue the latest session of this folder
     #[arg(long = "continue", short = 'c')]
     pub go_on: bool,
 }
@@ -136,7 +154,7 @@ pub(super) struct Resume {
     /// Print instead of opening the screen
     #[arg(long, short)]
     pub print: bool,
-    /// How it is told when printed
+    /// The output of the printed turn
     #[arg(long, value_enum)]
     pub output: Option<Output>,
 }
@@ -146,7 +164,7 @@ pub(super) struct Resume {
 pub(super) struct Hooks {
     #[command(subcommand)]
     pub what: Option<HooksWhat>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -155,11 +173,11 @@ pub(super) struct Hooks {
 pub(super) enum HooksWhat {
     /// List the hooks of your own file and of this folder, and which of them run
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Let hooks run, as they are now; what is changed later does not
+    /// Let hooks run as they are now; a hook that changes later does not run
     Trust {
         #[command(flatten)]
         picked: Picked,
@@ -167,12 +185,12 @@ pub(super) enum HooksWhat {
         #[arg(long, short)]
         yes: bool,
     },
-    /// Let hooks run no more
+    /// Stop trusting hooks, so that they do not run
     Untrust {
         #[command(flatten)]
         picked: Picked,
     },
-    /// Run a hook, or all of an event, on a made-up moment, and show what it says
+    /// Run a hook, or all hooks of an event, on an example, and show the answer
     Test(HookTest),
 }
 
@@ -192,13 +210,13 @@ pub(super) struct HookTest {
     /// A hook's name, or an event such as PreToolUse
     #[arg(value_name = "NAME|EVENT")]
     pub what: String,
-    /// The tool of the made-up call
+    /// The tool of the example
     #[arg(long)]
     pub tool: Option<String>,
     /// Its arguments, as a JSON object
     #[arg(long, value_name = "JSON")]
     pub args: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -216,29 +234,29 @@ pub(super) struct Trust {
     /// Without asking
     #[arg(long, short)]
     pub yes: bool,
-    /// The list as JSON
+    /// Print the list as JSON
     #[arg(long, requires = "list")]
     pub json: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Sessions {
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Those of every folder
+    /// Sessions of every folder
     #[arg(long, short)]
     pub all: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Models {
-    /// Those of one service, e.g. `openai`
+    /// Models of one service, e.g. `openai`
     pub service: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Ask nobody: what is known without the services' own lists
+    /// Do not ask the services for their lists
     #[arg(long)]
     pub offline: bool,
 }
@@ -251,7 +269,7 @@ pub(super) struct UsageArgs {
     /// From this date on, e.g. 2026-01-31, or the last days with today, e.g. 7d
     #[arg(long, value_name = "DATE|DAYS")]
     pub since: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -264,10 +282,10 @@ pub(super) struct Doctor {
     /// Save what can still be read into a new database
     #[arg(long, conflicts_with = "json")]
     pub salvage: bool,
-    /// Do it without asking
+    /// Without asking
     #[arg(short, long)]
     pub yes: bool,
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -289,18 +307,18 @@ pub(super) struct Audit {
     /// How many rows at most, the latest ones
     #[arg(long, value_name = "ROWS", default_value_t = 200)]
     pub last: usize,
-    /// As JSON, details included
+    /// Print JSON, details included
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditWhat {
-    /// Show everything about one call: who decided it, with what arguments, what came of it
+    /// Show everything about one call: who decided it, its arguments, its result
     Show {
         /// The number of a row about it, the id of its request or of the call itself, or the beginning of these
         id: String,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -308,13 +326,13 @@ pub(super) enum AuditWhat {
     Verify {
         /// A head that you saw at an exit, or its first digits: it must be part of the audit
         head: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Remove old rows; a row tells that they were removed
+    /// Remove old rows; a row states that they were removed
     Prune {
-        /// Those of before this date, e.g. 2026-01-31, or of before the last days, e.g. 90d
+        /// Rows from before this date, e.g. 2026-01-31, or from before the last days, e.g. 90d
         #[arg(long, value_name = "DATE|DAYS")]
         before: String,
     },
@@ -339,14 +357,6 @@ impl UsageBy {
             Self::Session => "session",
         }
     }
-
-    pub fn head(self) -> &'static str {
-        match self {
-            Self::Day => "DAY",
-            Self::Model => "MODEL",
-            Self::Session => "SESSION",
-        }
-    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -354,7 +364,7 @@ impl UsageBy {
 pub(super) struct Rules {
     #[command(subcommand)]
     pub what: Option<RulesWhat>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -363,7 +373,7 @@ pub(super) struct Rules {
 pub(super) enum RulesWhat {
     /// List the rules that count in this folder
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -378,15 +388,15 @@ pub(super) enum RulesWhat {
         what: String,
         /// The tool's arguments as JSON
         args: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Say which of your last calls a rule would have matched
+    /// Show how many of your last calls a rule would have matched
     Test {
         /// A file, or the text of a rule
         rule: String,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -400,7 +410,7 @@ pub(super) enum RulesWhat {
         /// How often you must have allowed it
         #[arg(long, value_name = "N", default_value_t = 3)]
         min: usize,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -408,10 +418,10 @@ pub(super) enum RulesWhat {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Keys {
-    /// Only say what is wrong with the keys that you set; exit code 1 if anything is
+    /// Only check the keys that you set; exit code 1 if anything is wrong
     #[arg(long)]
     pub check: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long, conflicts_with = "check")]
     pub json: bool,
 }
@@ -424,7 +434,7 @@ pub(super) struct Auth {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthWhat {
-    /// Keep a key; it is asked for without showing it, or read from standard input
+    /// Keep a key, typed without being shown, or read from standard input
     Add {
         /// The service, e.g. `groq`; without one you choose from a list
         service: Option<String>,
@@ -432,9 +442,9 @@ pub(super) enum AuthWhat {
         #[arg(hide = true, trailing_var_arg = true)]
         rest: Vec<String>,
     },
-    /// List which services have a key, from where, and which one counts
+    /// List the keys of services, where they come from and which one counts
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -443,7 +453,7 @@ pub(super) enum AuthWhat {
         /// The service
         service: String,
     },
-    /// Try keys with one cheap call each
+    /// Test keys with one cheap call each
     Test {
         /// The service; without one all that are set up
         service: Option<String>,
@@ -457,7 +467,7 @@ impl Shared {
     }
 
     /// Returns the settings given by flags, as pairs of name and text.
-    pub fn flags(self) -> Result<Vec<(String, String)>, CliError> {
+    pub fn flags(self) -> Result<Flags> {
         let mut flags = Vec::new();
         let named = [("--model", self.model), ("--theme", self.theme), ("--mode", self.mode)];
         flags.extend(named.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))));

@@ -5,10 +5,10 @@ mod words;
 use std::collections::BTreeSet;
 
 use self::words::{in_short, in_words};
-use super::args::{Audit, AuditWhat};
+use super::args::{Audit, AuditWhat, Flags};
 use super::console::Console;
 use super::day::begin;
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use super::table::table;
 use crate::app::{World, load_settings, open_store_for_lists};
 use crate::stdx::clock::system_zone;
@@ -21,12 +21,7 @@ const FEWEST_DIGITS: usize = 8;
 /// The most rows shown about one call; no call has that many.
 const OF_ONE_CALL: usize = 1_000;
 
-pub(super) async fn run(
-    what: Audit,
-    world: &World,
-    flags: Vec<(String, String)>,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(what: Audit, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let store = open_store_for_lists(world, &loaded.settings).await?;
     match &what.what {
@@ -38,13 +33,13 @@ pub(super) async fn run(
         }
         Some(AuditWhat::Verify { head, json }) => {
             let head = head.as_deref().map(digits).transpose()?;
-            verify(&store, head, if *json { Form::Json } else { Form::Words }, console).await
+            verify(&store, head, *json, console).await
         }
         Some(AuditWhat::Prune { before }) => prune(before, &store, console).await,
     }
 }
 
-async fn list(what: &Audit, store: &Store, console: &mut Console) -> Result<(), CliError> {
+async fn list(what: &Audit, store: &Store, console: &mut Console) -> Result<()> {
     let zone = system_zone();
     let session = match &what.session {
         Some(prefix) => Some(store.find_session(prefix).await?),
@@ -68,7 +63,7 @@ async fn list(what: &Audit, store: &Store, console: &mut Console) -> Result<(), 
 
 /// Returns the rows about the one call that `id` means: the number of a row in the list, or the beginning of
 /// an id.
-async fn about(store: &Store, id: &str) -> Result<Vec<AuditRow>, CliError> {
+async fn about(store: &Store, id: &str) -> Result<Vec<AuditRow>> {
     let of = async |id: &str| {
         let filter = AuditFilter { about: Some(id.to_owned()), ..AuditFilter::default() };
         store.audit_rows(filter, OF_ONE_CALL).await
@@ -102,7 +97,7 @@ async fn about(store: &Store, id: &str) -> Result<Vec<AuditRow>, CliError> {
 }
 
 /// Returns the digits of a hash as typed by the user.
-fn digits(head: &str) -> Result<String, CliError> {
+fn digits(head: &str) -> Result<String> {
     let head = head.trim().trim_end_matches('…').to_ascii_lowercase();
     if head.len() >= FEWEST_DIGITS && head.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(head);
@@ -112,19 +107,7 @@ fn digits(head: &str) -> Result<String, CliError> {
         .hint(format!("a head is at least {FEWEST_DIGITS} hexadecimal digits, as `co` shows when it ends")))
 }
 
-/// The output format.
-#[derive(Debug, Clone, Copy)]
-enum Form {
-    Words,
-    Json,
-}
-
-async fn verify(
-    store: &Store,
-    head: Option<String>,
-    form: Form,
-    console: &mut Console,
-) -> Result<(), CliError> {
+async fn verify(store: &Store, head: Option<String>, json: bool, console: &mut Console) -> Result<()> {
     let check = store.verify_audit(head).await?;
     let pruned = match check.pruned {
         0 => String::new(),
@@ -132,13 +115,13 @@ async fn verify(
         many => format!(", after {} that were pruned", grouped(many)),
     };
     let end = check.head.as_ref().map_or(String::new(), |head| format!(", head {}", head.short()));
-    match (form, &check.finding) {
-        (Form::Json, _) => console.json(&check)?,
-        (Form::Words, None) if check.rows == 0 => console.out("The audit is empty.\n")?,
-        (Form::Words, None) => {
+    match (json, &check.finding) {
+        (true, _) => console.json(&check)?,
+        (false, None) if check.rows == 0 => console.out("The audit is empty.\n")?,
+        (false, None) => {
             console.out(&format!("The audit is whole: {} rows{pruned}{end}.\n", grouped(check.rows)))?;
         }
-        (Form::Words, Some(_)) => {}
+        (false, Some(_)) => {}
     }
     match check.finding {
         None => Ok(()),
@@ -151,7 +134,7 @@ async fn verify(
     }
 }
 
-async fn prune(before: &str, store: &Store, console: &mut Console) -> Result<(), CliError> {
+async fn prune(before: &str, store: &Store, console: &mut Console) -> Result<()> {
     let begin = begin("--before", before, store.clock().now(), &system_zone())?;
     let words = match store.prune_audit(begin).await? {
         Some(pruned) => {

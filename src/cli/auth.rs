@@ -2,25 +2,19 @@
 
 use serde_json::json;
 
-use super::args::{Auth, AuthWhat};
+use super::args::{Auth, AuthWhat, Flags};
 use super::console::Console;
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use super::table::table;
 use super::{secret, setup};
 use crate::accounts::login::{check, hint};
 use crate::accounts::{KeyFileError, Keys, ModelError, Put, Service, Target};
 use crate::app::{AppError, World, load_settings};
-use crate::config::{Key, Loaded, Secret, Settings, Source, Value};
+use crate::config::{Key, Loaded, Settings, Source, Value};
 use crate::provider::catalog::PRESETS;
 
-pub(super) async fn run(
-    what: Auth,
-    world: &World,
-    flags: Vec<(String, String)>,
-    at: Terminals,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(what: Auth, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     match what.what {
         AuthWhat::Add { rest, .. } if !rest.is_empty() => {
@@ -28,8 +22,8 @@ pub(super) async fn run(
             let error = CliError::message(Kind::Usage, words);
             Err(error.hint("leave it out: `co auth add NAME` asks for it, or reads it from a pipe"))
         }
-        AuthWhat::Add { service: Some(service), .. } => add(&service, &loaded, at, console),
-        AuthWhat::Add { service: None, .. } if at.interactive() => {
+        AuthWhat::Add { service: Some(service), .. } => add(&service, &loaded, console),
+        AuthWhat::Add { service: None, .. } if Terminals::of_process().interactive() => {
             setup::choose(world, &loaded, console).await.map(drop)
         }
         AuthWhat::Add { service: None, .. } => {
@@ -57,12 +51,12 @@ impl From<ModelError> for CliError {
     }
 }
 
-fn add(service: &str, loaded: &Loaded, at: Terminals, console: &mut Console) -> Result<(), CliError> {
+fn add(service: &str, loaded: &Loaded, console: &mut Console) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
     let name = known(service, &loaded.settings, &keys)?;
     // An unusable file is reported before the key is typed.
     keys.stored(&name)?;
-    let key = secret::key(&format!("Key for {name} (it is not shown): "), at)?;
+    let key = secret::key(&name)?;
     let kept = keys.keep(&name, &key)?;
     let place = keys.file().path().display();
     let again = match kept {
@@ -80,7 +74,7 @@ fn add(service: &str, loaded: &Loaded, at: Terminals, console: &mut Console) -> 
     Ok(())
 }
 
-fn remove(service: &str, loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
+fn remove(service: &str, loaded: &Loaded, console: &mut Console) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
     let name = service.trim().to_ascii_lowercase();
     let place = keys.file().path().display();
@@ -103,7 +97,7 @@ struct AuthRow {
     counts: bool,
 }
 
-fn list(loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<(), CliError> {
+fn list(loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
     let own = loaded.settings.providers.keys().map(String::as_str);
     let mut names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
@@ -148,7 +142,7 @@ fn list(loaded: &Loaded, as_json: bool, console: &mut Console) -> Result<(), Cli
     ))
 }
 
-async fn test(service: Option<&str>, loaded: &Loaded, console: &mut Console) -> Result<(), CliError> {
+async fn test(service: Option<&str>, loaded: &Loaded, console: &mut Console) -> Result<()> {
     let mut settings = loaded.settings.clone();
     let keys = Keys::of(&settings);
     let names = match service {
@@ -205,7 +199,7 @@ fn good(name: &str, key: Option<&Key>, loaded: &Loaded, keys: &Keys, models: usi
 }
 
 /// Returns the service's name as it is stored. Errors if there is no such service, or if it takes no key.
-fn known(service: &str, settings: &Settings, keys: &Keys) -> Result<String, CliError> {
+fn known(service: &str, settings: &Settings, keys: &Keys) -> Result<String> {
     let name = service.trim().to_ascii_lowercase();
     if name == "offline" || name == "auto" {
         let error = CliError::message(Kind::Usage, format!("`{name}` is no service and takes no key"));
@@ -242,17 +236,5 @@ fn shown(key: &Key) -> String {
         Key::Literal(secret) => hint(secret),
         Key::Missing { variable } => format!("${variable} (not set)"),
         Key::Command(_) => "from a command".to_owned(),
-    }
-}
-
-/// Asks for the key of a service. Returns `None` if the user entered none.
-pub(super) fn asked(name: &str, at: Terminals) -> Result<Option<Secret>, CliError> {
-    match secret::key(&format!("Key for {name} (it is not shown): "), at) {
-        Ok(key) => Ok(Some(key)),
-        Err(error) if error.kind == Kind::Usage => {
-            // The input was empty or not a valid key.
-            Ok(None)
-        }
-        Err(error) => Err(error),
     }
 }

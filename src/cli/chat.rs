@@ -8,8 +8,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::args::Flags;
 use super::console::Console;
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use super::setup::{self, SetUp};
 use crate::accounts::{Models, Pace};
@@ -52,11 +53,7 @@ impl Shape {
 }
 
 /// Loads the settings and determines how a conversation is displayed.
-pub(super) fn prepare(
-    world: &World,
-    flags: Vec<(String, String)>,
-    at: Terminals,
-) -> Result<(Loaded, Shape), CliError> {
+pub(super) fn prepare(world: &World, flags: Flags, at: Terminals) -> Result<(Loaded, Shape)> {
     let loaded = load_settings(world, flags)?;
     let shape = Shape::of(&loaded.settings, world, at);
     Ok((loaded, shape))
@@ -65,11 +62,13 @@ pub(super) fn prepare(
 /// Runs a conversation in lines of text.
 pub(super) async fn plain(
     world: World,
-    (loaded, models): (Loaded, Arc<Models>),
+    (loaded, shape): (Loaded, Shape),
+    flags: Flags,
     opening: Opening,
-    shape: Shape,
     at: Terminals,
-) -> Result<(), CliError> {
+    console: &mut Console,
+) -> Result<()> {
+    let (loaded, models) = ready(&world, loaded, flags, at, console).await?;
     let setup = Setup {
         source: if at.stdin { Source::Terminal } else { Source::Pipe },
         echo: if at.interactive() { Echo::Seen } else { Echo::Unseen },
@@ -103,13 +102,13 @@ pub(super) async fn plain(
 
 /// Returns the settings and the models for lines of text; on a first run, those after the user set up a
 /// service, if they did.
-pub(super) async fn ready(
+async fn ready(
     world: &World,
     loaded: Loaded,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     at: Terminals,
     console: &mut Console,
-) -> Result<(Loaded, Arc<Models>), CliError> {
+) -> Result<(Loaded, Arc<Models>)> {
     let chosen = models(world, &loaded).await?;
     match setup::first_run(world, &loaded, &chosen, at, console).await? {
         SetUp::Skipped => Ok((loaded, chosen)),
@@ -121,7 +120,7 @@ pub(super) async fn ready(
     }
 }
 
-async fn models(world: &World, loaded: &Loaded) -> Result<Arc<Models>, CliError> {
+async fn models(world: &World, loaded: &Loaded) -> Result<Arc<Models>> {
     let models = Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Reading);
     let models = models.map_err(AppError::from)?;
     models.ensure_named().await.map_err(AppError::from)?;
@@ -135,7 +134,7 @@ async fn models(world: &World, loaded: &Loaded) -> Result<Arc<Models>, CliError>
 const GOODBYE: Duration = Duration::from_secs(5);
 
 /// Waits for the session's owner and returns its result.
-async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<(), CliError> {
+async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<()> {
     match tokio::time::timeout(GOODBYE, owner).await {
         Ok(Ok(owned)) => owned.map_err(CliError::from),
         Ok(Err(error)) => Err(CliError::from(AppError::Broken { detail: error.to_string() })),
@@ -150,12 +149,7 @@ async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<(), CliError
 }
 
 /// Runs a conversation on the full screen.
-pub(super) async fn run(
-    world: World,
-    loaded: Loaded,
-    opening: Opening,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(world: World, loaded: Loaded, opening: Opening, console: &mut Console) -> Result<()> {
     let models = models(&world, &loaded).await?;
     let options = options(&world, &loaded.settings);
     let (ask, asks) = mpsc::channel(LINK);

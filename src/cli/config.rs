@@ -1,15 +1,12 @@
 //! `co config`: every setting, its value and its source.
 
+use super::args::Flags;
 use super::console::Console;
-use super::error::CliError;
+use super::error::Result;
 use crate::app::{World, advice, load_settings};
 use crate::config::describe;
 
-pub(super) fn run(
-    world: &World,
-    flags: Vec<(String, String)>,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) fn run(world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let mut text = describe(&loaded).join("\n");
     text.push('\n');

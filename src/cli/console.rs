@@ -5,7 +5,7 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use crate::stdx::text::sanitize;
 
 /// Writes to standard output and standard error.
@@ -28,30 +28,22 @@ impl Console {
 
     /// Writes a text to standard output, sanitized.
     #[expect(clippy::unused_self, reason = "the console is the leave to print")]
-    pub fn out(&mut self, text: &str) -> Result<(), CliError> {
-        let mut out = io::stdout().lock();
-        out.write_all(sanitize(text).as_bytes())?;
-        Ok(out.flush()?)
+    pub fn out(&mut self, text: &str) -> Result<()> {
+        write(&sanitize(text))
     }
 
     /// Writes JSON to standard output; control and formatting characters in it are escaped.
     #[expect(clippy::unused_self, reason = "the console is the leave to print")]
-    pub fn json(&mut self, value: &impl serde::Serialize) -> Result<(), CliError> {
-        let mut text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
-        text.push('\n');
-        let mut out = io::stdout().lock();
-        out.write_all(escaped(&text).as_bytes())?;
-        Ok(out.flush()?)
+    pub fn json(&mut self, value: &impl serde::Serialize) -> Result<()> {
+        let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+        write(&format!("{}\n", escaped(&text)))
     }
 
     /// Writes JSON on one line, for consumers that read line by line.
     #[expect(clippy::unused_self, reason = "the console is the leave to print")]
-    pub fn json_line(&mut self, value: &impl serde::Serialize) -> Result<(), CliError> {
-        let mut text = serde_json::to_string(value).map_err(io::Error::from)?;
-        text.push('\n');
-        let mut out = io::stdout().lock();
-        out.write_all(escaped(&text).as_bytes())?;
-        Ok(out.flush()?)
+    pub fn json_line(&mut self, value: &impl serde::Serialize) -> Result<()> {
+        let text = serde_json::to_string(value).map_err(io::Error::from)?;
+        write(&format!("{}\n", escaped(&text)))
     }
 
     /// Writes a sanitized line to standard error. A failure to write is ignored.
@@ -79,6 +71,12 @@ impl Console {
         }
         ExitCode::from(error.kind.code())
     }
+}
+
+fn write(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
 }
 
 /// Escapes characters beyond ASCII that act on a terminal or hide text, which JSON leaves as they are. They

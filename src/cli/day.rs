@@ -4,11 +4,11 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 
 /// Returns the moment that a flag's text means: the start of a date, or of the first of the last N days
 /// (`1d`: only today).
-pub(super) fn begin(flag: &str, text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, CliError> {
+pub(super) fn begin(flag: &str, text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp> {
     let today = now.to_zoned(zone.clone()).date();
     let days = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok()).filter(|days| *days > 0);
     let date = match days {

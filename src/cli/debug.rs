@@ -12,11 +12,11 @@ use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use crate::stdx::fs::open_private;
 
 /// Logs to this file from now on, created for its owner only. Spans are logged as they close, with their times.
-pub(super) fn log_to(path: &Path) -> Result<(), CliError> {
+pub(super) fn log_to(path: &Path) -> Result<()> {
     let file = open(path).map_err(|error| {
         CliError::message(Kind::Usage, format!("--debug-file {}: {error}", path.display()))
     })?;

@@ -7,11 +7,12 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::args::Doctor;
+use super::args::{Doctor, Flags};
 use super::console::Console;
-use super::error::{CliError, Kind};
-use super::hooks::{Asking, Consent};
+use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
+use super::secret::{UNCHANGED, agreed};
+use super::table::several;
 use crate::app::{World, load_settings, open_store, open_store_to_read};
 use crate::config::Settings;
 use crate::stdx::text::sanitize_line;
@@ -21,13 +22,7 @@ use crate::store::{AuditFinding, AuditNote, DatabaseCopy, StoreError};
 /// The most damaged records listed by name.
 const NAMED: usize = 20;
 
-pub(super) async fn run(
-    what: Doctor,
-    world: &World,
-    flags: Vec<(String, String)>,
-    at: Terminals,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(what: Doctor, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let data = settings.data_dir.clone();
     let found = off_thread({
@@ -35,7 +30,6 @@ pub(super) async fn run(
         move || diagnose(&data)
     })
     .await?;
-    let asking = if what.yes { Asking::Nobody } else { Asking::Person(at) };
     let now = world.clock.now();
     if let Some(copy) = what.restore {
         let copy = match copy {
@@ -49,8 +43,8 @@ pub(super) async fn run(
              kept beside it.\n"
         ))?;
         let question = format!("Put {} in place? y/N ", copy.display());
-        if asking.consents(&question)? == Consent::Withheld {
-            return console.out("Nothing was changed.\n");
+        if !agreed(what.yes, &question)? {
+            return console.out(UNCHANGED);
         }
         let aside = off_thread({
             let copy = copy.clone();
@@ -64,8 +58,8 @@ pub(super) async fn run(
         ));
     }
     if what.salvage {
-        if asking.consents("Save what can be read into a new database? y/N ")? == Consent::Withheld {
-            return console.out("Nothing was changed.\n");
+        if !agreed(what.yes, "Save what can be read into a new database? y/N ")? {
+            return console.out(UNCHANGED);
         }
         let saved = off_thread(move || salvage(&data, now)).await?;
         for (table, rows) in &saved.rows {
@@ -76,9 +70,11 @@ pub(super) async fn run(
     }
     let audit = if found.faults.is_empty() && found.bytes > 0 {
         let finding = audit(world, &settings).await?;
-        if finding == Some(AuditFinding::Unprotected) && (what.yes || (at.interactive() && !what.json)) {
+        if finding == Some(AuditFinding::Unprotected)
+            && (what.yes || (Terminals::of_process().interactive() && !what.json))
+        {
             console.out("The triggers that keep rows of the audit from being changed are missing.\n")?;
-            if asking.consents("Put them back? y/N ")? == Consent::Given {
+            if agreed(what.yes, "Put them back? y/N ")? {
                 off_thread({
                     let data = data.clone();
                     move || protect_audit(&data)
@@ -113,24 +109,20 @@ fn is_sound(found: &Diagnosis, audit: Option<&AuditFinding>) -> bool {
     found.is_sound() && audit.is_none_or(|finding| *finding == AuditFinding::NoHead)
 }
 
-fn counted(count: u64, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
-}
-
 /// Verifies the audit without changing it.
-async fn audit(world: &World, settings: &Settings) -> Result<Option<AuditFinding>, CliError> {
+async fn audit(world: &World, settings: &Settings) -> Result<Option<AuditFinding>> {
     let store = open_store_to_read(world, settings).await?;
     Ok(store.verify_audit(None).await?.finding)
 }
 
 async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, CliError> {
+) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
     Ok(done.unwrap_or(Err(StoreError::Stopped))?)
 }
 
-fn newest(found: &Diagnosis) -> Result<&DatabaseCopy, CliError> {
+fn newest(found: &Diagnosis) -> Result<&DatabaseCopy> {
     let none = || CliError::message(Kind::Error, "there is no copy of the database");
     found.copies.first().ok_or_else(|| none().hint("`co doctor --salvage` saves what can be read"))
 }
@@ -139,7 +131,7 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path) -> Str
     let mut text = String::new();
     let mut row = |name: &str, words: &str| text.push_str(&format!("{name:<9} {}\n", sanitize_line(words)));
     row("data", &data.display().to_string());
-    let (sessions, records) = (counted(found.sessions, "session"), counted(found.records, "record"));
+    let (sessions, records) = (several(found.sessions, "session"), several(found.records, "record"));
     row("database", &format!("{} bytes, {sessions}, {records}", found.bytes));
     for fault in &found.faults {
         row("damaged", fault);

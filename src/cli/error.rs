@@ -47,6 +47,9 @@ impl Kind {
     }
 }
 
+/// The outcome of a command.
+pub(super) type Result<T, E = CliError> = std::result::Result<T, E>;
+
 /// One failure of the program.
 #[derive(Debug)]
 pub(super) struct CliError {

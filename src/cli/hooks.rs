@@ -7,11 +7,10 @@ mod trial;
 
 use serde_json::{Value, json};
 
-use super::args::{Hooks, HooksWhat, Picked};
+use super::args::{Flags, Hooks, HooksWhat, Picked};
 use super::console::Console;
-use super::error::{CliError, Kind};
-use super::input::Terminals;
-use super::secret;
+use super::error::{CliError, Kind, Result};
+use super::secret::{UNCHANGED, agreed};
 use super::table::table;
 use crate::app::{FoundHook, FoundHooks, HookFiles, World, load_settings, open_store};
 use crate::config::{FolderTrust, Loaded};
@@ -32,21 +31,14 @@ struct HooksCommand<'a> {
     trust: FolderTrust,
 }
 
-pub(super) async fn run(
-    what: Hooks,
-    world: &World,
-    flags: Vec<(String, String)>,
-    at: Terminals,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(what: Hooks, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let context = HooksCommand::new(world, &loaded);
     match what.what.unwrap_or(HooksWhat::List { json: what.json }) {
         HooksWhat::List { json } => context.list(json, console),
         HooksWhat::Trust { picked, yes } => {
             let store = open_store(world, &loaded.settings).await?;
-            let asking = if yes { Asking::Nobody } else { Asking::Person(at) };
-            context.trust(&picked, asking, &store, console).await
+            context.trust(&picked, yes, &store, console).await
         }
         HooksWhat::Untrust { picked } => {
             let untrusted = context.untrust(&picked, console)?;
@@ -61,41 +53,6 @@ pub(super) async fn run(
         }
         HooksWhat::Test(wanted) => trial::run(&context, wanted, console).await,
     }
-}
-
-/// Whether to ask for confirmation.
-#[derive(Clone, Copy)]
-pub(super) enum Asking {
-    Person(Terminals),
-    /// The user gave `--yes`.
-    Nobody,
-}
-
-impl Asking {
-    /// Returns whether the action may proceed. Errors if there is no terminal to ask on.
-    pub fn consents(self, question: &str) -> Result<Consent, CliError> {
-        match self {
-            Self::Nobody => Ok(Consent::Given),
-            Self::Person(at) if at.interactive() => match secret::line(question)?.as_deref() {
-                Some("y" | "Y" | "yes") => Ok(Consent::Given),
-                Some(_) | None => Ok(Consent::Withheld),
-            },
-            Self::Person(_) => {
-                let error = CliError::message(
-                    Kind::Usage,
-                    "nobody is at the terminal to say yes, so nothing was changed",
-                );
-                Err(error.hint("with `--yes` it is done without asking"))
-            }
-        }
-    }
-}
-
-/// The user's answer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Consent {
-    Given,
-    Withheld,
 }
 
 impl<'a> HooksCommand<'a> {
@@ -119,7 +76,7 @@ impl<'a> HooksCommand<'a> {
         }
     }
 
-    fn list(&self, json: bool, console: &mut Console) -> Result<(), CliError> {
+    fn list(&self, json: bool, console: &mut Console) -> Result<()> {
         let FoundHooks { hooks, problems, .. } = self.all();
         if json {
             console.json(&hooks.iter().map(|hook| self.as_json(hook)).collect::<Vec<_>>())?;
@@ -144,27 +101,26 @@ impl<'a> HooksCommand<'a> {
         } else {
             def.tools.join(", ")
         };
-        [def.name.clone(), events(def), tools, self.state(def, state), def.command.to_string()]
+        let state = match self.state(def, state) {
+            (word, Some(why)) => format!("{word}: {why}"),
+            (word, None) => word.replace('_', " "),
+        };
+        [def.name.clone(), events(def), tools, state, def.command.to_string()]
     }
 
-    fn state(&self, def: &HookDef, state: &HookState) -> String {
+    /// Returns the name of a hook's state, and what is wrong if it is broken.
+    fn state(&self, def: &HookDef, state: &HookState) -> (&'static str, Option<String>) {
         match (self.counts(def), state) {
-            (Counts::FolderNotTrusted, _) => "folder not trusted".to_owned(),
-            (Counts::Yes, HookState::Trusted { .. }) => "trusted".to_owned(),
-            (Counts::Yes, HookState::New { .. }) => "new".to_owned(),
-            (Counts::Yes, HookState::Changed { .. }) => "changed".to_owned(),
-            (Counts::Yes, HookState::Broken(broken)) => format!("broken: {broken}"),
-        }
-    }
-
-    fn as_json(&self, FoundHook { def, state }: &FoundHook) -> Value {
-        let (word, why) = match (self.counts(def), state) {
             (Counts::FolderNotTrusted, _) => ("folder_not_trusted", None),
             (Counts::Yes, HookState::Trusted { .. }) => ("trusted", None),
             (Counts::Yes, HookState::New { .. }) => ("new", None),
             (Counts::Yes, HookState::Changed { .. }) => ("changed", None),
             (Counts::Yes, HookState::Broken(broken)) => ("broken", Some(broken.to_string())),
-        };
+        }
+    }
+
+    fn as_json(&self, FoundHook { def, state }: &FoundHook) -> Value {
+        let (word, why) = self.state(def, state);
         json!({
             "name": def.name,
             "events": def.events.iter().map(|event| event.word()).collect::<Vec<_>>(),
@@ -179,13 +135,7 @@ impl<'a> HooksCommand<'a> {
         })
     }
 
-    async fn trust(
-        &self,
-        picked: &Picked,
-        asking: Asking,
-        store: &Store,
-        console: &mut Console,
-    ) -> Result<(), CliError> {
+    async fn trust(&self, picked: &Picked, yes: bool, store: &Store, console: &mut Console) -> Result<()> {
         let mut found = self.all();
         broken(&found.problems)?;
         let wanted = self.untrusted(&self.picked(&found.hooks, picked)?, console)?;
@@ -196,8 +146,8 @@ impl<'a> HooksCommand<'a> {
             console.out(&self.shown(def, hash))?;
         }
         let question = if wanted.len() == 1 { "Trust this hook? y/N " } else { "Trust these hooks? y/N " };
-        if asking.consents(question)? == Consent::Withheld {
-            return console.out("Nothing was changed.\n");
+        if !agreed(yes, question)? {
+            return console.out(UNCHANGED);
         }
         for (def, hash) in &wanted {
             found.trusted.add(def, hash);
@@ -213,11 +163,7 @@ impl<'a> HooksCommand<'a> {
 
     /// Returns those hooks that are not trusted yet, with the hashes of their contents. Errors for one that
     /// cannot be trusted.
-    fn untrusted(
-        &self,
-        hooks: &[&FoundHook],
-        console: &mut Console,
-    ) -> Result<Vec<(HookDef, String)>, CliError> {
+    fn untrusted(&self, hooks: &[&FoundHook], console: &mut Console) -> Result<Vec<(HookDef, String)>> {
         let mut wanted = Vec::new();
         for FoundHook { def, state } in hooks {
             match (self.counts(def), state) {
@@ -272,7 +218,7 @@ impl<'a> HooksCommand<'a> {
     }
 
     /// Revokes trust and returns the names of the hooks that were trusted until now.
-    fn untrust(&self, picked: &Picked, console: &mut Console) -> Result<Vec<String>, CliError> {
+    fn untrust(&self, picked: &Picked, console: &mut Console) -> Result<Vec<String>> {
         let mut found = self.all();
         broken(&found.problems)?;
         let wanted: Vec<HookDef> =
@@ -292,7 +238,7 @@ impl<'a> HooksCommand<'a> {
     }
 
     /// Returns the hooks of these names; errors for an unknown name.
-    fn picked<'b>(&self, hooks: &'b [FoundHook], picked: &Picked) -> Result<Vec<&'b FoundHook>, CliError> {
+    fn picked<'b>(&self, hooks: &'b [FoundHook], picked: &Picked) -> Result<Vec<&'b FoundHook>> {
         if picked.all {
             return Ok(hooks.iter().filter(|hook| self.counts(&hook.def) == Counts::Yes).collect());
         }
@@ -325,7 +271,7 @@ fn unknown(name: &str, hooks: &[FoundHook]) -> CliError {
 }
 
 /// Returns an error if there are problems with the hook files.
-fn broken(problems: &[String]) -> Result<(), CliError> {
+fn broken(problems: &[String]) -> Result<()> {
     if problems.is_empty() {
         return Ok(());
     }

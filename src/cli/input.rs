@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Read as _};
 
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use crate::frontend::images::Prompt;
 use crate::message::images::mentions;
 
@@ -29,7 +29,7 @@ impl Terminals {
 
 /// Returns the whole prompt; only the typed words can name files, never piped input. Errors if the prompt is
 /// empty.
-pub(super) fn prompt(words: &str, at: Terminals) -> Result<Prompt, CliError> {
+pub(super) fn prompt(words: &str, at: Terminals) -> Result<Prompt> {
     let piped = if at.stdin { String::new() } else { read_all()? };
     let text = joined(words, &piped);
     if text.is_empty() {
@@ -39,7 +39,7 @@ pub(super) fn prompt(words: &str, at: Terminals) -> Result<Prompt, CliError> {
     Ok(Prompt { text, named: mentions(words) })
 }
 
-fn read_all() -> Result<String, CliError> {
+fn read_all() -> Result<String> {
     let mut bytes = Vec::new();
     io::stdin().lock().take(MOST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST {

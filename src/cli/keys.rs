@@ -2,21 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::args::Keys;
+use super::args::{Flags, Keys};
 use super::console::Console;
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use super::table::table;
 use crate::app::{World, load_settings};
 use crate::config::{ConfigWarning, Source};
 use crate::tui::key::Key;
 use crate::tui::keys::{Bound, Keymap};
 
-pub(super) fn run(
-    what: &Keys,
-    world: &World,
-    flags: Vec<(String, String)>,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) fn run(what: &Keys, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let (keymap, problems) = Keymap::with(&loaded.settings.keys);
     // An entry that is not text never became a setting.
@@ -39,7 +34,7 @@ pub(super) fn run(
     Ok(())
 }
 
-fn check(wrong: &[String], console: &mut Console) -> Result<(), CliError> {
+fn check(wrong: &[String], console: &mut Console) -> Result<()> {
     if wrong.is_empty() {
         return console.out("No conflicts.\n");
     }

@@ -14,6 +14,7 @@ mod day;
 mod debug;
 mod doctor;
 mod error;
+mod help;
 mod hooks;
 mod input;
 mod keys;
@@ -41,10 +42,10 @@ use clap::Parser as _;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
-use self::args::{Args, Sub};
+use self::args::{Args, Flags, Sub};
 use self::chat::Shape;
 use self::console::Console;
-use self::error::{CliError, Kind};
+use self::error::{CliError, Kind, Result};
 use self::input::Terminals;
 use crate::app::{Opening, World};
 use crate::sandbox::privacy;
@@ -118,7 +119,7 @@ fn survive_full_files() {
     }
 }
 
-async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Console) -> Result<(), CliError> {
+async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Console) -> Result<()> {
     let Args { shared, run, command } = args;
     // A value typed after a subcommand also reaches the options of all commands above it.
     let is_field = matches!(&command, Some(Sub::Approvals(what)) if what.takes_fields());
@@ -133,36 +134,35 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
         }
         Some(Sub::Resume(resume)) => {
             let opening = resume.id.map_or(Opening::ResumeLatest, Opening::Resume);
+            let output = resume.output.unwrap_or(run.output);
             if resume.print {
-                let output = resume.output.unwrap_or(run.output);
                 return print::resume(world, flags, opening, output, console).await;
             }
             let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
             match (shape, at.interactive()) {
                 (Shape::Screen, true) => chat::run(world, loaded, opening, console).await,
-                (Shape::Screen, false) => {
-                    let output = resume.output.unwrap_or(run.output);
-                    print::resume(world, flags, opening, output, console).await
-                }
+                (Shape::Screen, false) => print::resume(world, flags, opening, output, console).await,
                 (Shape::Plain | Shape::PlainOnly, _) => {
-                    let ready = chat::ready(&world, loaded, flags, at, console).await?;
-                    chat::plain(world, ready, opening, shape, at).await
+                    chat::plain(world, (loaded, shape), flags, opening, at, console).await
                 }
             }
         }
         Some(Sub::Approvals(what)) => approvals::run(what, &world, flags, console).await,
         Some(Sub::Rules(what)) => rules::run(what, &world, flags, console).await,
-        Some(Sub::Hooks(what)) => hooks::run(what, &world, flags, at, console).await,
-        Some(Sub::Trust(what)) => trust::run(what, &world, flags, at, console).await,
+        Some(Sub::Hooks(what)) => hooks::run(what, &world, flags, console).await,
+        Some(Sub::Trust(what)) => trust::run(what, &world, flags, console).await,
         Some(Sub::Status) => status::run(&world, flags, console).await,
         Some(Sub::Sessions(what)) => sessions::run(&what, &world, flags, console).await,
-        Some(Sub::Doctor(what)) => doctor::run(what, &world, flags, at, console).await,
+        Some(Sub::Doctor(what)) => doctor::run(what, &world, flags, console).await,
         Some(Sub::Audit(what)) => audit::run(what, &world, flags, console).await,
         Some(Sub::Usage(what)) => usage::run(&what, &world, flags, console).await,
         Some(Sub::Config) => config::run(&world, flags, console),
         Some(Sub::Models(what)) => models::run(&what, &world, flags, console).await,
-        Some(Sub::Auth(what)) => auth::run(what, &world, flags, at, console).await,
+        Some(Sub::Auth(what)) => auth::run(what, &world, flags, console).await,
         Some(Sub::Keys(what)) => keys::run(&what, &world, flags, console),
+        Some(Sub::Help { words }) => help::run(&words, console),
+        Some(Sub::Completions { shell }) => help::completions(shell, console),
+        Some(Sub::Man { folder }) => help::man(folder.as_deref(), console),
     }
 }
 
@@ -170,10 +170,10 @@ async fn dispatch(args: Args, env: BTreeMap<String, String>, console: &mut Conso
 async fn talk(
     run: args::Run,
     world: World,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     at: Terminals,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let opening = if run.go_on { Opening::Latest } else { Opening::New };
     if let Some(words) = run.print {
         let prompt = print::Illustrated { prompt: input::prompt(&words, at)?, images: run.image };
@@ -187,8 +187,7 @@ async fn talk(
     }
     match (shape, at) {
         (Shape::Plain | Shape::PlainOnly, at) => {
-            let ready = chat::ready(&world, loaded, flags, at, console).await?;
-            chat::plain(world, ready, opening, shape, at).await
+            chat::plain(world, (loaded, shape), flags, opening, at, console).await
         }
         (Shape::Screen, Terminals { stdin: false, .. }) => {
             let prompt = print::Illustrated { prompt: input::prompt("", at)?, images: run.image };

@@ -7,9 +7,9 @@ use std::io::IsTerminal as _;
 
 use serde_json::{Value, json};
 
-use super::args::Models;
+use super::args::{Flags, Models};
 use super::console::Console;
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use crate::accounts::{Lists, Offer, OfferedModel, dollars, offers, tokens};
 use crate::app::{World, load_settings};
 use crate::provider::Price;
@@ -22,12 +22,7 @@ const NAME: usize = 46;
 /// Shown for unknown values.
 const UNKNOWN: &str = "unknown";
 
-pub(super) async fn run(
-    what: &Models,
-    world: &World,
-    flags: Vec<(String, String)>,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(what: &Models, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let lists = if what.offline { Lists::Known } else { Lists::Live };
     if lists == Lists::Live && std::io::stderr().is_terminal() {

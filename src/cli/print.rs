@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::args::Output;
+use super::args::{Flags, Output};
 use super::console::Console;
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use super::signals::Stop;
 use crate::accounts::{Models, Origin, Pace};
@@ -24,7 +24,7 @@ use crate::message::UserPart;
 use crate::message::images::mentions;
 use crate::runtime::headless::{self, RunOutcome, Work};
 use crate::session::Session;
-use crate::store::RequestFilter;
+use crate::store::{RequestFilter, StoredRequest};
 
 /// The most requests listed at the end of a turn.
 const NAMED: usize = 20;
@@ -37,7 +37,7 @@ pub(super) struct Illustrated {
 
 impl Illustrated {
     /// Returns the parts of the message; errors if an image cannot be sent.
-    async fn parts(self, world: &World, models: &Models) -> Result<Vec<UserPart>, CliError> {
+    async fn parts(self, world: &World, models: &Models) -> Result<Vec<UserPart>> {
         let wrong = |error| CliError::new(Kind::Usage, error);
         let mut prompt = self.prompt;
         if !self.images.is_empty() {
@@ -58,32 +58,28 @@ enum PrintJob {
 /// Answers one prompt. The text is always taken as a prompt, whatever it begins with.
 pub(super) async fn prompt(
     world: World,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     opening: Opening,
     prompt: Illustrated,
     output: Output,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<()> {
     told(turn(world, flags, opening, PrintJob::Prompt(prompt), output, console).await, output, console)
 }
 
 /// Resumes a turn that waited or was interrupted.
 pub(super) async fn resume(
     world: World,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     opening: Opening,
     output: Output,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<()> {
     told(turn(world, flags, opening, PrintJob::Resume, output, console).await, output, console)
 }
 
 /// Reports the result. With JSON output, an error also produces an object.
-fn told(
-    result: Result<PrintedTurn, CliError>,
-    output: Output,
-    console: &mut Console,
-) -> Result<(), CliError> {
+fn told(result: Result<PrintedTurn>, output: Output, console: &mut Console) -> Result<()> {
     match result {
         Ok(PrintedTurn::Done) => Ok(()),
         Ok(PrintedTurn::Failed(error)) => Err(error),
@@ -108,12 +104,12 @@ enum PrintedTurn {
 
 async fn turn(
     world: World,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     opening: Opening,
     wanted: PrintJob,
     output: Output,
     console: &mut Console,
-) -> Result<PrintedTurn, CliError> {
+) -> Result<PrintedTurn> {
     let loaded = load_settings(&world, flags)?;
     for warning in advice_at_start(&loaded) {
         console.note(&format!("co: {warning}"));
@@ -183,7 +179,7 @@ fn say_words(words: &mut Option<mpsc::Receiver<String>>, console: &mut Console) 
 }
 
 /// Chooses the model. No frame is pending here, so local servers are looked for at once.
-async fn chosen(world: &World, loaded: &Loaded, console: &mut Console) -> Result<Models, CliError> {
+async fn chosen(world: &World, loaded: &Loaded, console: &mut Console) -> Result<Models> {
     let pace = if Terminals::of_process().stdout { Pace::Reading } else { Pace::Instant };
     let models = Models::choose(&loaded.settings, Arc::clone(&world.clock), pace).map_err(AppError::from)?;
     models.ensure_named().await.map_err(AppError::from)?;
@@ -202,7 +198,7 @@ async fn outcome(
     went: RunOutcome,
     signal: Option<u8>,
     console: &mut Console,
-) -> Result<PrintedTurn, CliError> {
+) -> Result<PrintedTurn> {
     let id = session.id();
     let (end, capped) = match went {
         RunOutcome::Ended(TurnResult { end, capped, .. }) => (end, capped),
@@ -234,7 +230,7 @@ async fn outcome(
 }
 
 /// Returns the error of a completed turn with undecided requests: calls that were shown and not run.
-async fn shown_only(session: &Session) -> Result<Option<CliError>, CliError> {
+async fn shown_only(session: &Session) -> Result<Option<CliError>> {
     let id = session.id();
     let turn = session.history().turns();
     let mut left = session.store().requests(RequestFilter::UndecidedOf(id.clone()), NAMED).await?;
@@ -244,15 +240,11 @@ async fn shown_only(session: &Session) -> Result<Option<CliError>, CliError> {
         1 => "1 call was shown and not done; it waits for your approval".to_owned(),
         many => format!("{many} calls were shown and not done; they wait for your approval"),
     };
-    let mut error = CliError::message(Kind::Waiting, message);
-    for one in &left {
-        error = error.hint(format!("co approvals yes {}", one.id()));
-    }
-    Ok(Some(error.hint(format!("co resume {id}"))))
+    Ok(Some(decidable(CliError::message(Kind::Waiting, message), &left, id)))
 }
 
 /// Returns the error of a turn that waits for the user: how to decide, and how to continue.
-async fn waiting(session: &Session, signal: Option<u8>) -> Result<CliError, CliError> {
+async fn waiting(session: &Session, signal: Option<u8>) -> Result<CliError> {
     let id = session.id();
     let waiting = session.store().requests(RequestFilter::UndecidedOf(id.clone()), NAMED).await?;
     let message = match waiting.len() {
@@ -260,11 +252,13 @@ async fn waiting(session: &Session, signal: Option<u8>) -> Result<CliError, CliE
         many => format!("{many} approvals wait for you; the turn is kept until they are decided"),
     };
     let kind = signal.map_or(Kind::Waiting, Kind::Interrupted);
-    let mut error = CliError::message(kind, message);
-    for one in &waiting {
-        error = error.hint(format!("co approvals yes {}", one.id()));
-    }
-    Ok(error.hint(format!("co resume {id}")))
+    Ok(decidable(CliError::message(kind, message), &waiting, id))
+}
+
+/// Adds how to decide these requests and how to go on.
+fn decidable(mut error: CliError, waiting: &[StoredRequest], session: &SessionId) -> CliError {
+    error.hints.extend(waiting.iter().map(|one| format!("co approvals yes {}", one.id())));
+    error.hint(format!("co resume {session}"))
 }
 
 /// Returns the error of a turn ended by a limit; `raise` is the flag that would let it continue, if a cap

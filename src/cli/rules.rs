@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::args::{Rules, RulesWhat};
+use super::args::{Flags, Rules, RulesWhat};
 use super::console::Console;
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
+use super::table::several;
 use crate::app::rules::{RuleBook, RuleTrouble, counting, revoke_rule, suggestions, text_of, tried};
 use crate::app::trust::trust_in;
 use crate::app::{World, load_settings, open_store, tools};
@@ -35,12 +36,7 @@ struct CommandContext<'a> {
     registry: Registry,
 }
 
-pub(super) async fn run(
-    what: Rules,
-    world: &World,
-    flags: Vec<(String, String)>,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(what: Rules, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let settings = load_settings(world, flags)?.settings;
     let store = open_store(world, &settings).await?;
     let book = Arc::new(RuleBook::new(world, &settings));
@@ -70,7 +66,7 @@ impl CommandContext<'_> {
         (all, count)
     }
 
-    async fn list(&self, json: bool, console: &mut Console) -> Result<(), CliError> {
+    async fn list(&self, json: bool, console: &mut Console) -> Result<()> {
         let folder = &self.world.workspace;
         let (all, count) = self.rules(folder).await;
         let ended = |rule: &Rule| !count.rules.iter().any(|one| one.id == rule.id);
@@ -104,7 +100,7 @@ impl CommandContext<'_> {
         }
     }
 
-    fn check(&self, file: Option<&Path>, console: &mut Console) -> Result<(), CliError> {
+    fn check(&self, file: Option<&Path>, console: &mut Console) -> Result<()> {
         let project = RuleBook::project_file(&self.world.workspace);
         let files: Vec<PathBuf> = match file {
             Some(file) => vec![self.world.workspace.join(file)],
@@ -139,7 +135,7 @@ impl CommandContext<'_> {
         RuleSet::parse(&text, &RuleSource::User { path: path.to_owned(), line: 1 }, self.book.home())
     }
 
-    async fn test(&self, rule: &str, json: bool, console: &mut Console) -> Result<(), CliError> {
+    async fn test(&self, rule: &str, json: bool, console: &mut Console) -> Result<()> {
         let path = self.world.workspace.join(rule);
         let rules = if !rule.contains('\n') && path.is_file() {
             self.read(&path)
@@ -163,14 +159,14 @@ impl CommandContext<'_> {
         ))
     }
 
-    async fn revoke(&self, id: &str, console: &mut Console) -> Result<(), CliError> {
+    async fn revoke(&self, id: &str, console: &mut Console) -> Result<()> {
         let (all, _) = self.rules(&self.world.workspace).await;
         let rule = revoke_rule(&self.book, id, &all)?;
         self.store.note(AuditNote::RuleRevoked { rule: rule.id.clone() }).await?;
         console.out(&format!("revoked {}: {}\n", rule.id, sanitize_line(&rule.to_string())))
     }
 
-    async fn suggest(&self, min: usize, json: bool, console: &mut Console) -> Result<(), CliError> {
+    async fn suggest(&self, min: usize, json: bool, console: &mut Console) -> Result<()> {
         let (_, count) = self.rules(&self.world.workspace).await;
         let past = self.store.past_calls(LOOKED).await?;
         let found = suggestions(&past, min, &count, &self.registry);
@@ -208,10 +204,6 @@ impl From<RuleTrouble> for CliError {
     fn from(trouble: RuleTrouble) -> Self {
         Self::new(Kind::Error, trouble)
     }
-}
-
-fn several(number: usize, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
 fn as_json(rule: &Rule, ended: bool) -> Value {

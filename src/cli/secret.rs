@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
-use super::error::{CliError, Kind};
+use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use crate::config::Secret;
 
@@ -19,9 +19,10 @@ const CTRL_D: u8 = 4;
 const BACKSPACE: [u8; 2] = [8, 127];
 const CTRL_U: u8 = 21;
 
-/// Reads a key: from the terminal without echo, otherwise all of standard input.
-pub(super) fn key(prompt: &str, at: Terminals) -> Result<Secret, CliError> {
-    let text = if at.stdin { unseen(prompt)? } else { piped()? };
+/// Reads the key of a service: from the terminal without echo, otherwise all of standard input.
+pub(super) fn key(service: &str) -> Result<Secret> {
+    let prompt = format!("Key for {service} (it is not shown): ");
+    let text = if Terminals::of_process().stdin { unseen(&prompt)? } else { piped()? };
     let key = text.trim();
     if key.is_empty() {
         let error = CliError::message(Kind::Usage, "no key was entered, so nothing was changed");
@@ -34,7 +35,7 @@ pub(super) fn key(prompt: &str, at: Terminals) -> Result<Secret, CliError> {
     Ok(Secret::new(key.to_owned()))
 }
 
-fn piped() -> Result<String, CliError> {
+fn piped() -> Result<String> {
     let mut bytes = Vec::new();
     io::stdin().lock().take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
     let too_long = || CliError::message(Kind::Usage, "what came through the pipe is no key");
@@ -42,7 +43,7 @@ fn piped() -> Result<String, CliError> {
 }
 
 /// Reads one line of standard input, without its end; `None` at the end of the input.
-pub(super) fn line(prompt: &str) -> Result<Option<String>, CliError> {
+pub(super) fn line(prompt: &str) -> Result<Option<String>> {
     show(prompt)?;
     let mut line = Vec::new();
     while let Some(byte) = byte()? {
@@ -57,8 +58,23 @@ pub(super) fn line(prompt: &str) -> Result<Option<String>, CliError> {
     Ok(None)
 }
 
+/// Said where the user did not agree.
+pub(super) const UNCHANGED: &str = "Nothing was changed.\n";
+
+/// Returns whether the user agrees; nobody is asked with `--yes`. Errors if there is no terminal to ask on.
+pub(super) fn agreed(yes: bool, question: &str) -> Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    if Terminals::of_process().interactive() {
+        return Ok(matches!(line(question)?.as_deref(), Some("y" | "Y" | "yes")));
+    }
+    let words = "nobody is at the terminal to say yes, so nothing was changed";
+    Err(CliError::message(Kind::Usage, words).hint("with `--yes` it is done without asking"))
+}
+
 /// Reads one line from the terminal without echo.
-fn unseen(prompt: &str) -> Result<String, CliError> {
+fn unseen(prompt: &str) -> Result<String> {
     let _quiet = Quiet::begin()?;
     show(prompt)?;
     let mut line = Vec::new();
@@ -81,7 +97,7 @@ fn unseen(prompt: &str) -> Result<String, CliError> {
     Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
-fn byte() -> Result<Option<u8>, CliError> {
+fn byte() -> Result<Option<u8>> {
     let mut one = [0];
     loop {
         match rustix::io::read(io::stdin(), &mut one) {
@@ -94,7 +110,7 @@ fn byte() -> Result<Option<u8>, CliError> {
 }
 
 /// Prints a question to standard error, so that redirected output does not contain it.
-fn show(text: &str) -> Result<(), CliError> {
+fn show(text: &str) -> Result<()> {
     let mut out = io::stderr().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
@@ -106,7 +122,7 @@ struct Quiet {
 }
 
 impl Quiet {
-    fn begin() -> Result<Self, CliError> {
+    fn begin() -> Result<Self> {
         let before = tcgetattr(io::stdin()).map_err(io::Error::from)?;
         let mut quiet = before.clone();
         quiet.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);

@@ -2,23 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::args::Sessions;
+use super::args::{Flags, Sessions};
 use super::console::Console;
-use super::error::CliError;
-use super::table::{age, table};
+use super::error::Result;
+use super::table::{age, short, table};
 use crate::app::{World, load_settings, open_store_for_lists};
 use crate::history::TurnEnd;
 use crate::store::{SessionFilter, SessionSummary};
 
-/// Characters of an id that distinguish two sessions: its whole time, to the millisecond.
-const SHORT_ID: usize = 13;
-
-pub(super) async fn run(
-    what: &Sessions,
-    world: &World,
-    flags: Vec<(String, String)>,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(what: &Sessions, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let store = open_store_for_lists(world, &loaded.settings).await?;
     let filter = if what.all { SessionFilter::All } else { SessionFilter::Folder(world.workspace.clone()) };
@@ -36,7 +28,7 @@ pub(super) async fn run(
         .iter()
         .map(|one| {
             [
-                one.id.0.chars().take(SHORT_ID).collect(),
+                short(&one.id.0),
                 age(one.updated, now),
                 one.turns.to_string(),
                 end(one).to_owned(),

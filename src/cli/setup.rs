@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use super::console::Console;
-use super::error::CliError;
+use super::error::{Kind, Result};
 use super::input::Terminals;
-use super::{auth, secret};
+use super::secret;
 use crate::accounts::login::{Entered, TryError, keep, may_offer, offers, skip, try_out, write_choice};
 use crate::accounts::{Keys, Models, Origin, Service};
 use crate::app::World;
@@ -36,7 +36,7 @@ pub(super) async fn first_run(
     models: &Models,
     at: Terminals,
     console: &mut Console,
-) -> Result<SetUp, CliError> {
+) -> Result<SetUp> {
     let known = models.current().origin != Origin::Offline;
     if known || !at.interactive() || !may_offer(&loaded.settings) {
         return Ok(SetUp::Skipped);
@@ -59,7 +59,7 @@ pub(super) async fn first_run(
 }
 
 /// Lets the user choose a service, enter the required values, and choose a model.
-pub(super) async fn choose(world: &World, loaded: &Loaded, console: &mut Console) -> Result<SetUp, CliError> {
+pub(super) async fn choose(world: &World, loaded: &Loaded, console: &mut Console) -> Result<SetUp> {
     let keys = Arc::new(Keys::of(&loaded.settings));
     let found = Service::search(&loaded.settings, &keys).await;
     let offers = offers(&loaded.settings, &keys, &found);
@@ -99,7 +99,7 @@ fn in_words(offer: &ServiceLine) -> String {
 }
 
 /// Asks for the address and the key, if they are needed.
-fn enter(offer: &ServiceLine) -> Result<Option<Entered>, CliError> {
+fn enter(offer: &ServiceLine) -> Result<Option<Entered>> {
     let mut entered =
         Entered { service: offer.name.clone(), base_url: None, key: None, unencrypted: Consent::NotAsked };
     if offer.address == LoginNeed::Needed {
@@ -108,7 +108,11 @@ fn enter(offer: &ServiceLine) -> Result<Option<Entered>, CliError> {
         entered.base_url = Some(url);
     }
     if offer.key != LoginNeed::Known {
-        entered.key = auth::asked(&offer.name, Terminals::of_process())?;
+        entered.key = match secret::key(&offer.name) {
+            // The input was empty or not a valid key.
+            Err(error) if error.kind == Kind::Usage => None,
+            key => Some(key?),
+        };
         if offer.key == LoginNeed::Needed && entered.key.is_none() {
             return Ok(None);
         }
@@ -123,7 +127,7 @@ async fn finish(
     world: &World,
     keys: &Arc<Keys>,
     console: &mut Console,
-) -> Result<SetUp, CliError> {
+) -> Result<SetUp> {
     keep(entered, keys).await?;
     if entered.key.is_some() {
         let place = keys.file().path().display();
@@ -154,7 +158,7 @@ async fn finish(
 }
 
 /// Prints numbered lines and asks for one.
-fn pick(lines: &[String], question: &str, console: &mut Console) -> Result<Option<usize>, CliError> {
+fn pick(lines: &[String], question: &str, console: &mut Console) -> Result<Option<usize>> {
     numbered(lines, console)?;
     loop {
         let Some(typed) = secret::line(question)?.filter(|typed| !typed.is_empty()) else { return Ok(None) };
@@ -165,7 +169,7 @@ fn pick(lines: &[String], question: &str, console: &mut Console) -> Result<Optio
     }
 }
 
-fn pick_or_name(lines: &[String], console: &mut Console) -> Result<Option<String>, CliError> {
+fn pick_or_name(lines: &[String], console: &mut Console) -> Result<Option<String>> {
     numbered(lines, console)?;
     secret::line("Type a number or a name, or nothing for later: ")
         .map(|typed| typed.filter(|typed| !typed.is_empty()))
@@ -177,7 +181,7 @@ fn named(typed: Option<String>, models: &[String]) -> Option<String> {
     Some(at.and_then(|at| models.get(at).cloned()).unwrap_or(typed))
 }
 
-fn numbered(lines: &[String], console: &mut Console) -> Result<(), CliError> {
+fn numbered(lines: &[String], console: &mut Console) -> Result<()> {
     let text: String =
         lines.iter().enumerate().map(|(at, line)| format!("{:>3}: {line}\n", at + 1)).collect();
     console.out(&text)

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::error::CliError;
+use super::error::Result;
 
 /// Fires when one of the signals arrives.
 pub(super) struct Stop {
@@ -15,7 +15,7 @@ pub(super) struct Stop {
 
 impl Stop {
     /// Handles SIGINT, SIGTERM, SIGQUIT and SIGHUP from now on.
-    pub fn on_signals() -> Result<Self, CliError> {
+    pub fn on_signals() -> Result<Self> {
         let stop = Self { token: CancellationToken::new(), caught: Arc::default() };
         let kinds =
             [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::quit(), SignalKind::hangup()];

@@ -2,18 +2,15 @@
 
 use std::sync::Arc;
 
+use super::args::Flags;
 use super::console::Console;
-use super::error::CliError;
+use super::error::{CliError, Result};
 use crate::accounts::{Models, Pace};
 use crate::app::{AppError, World, advice, load_settings, open_store_for_lists, status_rows};
 use crate::stdx::text::sanitize_line;
 
 /// Prints the rows; errors if the store cannot be used, after printing them.
-pub(super) async fn run(
-    world: &World,
-    flags: Vec<(String, String)>,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let models =
         Models::choose(&loaded.settings, Arc::clone(&world.clock), Pace::Instant).map_err(AppError::from)?;

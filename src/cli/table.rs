@@ -1,11 +1,16 @@
 //! Columns of text for lists: as wide as their widest cell, measured in terminal cells.
 
+use std::fmt::Display;
+
 use jiff::Timestamp;
 
-use crate::stdx::text::{sanitize_line, truncate, width};
+use crate::stdx::text::{sanitize_line, truncate, width, wrap};
 
 /// The greatest width of a column, in cells; longer texts are truncated.
 const WIDEST: usize = 48;
+
+/// The greatest width of a line of help.
+pub(super) const WIDTH: usize = 80;
 
 /// Formats rows under their heads, one line each, sanitized.
 pub(super) fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
@@ -17,22 +22,42 @@ pub(super) fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> S
             *widest = (*widest).max(width(cell));
         }
     }
+    let heads = heads.map(str::to_owned);
+    std::iter::once(&heads).chain(&rows).map(|row| format!("{}\n", padded(row, &widths).trim_end())).collect()
+}
+
+fn padded(cells: &[String], widths: &[usize]) -> String {
+    let pad = |(cell, widest): (&String, &usize)| format!("{cell}{}", " ".repeat(widest - width(cell) + 2));
+    cells.iter().zip(widths).map(pad).collect()
+}
+
+/// Formats rows without heads, indented, in lines of at most [`WIDTH`] columns: the last column wraps, the others
+/// must leave it room.
+pub(super) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let widths: [usize; N] =
+        std::array::from_fn(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or_default());
     let mut out = String::new();
-    push_line(&mut out, &heads.map(str::to_owned), &widths);
-    for row in &rows {
-        push_line(&mut out, row, &widths);
+    for row in rows {
+        let mut line = format!("  {}", padded(&row[..N - 1], &widths));
+        let indent = width(&line);
+        for part in wrap(&row[N - 1], WIDTH.saturating_sub(indent)) {
+            out.push_str(format!("{line}{part}").trim_end());
+            out.push('\n');
+            line = " ".repeat(indent);
+        }
     }
     out
 }
 
-fn push_line<const N: usize>(out: &mut String, cells: &[String; N], widths: &[usize; N]) {
-    let mut line = String::new();
-    for (cell, widest) in cells.iter().zip(widths) {
-        line.push_str(cell);
-        line.push_str(&" ".repeat(widest - width(cell) + 2));
-    }
-    out.push_str(line.trim_end());
-    out.push('\n');
+/// Formats a number of things.
+pub(super) fn several<N: Copy + Display + PartialEq + From<u8>>(number: N, thing: &str) -> String {
+    let plural = if number == N::from(1) { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
+/// Returns as much of an id as distinguishes two sessions: its whole time, to the millisecond.
+pub(super) fn short(id: &str) -> String {
+    id.chars().take(13).collect()
 }
 
 /// Formats the time since `then`, in one unit.

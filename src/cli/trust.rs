@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::args::Trust;
+use super::args::{Flags, Trust};
 use super::console::Console;
-use super::error::{CliError, Kind};
-use super::hooks::{Asking, Consent};
-use super::input::Terminals;
+use super::error::{CliError, Kind, Result};
+use super::secret::{UNCHANGED, agreed};
 use crate::app::trust::{
     Belongings, TrustChange, TrustError, is_in_effect, trust_in, trustable, write_trust,
 };
@@ -18,13 +17,7 @@ use crate::app::{World, load_settings, open_store};
 use crate::config::{FolderTrust, Loaded, names_folder};
 use crate::store::AuditNote;
 
-pub(super) async fn run(
-    what: Trust,
-    world: &World,
-    flags: Vec<(String, String)>,
-    at: Terminals,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(what: Trust, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags.clone())?;
     let folder = what.folder.as_deref().unwrap_or(Path::new("."));
     if what.list {
@@ -39,9 +32,8 @@ pub(super) async fn run(
     }
     let found = Belongings::of(&folder, world);
     console.out(&brings(&folder, &found))?;
-    let asking = if what.yes { Asking::Nobody } else { Asking::Person(at) };
-    if asking.consents("Trust this folder with its current contents? y/N ")? == Consent::Withheld {
-        return console.out("Nothing was changed.\n");
+    if !agreed(what.yes, "Trust this folder with its current contents? y/N ")? {
+        return console.out(UNCHANGED);
     }
     let store = open_store(world, &loaded.settings).await?;
     let file = write_trust(world, &folder, &TrustChange::Trust(found.contents))?;
@@ -53,7 +45,7 @@ pub(super) async fn run(
     Ok(())
 }
 
-fn list(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), CliError> {
+fn list(loaded: &Loaded, json: bool, console: &mut Console) -> Result<()> {
     let folders = &loaded.settings.trusted_folders;
     if json {
         return console.json(&json!(folders));
@@ -103,9 +95,9 @@ async fn revoke(
     folder: &Path,
     world: &World,
     loaded: &Loaded,
-    flags: Vec<(String, String)>,
+    flags: Flags,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<()> {
     // A folder that no longer exists can also be removed from the list.
     let path: PathBuf = world.workspace.join(folder);
     let path = path.canonicalize().unwrap_or(path);

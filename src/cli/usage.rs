@@ -5,25 +5,17 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::args::{UsageArgs, UsageBy};
+use super::args::{Flags, UsageArgs, UsageBy};
 use super::console::Console;
 use super::day::begin;
-use super::error::CliError;
-use super::table::table;
+use super::error::Result;
+use super::table::{short, table};
 use crate::app::{World, load_settings, open_store_for_lists};
 use crate::stdx::clock::system_zone;
 use crate::stdx::text::grouped;
 use crate::store::{Store, Total, UsageOf};
 
-/// Characters of an id that distinguish two sessions.
-const SHORT_ID: usize = 13;
-
-pub(super) async fn run(
-    what: &UsageArgs,
-    world: &World,
-    flags: Vec<(String, String)>,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let zone = system_zone();
     let since = match &what.since {
@@ -45,7 +37,8 @@ pub(super) async fn run(
     if lines.len() > 1 {
         lines.push(line("total".to_owned(), &sum));
     }
-    let heads = [what.by.head(), "REQUESTS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "THINKING", "COST"];
+    let by = what.by.word().to_uppercase();
+    let heads = [by.as_str(), "REQUESTS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "THINKING", "COST"];
     console.out(&table(heads, &lines))
 }
 
@@ -64,8 +57,7 @@ impl Name {
             Self::Model { provider, model } if provider.is_empty() => model.clone(),
             Self::Model { provider, model } => format!("{provider}/{model}"),
             Self::Session { id, title } => {
-                let id: String = id.chars().take(SHORT_ID).collect();
-                format!("{id}  {}", title.as_deref().unwrap_or_default())
+                format!("{}  {}", short(id), title.as_deref().unwrap_or_default())
             }
         }
     }
@@ -91,12 +83,7 @@ impl Name {
     }
 }
 
-async fn rows(
-    store: &Store,
-    by: UsageBy,
-    since: Timestamp,
-    zone: TimeZone,
-) -> Result<Vec<(Name, Total)>, CliError> {
+async fn rows(store: &Store, by: UsageBy, since: Timestamp, zone: TimeZone) -> Result<Vec<(Name, Total)>> {
     Ok(match by {
         UsageBy::Day => {
             let days = store.usage_by_day(since, zone).await?;

@@ -1,11 +1,11 @@
-//! Formats settings as text: the lines of `co config` and the README's table. Pure; secrets are not shown.
+//! Formats settings as text: the lines of `co config`. Pure; secrets are not shown.
 
 use std::fmt::Write as _;
 
 use super::check::Kind;
 use super::inert::INERT;
 use super::load::Loaded;
-use super::settings::{ProjectTrust, SETTINGS, keys};
+use super::settings::keys;
 use crate::stdx::secrecy::shown_address;
 use crate::stdx::text;
 
@@ -38,41 +38,4 @@ pub fn describe(loaded: &Loaded) -> Vec<String> {
         lines.push(line);
     }
     lines
-}
-
-/// Returns the Markdown tables of all settings for the README.
-#[must_use]
-pub fn reference_table() -> String {
-    let mut out = String::from(
-        "| Setting | Environment | Default | Project file | Meaning |\n| --- | --- | --- | --- | --- |\n",
-    );
-    for row in SETTINGS {
-        let default = if row.default.is_empty() { "unset".to_owned() } else { code([row.default]) };
-        let project = match row.project {
-            ProjectTrust::Always => "yes",
-            ProjectTrust::WhenTrusted => "when trusted",
-            ProjectTrust::Never => "no",
-        };
-        let names = code(row.names().chain(row.flag));
-        push_row(&mut out, &[&names, &code(row.env.iter().copied()), &default, project, row.doc]);
-    }
-    out.push_str("\nKnown, but without effect yet (setting one of them is answered with a warning):\n\n");
-    out.push_str("| Setting | Environment | Meaning | Why |\n| --- | --- | --- | --- |\n");
-    for inert in INERT {
-        let [names, env] = [inert.names, inert.env].map(|texts| code(texts.iter().copied()));
-        push_row(&mut out, &[&names, &env, inert.doc, &inert.why.to_string()]);
-    }
-    out
-}
-
-/// Texts as code, separated by commas.
-fn code<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    texts.into_iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ")
-}
-
-fn push_row(out: &mut String, cells: &[&str]) {
-    for cell in cells {
-        write!(out, "| {} ", cell.replace('|', "\\|")).expect("writing to a string cannot fail");
-    }
-    out.push_str("|\n");
 }

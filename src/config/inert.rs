@@ -32,7 +32,7 @@ const fn later(names: Names, env: Names, with: &'static str, doc: &'static str) 
     InertSetting { names, env, doc, why: NoEffect::ComesWith(with) }
 }
 
-/// All of them, in the order in which `co config` and the README list them.
+/// All of them, in the order in which `co config` and `co help settings` list them.
 #[rustfmt::skip]
 pub static INERT: &[InertSetting] = &[
     InertSetting {

@@ -1,4 +1,4 @@
-//! The table of settings. Adding a setting means adding a row; the loader, `co config` and the README derive
+//! The table of settings. Adding a setting means adding a row; the loader, `co config` and `co help settings` derive
 //! from it.
 //!
 //! All settings of seed 004 are known, under the names of `co` with the original names as aliases: those whose
@@ -170,7 +170,7 @@ const fn key_of(key: &'static str, env: Env, doc: &'static str) -> SettingRow {
     of_provider(key, env, Kind::Secret, doc)
 }
 
-/// All settings, in the order in which `co config` and the README list them.
+/// All settings, in the order in which `co config` and `co help settings` list them.
 // One row per paragraph is easier to read and to change than one argument per line.
 #[rustfmt::skip]
 pub static SETTINGS: &[SettingRow] = &[
@@ -179,7 +179,7 @@ pub static SETTINGS: &[SettingRow] = &[
         "The model, as `provider/model` or a bare name; unset: the provider's default",
         |s, v| s.model = v.text()).flag("--model"),
     row("provider", &["CO_PROVIDER", "LLM_PROVIDER"], Kind::Text,
-        "Who answers: a name of the table of providers or of a section `[providers.NAME]`, or `offline`; `auto` takes the first that is ready: a key, a server on this machine, else offline",
+        "Who answers: a service of `co help models` or of a section `[providers.NAME]`, or `offline`; `auto` takes the first that is ready: a key, a server on this machine, else offline",
         |s, v| s.provider = v.text().map(|name| name.trim().to_ascii_lowercase()).filter(|name| name != "auto"))
         .aliases(&["llm_provider"]).default("auto"),
     row("fallback_model", &["CO_FALLBACK_MODEL"], Kind::Text,

@@ -730,22 +730,6 @@ fn secrets_are_never_shown() {
 }
 
 #[test]
-fn the_reference_names_every_setting_once() {
-    let table = reference_table();
-    let rows = SETTINGS.iter().map(|row| (row.key, row.env));
-    for (key, env) in rows.chain(INERT.iter().map(|inert| (inert.names[0], inert.env))) {
-        let start = format!("| `{key}`");
-        let rows: Vec<&str> = table
-            .lines()
-            .filter(|l| l.starts_with(&format!("{start} |")) || l.starts_with(&format!("{start},")))
-            .collect();
-        assert_eq!(rows.len(), 1, "{key}");
-        assert!(env.iter().all(|name| rows[0].contains(&format!("`{name}`"))), "{}", rows[0]);
-    }
-    assert!(table.contains("| `max_requests`, `max_request_limit` | `CO_MAX_REQUESTS`, `CO_CLI_MAX_REQUEST_LIMIT` | `25` | when trusted | Most model requests in one turn; 0: no limit |\n"));
-}
-
-#[test]
 fn files_are_read_where_they_are() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);

@@ -13,5 +13,5 @@ pub use self::local::{Probe, RunningServer, probe_local};
 pub use self::models::{ModelRow, profile, rows, vendor};
 pub use self::presets::{
     ANTHROPIC, AZURE_OPENAI, GEMINI, KeyNeed, LLAMACPP, LMSTUDIO, LocalServer, ModelNames, OLLAMA, OPENAI,
-    OPENAI_COMPATIBLE, OPENROUTER, PRESETS, Preset, preset, reference_table,
+    OPENAI_COMPATIBLE, OPENROUTER, PRESETS, Preset, preset,
 };

@@ -40,7 +40,8 @@ pub enum RequestState {
 }
 
 impl RequestState {
-    const ALL: [(Self, &'static str); 10] = [
+    /// Every state with its name.
+    pub const ALL: [(Self, &'static str); 10] = [
         (Self::Waiting, "waiting"),
         (Self::Later, "later"),
         (Self::Approved, "approved"),
@@ -55,6 +56,15 @@ impl RequestState {
 
     pub fn as_str(self) -> &'static str {
         Self::ALL.into_iter().find(|(state, _)| *state == self).map_or("", |(_, word)| word)
+    }
+
+    /// Whether a user can still decide.
+    pub fn is_undecided(self) -> bool {
+        match self {
+            Self::Waiting | Self::Later => true,
+            Self::Approved | Self::Edited | Self::Replaced | Self::Denied => false,
+            Self::Consumed | Self::Withdrawn | Self::Superseded | Self::Expired => false,
+        }
     }
 
     /// Whether the request can still take effect: undecided, or decided and not consumed.

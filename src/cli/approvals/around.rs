@@ -4,22 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use super::words;
+use super::words::{self, CallProgress};
 use crate::approval::RequestId;
 use crate::history::{Record, SessionId};
-use crate::message::{CallId, Message, ReturnStatus, ToolName};
+use crate::message::{CallId, Message, ToolName};
 use crate::store::{RequestFilter, RequestState, Store, StoreError, StoredRequest};
 
 /// Maximum number of requests of one session that are read.
 const LOOKED_AT: usize = 10_000;
-
-/// The outcome of a call so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallProgress {
-    Nothing,
-    Started,
-    Returned(ReturnStatus),
-}
 
 /// The context of a request.
 pub(super) struct Around {
@@ -49,7 +41,7 @@ impl Calls {
                 }
                 Record::ToolStarted { call } => came(&call, CallProgress::Started),
                 Record::ToolFinished { returned } => {
-                    came(&returned.call, CallProgress::Returned(returned.status))
+                    came(&returned.call, CallProgress::Returned(returned.status));
                 }
                 Record::Opened { .. }
                 | Record::Damaged { .. }
@@ -139,24 +131,19 @@ fn hold(one: &StoredRequest, other: &StoredRequest) -> Option<String> {
         crate::approval::Approval::Deny { .. } => true,
         crate::approval::Approval::Approve { .. } | crate::approval::Approval::Later => false,
     });
-    match other.state {
+    let end = match other.state {
         RequestState::Waiting | RequestState::Later => {
-            Some(format!("{id} runs only after {what}, which still waits for your decision"))
+            return Some(format!("{id} runs only after {what}, which still waits for your decision"));
         }
-        RequestState::Denied => Some(format!("{id} will not run: it depends on {what}, which was denied")),
-        RequestState::Consumed if is_no => {
-            Some(format!("{id} will not run: it depends on {what}, which was denied"))
-        }
-        RequestState::Expired => {
-            Some(format!("{id} will not run: it depends on {what}, which was not decided in time"))
-        }
-        RequestState::Withdrawn => {
-            Some(format!("{id} will not run: it depends on {what}, which was withdrawn"))
-        }
+        RequestState::Denied => "was denied",
+        RequestState::Consumed if is_no => "was denied",
+        RequestState::Expired => "was not decided in time",
+        RequestState::Withdrawn => "was withdrawn",
         RequestState::Approved
         | RequestState::Edited
         | RequestState::Replaced
         | RequestState::Consumed
-        | RequestState::Superseded => None,
-    }
+        | RequestState::Superseded => return None,
+    };
+    Some(format!("{id} will not run: it depends on {what}, which {end}"))
 }

@@ -10,7 +10,7 @@ use super::typed::Yes;
 use super::{CommandContext, Format, around, fields, format, words};
 use crate::app::{planned, schema_of};
 use crate::approval::{Approval, Decider, Grants, Remember, RequestId};
-use crate::cli::error::{CliError, Kind};
+use crate::cli::error::{CliError, Kind, Result};
 use crate::history::SessionId;
 use crate::message::ToolName;
 use crate::session::holders;
@@ -30,7 +30,7 @@ pub(super) async fn all(
     ids: &[String],
     approval: &Approval,
     format: Format,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let mut done = Done::default();
     for id in ids {
         match context.store.find_request(id).await {
@@ -41,7 +41,7 @@ pub(super) async fn all(
     done.tell(context, format).await
 }
 
-pub(super) async fn yes(context: &mut CommandContext<'_>, yes: Yes) -> Result<(), CliError> {
+pub(super) async fn yes(context: &mut CommandContext<'_>, yes: Yes) -> Result<()> {
     let format = format(yes.json);
     if !yes.set.is_empty() && yes.ids.len() > 1 {
         let error = CliError::message(Kind::Usage, "`--set` changes the arguments of one request");
@@ -76,7 +76,7 @@ fn approval(yes: &Yes, instead: Option<(ToolName, Value)>) -> Approval {
     Approval::Approve { instead, remember, note, rule: None }
 }
 
-async fn low_ones(context: &CommandContext<'_>, session: &SessionId) -> Result<Vec<RequestId>, CliError> {
+async fn low_ones(context: &CommandContext<'_>, session: &SessionId) -> Result<Vec<RequestId>> {
     let rows = context.store.undecided_rows(LOOKED_AT).await?;
     let low = rows.into_iter().filter(|row| row.session == *session && row.risk == Risk::Low);
     Ok(low.map(|row| row.id).collect())
@@ -138,7 +138,7 @@ impl Done {
         context: &CommandContext<'_>,
         one: StoredRequest,
         approval: Approval,
-    ) -> Result<(), CliError> {
+    ) -> Result<()> {
         if !self.seen.insert(one.id().clone()) {
             return Ok(());
         }
@@ -162,11 +162,7 @@ impl Done {
     }
 
     /// Reports all results; errs if anything failed.
-    pub(super) async fn tell(
-        mut self,
-        context: &mut CommandContext<'_>,
-        format: Format,
-    ) -> Result<(), CliError> {
+    pub(super) async fn tell(mut self, context: &mut CommandContext<'_>, format: Format) -> Result<()> {
         match format {
             Format::Json => self.as_json(context).await?,
             Format::Words => self.in_words(context).await?,
@@ -178,7 +174,7 @@ impl Done {
         Err(CliError::message(Kind::Error, sanitize_line(&last)))
     }
 
-    async fn as_json(&self, context: &mut CommandContext<'_>) -> Result<(), CliError> {
+    async fn as_json(&self, context: &mut CommandContext<'_>) -> Result<()> {
         let mut rows = Vec::new();
         let holders = holders(&context.store).await;
         for (one, approval) in &self.decided {
@@ -196,7 +192,7 @@ impl Done {
         context.console.json(&rows)
     }
 
-    async fn in_words(&self, context: &mut CommandContext<'_>) -> Result<(), CliError> {
+    async fn in_words(&self, context: &mut CommandContext<'_>) -> Result<()> {
         let mut sessions: Vec<&SessionId> = Vec::new();
         for (one, approval) in &self.decided {
             let (verdict, summary) =

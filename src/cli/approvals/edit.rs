@@ -14,20 +14,16 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::decide::Done;
 use super::{CommandContext, Format, fields, words};
 use crate::app::schema_of;
-use crate::cli::error::{CliError, Kind};
+use crate::cli::error::{CliError, Kind, Result};
 use crate::frontend::dialogue::yes_to;
 use crate::sandbox::privacy::give_environment;
 use crate::stdx::text::sanitize_line;
-use crate::store::{RequestState, StoredRequest};
+use crate::store::StoredRequest;
 
 /// The prefix of this program's own lines, which are only above the arguments.
 const OURS: char = '#';
 
-pub(super) async fn run(
-    context: &mut CommandContext<'_>,
-    id: &str,
-    note: Option<String>,
-) -> Result<(), CliError> {
+pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, note: Option<String>) -> Result<()> {
     let Some(editor) = editor(context) else {
         let error = CliError::message(Kind::Error, "no editor is named");
         return Err(error
@@ -50,22 +46,13 @@ pub(super) async fn run(
 }
 
 /// Errs if the request can no longer be decided, before the user starts to edit.
-fn check_open(one: &StoredRequest) -> Result<(), CliError> {
-    match one.state {
-        RequestState::Waiting | RequestState::Later => Ok(()),
-        RequestState::Approved
-        | RequestState::Edited
-        | RequestState::Replaced
-        | RequestState::Denied
-        | RequestState::Consumed
-        | RequestState::Withdrawn
-        | RequestState::Superseded
-        | RequestState::Expired => {
-            let was = words::state(one, super::around::CallProgress::Nothing);
-            let message = format!("request {} is not open any more: {}", one.id(), sanitize_line(&was));
-            Err(CliError::message(Kind::Error, message))
-        }
+fn check_open(one: &StoredRequest) -> Result<()> {
+    if one.state.is_undecided() {
+        return Ok(());
     }
+    let was = words::state(one, words::CallProgress::Nothing);
+    let message = format!("request {} is not open any more: {}", one.id(), sanitize_line(&was));
+    Err(CliError::message(Kind::Error, message))
 }
 
 fn editor(context: &CommandContext<'_>) -> Option<String> {
@@ -80,7 +67,7 @@ struct Draft {
 }
 
 impl Draft {
-    fn of(one: &StoredRequest) -> Result<Self, CliError> {
+    fn of(one: &StoredRequest) -> Result<Self> {
         // Only their owner can read and write files of this kind.
         let file = Builder::new().prefix("co-arguments-").suffix(".json").tempfile()?;
         let first = format!("{:#}\n", one.request.args);
@@ -93,7 +80,7 @@ impl Draft {
         context: &CommandContext<'_>,
         editor: &str,
         one: &StoredRequest,
-    ) -> Result<Option<Value>, CliError> {
+    ) -> Result<Option<Value>> {
         let request = &one.request;
         let schema = schema_of(&request.tool, &context.settings);
         let mut head = format!(
@@ -124,7 +111,7 @@ impl Draft {
         }
     }
 
-    fn write(&self, text: &str) -> Result<(), CliError> {
+    fn write(&self, text: &str) -> Result<()> {
         Ok(fs::write(self.path(), text)?)
     }
 
@@ -133,7 +120,7 @@ impl Draft {
     }
 
     /// Returns what was saved, without this program's own lines at the top.
-    fn read(&mut self) -> Result<String, CliError> {
+    fn read(&mut self) -> Result<String> {
         let bytes = match fs::read(self.path()) {
             Ok(bytes) => bytes,
             Err(error) => {
@@ -152,7 +139,7 @@ impl Draft {
     }
 
     /// Runs the editor and waits for its end.
-    async fn edit(&mut self, editor: &str, before: &str) -> Result<(), CliError> {
+    async fn edit(&mut self, editor: &str, before: &str) -> Result<()> {
         // The command is split by a shell, so that `code -w` and quotes work; `env` also accepts `NAME=value
         // vim`. While the editor has the terminal, it handles Ctrl+C.
         let _theirs = signal(SignalKind::interrupt())?;

@@ -5,11 +5,11 @@ use globset::{Glob, GlobMatcher};
 
 use super::typed::Listed;
 use super::{CommandContext, listed};
-use crate::cli::error::{CliError, Kind};
+use crate::cli::error::{CliError, Kind, Result};
 use crate::cli::table::{age, table};
 use crate::stdx::clock::system_zone;
 use crate::stdx::text::{sanitize_line, truncate};
-use crate::store::{RequestFilter, RequestRow, StoredRequest};
+use crate::store::{RequestFilter, RequestRow, RequestState, StoredRequest};
 
 /// Maximum number of requests listed.
 const LISTED: usize = 20_000;
@@ -17,9 +17,9 @@ const LISTED: usize = 20_000;
 /// Width of a call's summary, in cells; a mark may follow.
 const WHAT: usize = 44;
 
-pub(super) async fn run(context: &mut CommandContext<'_>, wanted: Listed) -> Result<(), CliError> {
+pub(super) async fn run(context: &mut CommandContext<'_>, wanted: Listed) -> Result<()> {
     let filter = Filter::of(&wanted)?;
-    let undecided = !wanted.all && wanted.state.is_none_or(super::typed::StateWord::is_undecided);
+    let undecided = !wanted.all && wanted.state.is_none_or(RequestState::is_undecided);
     if wanted.json {
         let of = if undecided { RequestFilter::Undecided } else { RequestFilter::All };
         let found = context.store.requests(of, LISTED).await?;
@@ -112,7 +112,7 @@ struct Filter<'a> {
 }
 
 impl<'a> Filter<'a> {
-    fn of(wanted: &'a Listed) -> Result<Self, CliError> {
+    fn of(wanted: &'a Listed) -> Result<Self> {
         let tool = wanted.tool.as_deref().map(Glob::new).transpose().map_err(|_| {
             let tool = sanitize_line(wanted.tool.as_deref().unwrap_or_default()).into_owned();
             let error = CliError::message(Kind::Usage, format!("`--tool {tool}` is no name of a tool"));
@@ -131,7 +131,7 @@ impl<'a> Filter<'a> {
         let session = session.as_ref().map(|session| session.to_ascii_lowercase());
         session.is_none_or(|session| row.session.0.starts_with(&session))
             && self.tool.as_ref().is_none_or(|tool| tool.is_match(row.tool.as_str()))
-            && risk.is_none_or(|risk| row.risk == risk.risk())
-            && state.is_none_or(|state| row.state == state.state())
+            && risk.is_none_or(|risk| row.risk == risk)
+            && state.is_none_or(|state| row.state == state)
     }
 }

@@ -10,11 +10,11 @@ use serde_json::json;
 use super::around::Around;
 use super::{CommandContext, Format, listed, words};
 use crate::approval::{Approval, Grants};
-use crate::cli::error::CliError;
+use crate::cli::error::Result;
 use crate::stdx::text::sanitize_line;
 use crate::store::{Attachment, StoredRequest};
 
-pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, format: Format) -> Result<(), CliError> {
+pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, format: Format) -> Result<()> {
     let one = context.store.find_request(id).await?;
     let around = Around::of(&context.store, &one).await?;
     match format {

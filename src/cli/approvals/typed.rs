@@ -1,5 +1,6 @@
 //! The arguments of `co approvals …` as typed. Nothing is looked up or decided here.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Subcommand, ValueEnum};
 
 use crate::store::RequestState;
@@ -36,11 +37,11 @@ impl Approvals {
 pub(in crate::cli) enum Decide {
     /// List what waits, in every session
     List(Listed),
-    /// Show one request whole: arguments, preview, reasons, whose words are in it, what was decided
+    /// Show one whole request: arguments, preview, reasons, sources of its text, decision
     Show {
         /// Its id, or the beginning of it
         id: String,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -54,7 +55,7 @@ pub(in crate::cli) enum Decide {
         /// The reason, for the model
         #[arg(long, value_name = "REASON")]
         note: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -62,7 +63,7 @@ pub(in crate::cli) enum Decide {
     Edit {
         /// Its id, or the beginning of it
         id: String,
-        /// A word to the model
+        /// A note for the model
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
@@ -71,13 +72,13 @@ pub(in crate::cli) enum Decide {
         /// The ids, or their beginnings
         #[arg(required = true)]
         ids: Vec<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Tell what waits and what becomes of it, as it happens, until interrupted
+    /// Show what waits and each change of it as it happens, until interrupted
     Watch {
-        /// A line of JSON each
+        /// Print a line of JSON for each
         #[arg(long)]
         json: bool,
     },
@@ -86,22 +87,22 @@ pub(in crate::cli) enum Decide {
 /// What is listed.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Listed {
-    /// Those of one session: its id, or the beginning of it
+    /// Requests of one session: its id, or the beginning of it
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// Those of one tool; `*` stands for anything
+    /// Requests of one tool; `*` stands for anything
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
-    /// Those of one risk
+    /// Requests of one risk
     #[arg(long, value_enum, value_name = "RISK")]
-    pub risk: Option<RiskWord>,
-    /// Those in one state
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub state: Option<StateWord>,
-    /// Decided ones too
+    pub risk: Option<Risk>,
+    /// Requests in one state
+    #[arg(long, value_parser = state(), value_name = "STATE")]
+    pub state: Option<RequestState>,
+    /// Decided requests too
     #[arg(long, short)]
     pub all: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -116,84 +117,38 @@ pub(in crate::cli) struct Yes {
     // This id replaces that of the global `--set`.
     #[arg(id = "set", long = "set", value_name = "FIELD=VALUE")]
     pub set: Vec<String>,
-    /// A word to the model
+    /// A note for the model
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
-    /// And what is like it, for as long as its session lasts
+    /// Also allow such calls for the rest of its session
     #[arg(long)]
     pub session: bool,
-    /// All LOW ones of this session, and nothing else
+    /// All LOW requests of this session, and nothing else
     #[arg(long, value_name = "SESSION", conflicts_with_all = ["ids", "set"])]
     pub all_low: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// A risk as it is typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum RiskWord {
-    #[value(alias = "LOW")]
-    Low,
-    #[value(alias = "MEDIUM", alias = "med")]
-    Medium,
-    #[value(alias = "HIGH")]
-    High,
-}
+impl ValueEnum for Risk {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Low, Self::Medium, Self::High]
+    }
 
-impl RiskWord {
-    pub fn risk(self) -> Risk {
-        match self {
-            Self::Low => Risk::Low,
-            Self::Medium => Risk::Medium,
-            Self::High => Risk::High,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Low => PossibleValue::new("low").alias("LOW"),
+            Self::Medium => PossibleValue::new("medium").aliases(["MEDIUM", "med"]),
+            Self::High => PossibleValue::new("high").alias("HIGH"),
+        })
     }
 }
 
-/// A state as it is typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum StateWord {
-    Waiting,
-    Later,
-    Approved,
-    Edited,
-    Replaced,
-    Denied,
-    Consumed,
-    Withdrawn,
-    Superseded,
-    Expired,
-}
-
-impl StateWord {
-    pub fn state(self) -> RequestState {
-        match self {
-            Self::Waiting => RequestState::Waiting,
-            Self::Later => RequestState::Later,
-            Self::Approved => RequestState::Approved,
-            Self::Edited => RequestState::Edited,
-            Self::Replaced => RequestState::Replaced,
-            Self::Denied => RequestState::Denied,
-            Self::Consumed => RequestState::Consumed,
-            Self::Withdrawn => RequestState::Withdrawn,
-            Self::Superseded => RequestState::Superseded,
-            Self::Expired => RequestState::Expired,
-        }
-    }
-
-    /// Whether a user can still decide.
-    pub fn is_undecided(self) -> bool {
-        match self {
-            Self::Waiting | Self::Later => true,
-            Self::Approved
-            | Self::Edited
-            | Self::Replaced
-            | Self::Denied
-            | Self::Consumed
-            | Self::Withdrawn
-            | Self::Superseded
-            | Self::Expired => false,
-        }
-    }
+/// Reads a state; errors only if `clap` passes on a name that is none.
+fn state() -> impl TypedValueParser<Value = RequestState> {
+    let unknown = "this is no state";
+    PossibleValuesParser::new(RequestState::ALL.map(|(_, word)| word)).try_map(move |word| {
+        RequestState::ALL.into_iter().find(|(_, known)| *known == word).map(|(state, _)| state).ok_or(unknown)
+    })
 }

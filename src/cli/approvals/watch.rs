@@ -11,11 +11,12 @@ use serde_json::json;
 use tokio::io::Interest;
 use tokio::net::unix::pipe::Sender;
 
-use super::around::{CallProgress, Calls};
-use super::{CommandContext, Format, listed, words};
+use super::around::Calls;
+use super::words::{self, CallProgress};
+use super::{CommandContext, Format, listed};
 use crate::approval::RequestId;
 use crate::cli::console::Console;
-use crate::cli::error::{CliError, Kind};
+use crate::cli::error::{CliError, Kind, Result};
 use crate::cli::signals::Stop;
 use crate::message::ReturnStatus;
 use crate::stdx::text::sanitize_line;
@@ -24,7 +25,7 @@ use crate::store::{RequestFilter, RequestState, Store, StoredRequest};
 /// Maximum number of requests printed at the start.
 const TOLD: usize = 20_000;
 
-pub(super) async fn run(context: &mut CommandContext<'_>, format: Format) -> Result<(), CliError> {
+pub(super) async fn run(context: &mut CommandContext<'_>, format: Format) -> Result<()> {
     let stop = Stop::on_signals()?;
     let mut wakeups = context.store.wakeups();
     let mut watch =
@@ -81,7 +82,7 @@ struct WatchedRequest {
 }
 
 impl Watch<'_> {
-    async fn begin(&mut self, console: &mut Console) -> Result<(), CliError> {
+    async fn begin(&mut self, console: &mut Console) -> Result<()> {
         // Read before listing: changes during the listing are then printed with their new state.
         self.seq = self.store.latest_change().await?;
         for one in self.store.requests(RequestFilter::Undecided, TOLD).await? {
@@ -90,7 +91,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    async fn news(&mut self, console: &mut Console) -> Result<(), CliError> {
+    async fn news(&mut self, console: &mut Console) -> Result<()> {
         for one in self.store.changes_since(self.seq).await? {
             self.seq = self.seq.max(one.seq);
             self.tell(&one, console)?;
@@ -102,7 +103,7 @@ impl Watch<'_> {
     }
 
     /// Prints the outcomes of decided calls.
-    async fn outcomes(&mut self, console: &mut Console) -> Result<(), CliError> {
+    async fn outcomes(&mut self, console: &mut Console) -> Result<()> {
         let sessions: HashSet<_> = self.running.values().map(|one| one.session.clone()).collect();
         for session in sessions {
             let calls = Calls::of(self.store, &session).await?;
@@ -127,13 +128,13 @@ impl Watch<'_> {
         Ok(())
     }
 
-    fn tell(&mut self, one: &StoredRequest, console: &mut Console) -> Result<(), CliError> {
+    fn tell(&mut self, one: &StoredRequest, console: &mut Console) -> Result<()> {
         let known = WatchedRequest { state: one.state, expires: one.request.expires };
         let before = self.known.insert(one.id().clone(), known);
         if before.is_some_and(|before| before.state == one.state) {
             return Ok(());
         }
-        let was_decided = before.is_some_and(|before| is_decided(before.state));
+        let was_decided = before.is_some_and(|before| before.state.is_open() && !before.state.is_undecided());
         if one.state == RequestState::Consumed && was_decided {
             // Its session took up a decision that was printed already; the outcome follows.
             return Ok(());
@@ -149,12 +150,7 @@ impl Watch<'_> {
         }
     }
 
-    fn told_outcome(
-        &self,
-        one: &StoredRequest,
-        status: ReturnStatus,
-        console: &mut Console,
-    ) -> Result<(), CliError> {
+    fn told_outcome(&self, one: &StoredRequest, status: ReturnStatus, console: &mut Console) -> Result<()> {
         match self.format {
             Format::Json => {
                 let session = &one.session;
@@ -167,37 +163,11 @@ impl Watch<'_> {
 
     /// Returns the time until the next request expires.
     fn next_expiry(&self) -> Option<Duration> {
-        let undecided = self.known.values().filter(|known| !is_settled(known.state));
+        let undecided = self.known.values().filter(|known| known.state.is_undecided());
         let next = undecided.filter_map(|known| known.expires).min()?;
         let left = next.duration_since(self.store.clock().now());
         // A millisecond later it has certainly expired.
         Some(Duration::try_from(left).unwrap_or_default() + Duration::from_millis(1))
-    }
-}
-
-fn is_decided(state: RequestState) -> bool {
-    match state {
-        RequestState::Approved | RequestState::Edited | RequestState::Replaced | RequestState::Denied => true,
-        RequestState::Waiting
-        | RequestState::Later
-        | RequestState::Consumed
-        | RequestState::Withdrawn
-        | RequestState::Superseded
-        | RequestState::Expired => false,
-    }
-}
-
-fn is_settled(state: RequestState) -> bool {
-    match state {
-        RequestState::Waiting | RequestState::Later => false,
-        RequestState::Approved
-        | RequestState::Edited
-        | RequestState::Replaced
-        | RequestState::Denied
-        | RequestState::Consumed
-        | RequestState::Withdrawn
-        | RequestState::Superseded
-        | RequestState::Expired => true,
     }
 }
 

@@ -3,10 +3,17 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::around::CallProgress;
 use crate::approval::{Approval, Decider, Request};
 use crate::message::{ReturnStatus, Source};
 use crate::store::{RequestState, StoredRequest};
+
+/// The outcome of a call so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallProgress {
+    Nothing,
+    Started,
+    Returned(ReturnStatus),
+}
 
 /// Describes who decided, without needless detail.
 pub(super) fn decider(by: &Decider) -> String {

@@ -6,15 +6,13 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::approval::Decider;
+use crate::cli::table::short;
 use crate::stdx::text::sanitize_line;
 use crate::store::{AuditKind, AuditRow};
 
-/// Characters of a session's id in a list; enough to refer to it.
-const SHORT_ID: usize = 13;
-
 /// Returns the cells of one row: number, time, tool, what, who, request, session.
 pub(super) fn in_short(row: &AuditRow, zone: &TimeZone) -> [String; 7] {
-    let session = row.session.as_ref().map(|id| id.0.chars().take(SHORT_ID).collect::<String>());
+    let session = row.session.as_ref().map(|id| short(&id.0));
     [
         row.no.to_string(),
         time(row, zone),

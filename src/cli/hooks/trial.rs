@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::args::HookTest;
 use super::super::console::Console;
-use super::super::error::{CliError, Kind};
+use super::super::error::{CliError, Kind, Result};
 use super::{Counts, HooksCommand, broken, unknown};
 use crate::app::FoundHook;
 use crate::hook::command::{Tried, told};
@@ -18,11 +18,7 @@ use crate::stdx::text::sanitize_line;
 /// The tool of a sample call.
 const TOOL: &str = "shell";
 
-pub(super) async fn run(
-    context: &HooksCommand<'_>,
-    wanted: HookTest,
-    console: &mut Console,
-) -> Result<(), CliError> {
+pub(super) async fn run(context: &HooksCommand<'_>, wanted: HookTest, console: &mut Console) -> Result<()> {
     let found = context.all();
     broken(&found.problems)?;
     let call = ToolCall {
@@ -74,7 +70,7 @@ fn meant<'a>(
 }
 
 /// Returns the hash of the trusted content: nothing else runs, not even here.
-fn may_run(context: &HooksCommand<'_>, def: &HookDef, state: &HookState) -> Result<String, CliError> {
+fn may_run(context: &HooksCommand<'_>, def: &HookDef, state: &HookState) -> Result<String> {
     let name = &def.name;
     let failed =
         |what: &str| CliError::message(Kind::Error, format!("hook {name} {what}, so it does not run"));
@@ -95,7 +91,7 @@ fn may_run(context: &HooksCommand<'_>, def: &HookDef, state: &HookState) -> Resu
     }
 }
 
-fn arguments(text: Option<&str>) -> Result<Value, CliError> {
+fn arguments(text: Option<&str>) -> Result<Value> {
     let Some(text) = text else { return Ok(json!({"command": "echo hello"})) };
     let wrong = |why: String| {
         let error = CliError::message(Kind::Usage, format!("`--args` is no JSON object: {why}"));

@@ -12,7 +12,7 @@ use crate::approval::{
     AutoApprove, CallFacts, Decision, Found, Grants, Place, Policy, Repetition, Request, Step, Taint, Verdict,
 };
 use crate::cli::console::Console;
-use crate::cli::error::{CliError, Kind};
+use crate::cli::error::{CliError, Kind, Result};
 use crate::config::Mode;
 use crate::message::ToolName;
 use crate::sandbox::Isolation;
@@ -38,7 +38,7 @@ pub(super) async fn run(
     args: Option<&str>,
     json: bool,
     console: &mut Console,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let call = match (args, context.registry.get(&ToolName::new(what))) {
         (args, Some(tool)) => {
             let args = args.unwrap_or("{}");
@@ -67,7 +67,7 @@ pub(super) async fn run(
 const HOW: &str = "co rules explain TOOL '{\"path\": \"a\"}', or co rules explain REQUEST";
 
 /// Returns the call of a stored request, with its own folder and session.
-async fn of_request(context: &CommandContext<'_>, id: &str) -> Result<Call, CliError> {
+async fn of_request(context: &CommandContext<'_>, id: &str) -> Result<Call> {
     let one = context.store.find_request(id).await.map_err(|error| CliError::from(error).hint(HOW))?;
     let Request { tool, args, taint, .. } = one.request;
     let Some(found) = context.registry.get(&tool) else {
@@ -77,7 +77,7 @@ async fn of_request(context: &CommandContext<'_>, id: &str) -> Result<Call, CliE
     Ok(Call { tool: found, args, folder: one.workspace, taint, grants })
 }
 
-async fn plan(context: &CommandContext<'_>, call: &Call) -> Result<CallPlan, CliError> {
+async fn plan(context: &CommandContext<'_>, call: &Call) -> Result<CallPlan> {
     let context = plan_context(context.world, &context.settings, &call.folder);
     call.tool.plan(&call.args, &context).await.map_err(|error| match error {
         ToolError::Misuse { hint } => {

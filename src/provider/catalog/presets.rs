@@ -1,11 +1,9 @@
 //! The table of presets: services that are known by name.
 //!
 //! For each service: its address, its wire, its key and the key's header, how to check a key, its default
-//! model. Data only: it reads no environment and chooses nothing. `app` chooses, and the README's table is
-//! generated from these rows. A row names a default model only where that model is certain to exist;
+//! model. Data only: it reads no environment and chooses nothing. `app` chooses, and `co help models`
+//! lists these rows. A row names a default model only where that model is certain to exist;
 //! otherwise the service's list is requested.
-
-use std::fmt::Write as _;
 
 use crate::config::Codec;
 use crate::provider::http::KeyHeader;
@@ -285,43 +283,6 @@ pub const PRESETS: &[Preset] = &[
 #[must_use]
 pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
-}
-
-/// Returns the Markdown table of presets for the README.
-#[must_use]
-pub fn reference_table() -> String {
-    let mut out = String::from(
-        "| `provider` | Service | Speaks | Address | Key from | Model without a word |\n\
-         | --- | --- | --- | --- | --- | --- |\n",
-    );
-    for one in PRESETS {
-        let code = |text: &str| format!("`{text}`");
-        let address = one.base_url.map_or_else(|| "yours: `base_url`".to_owned(), code);
-        let key = match (one.key_envs, one.key_need) {
-            ([], KeyNeed::Needed | KeyNeed::Optional) => "none needed".to_owned(),
-            (envs, KeyNeed::Needed) => envs.iter().map(|env| code(env)).collect::<Vec<_>>().join(", "),
-            (envs, KeyNeed::Optional) => {
-                format!(
-                    "{}, if it wants one",
-                    envs.iter().map(|env| code(env)).collect::<Vec<_>>().join(", ")
-                )
-            }
-        };
-        let model = match (one.default_model, one.local) {
-            (Some(model), _) => code(model),
-            (None, Some(_)) => "the first it lists".to_owned(),
-            (None, None) => "none: name one".to_owned(),
-        };
-        let wire = if one.codec == one.elsewhere {
-            one.codec.title().to_owned()
-        } else {
-            format!("{} (at another address {})", one.codec.title(), one.elsewhere.title())
-        };
-        writeln!(out, "| `{}` | {} | {wire} | {address} | {key} | {model} |", one.name, one.title)
-            .expect("writing to a string cannot fail");
-    }
-    out.push_str("| `offline` | the built-in tour | | | none needed | `tour` |\n");
-    out
 }
 
 #[cfg(test)]

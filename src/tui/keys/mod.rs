@@ -9,7 +9,6 @@ mod context;
 mod hint;
 mod keymap;
 mod problem;
-mod reference;
 mod table;
 mod written;
 
@@ -21,7 +20,6 @@ pub use self::context::{Context, LAYERS, Letters};
 pub use self::hint::Hint;
 pub use self::keymap::Keymap;
 pub use self::problem::{KeyProblem, Refusal};
-pub use self::reference::reference_table;
 pub use self::table::{Binding, Bound, HelpGroup, Weight, rows};
 pub use self::written::{WrittenKeyError, parse_key};
 

@@ -9,6 +9,7 @@ pub mod approvals_watch;
 pub mod audit;
 pub mod auth;
 pub mod fallback;
+pub mod help;
 pub mod hooks;
 pub mod keys;
 pub mod misuse;

@@ -1,0 +1,135 @@
+//! The topics of `co help`, without the arguments of the program.
+//!
+//! Tables are made from those that the program itself uses: settings, keys, slash commands, services. Everything
+//! else is text beside this file. A topic has at most [`WIDTH`] columns.
+
+use crate::approval::rules::EXAMPLE;
+use crate::cli::table::{WIDTH, columns};
+use crate::command::Commands;
+use crate::config::{INERT, ProjectTrust, SETTINGS};
+use crate::provider::catalog::{KeyNeed, PRESETS};
+use crate::stdx::text::wrap;
+use crate::tui::keys::Keymap;
+
+/// One topic of the reference.
+pub(in crate::cli) struct Topic {
+    pub name: &'static str,
+    /// What it is about, for the list of topics.
+    about: &'static str,
+    text: &'static str,
+    /// Returns what follows the text.
+    table: fn() -> String,
+}
+
+/// All topics, in the order in which help lists them.
+#[rustfmt::skip]
+pub(in crate::cli) const TOPICS: [Topic; 13] = [
+    topic("approvals", "decide what waits, at once or later, here or elsewhere", include_str!("approvals.txt"), String::new),
+    topic("policy", "who decides about a call, and the modes", include_str!("policy.txt"), String::new),
+    topic("rules", "what runs, asks or is denied by rules of your own", include_str!("rules.txt"), || EXAMPLE.to_owned()),
+    topic("hooks", "programs of your own that see what happens", include_str!("hooks.txt"), String::new),
+    topic("audit", "the record of decisions, and copies of the database", include_str!("audit.txt"), String::new),
+    topic("models", "services, their keys, models, retries", include_str!("models.txt"), services),
+    topic("money", "tokens, prices and caps", include_str!("money.txt"), String::new),
+    topic("settings", "every setting", include_str!("settings.txt"), settings),
+    topic("keys", "every key of the screen", include_str!("keys.txt"), keys),
+    topic("commands", "slash commands and other lines that are no prompts", include_str!("commands.txt"), commands),
+    topic("plain", "the conversation in lines of text", include_str!("plain.txt"), String::new),
+    topic("limits", "what the program does not protect from today", include_str!("limits.txt"), String::new),
+    topic("exit-codes", "exit codes and output for scripts", include_str!("exit-codes.txt"), String::new),
+];
+
+const fn topic(name: &'static str, about: &'static str, text: &'static str, table: fn() -> String) -> Topic {
+    Topic { name, about, text, table }
+}
+
+impl Topic {
+    /// Returns the whole text, in lines of at most [`WIDTH`] columns.
+    pub fn whole(&self) -> String {
+        format!("{}{}", self.text, (self.table)())
+    }
+}
+
+/// Returns what the help of the program says below its options.
+pub(in crate::cli) fn after() -> String {
+    let rows: Vec<_> = TOPICS.iter().map(|topic| [topic.name, topic.about].map(str::to_owned)).collect();
+    format!("{}\nTopics of `co help TOPIC`:\n{}", include_str!("../examples.txt"), columns(&rows).trim_end())
+}
+
+fn settings() -> String {
+    let rows = SETTINGS.iter().map(|row| {
+        let default = if row.default.is_empty() { "unset" } else { row.default };
+        let project = match row.project {
+            ProjectTrust::Always => "yes",
+            ProjectTrust::WhenTrusted => "when trusted",
+            ProjectTrust::Never => "no",
+        };
+        let source = format!("Default: {default}. Project file: {project}.{}", variables(row.env));
+        entry(&row.names().chain(row.flag).collect::<Vec<_>>().join(", "), [row.doc, &source])
+    });
+    let inert = INERT.iter().map(|row| {
+        let why = format!("No effect: {}.{}", row.why, variables(row.env));
+        entry(&row.names.join(", "), [row.doc, &why])
+    });
+    let head = "\nKnown, but without effect yet; `co` warns about each that is set:\n\n";
+    rows.chain([head.to_owned()]).chain(inert).collect()
+}
+
+fn variables(env: &[&str]) -> String {
+    if env.is_empty() { String::new() } else { format!(" Environment: {}.", env.join(", ")) }
+}
+
+fn services() -> String {
+    let rows = PRESETS.iter().map(|one| {
+        let elsewhere = match one.codec == one.elsewhere {
+            true => String::new(),
+            false => format!("; at another address {}", one.elsewhere.title()),
+        };
+        let address = one.base_url.unwrap_or("the address that you set as `base_url`");
+        let key = match (one.key_envs, one.key_need) {
+            ([], KeyNeed::Needed | KeyNeed::Optional) => "none needed".to_owned(),
+            (envs, KeyNeed::Needed) => envs.join(", "),
+            (envs, KeyNeed::Optional) => format!("{}, if it wants one", envs.join(", ")),
+        };
+        let model = match (one.default_model, one.local) {
+            (Some(model), _) => model,
+            (None, Some(_)) => "the first that it lists",
+            (None, None) => "none; name one",
+        };
+        let wire = format!("{}{elsewhere}; {address}", one.codec.title());
+        entry(&format!("{}: {}", one.name, one.title), [&wire, &format!("Key: {key}. Model: {model}.")])
+    });
+    rows.chain([entry(
+        "offline: the built-in tour",
+        ["No language model and no network.", "Key: none needed. Model: tour."],
+    )])
+    .collect()
+}
+
+fn keys() -> String {
+    let keymap = Keymap::default();
+    let rows: Vec<_> = keymap.by_context().collect();
+    let contexts = rows.chunk_by(|a, b| a.binding.context == b.binding.context).map(|rows| {
+        let cells = rows.iter().map(|row| {
+            let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
+            [row.binding.path(), row.binding.words(), keys.join("  ")]
+        });
+        let about = rows.first().map_or("", |row| row.binding.context.about());
+        format!("\n{about}:\n{}", columns(&cells.collect::<Vec<_>>()))
+    });
+    contexts.collect()
+}
+
+fn commands() -> String {
+    let all = Commands::builtin();
+    let rows = all
+        .iter()
+        .map(|one| [format!("/{} {}", one.name, one.usage).trim_end().to_owned(), one.about.to_owned()]);
+    columns(&rows.collect::<Vec<_>>())
+}
+
+/// A head, and below it texts that are indented and wrapped.
+fn entry(head: &str, texts: [&str; 2]) -> String {
+    let head = wrap(head, WIDTH).join("\n    ");
+    format!("{head}\n{}", columns(&texts.map(|text| [String::new(), text.to_owned()])))
+}

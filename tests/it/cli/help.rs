@@ -1,0 +1,174 @@
+//! `co help`, `co completions`, `co man`: all of the reference is there, and fits.
+
+use co::command::Commands;
+use co::config::{INERT, SETTINGS};
+use co::provider::catalog::PRESETS;
+use co::stdx::text::width;
+use co::tui::keys::Keymap;
+
+use crate::co::Co;
+
+const TOPICS: [&str; 13] = [
+    "approvals",
+    "policy",
+    "rules",
+    "hooks",
+    "audit",
+    "models",
+    "money",
+    "settings",
+    "keys",
+    "commands",
+    "plain",
+    "limits",
+    "exit-codes",
+];
+
+const COMMANDS: [&str; 18] = [
+    "chat",
+    "resume",
+    "approvals",
+    "rules",
+    "hooks",
+    "trust",
+    "status",
+    "sessions",
+    "usage",
+    "audit",
+    "doctor",
+    "config",
+    "models",
+    "auth",
+    "keys",
+    "help",
+    "completions",
+    "man",
+];
+
+fn printed(args: &[&str]) -> String {
+    let ran = Co::new().run(args);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{args:?}");
+    ran.out
+}
+
+#[test]
+fn help_lists_commands_and_topics() {
+    let help = printed(&["help"]);
+    assert_eq!(help.trim_end(), printed(&["--help"]).trim_end());
+    let rows: Vec<&str> = help.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    for name in COMMANDS.into_iter().chain(TOPICS) {
+        assert!(rows.contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn topics_fit_eighty_columns() {
+    for topic in TOPICS {
+        let text = printed(&["help", topic]);
+        let text = text.split("\n-- The command").next().unwrap();
+        assert!(text.lines().count() > 5, "{topic}");
+        for line in text.lines() {
+            assert!(width(line) <= 80 && line == line.trim_end(), "{topic}: {line}");
+        }
+    }
+}
+
+#[test]
+fn tables_have_every_row() {
+    let settings = printed(&["help", "settings"]);
+    let has =
+        |names: &str| settings.lines().any(|line| line == names || line.starts_with(&format!("{names},")));
+    let words: Vec<&str> = settings.split(|c: char| c.is_whitespace() || ",.".contains(c)).collect();
+    let envs = SETTINGS.iter().map(|row| (row.key, row.env));
+    for (key, env) in envs.chain(INERT.iter().map(|row| (row.names[0], row.env))) {
+        assert!(has(key), "{key}");
+        assert!(env.iter().all(|name| words.contains(name)), "{env:?}");
+    }
+    let row = "max_requests, max_request_limit\n    Most model requests in one turn; 0: no limit\n    \
+               Default: 25. Project file: when trusted. Environment: CO_MAX_REQUESTS,\n    CO_CLI_MAX_REQUEST_LIMIT.\n";
+    assert!(settings.contains(row), "{settings}");
+
+    let keys = printed(&["help", "keys"]);
+    for row in Keymap::default().by_context() {
+        let line = keys
+            .lines()
+            .rev()
+            .find(|line| line.split_whitespace().next() == Some(&row.binding.path()))
+            .unwrap();
+        assert!(row.keys.first().is_none_or(|key| line.contains(&key.to_string())), "{line}");
+    }
+
+    let commands = printed(&["help", "commands"]);
+    for command in Commands::builtin().iter() {
+        assert!(commands.contains(&format!("  /{}", command.name)), "{}", command.name);
+    }
+
+    let models = printed(&["help", "models"]);
+    for preset in PRESETS {
+        assert!(models.contains(&format!("\n{}: {}\n", preset.name, preset.title)), "{}", preset.name);
+        assert!(
+            preset.key_envs.iter().chain(&preset.base_url).all(|text| models.contains(text)),
+            "{}",
+            preset.name
+        );
+    }
+
+    let policy = printed(&["help", "policy"]);
+    let stages = policy
+        .lines()
+        .filter(|line| line.trim().split_once(". ").is_some_and(|(no, _)| no.parse::<u8>().is_ok()));
+    assert_eq!(stages.count(), co::approval::Stage::ORDER.len());
+
+    let rules = printed(&["help", "rules"]);
+    assert!(rules.contains(co::approval::rules::EXAMPLE));
+}
+
+#[test]
+fn help_shows_commands_and_topics_of_one_name_together() {
+    let nested = printed(&["help", "auth", "add"]);
+    assert!(nested.contains("Usage: co auth add"), "{nested}");
+    let both = printed(&["help", "keys"]);
+    assert!(both.starts_with("KEYS\n") && both.contains("Usage: co keys"), "{both}");
+}
+
+#[test]
+fn an_unknown_topic_is_told_the_nearest() {
+    let hint = "    `co help` lists topics and commands\n";
+    Co::new().run(&["help", "setings"]).check(
+        2,
+        "",
+        &format!("co: error: `setings` is neither a topic nor a command (did you mean `settings`?)\n{hint}"),
+    );
+    Co::new().run(&["help", "auth", "zzz"]).check(
+        2,
+        "",
+        &format!("co: error: `auth zzz` is neither a topic nor a command\n{hint}"),
+    );
+}
+
+#[test]
+fn completions_know_every_command() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = printed(&["completions", shell]);
+        for name in COMMANDS {
+            assert!(script.contains(name), "{shell}: {name}");
+        }
+        // Fish and the others do not complete values of an argument without a dash.
+        assert!(script.contains("exit-codes") || !["bash", "zsh"].contains(&shell));
+    }
+    assert_eq!(Co::new().run(&["completions", "tcsh"]).code, Some(2));
+}
+
+#[test]
+fn the_manual_knows_every_command() {
+    let co = Co::new();
+    let page = printed(&["man"]);
+    assert!(page.contains(".TH co 1"), "{page}");
+    assert_eq!(co.run(&["man", "."]).code, Some(0));
+    for name in COMMANDS {
+        assert!(page.contains(&format!("co\\-{name}(1)")), "{name}");
+        assert!(co.read(&format!("co-{name}.1")).is_some(), "{name}");
+    }
+    let gone = co.run(&["man", "gone"]);
+    assert_eq!(gone.code, Some(1), "{gone:?}");
+}
