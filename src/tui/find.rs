@@ -8,8 +8,7 @@ use std::ops::Range;
 
 use super::cells::{Cell, CellKind, Look};
 use super::composer::Editor;
-use super::copied::Join;
-use super::line::{Line, cells};
+use super::line::{Join, Line, cells};
 use super::transcript::{Bookmark, Transcript};
 
 /// The query and its matches.

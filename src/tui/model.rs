@@ -9,8 +9,9 @@ use jiff::tz::TimeZone;
 use super::batch::{Batch, Question};
 use super::cap::CapCard;
 use super::cards::{Card, Cards};
+use super::cells::card::ListView;
 use super::cells::{Fold, Look, LookKeys, Motion};
-use super::completion::Completion;
+use super::completion::{Area, Completion, Popup};
 use super::composer::Composer;
 use super::find::Find;
 use super::help::Help;
@@ -192,14 +193,6 @@ pub struct CardView {
     pub beside: usize,
 }
 
-/// The rows of a list that are drawn: from which line of the card on, the first one's index, and how many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ListView {
-    pub line: usize,
-    pub from: usize,
-    pub count: usize,
-}
-
 /// The turn that runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
@@ -354,6 +347,52 @@ impl Model {
 
     pub fn is_too_small(&self) -> bool {
         self.columns < LEAST_COLUMNS || self.rows < LEAST_ROWS
+    }
+
+    /// Whether the question stands where cards do. What is being written there is never taken off the screen.
+    pub fn asks_cap(&self) -> bool {
+        let writes = self.focus == Focus::Card
+            && (self.batch.list.is_refusing() || self.cards.current().is_some_and(Card::is_written_to));
+        self.cap.is_some() && !writes
+    }
+
+    /// What a key on the screen would answer: of the requests of this session one card, or two and more as a list.
+    pub fn question(&self) -> Question {
+        match self.overlay {
+            _ if self.is_too_small() => return Question::Nothing,
+            Overlay::Inbox(_) => return Question::Inbox,
+            Overlay::Pick(_) | Overlay::Login(_) | Overlay::Help(_) => return Question::Nothing,
+            Overlay::None => {}
+        }
+        if let Some(cap) = self.cap.as_ref().filter(|_| self.asks_cap()) {
+            return Question::Cap(cap.question.cap);
+        }
+        let Some(current) = self.cards.current() else { return Question::Nothing };
+        if self.is_list() {
+            Question::List(self.cards.shown().map(|card| card.request.id.clone()).collect())
+        } else {
+            Question::Card(current.request.id.clone())
+        }
+    }
+
+    /// Whether the requests are drawn as one list. What is being written is never taken off the screen.
+    pub fn is_list(&self) -> bool {
+        if self.asks_cap() {
+            return false;
+        }
+        let Some(current) = self.cards.current() else { return false };
+        if self.batch.list.is_refusing() {
+            return true;
+        }
+        let single = current.is_written_to() || self.batch.opened.as_ref() == Some(&current.request.id);
+        !single && self.cards.shown().nth(1).is_some()
+    }
+
+    /// Returns the completion popup and its area in a pane of `rows` rows; `None` while it is hidden.
+    pub fn popup(&self, rows: usize) -> Option<(&Popup, Area)> {
+        let covered = self.overlay != Overlay::None || self.focus != Focus::Composer;
+        let popup = self.completion.popup.as_ref().filter(|_| !covered && rows >= 4)?;
+        Some((popup, Area::of(popup, self.pane_columns(), rows)))
     }
 
     /// Whether something can be interrupted.

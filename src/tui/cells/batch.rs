@@ -6,10 +6,10 @@
 use std::ops::Range;
 
 use super::card::{
-    BODY, Drawn, Frame, Holds, LOW, NARROW, Sheet, WIDEST, decide, facts, fitting, keys_line, more, sources,
-    taint_mark, whole_words,
+    BODY, Drawn, Frame, Holds, LOW, ListView, NARROW, Sheet, WIDEST, advice, decide, facts, fitting,
+    keys_line, more, sources, taint_mark, whole_words,
 };
-use super::list::{Columns, advice, detail, mark, reason, reason_keys, risk_role};
+use super::list::{Columns, detail, mark, reason, reason_keys, risk_role};
 use super::{Fold, call, diff};
 use crate::approval::RequestId;
 use crate::config::Mode;
@@ -21,7 +21,6 @@ use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, BatchKey, Context, Hint, Keymap};
 use crate::tui::line::Line;
 use crate::tui::list::{ListStage, Mark, RequestList};
-use crate::tui::model::ListView;
 use crate::tui::theme::{Glyphs, Role};
 
 /// From this width on the detail stands beside the list.

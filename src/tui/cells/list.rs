@@ -14,7 +14,7 @@ use crate::tui::cards::Card;
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::inbox::InboxShape;
 use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap};
-use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::line::{Line, Span};
 use crate::tui::list::Mark;
 use crate::tui::theme::{Glyphs, Role};
 
@@ -174,9 +174,4 @@ pub fn reason_keys(keymap: &Keymap) -> Vec<Hint> {
         (Context::Reason, Action::Card(CardKey::SendNo), "send the no"),
         (Context::Global, Action::Escape, "back"),
     ])
-}
-
-/// Why the last key did nothing, or what it led to.
-pub fn advice(words: &str, width: usize) -> Vec<Line> {
-    wrap_spans(&[Span::new(format!("! {words}"), Role::Waiting)], width, &Margin::default())
 }

@@ -4,7 +4,6 @@
 
 use super::{card, help, inbox, pick, select};
 use crate::tui::cells::Cell;
-use crate::tui::completion::Area;
 use crate::tui::composer::{Position, Rows};
 use crate::tui::keys::{Action, Context, Nav};
 use crate::tui::line::cells;
@@ -122,12 +121,12 @@ fn press(model: &mut Model, mouse: Mouse) {
 /// The popup lies over the pane: no press goes through it.
 fn is_on_popup(model: &Model, row: usize, mouse: Mouse) -> bool {
     let column = usize::from(mouse.column);
-    Area::of(model, model.areas().pane).is_some_and(|(_, area)| area.holds(row, column))
+    model.popup(model.areas().pane).is_some_and(|(_, area)| area.holds(row, column))
 }
 
 /// Goes to a row of the popup; taking it is another key's.
 fn press_popup(model: &mut Model, row: usize) {
-    let at = Area::of(model, model.areas().pane).and_then(|(_, area)| area.row_at(row));
+    let at = model.popup(model.areas().pane).and_then(|(_, area)| area.row_at(row));
     if let (Some(at), Some(popup)) = (at, &mut model.completion.popup) {
         popup.choose(at);
     }
