@@ -8,8 +8,22 @@ use std::ops::Range;
 
 use super::cells::{Cell, CellKind, Look};
 use super::composer::Editor;
+use super::keys::{Action, Context, FindKey, Nav, StatusHint};
 use super::line::{Join, Line, cells};
 use super::transcript::{Bookmark, Transcript};
+
+const SEARCHING: &[StatusHint] = &[
+    (Context::Find, &[Action::Nav(Nav::Down)], " then n/N next, previous"),
+    (Context::Find, &[Action::Find(FindKey::Tools)], " tool output"),
+    (Context::Global, &[Action::Escape], " close"),
+];
+const FOUND: &[StatusHint] = &[
+    (Context::Found, &[Action::Nav(Nav::Down), Action::Nav(Nav::Up)], " next, previous"),
+    (Context::Found, &[Action::Find(FindKey::Edit)], " edit"),
+    (Context::Found, &[Action::Find(FindKey::Tools)], " tool output"),
+    (Context::Global, &[Action::Escape], " close"),
+    (Context::Global, &[Action::FoldDetails], " details"),
+];
 
 /// The query and its matches.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,6 +132,13 @@ impl Find {
             counted: Vec::new(),
             counts: 0,
             shape: transcript.shape,
+        }
+    }
+
+    pub fn hints(&self) -> &'static [StatusHint] {
+        match self.stage {
+            FindStage::Writing => SEARCHING,
+            FindStage::Walking => FOUND,
         }
     }
 

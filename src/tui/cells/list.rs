@@ -1,18 +1,13 @@
 //! What the pictures of request lists have in common: the columns, one request in detail, and the reason of a no.
 //!
-//! It shows, it never decides. The batch is drawn by `cells::batch`, the inbox by `view::inbox`.
+//! It shows, it never decides. The batch is drawn by `cells::batch`, the inbox by its panel.
 
-use jiff::tz::TimeZone;
-
-use super::Look;
-use super::card::{Frame, Holds, LOW, OutOfSight, facts, hint, prepare_detail};
-use crate::frontend::protocol::Header;
+use super::card::{Frame, LOW, OutOfSight, facts, hint, prepare_detail};
 use crate::message::ToolName;
 use crate::stdx::text::width;
 use crate::tool::Risk;
 use crate::tui::cards::Card;
 use crate::tui::composer::{Editor, Rows};
-use crate::tui::inbox::InboxShape;
 use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap};
 use crate::tui::line::{Line, Span};
 use crate::tui::list::Mark;
@@ -136,20 +131,6 @@ pub fn detail(card: &Card, frame: &Frame<'_>, width: usize, rows: usize, keys: &
     }
     lines.extend(beside);
     Detail { lines, room, total: body.len() }
-}
-
-/// Where the inbox draws a detail.
-pub fn detail_frame<'a>(
-    look: &'a Look,
-    keymap: &'a Keymap,
-    header: Option<&'a Header>,
-    zone: &'a TimeZone,
-    shape: &InboxShape,
-) -> Frame<'a> {
-    // What is to be known beside is left out on the lowest screens only.
-    let rows = shape.detail_rows.max(LOW);
-    let (holds, columns) = (Holds::Keys, shape.detail_width);
-    Frame { look, keymap, holds, approved_once: false, rows, columns, position: (1, 1), header, zone }
 }
 
 /// Brings a request up to date before its detail is drawn, and notes what of it will be on the screen.

@@ -2,12 +2,12 @@
 //!
 //! No press decides anything: a click on a card only gives it the keys.
 
-use super::{card, help, inbox, pick, select};
+use super::{card, panel, select};
 use crate::tui::cells::Cell;
 use crate::tui::composer::{Position, Rows};
 use crate::tui::keys::{Action, Context, Nav};
 use crate::tui::line::cells;
-use crate::tui::model::{Focus, Life, Model, Overlay};
+use crate::tui::model::{Focus, Life, Model};
 use crate::tui::msg::{Cmd, Mouse, MouseMode, MouseWhat};
 use crate::tui::selection::{Clicks, Grain, Mark, Moved, Press};
 use crate::tui::transcript::{Hit, Spot};
@@ -72,12 +72,11 @@ fn wheel(model: &mut Model, mouse: Mouse, wheel: Wheel, cmds: &mut Vec<Cmd>) {
         Wheel::Up => (Nav::Up, Nav::LineUp),
         Wheel::Down => (Nav::Down, Nav::LineDown),
     };
-    match &model.overlay {
-        Overlay::Help(_) => return (0..STEP).for_each(|_| help::navigate(model, line)),
-        Overlay::Pick(_) => return pick::navigate(model, step, cmds),
-        Overlay::Inbox(_) => return inbox::navigate(model, step, cmds),
-        Overlay::Login(_) => return,
-        Overlay::None => {}
+    if let Some(panel) = &model.panel {
+        for nav in panel.wheel(step, line) {
+            panel::act(model, Action::Nav(nav), cmds);
+        }
+        return;
     }
     let look = model.look();
     let over_card = match area(model, mouse) {
@@ -98,7 +97,7 @@ fn wheel(model: &mut Model, mouse: Mouse, wheel: Wheel, cmds: &mut Vec<Cmd>) {
 fn press(model: &mut Model, mouse: Mouse) {
     select::drop_mark(model);
     model.selection.press = None;
-    if model.overlay != Overlay::None {
+    if model.panel.is_some() {
         return;
     }
     match area(model, mouse) {

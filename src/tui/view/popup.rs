@@ -2,7 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::boxed::{Boxed, column};
+use crate::tui::boxed::{Boxed, column};
 use crate::tui::completion::{Place, Popup, ROOMY, Row, Wait};
 use crate::tui::fuzzy::marked;
 use crate::tui::line::{Ink, Line, cells};
@@ -18,7 +18,7 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
         Wait::Nothing => format!("{}-{} of {}", shown.start + 1, shown.end, popup.found),
     };
     let title = Line::of(title(popup), Role::Heading);
-    let mut boxed = Boxed::new(model, width, title, Line::new());
+    let mut boxed = Boxed::new(model.glyphs, width, title, Line::new());
     let widths = Widths::of(&popup.rows[shown.clone()], boxed.room());
     for at in shown {
         boxed.push(row(model, popup, at, &widths));
