@@ -347,7 +347,7 @@ impl Model {
             return Question::Nothing;
         }
         if let Some(panel) = &self.panel {
-            return panel.question();
+            return panel.state().question();
         }
         if let Some(cap) = self.cap.as_ref().filter(|_| self.asks_cap()) {
             return Question::Cap(cap.question.cap);

@@ -2,7 +2,7 @@
 //!
 //! It shows the user's own key bindings, not the defaults.
 
-use super::{PanelContext, Screen, Then};
+use super::{PanelContext, PanelState, Screen, Then};
 use crate::tui::boxed::Boxed;
 use crate::tui::keys::{Action, Bound, CHOOSE, Context, HelpGroup, HelpKey, Keymap, Nav, StatusHint, Weight};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -95,17 +95,74 @@ impl HelpArea {
     }
 }
 
-impl Help {
-    pub fn filtered(filter: &str) -> Self {
-        Self { filter: filter.chars().take(LONGEST_FILTER).collect(), ..Self::default() }
+impl PanelState for Help {
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Help, Context::Global]
     }
 
-    /// Adds a character to the filter.
-    pub fn typed(&mut self, c: char) {
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+        match action {
+            Action::InHelp(HelpKey::Run) => return Some(self.run(cx)),
+            Action::InHelp(HelpKey::Erase) => self.widen(),
+            Action::Escape if self.filter.is_empty() => return Some(Then::Close),
+            // The filter goes first, then the list.
+            Action::InHelp(HelpKey::Clear) | Action::Escape => *self = Self::default(),
+            Action::Nav(nav) => self.navigate(nav, &cx.screen),
+            _ => return None,
+        }
+        Some(Then::Stay)
+    }
+
+    fn typed(&mut self, c: char, _cx: &mut PanelContext<'_>) {
         if self.filter.chars().count() < LONGEST_FILTER {
             self.filter.push(c);
         }
         (self.scroll, self.marked) = (0, 0);
+    }
+
+    fn wheel(&self, _step: Nav, line: Nav) -> Vec<Nav> {
+        vec![line; 3]
+    }
+
+    fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
+        let area = HelpArea::of(screen.columns, screen.rows);
+        let glyphs = screen.look.glyphs;
+        let body = self.lines(screen.keymap, area, glyphs);
+        let from = self.scroll.min(body.len().saturating_sub(area.rows));
+        let left = body.len().saturating_sub(from + area.rows);
+        let shown = body.into_iter().skip(from).take(area.rows);
+        let title = Line::of("keys", Role::Heading);
+        let filter =
+            Line::of("filter: ", Role::Dim).with(&self.filter, Role::User).with(glyphs.cursor, Role::Dim);
+        let more = if left == 0 { Line::new() } else { more(screen.keymap, left) };
+        match area.edge {
+            Edge::Title => {
+                let right = if self.is_filtered() || left == 0 { filter } else { more };
+                let title = Line::of(" ", Role::Text).joined(title);
+                let mut lines = vec![Line::spread(title, right.with(" ", Role::Text), area.width)];
+                lines.extend(shown.map(|line| Line::of(" ", Role::Text).joined(line)));
+                lines
+            }
+            Edge::Border => {
+                let mut boxed = Boxed::new(glyphs, area.width, title, filter);
+                let empty = (area.rows.min(screen.rows.saturating_sub(2))).saturating_sub(shown.len());
+                shown.chain(std::iter::repeat_n(Line::new(), empty)).for_each(|line| boxed.push(line));
+                let how = format!("rebind: [keys] in config.toml {} co keys --check", glyphs.dot);
+                let margin = Line::of(" ".repeat(area.margin), Role::Text);
+                let lines = boxed.end(Line::of(how, Role::Dim), more);
+                lines.into_iter().map(|line| margin.clone().joined(line)).collect()
+            }
+        }
+    }
+
+    fn hints(&self, keymap: &Keymap) -> String {
+        keymap.status(if self.is_filtered() { FILTERED } else { LISTED })
+    }
+}
+
+impl Help {
+    pub fn filtered(filter: &str) -> Self {
+        Self { filter: filter.chars().take(LONGEST_FILTER).collect(), ..Self::default() }
     }
 
     /// Removes the last character of the filter.
@@ -168,19 +225,6 @@ impl Help {
         left.iter().enumerate().map(line).collect()
     }
 
-    pub fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
-        match action {
-            Action::InHelp(HelpKey::Run) => return Some(self.run(cx)),
-            Action::InHelp(HelpKey::Erase) => self.widen(),
-            Action::Escape if self.filter.is_empty() => return Some(Then::Close),
-            // The filter goes first, then the list.
-            Action::InHelp(HelpKey::Clear) | Action::Escape => *self = Self::default(),
-            Action::Nav(nav) => self.navigate(nav, &cx.screen),
-            _ => return None,
-        }
-        Some(Then::Stay)
-    }
-
     /// Moves the mark if there is a filter, else the lines.
     fn navigate(&mut self, nav: Nav, screen: &Screen<'_>) {
         let area = HelpArea::of(screen.columns, screen.rows);
@@ -211,42 +255,6 @@ impl Help {
             return Then::Stay;
         }
         Then::Run(context, row.binding.action)
-    }
-
-    pub fn hints(&self) -> &'static [StatusHint] {
-        if self.is_filtered() { FILTERED } else { LISTED }
-    }
-
-    /// Draws the list: a title with the filter above it, how to rebind below it.
-    pub fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
-        let area = HelpArea::of(screen.columns, screen.rows);
-        let glyphs = screen.look.glyphs;
-        let body = self.lines(screen.keymap, area, glyphs);
-        let from = self.scroll.min(body.len().saturating_sub(area.rows));
-        let left = body.len().saturating_sub(from + area.rows);
-        let shown = body.into_iter().skip(from).take(area.rows);
-        let title = Line::of("keys", Role::Heading);
-        let filter =
-            Line::of("filter: ", Role::Dim).with(&self.filter, Role::User).with(glyphs.cursor, Role::Dim);
-        let more = if left == 0 { Line::new() } else { more(screen.keymap, left) };
-        match area.edge {
-            Edge::Title => {
-                let right = if self.is_filtered() || left == 0 { filter } else { more };
-                let title = Line::of(" ", Role::Text).joined(title);
-                let mut lines = vec![Line::spread(title, right.with(" ", Role::Text), area.width)];
-                lines.extend(shown.map(|line| Line::of(" ", Role::Text).joined(line)));
-                lines
-            }
-            Edge::Border => {
-                let mut boxed = Boxed::new(glyphs, area.width, title, filter);
-                let empty = (area.rows.min(screen.rows.saturating_sub(2))).saturating_sub(shown.len());
-                shown.chain(std::iter::repeat_n(Line::new(), empty)).for_each(|line| boxed.push(line));
-                let how = format!("rebind: [keys] in config.toml {} co keys --check", glyphs.dot);
-                let margin = Line::of(" ".repeat(area.margin), Role::Text);
-                let lines = boxed.end(Line::of(how, Role::Dim), more);
-                lines.into_iter().map(|line| margin.clone().joined(line)).collect()
-            }
-        }
     }
 }
 

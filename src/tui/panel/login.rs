@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::{Panel, PanelContext, Pick, Purpose, Screen, Then};
+use super::{Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then};
 use crate::config::checked_url;
 use crate::frontend::protocol::{
     ClientRequest, Consent, LoginNeed, LoginTrouble, ServerMessage, ServiceLine, TypedKey,
@@ -13,7 +13,7 @@ use crate::frontend::protocol::{
 use crate::stdx::text::sanitize_line;
 use crate::tui::boxed::Boxed;
 use crate::tui::composer::{Editor, Rows};
-use crate::tui::keys::{Action, Context, Keymap, LoginKey, StatusHint, TextEdit};
+use crate::tui::keys::{Action, Context, Keymap, LoginKey, Nav, StatusHint, TextEdit};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
 
@@ -104,6 +104,138 @@ impl Masked {
     }
 }
 
+impl PanelState for Login {
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Login, Context::Text, Context::Global]
+    }
+
+    fn opened(&mut self, cx: &mut PanelContext<'_>) {
+        if self.stage == LoginStage::Trying {
+            self.send(Consent::NotAsked, cx);
+        }
+    }
+
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+        match action {
+            Action::Escape => return Some(Then::Replace(Panel::Pick(self.list.clone()))),
+            Action::Login(key) => self.turn(key, cx),
+            Action::Edit(edit) => self.edit(edit),
+            Action::Move(to) if self.stage == LoginStage::Address => {
+                self.address.step(to, cx.screen.columns);
+            }
+            Action::Move(_) => {}
+            _ => return None,
+        }
+        Some(Then::Stay)
+    }
+
+    fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {
+        match self.stage {
+            LoginStage::Key => self.key.push(c),
+            LoginStage::Address => self.address.insert(c.encode_utf8(&mut [0; 4])),
+            LoginStage::Consent if c == 'y' => self.send(Consent::Given, cx),
+            LoginStage::Trying | LoginStage::Consent => {}
+        }
+    }
+
+    fn paste(&mut self, text: &str, _cx: &mut PanelContext<'_>) {
+        match self.stage {
+            LoginStage::Key => self.key.paste(text),
+            LoginStage::Address => self.address.insert(text.trim().lines().next().unwrap_or_default()),
+            LoginStage::Trying | LoginStage::Consent => {}
+        }
+    }
+
+    fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> Then {
+        let ServerMessage::LoginTried { service, outcome } = message else { return Then::Stay };
+        if self.service.name != service || self.stage != LoginStage::Trying {
+            return Then::Stay;
+        }
+        match outcome {
+            Ok(models) => {
+                let pick = Pick::models(models, Purpose::Keep { service });
+                return Then::Replace(Panel::Pick(Box::new(pick)));
+            }
+            Err(LoginTrouble::Unencrypted(warning)) => {
+                self.trouble = Some(warning);
+                self.stage = LoginStage::Consent;
+            }
+            Err(LoginTrouble::Failed(trouble)) => {
+                self.key.clear();
+                self.stage = match (self.has_address(), self.has_key()) {
+                    (_, true) => LoginStage::Key,
+                    (true, false) => LoginStage::Address,
+                    (false, false) => {
+                        // There is nothing to enter: the sentence is read in the list.
+                        let list = Pick { trouble: Some(trouble), ..(*self.list).clone() };
+                        return Then::Replace(Panel::Pick(Box::new(list)));
+                    }
+                };
+                self.trouble = Some(trouble);
+            }
+        }
+        Then::Stay
+    }
+
+    fn wheel(&self, _step: Nav, _line: Nav) -> Vec<Nav> {
+        Vec::new()
+    }
+
+    fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
+        let title = Line::of(format!("set up {}", self.service.title), Role::Heading);
+        let mut boxed = Boxed::new(screen.look.glyphs, screen.columns, title, Line::new());
+        let room = boxed.room();
+        let mut inner = vec![Line::new()];
+        if self.has_address() {
+            inner.push(field("Address", self.stage == LoginStage::Address).joined(self.address_line(room)));
+        }
+        if self.has_key() {
+            inner.push(field("Key", self.stage == LoginStage::Key).joined(self.key_line()));
+        }
+        inner.push(Line::new());
+        let (words, role) = match (&self.trouble, self.stage) {
+            (_, LoginStage::Trying) => {
+                (format!("Trying {} with one small request…", self.service.title), Role::Dim)
+            }
+            (Some(trouble), _) => (trouble.clone(), Role::Fail),
+            (None, LoginStage::Address | LoginStage::Key | LoginStage::Consent) => {
+                (self.about().to_owned(), Role::Dim)
+            }
+        };
+        inner.extend(wrap_spans(&[Span::new(words, role)], room, &Margin::default()));
+        let body = screen.rows.saturating_sub(2);
+        inner.truncate(body);
+        inner.resize(body, Line::new());
+        inner.into_iter().for_each(|line| boxed.push(line));
+        boxed.end(Line::of(self.keys(screen.keymap), Role::Dim), Line::new())
+    }
+
+    fn cursor(&self, screen: &Screen<'_>) -> Option<(usize, usize)> {
+        let room = screen.columns.saturating_sub(4 + NAME + 1);
+        let row = 2;
+        match self.stage {
+            LoginStage::Address => Some((row, INSET + NAME + Rows::of(&self.address, room).cursor.column)),
+            LoginStage::Key => {
+                let row = row + usize::from(self.has_address());
+                Some((row, INSET + NAME + self.key.count().min(STARS)))
+            }
+            LoginStage::Trying | LoginStage::Consent => None,
+        }
+    }
+
+    fn hints(&self, keymap: &Keymap) -> String {
+        match self.stage {
+            LoginStage::Address | LoginStage::Key => keymap.status(LOGIN),
+            LoginStage::Trying => keymap.status(TRYING),
+            LoginStage::Consent => format!("y send unencrypted  {}", keymap.status(TRYING)),
+        }
+    }
+
+    fn title(&self) -> Option<&'static str> {
+        Some("setting up a service")
+    }
+}
+
 impl Login {
     /// The form of a service that was picked from a list.
     pub fn new(service: ServiceLine, list: Box<Pick>) -> Self {
@@ -123,20 +255,6 @@ impl Login {
     /// The same for a key.
     pub fn has_key(&self) -> bool {
         self.service.key != LoginNeed::Known
-    }
-
-    pub fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
-        match action {
-            Action::Escape => return Some(Then::Replace(Panel::Pick(self.list.clone()))),
-            Action::Login(key) => self.turn(key, cx),
-            Action::Edit(edit) => self.edit(edit),
-            Action::Move(to) if self.stage == LoginStage::Address => {
-                self.address.step(to, cx.screen.columns);
-            }
-            Action::Move(_) => {}
-            _ => return None,
-        }
-        Some(Then::Stay)
     }
 
     fn turn(&mut self, key: LoginKey, cx: &mut PanelContext<'_>) {
@@ -175,13 +293,6 @@ impl Login {
         checked_url(&address).err().map(|wrong| format!("The address is {wrong}."))
     }
 
-    /// Tries the service at once if nothing has to be entered.
-    pub fn opened(&mut self, cx: &mut PanelContext<'_>) {
-        if self.stage == LoginStage::Trying {
-            self.send(Consent::NotAsked, cx);
-        }
-    }
-
     /// Hands what was entered to the owner.
     fn send(&mut self, unencrypted: Consent, cx: &mut PanelContext<'_>) {
         self.stage = LoginStage::Trying;
@@ -189,38 +300,6 @@ impl Login {
         let base_url = self.has_address().then(|| self.address.text().trim().to_owned());
         let service = self.service.name.clone();
         cx.send(ClientRequest::Login { service, base_url, key: self.key.typed(), unencrypted });
-    }
-
-    /// Takes the outcome of the try.
-    pub fn tell(&mut self, message: ServerMessage) -> Then {
-        let ServerMessage::LoginTried { service, outcome } = message else { return Then::Stay };
-        if self.service.name != service || self.stage != LoginStage::Trying {
-            return Then::Stay;
-        }
-        match outcome {
-            Ok(models) => {
-                let pick = Pick::models(models, Purpose::Keep { service });
-                return Then::Replace(Panel::Pick(Box::new(pick)));
-            }
-            Err(LoginTrouble::Unencrypted(warning)) => {
-                self.trouble = Some(warning);
-                self.stage = LoginStage::Consent;
-            }
-            Err(LoginTrouble::Failed(trouble)) => {
-                self.key.clear();
-                self.stage = match (self.has_address(), self.has_key()) {
-                    (_, true) => LoginStage::Key,
-                    (true, false) => LoginStage::Address,
-                    (false, false) => {
-                        // There is nothing to enter: the sentence is read in the list.
-                        let list = Pick { trouble: Some(trouble), ..(*self.list).clone() };
-                        return Then::Replace(Panel::Pick(Box::new(list)));
-                    }
-                };
-                self.trouble = Some(trouble);
-            }
-        }
-        Then::Stay
     }
 
     fn edit(&mut self, edit: TextEdit) {
@@ -232,61 +311,6 @@ impl Login {
             }
             (LoginStage::Key | LoginStage::Trying | LoginStage::Consent, _) => {}
         }
-    }
-
-    /// Takes a character of the address or the key; `y` agrees that the key is sent unencrypted.
-    pub fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {
-        match self.stage {
-            LoginStage::Key => self.key.push(c),
-            LoginStage::Address => self.address.insert(c.encode_utf8(&mut [0; 4])),
-            LoginStage::Consent if c == 'y' => self.send(Consent::Given, cx),
-            LoginStage::Trying | LoginStage::Consent => {}
-        }
-    }
-
-    pub fn paste(&mut self, text: &str) {
-        match self.stage {
-            LoginStage::Key => self.key.paste(text),
-            LoginStage::Address => self.address.insert(text.trim().lines().next().unwrap_or_default()),
-            LoginStage::Trying | LoginStage::Consent => {}
-        }
-    }
-
-    pub fn hints(&self, keymap: &Keymap) -> String {
-        match self.stage {
-            LoginStage::Address | LoginStage::Key => keymap.status(LOGIN),
-            LoginStage::Trying => keymap.status(TRYING),
-            LoginStage::Consent => format!("y send unencrypted  {}", keymap.status(TRYING)),
-        }
-    }
-
-    pub fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
-        let title = Line::of(format!("set up {}", self.service.title), Role::Heading);
-        let mut boxed = Boxed::new(screen.look.glyphs, screen.columns, title, Line::new());
-        let room = boxed.room();
-        let mut inner = vec![Line::new()];
-        if self.has_address() {
-            inner.push(field("Address", self.stage == LoginStage::Address).joined(self.address_line(room)));
-        }
-        if self.has_key() {
-            inner.push(field("Key", self.stage == LoginStage::Key).joined(self.key_line()));
-        }
-        inner.push(Line::new());
-        let (words, role) = match (&self.trouble, self.stage) {
-            (_, LoginStage::Trying) => {
-                (format!("Trying {} with one small request…", self.service.title), Role::Dim)
-            }
-            (Some(trouble), _) => (trouble.clone(), Role::Fail),
-            (None, LoginStage::Address | LoginStage::Key | LoginStage::Consent) => {
-                (self.about().to_owned(), Role::Dim)
-            }
-        };
-        inner.extend(wrap_spans(&[Span::new(words, role)], room, &Margin::default()));
-        let body = screen.rows.saturating_sub(2);
-        inner.truncate(body);
-        inner.resize(body, Line::new());
-        inner.into_iter().for_each(|line| boxed.push(line));
-        boxed.end(Line::of(self.keys(screen.keymap), Role::Dim), Line::new())
     }
 
     fn about(&self) -> &'static str {
@@ -327,20 +351,6 @@ impl Login {
             return Line::new();
         }
         Line::of("*".repeat(self.key.count().min(STARS)), Role::Text)
-    }
-
-    /// Returns the cursor's row and column in the pane; `None` while nothing can be typed.
-    pub fn cursor(&self, screen: &Screen<'_>) -> Option<(usize, usize)> {
-        let room = screen.columns.saturating_sub(4 + NAME + 1);
-        let row = 2;
-        match self.stage {
-            LoginStage::Address => Some((row, INSET + NAME + Rows::of(&self.address, room).cursor.column)),
-            LoginStage::Key => {
-                let row = row + usize::from(self.has_address());
-                Some((row, INSET + NAME + self.key.count().min(STARS)))
-            }
-            LoginStage::Trying | LoginStage::Consent => None,
-        }
     }
 }
 

@@ -3,13 +3,13 @@
 use super::complete::Offered;
 use super::panel::{self, Acted};
 use super::select::Direction;
-use super::{advice, batch, cap, card, complete, find, form, image, mode, outside, rule, select, send, stop};
+use super::{advice, batch, cap, card, complete, form, image, mode, outside, rule, select, send, stop};
 use crate::tui::batch::Question;
 use crate::tui::cards::{CardStage, Cards};
 use crate::tui::cells::Cell;
 use crate::tui::completion::Popup;
 use crate::tui::composer::{Editor, Moved};
-use crate::tui::find::{Find, FindStage};
+use crate::tui::find::{self, Find, FindStage};
 use crate::tui::form::{LONGEST, Mode};
 use crate::tui::key::{Key, Mods};
 use crate::tui::keys::{Action, Binding, Context, FindKey, Move, Nav, TextEdit, Weight};
@@ -107,7 +107,7 @@ fn blind(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
 /// Who is asked what a key means, in order.
 fn contexts(model: &Model) -> &'static [Context] {
     if let Some(panel) = &model.panel {
-        return panel.contexts();
+        return panel.state().contexts();
     }
     if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
         return match find.stage {
@@ -205,7 +205,7 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
 /// The text with the keys was changed.
 fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
     match model.focus {
-        Focus::Composer if model.find.is_some() => find::changed(model),
+        Focus::Composer if model.find.is_some() => find::keys::changed(model),
         Focus::Composer => model.composer.touched(model.now_ms),
         Focus::Card => card::changed(model, cmds),
         Focus::Transcript => {}
@@ -252,7 +252,7 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Form(key) => form::act(model, key),
         Action::Rule(key) => rule::act(model, key, cmds),
         Action::Complete(key) => complete::act(model, key, cmds),
-        Action::Find(key) => find::act(model, key),
+        Action::Find(key) => find::keys::act(model, key),
         Action::Select(key) => select::act(model, key, cmds),
         // A panel did them.
         Action::Pick(_) | Action::Login(_) | Action::InHelp(_) => {}
@@ -325,8 +325,8 @@ fn navigate(model: &mut Model, nav: Nav) {
         (Nav::LineDown, _) => model.transcript.down(1, &look),
         (Nav::Up, Focus::Transcript) => select::step(model, Direction::Up),
         (Nav::Down, Focus::Transcript) => select::step(model, Direction::Down),
-        (Nav::Up, Focus::Composer) if model.find.is_some() => find::step(model, Find::previous),
-        (Nav::Down, Focus::Composer) if model.find.is_some() => find::step(model, Find::next),
+        (Nav::Up, Focus::Composer) if model.find.is_some() => find::keys::step(model, Find::previous),
+        (Nav::Down, Focus::Composer) if model.find.is_some() => find::keys::step(model, Find::next),
         (Nav::Up, Focus::Composer) => complete::step(model, Popup::up),
         (Nav::Down, Focus::Composer) => complete::step(model, Popup::down),
     }

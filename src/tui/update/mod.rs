@@ -9,7 +9,6 @@ mod cap;
 mod card;
 mod complete;
 mod event;
-mod find;
 mod form;
 mod image;
 mod key;
@@ -69,7 +68,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             (model.columns, model.rows) = (columns, rows);
             model.cards.unsee_partly();
             if let Some(panel) = &mut model.panel {
-                panel.resized();
+                panel.state_mut().resized();
             }
             // Also after the terminal was somebody else's: what stands there may be new to the person.
             model.dialogue.show_again(model.now_ms);
@@ -79,7 +78,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Input::Tick => {}
         Input::Loaded(languages) => model.code.ready = model.code.ready | languages,
         Input::Frame => {
-            find::refresh(model);
+            super::find::keys::refresh(model);
             lay_out(model);
             load_languages(model, &mut cmds);
         }

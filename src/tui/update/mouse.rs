@@ -73,7 +73,7 @@ fn wheel(model: &mut Model, mouse: Mouse, wheel: Wheel, cmds: &mut Vec<Cmd>) {
         Wheel::Down => (Nav::Down, Nav::LineDown),
     };
     if let Some(panel) = &model.panel {
-        for nav in panel.wheel(step, line) {
+        for nav in panel.state().wheel(step, line) {
             panel::act(model, Action::Nav(nav), cmds);
         }
         return;

@@ -5,7 +5,7 @@ use crate::frontend::protocol::{ClientRequest, LoginWhy, ModelLine, ServerMessag
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
-use crate::tui::panel::{Login, Panel, PanelContext, Pick, Purpose, Screen, Then};
+use crate::tui::panel::{Login, Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then};
 
 /// Whether a panel did an action.
 pub enum Acted {
@@ -20,7 +20,7 @@ pub enum Acted {
 pub fn open(model: &mut Model, panel: Panel, cmds: &mut Vec<Cmd>) {
     model.completion.close();
     model.panel = Some(panel);
-    with(model, cmds, Panel::opened);
+    with(model, cmds, |panel, cx| panel.opened(cx));
 }
 
 /// Opens the list of services. A list that the user did not ask for opens only if nothing else goes on.
@@ -73,7 +73,7 @@ pub fn tell(model: &mut Model, message: ServerMessage, cmds: &mut Vec<Cmd>) {
 
 pub fn lay_out(model: &mut Model) {
     if let Some(mut panel) = model.panel.take() {
-        panel.lay_out(&model.screen(model.areas().pane));
+        panel.state_mut().lay_out(&model.screen(model.areas().pane));
         model.panel = Some(panel);
     }
 }
@@ -81,7 +81,7 @@ pub fn lay_out(model: &mut Model) {
 fn with<T>(
     model: &mut Model,
     cmds: &mut Vec<Cmd>,
-    act: impl FnOnce(&mut Panel, &mut PanelContext<'_>) -> T,
+    act: impl FnOnce(&mut dyn PanelState, &mut PanelContext<'_>) -> T,
 ) -> Option<T> {
     let mut panel = model.panel.take()?;
     let approved_once = model.dialogue.is_approved_once();
@@ -95,7 +95,7 @@ fn with<T>(
         flash: None,
         cmds,
     };
-    let done = act(&mut panel, &mut cx);
+    let done = act(panel.state_mut(), &mut cx);
     let flash = cx.flash;
     model.dialogue = dialogue;
     if let Some(words) = flash {

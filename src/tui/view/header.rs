@@ -7,7 +7,6 @@ use crate::stdx::text::one_line_summary;
 use crate::tui::cards::CardStage;
 use crate::tui::line::Line;
 use crate::tui::model::{Focus, Model};
-use crate::tui::panel::Panel;
 use crate::tui::theme::Role;
 
 /// Session and workspace at the left; isolation, yolo, provider and model at the right, where they never give way.
@@ -143,7 +142,7 @@ fn auto_approve(model: &Model) -> Vec<(&'static str, Role)> {
 
 /// Who has the keys, where that is not the composer.
 fn keys(model: &Model) -> Option<(&'static str, Role)> {
-    if let Some(words) = model.panel.as_ref().and_then(Panel::title) {
+    if let Some(words) = model.panel.as_ref().and_then(|panel| panel.state().title()) {
         return Some((words, Role::Waiting));
     }
     if model.focus != Focus::Card {

@@ -5,7 +5,6 @@
 
 mod banner;
 mod composer;
-mod find;
 mod header;
 mod home;
 mod marks;
@@ -22,6 +21,7 @@ use ratatui::style::Style;
 
 use self::marks::Marks;
 use super::cells::CellKind;
+use super::find;
 use super::keys::{Action, Context};
 use super::line::Line;
 use super::link::{Link, LinkedCells};
@@ -86,7 +86,7 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
     }
     let mut row = 2 + pane;
     if areas.found > 0 {
-        paint.line(row, 0, &find::elsewhere(model));
+        paint.line(row, 0, &find::draw::elsewhere(model));
         row += 1;
     }
     for line in banner::lines(model, areas.banner) {
@@ -99,7 +99,7 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
     }
     row = rows.saturating_sub(areas.composer + 2);
     let rule = match &model.find {
-        Some(find) => find::rule(model, find),
+        Some(find) => find::draw::rule(model, find),
         None => header::rule(model),
     };
     paint.line(row, 0, &rule);
@@ -112,7 +112,7 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
     paint.line(rows - 1, 0, &status::line(model));
     if model.focus == Focus::Composer && model.panel.is_none() {
         cursor = match &model.find {
-            Some(find) => find::cursor(model, find).map(|column| (row, column)),
+            Some(find) => find::draw::cursor(model, find).map(|column| (row, column)),
             None => Some(place),
         };
     }
@@ -123,10 +123,10 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
 fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usize)> {
     if let Some(panel) = &model.panel {
         let screen = model.screen(rows);
-        for (row, line) in panel.lines(&screen).iter().enumerate() {
+        for (row, line) in panel.state().draw(&screen).iter().enumerate() {
             paint.line(2 + row, 0, line);
         }
-        return panel.cursor(&screen).map(|(row, column)| (2 + row, column));
+        return panel.state().cursor(&screen).map(|(row, column)| (2 + row, column));
     }
     if model.transcript.is_empty() && model.cards.current().is_none() {
         for (row, line) in home::lines(model).iter().take(rows).enumerate() {

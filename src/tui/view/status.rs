@@ -153,7 +153,7 @@ fn hints(model: &Model) -> (String, Role) {
         return (text.clone(), Role::Waiting);
     }
     let text = if let Some(panel) = &model.panel {
-        panel.hints(&model.keymap)
+        panel.state().hints(&model.keymap)
     } else if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
         model.keymap.status(find.hints())
     } else if let (Focus::Composer, Some(popup)) = (model.focus, &model.completion.popup) {

@@ -32,46 +32,41 @@ const NARROW: usize = 60;
 const EMPTY: &str = "What a call would change waits here until you decide: of every session, here or in another \
                      terminal, now or tomorrow. A yes lets it run once, when its session goes on.";
 
-impl Inbox {
-    pub fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
-        let inbox = self;
-        let shape = inbox.shape(screen);
-        let mut boxed = Boxed::new(screen.look.glyphs, screen.columns, title(screen, inbox), count(inbox));
-        if shape.filter > 0 {
-            let shown = Rows::of(&inbox.filter, shape.room.saturating_sub(2));
-            boxed.push(Line::of("/ ", Role::Key).joined(shown.line(&inbox.filter, shown.cursor.row)));
-        }
-        match shape.place {
-            DetailPlace::Alone => detail(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line)),
-            DetailPlace::Below => {
-                list(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line));
-                if shape.detail_rows > 0 {
-                    boxed.push(Line::of(screen.look.glyphs.rule.repeat(shape.room), Role::Dim));
-                    detail(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line));
-                }
-            }
-            DetailPlace::Beside => {
-                let side = Line::of(format!(" {} ", screen.look.glyphs.side), Role::Dim);
-                for (left, right) in
-                    list(screen, inbox, &shape).into_iter().zip(detail(screen, inbox, &shape))
-                {
-                    boxed.push(column(left, shape.list_width).joined(side.clone()).joined(right));
-                }
-            }
-        }
-        foot(screen, inbox, shape.room).into_iter().take(shape.foot).for_each(|line| boxed.push(line));
-        boxed.end(keys(screen, inbox, shape.room), Line::new())
+pub fn lines(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Line> {
+    let shape = inbox.shape(screen);
+    let mut boxed = Boxed::new(screen.look.glyphs, screen.columns, title(screen, inbox), count(inbox));
+    if shape.filter > 0 {
+        let shown = Rows::of(&inbox.filter, shape.room.saturating_sub(2));
+        boxed.push(Line::of("/ ", Role::Key).joined(shown.line(&inbox.filter, shown.cursor.row)));
     }
-
-    /// Returns the cursor's row and column in the pane while a text is written.
-    pub fn cursor(&self, screen: &Screen<'_>) -> Option<(usize, usize)> {
-        let shape = self.shape(screen);
-        let column = |editor: &Editor| 4 + Rows::of(editor, shape.room.saturating_sub(2)).cursor.column;
-        match &self.list.stage {
-            ListStage::Filtering => Some((1, column(&self.filter))),
-            ListStage::Reason { editor, .. } => Some((screen.rows.saturating_sub(2), column(editor))),
-            ListStage::Choosing => None,
+    match shape.place {
+        DetailPlace::Alone => detail(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line)),
+        DetailPlace::Below => {
+            list(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line));
+            if shape.detail_rows > 0 {
+                boxed.push(Line::of(screen.look.glyphs.rule.repeat(shape.room), Role::Dim));
+                detail(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line));
+            }
         }
+        DetailPlace::Beside => {
+            let side = Line::of(format!(" {} ", screen.look.glyphs.side), Role::Dim);
+            for (left, right) in list(screen, inbox, &shape).into_iter().zip(detail(screen, inbox, &shape)) {
+                boxed.push(column(left, shape.list_width).joined(side.clone()).joined(right));
+            }
+        }
+    }
+    foot(screen, inbox, shape.room).into_iter().take(shape.foot).for_each(|line| boxed.push(line));
+    boxed.end(keys(screen, inbox, shape.room), Line::new())
+}
+
+/// Returns the cursor's row and column in the pane while a text is written.
+pub fn cursor(screen: &Screen<'_>, inbox: &Inbox) -> Option<(usize, usize)> {
+    let shape = inbox.shape(screen);
+    let column = |editor: &Editor| 4 + Rows::of(editor, shape.room.saturating_sub(2)).cursor.column;
+    match &inbox.list.stage {
+        ListStage::Filtering => Some((1, column(&inbox.filter))),
+        ListStage::Reason { editor, .. } => Some((screen.rows.saturating_sub(2), column(editor))),
+        ListStage::Choosing => None,
     }
 }
 

@@ -13,12 +13,14 @@ use crate::frontend::dialogue::{Seen, Yes};
 use crate::frontend::protocol::{ClientRequest, Holder, InboxLine, ServerMessage};
 use crate::store::RequestState;
 use crate::tool::Risk;
+use crate::tui::batch::Question;
 use crate::tui::cards::Card;
 use crate::tui::cells;
 use crate::tui::composer::Editor;
-use crate::tui::keys::{Action, CHOOSE, CardKey, Context, ListKey, Nav, StatusHint};
+use crate::tui::keys::{Action, CHOOSE, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
+use crate::tui::line::Line;
 use crate::tui::list::{ListStage, OpenRequest, REASON, REASON_HINTS};
-use crate::tui::panel::{PanelContext, Screen, Then};
+use crate::tui::panel::{PanelContext, PanelState, Screen, Then};
 
 const INBOX: &[StatusHint] = &[
     (Context::Inbox, CHOOSE, " choose"),
@@ -39,8 +41,8 @@ const INBOX_FILTER: &[StatusHint] = &[
     (Context::InboxFilter, &[Action::List(ListKey::Filtered)], " back to the list"),
 ];
 
-impl Inbox {
-    pub fn contexts(&self) -> &'static [Context] {
+impl PanelState for Inbox {
+    fn contexts(&self) -> &'static [Context] {
         match self.list.stage {
             ListStage::Choosing => &[Context::Inbox, Context::Global],
             ListStage::Filtering => &[Context::InboxFilter, Context::Text, Context::Global],
@@ -48,11 +50,15 @@ impl Inbox {
         }
     }
 
-    pub fn opened(cx: &mut PanelContext<'_>) {
+    fn question(&self) -> Question {
+        Question::Inbox
+    }
+
+    fn opened(&mut self, cx: &mut PanelContext<'_>) {
         cx.send(ClientRequest::Inbox);
     }
 
-    pub fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
         match action {
             Action::FocusCard => return Some(Then::Close),
             Action::Escape => return Some(self.escape(cx)),
@@ -81,7 +87,84 @@ impl Inbox {
         Some(Then::Stay)
     }
 
-    pub fn typed(&mut self, text: &str, cx: &mut PanelContext<'_>) {
+    fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {
+        self.insert(c.encode_utf8(&mut [0; 4]), cx);
+    }
+
+    fn paste(&mut self, text: &str, cx: &mut PanelContext<'_>) {
+        self.insert(text.lines().next().unwrap_or_default(), cx);
+    }
+
+    fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> Then {
+        match message {
+            // What waits changed somewhere: the open list is asked for again.
+            ServerMessage::Elsewhere { .. } if self.listing == Listing::Loaded => {
+                self.listing = Listing::Outdated;
+                cx.send(ClientRequest::Inbox);
+            }
+            ServerMessage::Inbox { lines } => {
+                self.told(lines, cx);
+                self.follow(cx);
+            }
+            ServerMessage::Request { request } => {
+                self.details.tell(request, cx.screen.header);
+                self.follow(cx);
+            }
+            _ => {}
+        }
+        Then::Stay
+    }
+
+    fn overhear(&mut self, text: &str) {
+        self.advise(text.lines().next().unwrap_or_default());
+    }
+
+    fn resized(&mut self) {
+        self.details.unsee_partly();
+    }
+
+    fn lay_out(&mut self, screen: &Screen<'_>) {
+        let shape = self.shape(screen);
+        for at in shape.list.clone() {
+            if let Some(InboxRow::Request(index)) = self.rows.get(at) {
+                self.glance(*index);
+            }
+        }
+        let Some(id) = self.chosen_id() else { return };
+        if shape.detail_rows > 0
+            && let Some(Detail::Whole { card, header }) = self.details.get_mut(&id)
+        {
+            let frame = draw::detail_frame(screen, header.as_deref(), &shape);
+            cells::list::lay_out(card, &frame, shape.detail_width, shape.detail_rows);
+        }
+        self.details.look(&id);
+    }
+
+    fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
+        draw::lines(screen, self)
+    }
+
+    fn cursor(&self, screen: &Screen<'_>) -> Option<(usize, usize)> {
+        draw::cursor(screen, self)
+    }
+
+    fn hints(&self, keymap: &Keymap) -> String {
+        keymap.status(match (&self.list.stage, self.scope) {
+            (ListStage::Reason { .. }, _) => REASON_HINTS,
+            (ListStage::Filtering, _) => INBOX_FILTER,
+            (ListStage::Choosing, _) if self.total() == 0 => &[],
+            (ListStage::Choosing, InboxScope::All) => INBOX,
+            (ListStage::Choosing, InboxScope::Session) => INBOX_OF_ONE,
+        })
+    }
+
+    fn title(&self) -> Option<&'static str> {
+        Some(if self.list.is_refusing() { "saying no" } else { "the inbox has the keys" })
+    }
+}
+
+impl Inbox {
+    fn insert(&mut self, text: &str, cx: &mut PanelContext<'_>) {
         if let Some(editor) = self.editor() {
             editor.insert(text);
             self.changed();
@@ -334,27 +417,6 @@ impl Inbox {
         InboxShape::of(self, screen.approved_once, screen.columns, screen.rows)
     }
 
-    pub fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) {
-        match message {
-            // What waits changed somewhere: the open list is asked for again.
-            ServerMessage::Elsewhere { .. } => {
-                if self.listing == Listing::Loaded {
-                    self.listing = Listing::Outdated;
-                    cx.send(ClientRequest::Inbox);
-                }
-            }
-            ServerMessage::Inbox { lines } => {
-                self.told(lines, cx);
-                self.follow(cx);
-            }
-            ServerMessage::Request { request } => {
-                self.details.tell(request, cx.screen.header);
-                self.follow(cx);
-            }
-            _ => {}
-        }
-    }
-
     fn told(&mut self, lines: Vec<InboxLine>, cx: &mut PanelContext<'_>) {
         let was_refusing = self.list.is_refusing();
         match self.replace(lines, cx.now_ms) {
@@ -374,40 +436,6 @@ impl Inbox {
 
     pub fn advise(&mut self, words: &str) {
         self.list.advice = Some(words.to_owned());
-    }
-
-    /// Lays the chosen request out as it will be drawn, and notes what of the list and of it is on the screen.
-    pub fn lay_out(&mut self, screen: &Screen<'_>) {
-        let shape = self.shape(screen);
-        for at in shape.list.clone() {
-            if let Some(InboxRow::Request(index)) = self.rows.get(at) {
-                self.glance(*index);
-            }
-        }
-        let Some(id) = self.chosen_id() else { return };
-        if shape.detail_rows > 0
-            && let Some(Detail::Whole { card, header }) = self.details.get_mut(&id)
-        {
-            let frame = draw::detail_frame(screen, header.as_deref(), &shape);
-            cells::list::lay_out(card, &frame, shape.detail_width, shape.detail_rows);
-        }
-        self.details.look(&id);
-    }
-
-    /// Returns the hints that the box has no room for.
-    pub fn hints(&self) -> &'static [StatusHint] {
-        match (&self.list.stage, self.scope) {
-            (ListStage::Reason { .. }, _) => REASON_HINTS,
-            (ListStage::Filtering, _) => INBOX_FILTER,
-            (ListStage::Choosing, _) if self.total() == 0 => &[],
-            (ListStage::Choosing, InboxScope::All) => INBOX,
-            (ListStage::Choosing, InboxScope::Session) => INBOX_OF_ONE,
-        }
-    }
-
-    /// Returns the words of the rule above the composer.
-    pub fn title(&self) -> &'static str {
-        if self.list.is_refusing() { "saying no" } else { "the inbox has the keys" }
     }
 }
 

@@ -27,62 +27,58 @@ const LONGEST_ENTRY: usize = 400;
 /// Before the query: the edge, a space, a slash, a space.
 const PROMPT: usize = 4;
 
-impl Pick {
-    pub fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
-        let (pick, rows) = (self, screen.rows);
-        let mut boxed =
-            Boxed::new(screen.look.glyphs, screen.columns, Line::of(title(pick), Role::Heading), count(pick));
-        boxed.push(Line::of("/ ", Role::Key).joined(query(screen, pick)));
-        let foot = foot(screen, pick, boxed.room(), rows);
-        let gap = usize::from(rows >= ROOMY);
-        for _ in 0..gap {
-            boxed.push(Line::new());
-        }
-        let room = rows.saturating_sub(3 + gap + foot.len()).max(1);
-        let beside = screen.preview_columns();
-        let preview = match &pick.list {
-            List::Sessions { preview, .. } if beside > 0 => Some(preview),
-            List::Sessions { .. } | List::Earlier(_) | List::Services { .. } | List::Models { .. } => None,
-        };
-        let list_room = boxed.room() - preview.map_or(0, |_| beside + 3);
-        let mut left = entries(screen, pick, list_room, room);
-        left.truncate(room);
-        left.resize(room, Line::new());
-        match preview {
-            None => left.into_iter().for_each(|line| boxed.push(line)),
-            Some(preview) => {
-                let right = beside_lines(pick, preview, beside, room);
-                let side = Line::of(format!(" {} ", screen.look.glyphs.side), Role::Dim);
-                for (line, shown) in left.into_iter().zip(right) {
-                    boxed.push(column(line, list_room).joined(side.clone()).joined(shown));
-                }
+pub fn lines(screen: &Screen<'_>, pick: &Pick) -> Vec<Line> {
+    let rows = screen.rows;
+    let mut boxed =
+        Boxed::new(screen.look.glyphs, screen.columns, Line::of(title(pick), Role::Heading), count(pick));
+    boxed.push(Line::of("/ ", Role::Key).joined(query(screen, pick)));
+    let foot = foot(screen, pick, boxed.room(), rows);
+    let gap = usize::from(rows >= ROOMY);
+    for _ in 0..gap {
+        boxed.push(Line::new());
+    }
+    let room = rows.saturating_sub(3 + gap + foot.len()).max(1);
+    let beside = screen.preview_columns();
+    let preview = match &pick.list {
+        List::Sessions { preview, .. } if beside > 0 => Some(preview),
+        List::Sessions { .. } | List::Earlier(_) | List::Services { .. } | List::Models { .. } => None,
+    };
+    let list_room = boxed.room() - preview.map_or(0, |_| beside + 3);
+    let mut left = entries(screen, pick, list_room, room);
+    left.truncate(room);
+    left.resize(room, Line::new());
+    match preview {
+        None => left.into_iter().for_each(|line| boxed.push(line)),
+        Some(preview) => {
+            let right = beside_lines(pick, preview, beside, room);
+            let side = Line::of(format!(" {} ", screen.look.glyphs.side), Role::Dim);
+            for (line, shown) in left.into_iter().zip(right) {
+                boxed.push(column(line, list_room).joined(side.clone()).joined(shown));
             }
         }
-        for line in foot {
-            boxed.push(line);
-        }
-        boxed.end(Line::of(keys(screen, pick), Role::Dim), Line::new())
     }
+    for line in foot {
+        boxed.push(line);
+    }
+    boxed.end(Line::of(keys(screen, pick), Role::Dim), Line::new())
+}
 
-    /// Returns the row and column of the query's cursor in the pane.
-    pub fn cursor(&self, screen: &Screen<'_>) -> (usize, usize) {
-        let shown = Rows::of(&self.query, query_room(screen));
-        (1, PROMPT + shown.cursor.column)
-    }
+/// Returns the row and column of the query's cursor in the pane.
+pub fn cursor(screen: &Screen<'_>, pick: &Pick) -> (usize, usize) {
+    let shown = Rows::of(&pick.query, query_room(screen));
+    (1, PROMPT + shown.cursor.column)
 }
 
 fn keys(screen: &Screen<'_>, pick: &Pick) -> String {
     let accept = screen.keymap.shown(Context::Pick, Action::Pick(PickKey::Accept));
     let escape = screen.keymap.shown(Context::Global, Action::Escape);
-    match pick.list {
-        List::Earlier(_) => format!("{accept} takes it · {escape}"),
-        List::Sessions { .. } => format!("{accept} opens it · {escape}"),
-        List::Services { why: LoginWhy::First, .. } => {
-            format!("{accept} sets it up · {escape} skips")
-        }
-        List::Services { why: LoginWhy::Asked, .. } => format!("{accept} sets it up · {escape}"),
-        List::Models { .. } => format!("{accept} takes it · {escape}"),
-    }
+    let (accepts, escapes) = match pick.list {
+        List::Earlier(_) | List::Models { .. } => ("takes it", ""),
+        List::Sessions { .. } => ("opens it", ""),
+        List::Services { why: LoginWhy::First, .. } => ("sets it up", " skips"),
+        List::Services { why: LoginWhy::Asked, .. } => ("sets it up", ""),
+    };
+    format!("{accept} {accepts} · {escape}{escapes}")
 }
 
 fn title(pick: &Pick) -> &'static str {

@@ -8,14 +8,15 @@ mod preview;
 use std::collections::HashSet;
 
 use self::preview::Preview;
-use super::{PanelContext, Screen, Then};
+use super::{PanelContext, PanelState, Screen, Then};
 use crate::frontend::protocol::{
     ClientRequest, EarlierLine, LoginWhy, ModelLine, ServerMessage, ServiceLine, SessionLine,
 };
 use crate::tui::cells::Look;
 use crate::tui::composer::Editor;
 use crate::tui::fuzzy::{Like, Query};
-use crate::tui::keys::{Action, CHOOSE, Context, Nav, PickKey, StatusHint};
+use crate::tui::keys::{Action, CHOOSE, Context, Keymap, Nav, PickKey, StatusHint};
+use crate::tui::line::Line;
 
 /// Bytes of an entry that are matched.
 const MOST_MATCHED: usize = 4 * 1024;
@@ -101,6 +102,95 @@ pub enum Scope {
 pub enum Wait {
     Nothing,
     Looking,
+}
+
+impl PanelState for Pick {
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Pick, Context::Text, Context::Global]
+    }
+
+    fn opened(&mut self, cx: &mut PanelContext<'_>) {
+        match self.list {
+            List::Earlier(_) => cx.send(ClientRequest::Earlier),
+            List::Sessions { .. } => self.ask_preview(cx),
+            List::Services { .. } | List::Models { .. } => {}
+        }
+    }
+
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+        let page = (cx.screen.rows / 2).max(1);
+        match action {
+            Action::Escape => return Some(self.escape(cx)),
+            Action::Pick(PickKey::Accept) => return Some(self.accept(cx)),
+            Action::Pick(PickKey::Narrow) => self.turn_scope(),
+            Action::Nav(Nav::PageUp) => self.up(page),
+            Action::Nav(Nav::PageDown) => self.down(page),
+            Action::Nav(Nav::Up | Nav::LineUp) => self.up(1),
+            Action::Nav(Nav::Down | Nav::LineDown) => self.down(1),
+            Action::Edit(edit) => {
+                self.query.edit(edit);
+                self.asked_anew();
+            }
+            Action::Move(to) => {
+                self.query.step(to, cx.screen.columns);
+            }
+            _ => return None,
+        }
+        self.ask_preview(cx);
+        Some(Then::Stay)
+    }
+
+    fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {
+        self.insert(c.encode_utf8(&mut [0; 4]), cx);
+    }
+
+    fn paste(&mut self, text: &str, cx: &mut PanelContext<'_>) {
+        self.insert(text.lines().next().unwrap_or_default(), cx);
+    }
+
+    fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> Then {
+        match (message, &mut self.list) {
+            (ServerMessage::Earlier { lines }, _) => self.tell_earlier(lines),
+            (ServerMessage::Preview { session, messages }, List::Sessions { preview, .. }) => {
+                preview.tell(session, &messages);
+                self.ask_preview(cx);
+            }
+            _ => {}
+        }
+        Then::Stay
+    }
+
+    fn lay_out(&mut self, screen: &Screen<'_>) {
+        if let List::Sessions { preview, .. } = &mut self.list {
+            preview.lay_out(&Look { width: screen.preview_columns(), ..screen.look });
+        }
+    }
+
+    fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
+        draw::lines(screen, self)
+    }
+
+    fn cursor(&self, screen: &Screen<'_>) -> Option<(usize, usize)> {
+        Some(draw::cursor(screen, self))
+    }
+
+    fn hints(&self, keymap: &Keymap) -> String {
+        keymap.status(match self.list {
+            List::Earlier(_) => EARLIER,
+            List::Sessions { .. } => SESSIONS,
+            List::Services { .. } => SERVICES,
+            List::Models { .. } => MODELS,
+        })
+    }
+
+    fn title(&self) -> Option<&'static str> {
+        Some(match self.list {
+            List::Earlier(_) => "earlier lines",
+            List::Sessions { .. } => "sessions",
+            List::Services { .. } => "services",
+            List::Models { .. } => "models",
+        })
+    }
 }
 
 impl Pick {
@@ -235,53 +325,10 @@ impl Pick {
         }
     }
 
-    /// Asks the owner for what the list shows.
-    pub fn opened(&mut self, cx: &mut PanelContext<'_>) {
-        match self.list {
-            List::Earlier(_) => cx.send(ClientRequest::Earlier),
-            List::Sessions { .. } => self.ask_preview(cx),
-            List::Services { .. } | List::Models { .. } => {}
-        }
-    }
-
-    pub fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
-        let page = (cx.screen.rows / 2).max(1);
-        match action {
-            Action::Escape => return Some(self.escape(cx)),
-            Action::Pick(PickKey::Accept) => return Some(self.accept(cx)),
-            Action::Pick(PickKey::Narrow) => self.turn_scope(),
-            Action::Nav(Nav::PageUp) => self.up(page),
-            Action::Nav(Nav::PageDown) => self.down(page),
-            Action::Nav(Nav::Up | Nav::LineUp) => self.up(1),
-            Action::Nav(Nav::Down | Nav::LineDown) => self.down(1),
-            Action::Edit(edit) => {
-                self.query.edit(edit);
-                self.asked_anew();
-            }
-            Action::Move(to) => {
-                self.query.step(to, cx.screen.columns);
-            }
-            _ => return None,
-        }
-        self.ask_preview(cx);
-        Some(Then::Stay)
-    }
-
-    pub fn typed(&mut self, text: &str, cx: &mut PanelContext<'_>) {
+    fn insert(&mut self, text: &str, cx: &mut PanelContext<'_>) {
         self.query.insert(text);
         self.asked_anew();
         self.ask_preview(cx);
-    }
-
-    pub fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) {
-        match (message, &mut self.list) {
-            (ServerMessage::Earlier { lines }, _) => self.tell_earlier(lines),
-            (ServerMessage::Preview { session, messages }, List::Sessions { preview, .. }) => {
-                preview.tell(session, &messages);
-                self.ask_preview(cx);
-            }
-            _ => {}
-        }
     }
 
     /// Asks for the end of the chosen session, one session at a time.
@@ -291,12 +338,6 @@ impl Pick {
         if preview.asked.is_none() && preview.told.as_ref() != Some(&session) {
             preview.asked = Some(session.clone());
             cx.send(ClientRequest::Preview { session });
-        }
-    }
-
-    pub fn lay_out(&mut self, screen: &Screen<'_>) {
-        if let List::Sessions { preview, .. } = &mut self.list {
-            preview.lay_out(&Look { width: screen.preview_columns(), ..screen.look });
         }
     }
 
@@ -345,25 +386,6 @@ impl Pick {
             cx.flash("not asked again: /login sets up a service");
         }
         Then::Close
-    }
-
-    pub fn hints(&self) -> &'static [StatusHint] {
-        match self.list {
-            List::Earlier(_) => EARLIER,
-            List::Sessions { .. } => SESSIONS,
-            List::Services { .. } => SERVICES,
-            List::Models { .. } => MODELS,
-        }
-    }
-
-    /// Returns the words of the rule above the composer.
-    pub fn title(&self) -> &'static str {
-        match self.list {
-            List::Earlier(_) => "earlier lines",
-            List::Sessions { .. } => "sessions",
-            List::Services { .. } => "services",
-            List::Models { .. } => "models",
-        }
     }
 }
 
