@@ -75,19 +75,19 @@ fn is_needed(other: &Card, card: &Card) -> bool {
         || card.request.after.iter().any(|label| is_called(other, label, card))
 }
 
-/// Whether `other` is an earlier call of the same reply that touches what `card` touches: calls that only look are
+/// Whether `other` is an earlier call of the same reply that touches what `card` touches: read-only calls are
 /// never in that order.
 fn is_overtaken(other: &Card, card: &Card) -> bool {
     let ((reply, place), (other_reply, other_place)) =
         (place_in_reply(&card.request), place_in_reply(&other.request));
-    let looks = match &card.request.plan.access {
+    let is_read_only = match &card.request.plan.access {
         Access::Paths { writes, .. } => writes.is_empty(),
         Access::Anything => false,
         Access::Nothing => true,
     };
     reply == other_reply
         && other_place < place
-        && !looks
+        && !is_read_only
         && conflict(&other.request.plan.access, &card.request.plan.access)
 }
 
