@@ -42,7 +42,8 @@
 //! - [`command`]: slash commands, one file each: what they may know, and what they want done.
 //! - [`frontend`]: print, JSON, the plain face, the rules of an approval dialogue for all faces, and the link between an
 //!   interactive face and its session.
-//! - [`tui`]: the full screen: model, update, view, and a thin shell, which alone knows the terminal.
+//! - [`tui`]: the full screen: model, update, view, the panels over the transcript (`panel/`, a file each), and a thin
+//!   shell, which alone knows the terminal.
 //! - [`accounts`]: accounts with model services: keys, logging in, what they offer, and which model answers.
 //! - [`workspace`]: the folder of a session: what the process was given there, its rules, hooks and trust, and the policy
 //!   that follows.

@@ -5,7 +5,6 @@
 
 use super::cards::{Card, CardStage, Cards, place_in_reply};
 use super::list::{Mark, RequestList};
-use super::model::{Model, Overlay};
 use crate::agent::calls::conflict;
 use crate::approval::RequestId;
 use crate::config::Cap;
@@ -76,19 +75,19 @@ fn is_needed(other: &Card, card: &Card) -> bool {
         || card.request.after.iter().any(|label| is_called(other, label, card))
 }
 
-/// Whether `other` is an earlier call of the same reply that touches what `card` touches: calls that only look are
+/// Whether `other` is an earlier call of the same reply that touches what `card` touches: read-only calls are
 /// never in that order.
 fn is_overtaken(other: &Card, card: &Card) -> bool {
     let ((reply, place), (other_reply, other_place)) =
         (place_in_reply(&card.request), place_in_reply(&other.request));
-    let looks = match &card.request.plan.access {
+    let is_read_only = match &card.request.plan.access {
         Access::Paths { writes, .. } => writes.is_empty(),
         Access::Anything => false,
         Access::Nothing => true,
     };
     reply == other_reply
         && other_place < place
-        && !looks
+        && !is_read_only
         && conflict(&other.request.plan.access, &card.request.plan.access)
 }
 
@@ -157,38 +156,4 @@ pub fn notes(rows: &[BatchRow<'_>]) -> Vec<String> {
         }
     }
     notes
-}
-
-impl Model {
-    /// What a key on the screen would answer: of the requests of this session one card, or two and more as a list.
-    pub fn question(&self) -> Question {
-        match self.overlay {
-            _ if self.is_too_small() => return Question::Nothing,
-            Overlay::Inbox(_) => return Question::Inbox,
-            Overlay::Pick(_) | Overlay::Login(_) | Overlay::Help(_) => return Question::Nothing,
-            Overlay::None => {}
-        }
-        if let Some(cap) = self.cap.as_ref().filter(|_| self.asks_cap()) {
-            return Question::Cap(cap.question.cap);
-        }
-        let Some(current) = self.cards.current() else { return Question::Nothing };
-        if self.is_list() {
-            Question::List(self.cards.shown().map(|card| card.request.id.clone()).collect())
-        } else {
-            Question::Card(current.request.id.clone())
-        }
-    }
-
-    /// Whether the requests are drawn as one list. What is being written is never taken off the screen.
-    pub fn is_list(&self) -> bool {
-        if self.asks_cap() {
-            return false;
-        }
-        let Some(current) = self.cards.current() else { return false };
-        if self.batch.list.is_refusing() {
-            return true;
-        }
-        let single = current.is_written_to() || self.batch.opened.as_ref() == Some(&current.request.id);
-        !single && self.cards.shown().nth(1).is_some()
-    }
 }

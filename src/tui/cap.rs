@@ -2,7 +2,6 @@
 //!
 //! What keys do to it is `update::cap`, how it looks is `cells::cap`. It is no request and never counts as one.
 
-use super::model::{Focus, Model};
 use crate::agent::caps::{CapAnswer, CapQuestion};
 
 /// The question and how far it has been dealt with.
@@ -16,15 +15,5 @@ pub struct CapCard {
 impl CapCard {
     pub fn new(question: CapQuestion) -> Self {
         Self { question, said: None }
-    }
-}
-
-impl Model {
-    /// Whether the question stands where cards do. What is being written there is never taken off the screen.
-    pub fn asks_cap(&self) -> bool {
-        let writes = self.focus == Focus::Card
-            && (self.batch.list.is_refusing()
-                || self.cards.current().is_some_and(super::cards::Card::is_written_to));
-        self.cap.is_some() && !writes
     }
 }

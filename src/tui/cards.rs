@@ -3,8 +3,10 @@
 //! Plain data: what a key does to it is `update::card`, how it looks is `cells::card`. It never decides anything by
 //! itself, and no request is lost: one that is put aside still counts.
 
+mod body;
+
+pub use self::body::{Body, BodyBasis, DEPTH};
 use super::cells::Fold;
-use super::cells::card::{Body, DEPTH};
 use super::composer::Editor;
 use super::form::Form;
 use super::hunks::{Hunks, Kept, Sides};

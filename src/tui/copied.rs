@@ -6,67 +6,7 @@
 
 use std::ops::Range;
 
-use super::line::Line;
-use crate::stdx::text::sanitize;
-
-/// How a line is copied.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Copied {
-    /// Cells at the start that the program adds: gutter, bars, indents.
-    pub margin: usize,
-    /// The source text of the margin, for a copy that begins in it: `- `, `> `.
-    pub lead: String,
-    pub join: Join,
-    pub exact: Option<Box<Exact>>,
-}
-
-/// How a line continues the one before it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Join {
-    /// It begins a line of the source.
-    #[default]
-    Start,
-    /// It continues after a wrap, which replaced this white space; empty inside a word.
-    Gap(String),
-    /// It is a remark by the program and is not copied.
-    Ours,
-}
-
-/// The text of a whole source line, where the cells do not show it: tabs, rows of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exact {
-    text: String,
-    /// The cells of the columns. A selection inside one is copied as it is; any other takes the whole row.
-    columns: Vec<Range<usize>>,
-}
-
-impl Exact {
-    pub fn new(text: &str, columns: Vec<Range<usize>>) -> Box<Self> {
-        Box::new(Self { text: sanitize(text).into_owned(), columns })
-    }
-
-    /// Copies `text` whatever part of the line is selected: for a rule, or the line below a table's head.
-    pub fn whole(text: &str) -> Box<Self> {
-        Self::new(text, std::iter::once(usize::MAX..usize::MAX).collect())
-    }
-
-    /// Shifts the columns for a margin.
-    #[must_use]
-    pub fn moved(mut self: Box<Self>, by: usize) -> Box<Self> {
-        for column in &mut self.columns {
-            *column = column.start.saturating_add(by)..column.end.saturating_add(by);
-        }
-        self
-    }
-
-    pub fn columns(&self) -> &[Range<usize>] {
-        &self.columns
-    }
-
-    fn is_within_a_column(&self, marked: &Range<usize>) -> bool {
-        self.columns.iter().any(|column| marked.start >= column.start && marked.end <= column.end)
-    }
-}
+use super::line::{Exact, Join, Line};
 
 /// A line and its selected cells; the end may be beyond the line.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +23,7 @@ impl Marked<'_> {
         if copied.join == Join::Ours {
             return 0..0;
         }
-        let rows = copied.exact.as_ref().filter(|exact| !exact.columns.is_empty());
+        let rows = copied.exact.as_ref().filter(|exact| !exact.columns().is_empty());
         if rows.is_some_and(|exact| !exact.is_within_a_column(&self.within())) {
             return copied.margin..width;
         }
@@ -128,7 +68,7 @@ pub fn text(marked: &[Marked<'_>], after: Option<&Line>) -> String {
         let ends = !goes_on && logical.last().is_some_and(|last| last.has_end());
         let line = match &first.line.copied.exact {
             Some(exact) if takes_exact(exact, logical, ends) => {
-                format!("{}{}", first.lead(), exact.text)
+                format!("{}{}", first.lead(), exact.text())
             }
             Some(_) | None => pieces(logical),
         };
@@ -140,7 +80,7 @@ pub fn text(marked: &[Marked<'_>], after: Option<&Line>) -> String {
 
 fn takes_exact(exact: &Exact, logical: &[&Marked<'_>], ends: bool) -> bool {
     let Some(first) = logical.first() else { return false };
-    if exact.columns.is_empty() {
+    if exact.columns().is_empty() {
         return ends && first.has_start() && first.line.copied.join == Join::Start;
     }
     logical.len() > 1 || !exact.is_within_a_column(&first.within())
@@ -173,7 +113,7 @@ pub fn exactly(mut lines: Vec<Line>, source: &str) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::line::{Margin, Span, wrap_exact, wrap_spans};
+    use crate::tui::line::{Copied, Margin, Span, wrap_exact, wrap_spans};
     use crate::tui::theme::Role;
 
     fn marked(lines: &[Line], from: (usize, usize), to: (usize, usize)) -> String {

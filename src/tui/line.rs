@@ -4,40 +4,19 @@
 //! a grapheme and never makes a line wider than the given width. Called by the Markdown renderer, the cells
 //! and the views.
 
+mod copied;
 mod wrap;
 
 use std::ops::Range;
 
 use unicode_segmentation::{GraphemeIndices, UnicodeSegmentation as _};
 
+pub use self::copied::{Copied, Exact, Join};
 pub use self::wrap::{Margin, wrap_exact, wrap_pieces, wrap_spans};
-use super::copied::{Copied, Join};
 use super::link::Link;
+pub use super::theme::Ink;
 use super::theme::Role;
 use crate::stdx::text::{sanitize_line, width};
-
-/// The style of a piece of text: its role, plus emphasis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ink {
-    pub role: Role,
-    pub bold: bool,
-    pub italic: bool,
-    pub underline: bool,
-    pub strike: bool,
-    /// Foreground and background swapped, for marked text and search matches.
-    pub reversed: bool,
-}
-
-impl Ink {
-    pub const fn of(role: Role) -> Self {
-        Self { role, bold: false, italic: false, underline: false, strike: false, reversed: false }
-    }
-
-    #[must_use]
-    pub const fn bold(self) -> Self {
-        Self { bold: true, ..self }
-    }
-}
 
 /// A piece of one line with a single style.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,14 +1,21 @@
 //! A list of requests with marks: what the batch of a session and the inbox of all sessions have in common.
 //!
-//! Plain data. The rows belong to whoever lists them; keys are `update::list`, the table is `cells::list`. It never
-//! decides anything.
+//! Plain data. The rows belong to the batch or the inbox; the table is drawn by `cells::list`. It decides nothing.
 
 use std::collections::HashSet;
 
 use super::composer::Editor;
-use crate::approval::RequestId;
-use crate::frontend::dialogue::Seen;
+use super::keys::{Action, CardKey, Context, Keymap, ListKey, StatusHint};
+use crate::approval::{Approval, RequestId};
+use crate::frontend::dialogue::{Seen, no};
 use crate::tool::Risk;
+
+/// The contexts that are asked what a key does while the reason of a no is written.
+pub const REASON: &[Context] = &[Context::Reason, Context::Text, Context::Global];
+
+/// The hints of the status line at that time.
+pub const REASON_HINTS: &[StatusHint] =
+    &[(Context::Reason, &[Action::Card(CardKey::SendNo)], " sends the no, with or without a reason")];
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RequestList {
@@ -61,14 +68,40 @@ impl RequestList {
         self.marks.remove(id);
     }
 
-    /// Marks every LOW one of these; returns how many there are.
-    pub fn mark_low(&mut self, open: &[OpenRequest]) -> usize {
+    /// Marks every LOW one of these; says so if there is none. `context` is that of the list.
+    pub fn mark_low(&mut self, open: &[OpenRequest], keymap: &Keymap, context: Context) {
         let low = open.iter().filter(|one| one.risk == Risk::Low);
-        low.map(|one| self.marks.insert(one.id.clone())).count()
+        if low.map(|one| self.marks.insert(one.id.clone())).count() == 0 {
+            self.advice = Some(keymap.told("none of these is low", &[marks_one(context)]));
+        }
     }
 
     pub fn marked(&self, open: Vec<OpenRequest>) -> Vec<OpenRequest> {
         open.into_iter().filter(|one| self.marks.contains(&one.id)).collect()
+    }
+
+    /// Returns the marked ones of these, or else the chosen one.
+    pub fn marked_or(&self, open: Vec<OpenRequest>, chosen: Option<OpenRequest>) -> Vec<RequestId> {
+        let mut these = self.marked(open);
+        if these.is_empty() {
+            these.extend(chosen);
+        }
+        these.into_iter().map(|one| one.id).collect()
+    }
+
+    /// Begins the reason of a no to these.
+    pub fn refuse(&mut self, of: Vec<RequestId>) {
+        if !of.is_empty() {
+            self.stage = ListStage::Reason { editor: Editor::default(), of };
+        }
+    }
+
+    /// Ends the reason; returns the no that was written and the requests that it is for.
+    pub fn take_no(&mut self) -> Option<(Approval, Vec<RequestId>)> {
+        match std::mem::take(&mut self.stage) {
+            ListStage::Reason { editor, of } => Some((no(&editor.text()), of)),
+            ListStage::Choosing | ListStage::Filtering => None,
+        }
     }
 
     /// Drops what belongs to requests that cannot be decided here any more.
@@ -101,4 +134,9 @@ impl RequestList {
     pub fn is_refusing(&self) -> bool {
         matches!(self.stage, ListStage::Reason { .. })
     }
+}
+
+/// The key that marks one request, and its words.
+pub fn marks_one(context: Context) -> (Context, Action, &'static str) {
+    (context, Action::List(ListKey::Mark), "marks one")
 }

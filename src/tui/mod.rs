@@ -4,6 +4,7 @@
 //! here decides anything: lines, decisions and interrupts go to the session's owner as `Ask`s.
 
 pub mod batch;
+mod boxed;
 pub mod cap;
 pub mod cards;
 pub mod cells;
@@ -14,15 +15,12 @@ mod exit;
 pub mod find;
 pub mod form;
 mod fuzzy;
-pub mod help;
 pub mod hunks;
-mod inbox;
 pub mod line;
 pub mod link;
 pub mod list;
-pub mod login;
 pub mod markdown;
-pub mod pick;
+pub mod panel;
 pub mod rule;
 pub mod selection;
 mod shell;

@@ -9,17 +9,15 @@ use jiff::tz::TimeZone;
 use super::batch::{Batch, Question};
 use super::cap::CapCard;
 use super::cards::{Card, Cards};
+use super::cells::card::ListView;
 use super::cells::{Fold, Look, LookKeys, Motion};
-use super::completion::Completion;
+use super::completion::{Area, Completion, Popup};
 use super::composer::Composer;
 use super::find::Find;
-use super::help::Help;
-use super::inbox::Inbox;
 use super::keys::{Action, Context, Keymap};
-use super::login::Login;
 use super::markdown::Languages;
-use super::msg::{Alert, MouseMode, Window};
-use super::pick::Pick;
+use super::msg::{Alert, Cmd, MouseMode, Window};
+use super::panel::{Panel, Screen};
 use super::selection::Selection;
 use super::theme::Glyphs;
 use super::transcript::Transcript;
@@ -89,13 +87,14 @@ pub struct Model {
     /// Where the person is: moments are told in its time.
     pub zone: TimeZone,
     pub chord: Chord,
-    pub overlay: Overlay,
+    /// What lies over the transcript and has the keys.
+    pub panel: Option<Panel>,
     pub completion: Completion,
     /// The search in the transcript, while it is open.
     pub find: Option<Find>,
     pub selection: Selection,
     pub batch: Batch,
-    pub panel: Panel,
+    pub side_panel: SidePanel,
     pub mouse: MouseMode,
     /// What can be completed and edited; told by the owner once.
     pub known: Known,
@@ -136,7 +135,7 @@ pub enum Chord {
 
 /// Whether the side panel is wanted, where there is room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Panel {
+pub enum SidePanel {
     #[default]
     Shown,
     Hidden,
@@ -160,19 +159,6 @@ pub struct Code {
     pub ready: Languages,
 }
 
-/// What lies over the transcript.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Overlay {
-    None,
-    Pick(Box<Pick>),
-    /// A service that is being set up.
-    Login(Box<Login>),
-    /// What waits in all sessions.
-    Inbox(Box<Inbox>),
-    /// The list of keys.
-    Help(Help),
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
     Idle,
@@ -190,14 +176,6 @@ pub struct CardView {
     pub list: ListView,
     /// Lines that can be scrolled away of what stands beside a form.
     pub beside: usize,
-}
-
-/// The rows of a list that are drawn: from which line of the card on, the first one's index, and how many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ListView {
-    pub line: usize,
-    pub from: usize,
-    pub count: usize,
 }
 
 /// The turn that runs.
@@ -324,12 +302,12 @@ impl Model {
             keymap: setup.keymap,
             zone: TimeZone::UTC,
             chord: Chord::default(),
-            overlay: Overlay::None,
+            panel: None,
             completion: Completion::default(),
             find: None,
             selection: Selection::default(),
             batch: Batch::default(),
-            panel: Panel::default(),
+            side_panel: SidePanel::default(),
             mouse: MouseMode::default(),
             known: Known::default(),
             code: Code::default(),
@@ -356,6 +334,52 @@ impl Model {
         self.columns < LEAST_COLUMNS || self.rows < LEAST_ROWS
     }
 
+    /// Whether the question stands where cards do. What is being written there is never taken off the screen.
+    pub fn asks_cap(&self) -> bool {
+        let writes = self.focus == Focus::Card
+            && (self.batch.list.is_refusing() || self.cards.current().is_some_and(Card::is_written_to));
+        self.cap.is_some() && !writes
+    }
+
+    /// What a key on the screen would answer: of the requests of this session one card, or two and more as a list.
+    pub fn question(&self) -> Question {
+        if self.is_too_small() {
+            return Question::Nothing;
+        }
+        if let Some(panel) = &self.panel {
+            return panel.state().question();
+        }
+        if let Some(cap) = self.cap.as_ref().filter(|_| self.asks_cap()) {
+            return Question::Cap(cap.question.cap);
+        }
+        let Some(current) = self.cards.current() else { return Question::Nothing };
+        if self.is_list() {
+            Question::List(self.cards.shown().map(|card| card.request.id.clone()).collect())
+        } else {
+            Question::Card(current.request.id.clone())
+        }
+    }
+
+    /// Whether the requests are drawn as one list. What is being written is never taken off the screen.
+    pub fn is_list(&self) -> bool {
+        if self.asks_cap() {
+            return false;
+        }
+        let Some(current) = self.cards.current() else { return false };
+        if self.batch.list.is_refusing() {
+            return true;
+        }
+        let single = current.is_written_to() || self.batch.opened.as_ref() == Some(&current.request.id);
+        !single && self.cards.shown().nth(1).is_some()
+    }
+
+    /// Returns the completion popup and its area in a pane of `rows` rows; `None` while it is hidden.
+    pub fn popup(&self, rows: usize) -> Option<(&Popup, Area)> {
+        let covered = self.panel.is_some() || self.focus != Focus::Composer;
+        let popup = self.completion.popup.as_ref().filter(|_| !covered && rows >= 4)?;
+        Some((popup, Area::of(popup, self.pane_columns(), rows)))
+    }
+
     /// Whether something can be interrupted.
     pub fn runs(&self) -> bool {
         self.turn.is_some() || self.shell == Activity::Running
@@ -363,14 +387,14 @@ impl Model {
 
     /// Cells of the side panel, its edge included; 0 where there is none.
     pub fn panel_columns(&self) -> usize {
-        if self.wants_whole_width() || self.panel == Panel::Hidden { 0 } else { self.panel_room() }
+        if self.wants_whole_width() || self.side_panel == SidePanel::Hidden { 0 } else { self.panel_room() }
     }
 
     /// Whether what is on the screen makes good use of the panel's place: lists beside their details, forms beside what
     /// they change, and what lies over the transcript.
     fn wants_whole_width(&self) -> bool {
         let card = !self.asks_cap() && self.cards.current().is_some_and(Card::is_wide);
-        self.overlay != Overlay::None || card || self.is_list()
+        self.panel.is_some() || card || self.is_list()
     }
 
     /// Cells that a side panel would take: it has none on a small screen.
@@ -381,16 +405,24 @@ impl Model {
     /// Cells of the transcript's pane. What lies over the transcript does not make it wider, so that nothing below is
     /// laid out anew for it.
     pub fn pane_columns(&self) -> usize {
-        let panel = match self.panel {
-            Panel::Shown => self.panel_room(),
-            Panel::Hidden => 0,
+        let panel = match self.side_panel {
+            SidePanel::Shown => self.panel_room(),
+            SidePanel::Hidden => 0,
         };
         usize::from(self.columns.max(LEAST_COLUMNS)) - panel
     }
 
-    /// Cells of the preview beside the list of sessions; 0 where there is no room for it.
-    pub fn preview_columns(&self) -> usize {
-        if self.columns < 120 { 0 } else { usize::from(self.columns) / 2 - 4 }
+    /// Returns the screen that a panel is drawn on, with `rows` rows of the pane.
+    pub fn screen(&self, rows: usize) -> Screen<'_> {
+        Screen {
+            columns: usize::from(self.columns),
+            rows,
+            look: self.look(),
+            keymap: &self.keymap,
+            header: self.header.as_ref(),
+            zone: &self.zone,
+            approved_once: self.dialogue.is_approved_once(),
+        }
     }
 
     pub fn look(&self) -> Look {
@@ -483,5 +515,42 @@ impl Model {
 
     fn retry_counts(&self) -> bool {
         self.retry.as_ref().is_some_and(|retry| retry.state == RetryState::Counting)
+    }
+
+    /// Shows a short text in the status line.
+    pub fn flash(&mut self, text: &str) {
+        self.flash = Some((text.to_owned(), self.now_ms + ARMED_MS));
+    }
+
+    /// Shows a text that takes longer to read.
+    pub fn say(&mut self, text: &str) {
+        self.flash = Some((text.to_owned(), self.now_ms + WORD_MS));
+    }
+
+    pub fn save_draft(&mut self, cmds: &mut Vec<Cmd>) {
+        if self.composer.unsaved_since.take().is_some() {
+            cmds.push(Cmd::Send(ClientRequest::Draft { text: self.composer.draft() }));
+        }
+    }
+
+    /// Tells the owner, once, that the screen closes; a second call with `GOODBYE_MS` leaves at once.
+    pub fn close(&mut self, within_ms: u64, cmds: &mut Vec<Cmd>) {
+        match self.life {
+            Life::Open => {
+                self.save_draft(cmds);
+                cmds.push(Cmd::Send(ClientRequest::Close));
+                self.life = Life::Closing { until_ms: self.now_ms + within_ms };
+            }
+            Life::Closing { .. } if within_ms == GOODBYE_MS => self.leave(cmds),
+            Life::Closing { until_ms } => {
+                self.life = Life::Closing { until_ms: until_ms.min(self.now_ms + within_ms) };
+            }
+            Life::Over => {}
+        }
+    }
+
+    pub fn leave(&mut self, cmds: &mut Vec<Cmd>) {
+        self.life = Life::Over;
+        cmds.push(Cmd::Exit);
     }
 }

@@ -6,7 +6,6 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use super::line::Ink;
 use crate::config::ThemeChoice;
 
 /// The role of a piece of text.
@@ -46,6 +45,29 @@ pub enum Role {
     Removed,
     /// A key the user can press.
     Key,
+}
+
+/// The style of a piece of text: its role, plus emphasis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ink {
+    pub role: Role,
+    pub bold: bool,
+    pub italic: bool,
+    pub underline: bool,
+    pub strike: bool,
+    /// Foreground and background swapped, for marked text and search matches.
+    pub reversed: bool,
+}
+
+impl Ink {
+    pub const fn of(role: Role) -> Self {
+        Self { role, bold: false, italic: false, underline: false, strike: false, reversed: false }
+    }
+
+    #[must_use]
+    pub const fn bold(self) -> Self {
+        Self { bold: true, ..self }
+    }
 }
 
 /// Terminal information from the environment. Values as found; `None` where unset.

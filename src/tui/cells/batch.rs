@@ -6,10 +6,10 @@
 use std::ops::Range;
 
 use super::card::{
-    BODY, Drawn, Frame, Holds, LOW, NARROW, Sheet, WIDEST, decide, facts, fitting, keys_line, more, sources,
-    taint_mark, whole_words,
+    BODY, Drawn, Frame, Holds, LOW, ListView, NARROW, Sheet, WIDEST, advice, decide, facts, fitting,
+    keys_line, more, sources, taint_mark, whole_words,
 };
-use super::list::{Columns, advice, detail, mark, reason, reason_keys, risk_role};
+use super::list::{Columns, detail, mark, reason, reason_keys, risk_role};
 use super::{Fold, call, diff};
 use crate::approval::RequestId;
 use crate::config::Mode;
@@ -18,10 +18,9 @@ use crate::tool::{Preview, Undo};
 use crate::tui::batch::{After, BatchRow, dropped, notes, numbers};
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::composer::Rows;
-use crate::tui::keys::{Action, BatchKey, Context, Hint, Keymap};
+use crate::tui::keys::{Action, Context, Hint, Keymap, ListKey};
 use crate::tui::line::Line;
 use crate::tui::list::{ListStage, Mark, RequestList};
-use crate::tui::model::ListView;
 use crate::tui::theme::{Glyphs, Role};
 
 /// From this width on the detail stands beside the list.
@@ -194,7 +193,7 @@ fn window(list: &BatchView<'_>, room: usize) -> Range<usize> {
 
 /// At least `space` lines: what the request would do, scrolled, and what is to be known beside.
 fn detail_lines(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) -> Vec<Line> {
-    let keys = more(card, sheet.frame.keymap, Context::Batch, Action::Batch(BatchKey::Whole));
+    let keys = more(card, sheet.frame.keymap, Context::Batch, Action::List(ListKey::Whole));
     let mut detail = detail(card, sheet.frame, width, space, &keys);
     sheet.drawn.body_width = width;
     sheet.drawn.body_room = detail.room;
@@ -365,7 +364,7 @@ fn approved_once(list: &BatchView<'_>, keymap: &Keymap) -> String {
     let verb = if high.len() == 1 { "is" } else { "are" };
     let again = format!("once more runs all {}", list.marked());
     let keys = [
-        (Context::Batch, Action::Batch(BatchKey::Yes), again.as_str()),
+        (Context::Batch, Action::List(ListKey::Yes), again.as_str()),
         (Context::Global, Action::Escape, "back"),
     ];
     keymap.told(&format!("{} {verb} HIGH", numbers(&high)), &keys)
@@ -389,27 +388,27 @@ fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> Line {
     if list.list.is_refusing() {
         return keys_line(&reason_keys(keymap), dot);
     }
-    let on = |key, words| (Context::Batch, Action::Batch(key), words);
+    let on = |key, words| (Context::Batch, Action::List(key), words);
     let marked = list.marked();
     let (run, deny) = (format!("run {marked} marked"), format!("deny {marked} marked…"));
     let first = match marked {
-        0 => [on(BatchKey::Mark, "mark"), on(BatchKey::MarkLow, "mark low"), on(BatchKey::No, "deny this…")],
-        _ => [on(BatchKey::Yes, &run), on(BatchKey::No, &deny), on(BatchKey::MarkLow, "mark low")],
+        0 => [on(ListKey::Mark, "mark"), on(ListKey::MarkLow, "mark low"), on(ListKey::No, "deny this…")],
+        _ => [on(ListKey::Yes, &run), on(ListKey::No, &deny), on(ListKey::MarkLow, "mark low")],
     };
     let escape = if frame.approved_once { "back" } else { "later" };
     let rest = [
-        on(BatchKey::Rule, "rule…"),
-        on(BatchKey::Edit, "edit"),
-        on(BatchKey::Why, "why"),
-        on(BatchKey::Open, "open"),
-        on(BatchKey::Whole, whole_words(list.card())),
+        on(ListKey::Rule, "rule…"),
+        on(ListKey::Edit, "edit"),
+        on(ListKey::Why, "why"),
+        on(ListKey::Open, "open"),
+        on(ListKey::Whole, whole_words(list.card())),
         (Context::Global, Action::Escape, escape),
     ];
     let mut shown = keymap.hints(&first);
     shown.extend(keymap.hints(&rest));
     if width < NARROW {
         let says_itself = |hint: &&mut Hint| {
-            !matches!(hint.action, Action::Escape | Action::Batch(BatchKey::Mark | BatchKey::Open))
+            !matches!(hint.action, Action::Escape | Action::List(ListKey::Mark | ListKey::Open))
         };
         shown.iter_mut().filter(says_itself).for_each(|hint| hint.words.clear());
     }

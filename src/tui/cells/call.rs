@@ -12,8 +12,8 @@ use crate::frontend::protocol::Tone;
 use crate::message::{CallId, ReturnStatus, ToolCall, ToolReturn};
 use crate::stdx::json_stream::StringReader;
 use crate::stdx::text::{expand_tabs, one_line_summary};
-use crate::tui::copied::{Exact, exactly};
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_exact};
+use crate::tui::copied::exactly;
+use crate::tui::line::{Exact, Ink, Line, Margin, Span, wrap_exact};
 use crate::tui::theme::Role;
 
 /// Lines of output shown below a row while the call runs or after it failed.

@@ -4,90 +4,28 @@
 //! Called by the layout, which tells the card how much of it was on the screen.
 
 mod body;
-mod edges;
 mod facts;
 mod keys;
 mod preview;
+mod sheet;
 mod words;
 
-pub use self::body::{Body, DEPTH};
-use self::body::{Room, lay_out};
-pub(super) use self::facts::facts;
-pub(super) use self::keys::{decide, whole_words};
-pub use self::keys::{fitting, keys_line};
-pub(super) use self::words::{field as argument_of, sources};
-use super::{Fold, Look, call, diff, form, rule};
-use jiff::tz::TimeZone;
-
-use crate::frontend::protocol::Header;
+pub use self::body::prepare_detail;
+use self::body::{lay_out, room};
+pub use self::facts::facts;
+pub use self::keys::{decide, fitting, keys_line, more, whole_words};
+pub use self::sheet::{
+    BODY, Drawn, Frame, Holds, LOW, ListView, NARROW, OutOfSight, Sheet, WIDEST, advice, hint, inner,
+    taint_mark,
+};
+pub use self::words::{argument_of, sources};
+use super::{Fold, call, diff, form, rule};
 use crate::tool::{Preview, hunks};
 use crate::tui::cards::{Card, CardStage};
-use crate::tui::composer::{Position, Rows};
-use crate::tui::keys::{Action, CardKey, Context, Keymap, Nav};
+use crate::tui::composer::Rows;
+use crate::tui::keys::{Action, CardKey, Context};
 use crate::tui::line::Line;
-use crate::tui::model::ListView;
-use crate::tui::theme::{Glyphs, Role};
-
-/// Lines of the body while it is not shown whole; on a high screen up to two thirds of it.
-pub(super) const BODY: usize = 12;
-
-/// The widest card.
-pub(super) const WIDEST: usize = 100;
-
-/// Below this width a card has no sides.
-pub(super) const NARROW: usize = 60;
-
-/// Rows of the reason of a no that are shown.
-const REASON: usize = 4;
-
-/// Below this height of the pane, reasons are shown on demand only.
-pub(super) const LOW: usize = 12;
-
-/// Who has the keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holds {
-    Keys,
-    Nothing,
-}
-
-/// Where and how the card is drawn.
-#[derive(Debug, Clone, Copy)]
-pub struct Frame<'a> {
-    pub look: &'a Look,
-    pub keymap: &'a Keymap,
-    pub holds: Holds,
-    /// Whether yes was said once to what is HIGH.
-    pub approved_once: bool,
-    /// Rows of the pane.
-    pub rows: usize,
-    /// Cells of the pane; a card is never wider than [`Look::width`], a list may be.
-    pub columns: usize,
-    /// Which card of how many, from 1.
-    pub position: (usize, usize),
-    /// Where commands would run.
-    pub header: Option<&'a Header>,
-    /// In whose time moments are told.
-    pub zone: &'a TimeZone,
-}
-
-/// A card as lines.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Drawn {
-    pub lines: Vec<Line>,
-    /// Lines of the body that are shown, and that there are.
-    pub body_room: usize,
-    pub body_total: usize,
-    /// Lines of the body at which hunks of a diff begin.
-    pub hunks: Vec<usize>,
-    /// Where text is being written.
-    pub cursor: Option<Position>,
-    /// Width at which the body was laid out.
-    pub body_width: usize,
-    /// Where the rows of a list stand.
-    pub list: ListView,
-    /// Lines that can be scrolled away of what stands beside a form.
-    pub beside: usize,
-}
+use crate::tui::theme::Role;
 
 pub fn draw(card: &Card, frame: &Frame<'_>) -> Drawn {
     match &card.stage {
@@ -113,20 +51,6 @@ pub fn prepare(card: &mut Card, frame: &Frame<'_>) {
     }
 }
 
-/// Makes ready what a list shows of this card in so many cells.
-pub fn prepare_detail(card: &mut Card, frame: &Frame<'_>, width: usize) {
-    lay_out(card, &room(frame, width, width));
-}
-
-fn room<'a>(frame: &Frame<'a>, width: usize, columns: usize) -> Room<'a> {
-    Room { width, columns, header: frame.header, glyphs: frame.look.glyphs, zone: frame.zone }
-}
-
-/// Cells of text inside the sides of a card.
-fn inner(width: usize) -> usize {
-    width.saturating_sub(if width < NARROW { 2 } else { 4 })
-}
-
 /// Cells of a card that asks.
 fn width(card: &Card, frame: &Frame<'_>) -> usize {
     let is_diff = matches!(card.request.plan.preview, Preview::Diff { .. });
@@ -137,20 +61,7 @@ fn width(card: &Card, frame: &Frame<'_>) -> usize {
     }
 }
 
-/// A card that is being drawn, line by line.
-pub(super) struct Sheet<'a> {
-    pub(super) frame: &'a Frame<'a>,
-    width: usize,
-    /// Cells of text inside the sides.
-    pub(super) inner: usize,
-    pub(super) drawn: Drawn,
-}
-
-impl<'a> Sheet<'a> {
-    pub(super) fn new(frame: &'a Frame<'a>, width: usize) -> Self {
-        Self { frame, width, inner: inner(width), drawn: Drawn::default() }
-    }
-
+impl Sheet<'_> {
     fn asking(&mut self, card: &Card) {
         let body = card.body.lines();
         self.drawn.hunks = card.body.hunks().to_vec();
@@ -203,16 +114,6 @@ impl<'a> Sheet<'a> {
             .joined(taint_mark(card, self.frame.look.glyphs))
     }
 
-    /// Rows there are for the reason of a no.
-    fn reason_rows(&self) -> usize {
-        REASON.min(self.frame.rows / 4).max(1)
-    }
-
-    /// The first row of a reason that is shown, so that the cursor's row is.
-    fn reason_from(&self, rows: &Rows) -> usize {
-        (rows.cursor.row + 1).saturating_sub(self.reason_rows())
-    }
-
     /// At the right of the title: how many, how risky, how much.
     fn badge(&self, card: &Card) -> Line {
         let mut line = Line::new();
@@ -238,52 +139,5 @@ impl<'a> Sheet<'a> {
             }
         }
         line
-    }
-
-    /// A place inside the sides in cells of the card.
-    pub(super) fn place(&self, row: usize, column: usize) -> Position {
-        let side = if self.width < NARROW { 1 } else { 2 };
-        Position { row, column: side + column }
-    }
-}
-
-/// That the arguments carry another's words.
-pub(super) fn taint_mark(card: &Card, glyphs: &Glyphs) -> Line {
-    if card.request.taint.is_empty() {
-        Line::new()
-    } else {
-        Line::of(format!(" {}", glyphs.taint), Role::Waiting)
-    }
-}
-
-/// How much of a body is out of sight: lines, and bytes that are not laid out.
-pub(super) struct OutOfSight {
-    pub(super) above: usize,
-    pub(super) below: usize,
-    pub(super) bytes: usize,
-}
-
-/// The same in words.
-pub(super) fn hint(out: &OutOfSight, keys: &str, width: usize) -> Line {
-    let more = match (out.bytes, out.below) {
-        (0, 0) => format!("end, {} lines above", out.above),
-        (0, below) => format!("{below} more lines"),
-        (bytes, _) => format!("{} kB more", bytes.div_ceil(1_000)),
-    };
-    let is_end = out.bytes == 0 && out.below == 0;
-    let hint = if is_end || keys.is_empty() { format!("[{more}]") } else { format!("[{more}: {keys}]") };
-    Line::spread(Line::new(), Line::of(hint, Role::Waiting), width)
-}
-
-/// The keys that show more of a body.
-pub(super) fn more(card: &Card, keymap: &Keymap, context: Context, whole: Action) -> String {
-    if card.is_long() && context == Context::Card {
-        let outside = [(context, Action::Card(CardKey::Read), "$EDITOR")];
-        return keymap.row(&outside);
-    }
-    let keys = [(Context::Global, Action::Nav(Nav::PageDown), ""), (context, whole, "all")];
-    match card.whole {
-        Fold::Folded => keymap.row(&keys),
-        Fold::Open => keymap.row(&keys[..1]),
     }
 }

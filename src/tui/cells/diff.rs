@@ -1,11 +1,10 @@
 //! A file change as lines with numbers, signs and colours; long lines wrap, none is clipped.
 //!
-//! Here old and new lines are below one another; `split` places them side by side. If hunks can be skipped,
+//! Here old and new lines are below one another; `split` places them side by side and decides which of the two it is. If hunks can be skipped,
 //! each head shows the choice. Called by the card and by the form.
 
 use similar::{ChangeTag, TextDiff};
 
-use super::split;
 use crate::stdx::text::expand_tabs;
 use crate::tool::{DiffKind, DiffLine, diff};
 use crate::tui::hunks::{Hunks, Sides};
@@ -85,11 +84,6 @@ pub fn unified(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
         }
     }
     page
-}
-
-/// Lays out the diff in the chosen way.
-pub fn page(diff: &[DiffLine], layout: &Layout<'_>, columns: usize) -> Page {
-    if is_split(layout.hunks.sides, columns) { split::page(diff, layout) } else { unified(diff, layout) }
 }
 
 /// A part of a diff that is drawn as a unit.

@@ -3,7 +3,7 @@
 //! As high as the pane at most; the field with the cursor is always on the screen. It shows, it never decides. Called
 //! by the card's drawing, and by `update` for the width of its texts.
 
-use super::card::{Drawn, Frame, Sheet, argument_of, keys_line, sources, taint_mark};
+use super::card::{Drawn, Frame, Sheet, WIDEST, argument_of, inner, keys_line, sources, taint_mark};
 use super::diff::{Layout, counts};
 use super::split;
 use crate::approval::Taint;
@@ -18,10 +18,6 @@ use crate::tui::theme::{Glyphs, Role};
 
 /// From this width on a second pane shows what changes.
 const TWO_PANES: usize = 120;
-
-/// The widest form alone, and the width below which it has no sides.
-const WIDEST: usize = 100;
-const NARROW: usize = 60;
 
 /// From this width on hints stand at the right of the fields.
 const HINTED: usize = 66;
@@ -64,10 +60,6 @@ pub fn text_width(form: &Form, columns: usize) -> usize {
 
 fn width(columns: usize) -> usize {
     if columns >= TWO_PANES { columns / 2 } else { columns.min(WIDEST) }
-}
-
-fn inner(width: usize) -> usize {
-    width.saturating_sub(if width < NARROW { 2 } else { 4 })
 }
 
 /// Makes ready what is drawn in so many columns.

@@ -1,20 +1,15 @@
 //! What the pictures of request lists have in common: the columns, one request in detail, and the reason of a no.
 //!
-//! It shows, it never decides. The batch is drawn by `cells::batch`, the inbox by `view::inbox`.
+//! It shows, it never decides. The batch is drawn by `cells::batch`, the inbox by its panel.
 
-use jiff::tz::TimeZone;
-
-use super::Look;
-use super::card::{Frame, Holds, LOW, OutOfSight, facts, hint, prepare_detail};
-use crate::frontend::protocol::Header;
+use super::card::{Frame, LOW, OutOfSight, facts, hint, prepare_detail};
 use crate::message::ToolName;
 use crate::stdx::text::width;
 use crate::tool::Risk;
 use crate::tui::cards::Card;
 use crate::tui::composer::{Editor, Rows};
-use crate::tui::inbox::InboxShape;
 use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap};
-use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::line::{Line, Span};
 use crate::tui::list::Mark;
 use crate::tui::theme::{Glyphs, Role};
 
@@ -138,20 +133,6 @@ pub fn detail(card: &Card, frame: &Frame<'_>, width: usize, rows: usize, keys: &
     Detail { lines, room, total: body.len() }
 }
 
-/// Where the inbox draws a detail.
-pub fn detail_frame<'a>(
-    look: &'a Look,
-    keymap: &'a Keymap,
-    header: Option<&'a Header>,
-    zone: &'a TimeZone,
-    shape: &InboxShape,
-) -> Frame<'a> {
-    // What is to be known beside is left out on the lowest screens only.
-    let rows = shape.detail_rows.max(LOW);
-    let (holds, columns) = (Holds::Keys, shape.detail_width);
-    Frame { look, keymap, holds, approved_once: false, rows, columns, position: (1, 1), header, zone }
-}
-
 /// Brings a request up to date before its detail is drawn, and notes what of it will be on the screen.
 pub fn lay_out(card: &mut Card, frame: &Frame<'_>, width: usize, rows: usize) {
     prepare_detail(card, frame, width);
@@ -174,9 +155,4 @@ pub fn reason_keys(keymap: &Keymap) -> Vec<Hint> {
         (Context::Reason, Action::Card(CardKey::SendNo), "send the no"),
         (Context::Global, Action::Escape, "back"),
     ])
-}
-
-/// Why the last key did nothing, or what it led to.
-pub fn advice(words: &str, width: usize) -> Vec<Line> {
-    wrap_spans(&[Span::new(format!("! {words}"), Role::Waiting)], width, &Margin::default())
 }

@@ -8,6 +8,7 @@ pub mod batch;
 pub mod call;
 pub mod cap;
 pub mod card;
+pub mod conversation;
 pub mod diff;
 mod flow;
 pub mod form;

@@ -4,7 +4,7 @@
 //! card's drawing, and by `update` for the width of its text.
 
 use super::call;
-use super::card::{Drawn, Frame, NARROW, Sheet, WIDEST, fitting};
+use super::card::{Drawn, Frame, NARROW, Sheet, WIDEST, fitting, inner};
 use crate::approval::rules::RuleScope;
 use crate::frontend::protocol::PastCalls;
 use crate::stdx::text::one_line_summary;
@@ -27,10 +27,6 @@ const LOW: usize = 12;
 /// Cells for text in a pane of so many.
 pub fn text_width(columns: usize) -> usize {
     inner(columns.min(WIDEST)).saturating_sub(1)
-}
-
-fn inner(width: usize) -> usize {
-    width.saturating_sub(if width < NARROW { 2 } else { 4 })
 }
 
 pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> Drawn {

@@ -2,7 +2,9 @@
 //!
 //! Called by `diff` for cards that are wide enough, and by the form to show what an edit changes.
 
-use super::diff::{DiffPiece, DiffRow, Layout, Page, compared, digits, pieces, roles, whole};
+use super::diff::{
+    DiffPiece, DiffRow, Layout, Page, compared, digits, is_split, pieces, roles, unified, whole,
+};
 use crate::tool::DiffLine;
 use crate::tui::line::Line;
 use crate::tui::theme::Role;
@@ -18,8 +20,13 @@ enum Numbers {
     Hidden,
 }
 
-pub fn page(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
-    both(diff, layout, Numbers::Shown(digits(diff)))
+/// Lays out the diff side by side, or one text below the other if `columns` are too few or the user chose so.
+pub fn page(diff: &[DiffLine], layout: &Layout<'_>, columns: usize) -> Page {
+    if is_split(layout.hunks.sides, columns) {
+        both(diff, layout, Numbers::Shown(digits(diff)))
+    } else {
+        unified(diff, layout)
+    }
 }
 
 /// Lays out the diff without line numbers and hunk heads.
@@ -90,7 +97,7 @@ mod tests {
         let lines = diff("a\nb\nc\nd\n", "a\nB and more\nx\nd\ne\n");
         let hunks = Hunks::default();
         let layout = Layout { width: 29, hunks: &hunks, glyphs: &Glyphs::UNICODE };
-        let text: Vec<String> = page(&lines, &layout).lines.iter().map(Line::text).collect();
+        let text: Vec<String> = page(&lines, &layout, 120).lines.iter().map(Line::text).collect();
         let expected = [
             "@@ -1,4 +1,5",
             "  1   a       │   1   a",

@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use super::{Popup, Wait};
-use crate::tui::model::{Focus, Model, Overlay};
 
 /// Rows of a popup if there is room for them.
 const MOST: usize = 8;
@@ -30,16 +29,13 @@ pub struct Area {
 }
 
 impl Area {
-    /// Returns the popup and its area in a pane of `rows` rows; `None` while it is hidden.
-    pub fn of(model: &Model, rows: usize) -> Option<(&Popup, Self)> {
-        let covered = model.overlay != Overlay::None || model.focus != Focus::Composer;
-        let popup = model.completion.popup.as_ref().filter(|_| !covered && rows >= 4)?;
-        let pane = model.pane_columns();
+    /// Returns the area of a popup in a pane of `rows` rows and `pane` cells.
+    pub fn of(popup: &Popup, pane: usize, rows: usize) -> Self {
         let width = pane.min(if pane >= ROOMY { ROOMY } else { NARROW });
         let room = rows.saturating_sub(3).clamp(1, MOST);
         let shown = window(popup.rows.len(), popup.chosen, room);
         let height = 2 + shown.len() + usize::from(popup.wait == Wait::Looking);
-        Some((popup, Self { top: rows.saturating_sub(height), height, width, shown }))
+        Self { top: rows.saturating_sub(height), height, width, shown }
     }
 
     /// Whether it contains a cell of the pane.

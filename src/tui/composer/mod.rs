@@ -4,6 +4,7 @@
 
 pub mod editor;
 mod item;
+mod keys;
 mod rows;
 #[cfg(test)]
 mod tests;

@@ -4,9 +4,11 @@
 
 use serde_json::Value;
 
-use super::LONGEST;
 use crate::tool::schema::{kind_word, resolved};
 use crate::tui::composer::Editor;
+
+/// The longest text that is edited here, in bytes; longer texts are edited outside.
+pub const LONGEST: usize = 64 * 1024;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
@@ -288,7 +290,7 @@ impl Shape {
                 .ok_or("must be a whole number")?,
             Self::Number => number(text.trim()).ok_or("must be a number")?,
             Self::Json | Self::Pick(_) => {
-                serde_json::from_str(text).map_err(|error| format!("is no JSON: {}", super::told(&error)))?
+                serde_json::from_str(text).map_err(|error| format!("is no JSON: {}", told(&error)))?
             }
         };
         Ok(Some(value))
@@ -333,4 +335,10 @@ fn hint(schema: &Value, shape: &Shape) -> String {
         Shape::Pick(choices) => choices.iter().map(word).collect::<Vec<_>>().join(", "),
         Shape::Json => kind(schema).map_or("JSON".to_owned(), |kind| format!("{} as JSON", kind_word(kind))),
     }
+}
+
+/// The parser's words, the place first.
+pub(super) fn told(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    format!("line {}: {}", error.line(), text.split(" at line ").next().unwrap_or(&text))
 }

@@ -7,16 +7,13 @@ mod field;
 
 use serde_json::{Map, Value};
 
-use self::field::Rules;
-pub use self::field::{Field, FieldEntry, Need, Turn, word};
+pub use self::field::{Field, FieldEntry, LONGEST, Need, Turn, word};
+use self::field::{Rules, told};
 use crate::tool::diff::diff;
 use crate::tool::schema::{Fault, faults, resolved};
 use crate::tool::{DiffLine, ToolSpec};
 use crate::tui::composer::Editor;
 use crate::tui::keys::{Context, Nav};
-
-/// Bytes of a text that is edited here; longer ones are edited outside.
-pub const LONGEST: usize = 64 * 1024;
 
 /// Lines of the changes that a page scrolls by.
 const PAGE: usize = 10;
@@ -362,12 +359,6 @@ fn read(text: &str) -> Result<Value, String> {
         Ok(_) => Err("the arguments must be one JSON object: { … }".to_owned()),
         Err(error) => Err(told(&error)),
     }
-}
-
-/// The parser's words, the place first.
-fn told(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    format!("line {}: {}", error.line(), text.split(" at line ").next().unwrap_or(&text))
 }
 
 /// Arguments to be compared line by line with `asked`: texts of several lines stand as such, of those too long to be

@@ -22,13 +22,12 @@ pub enum Action {
     Move(Move),
     Edit(TextEdit),
     Card(CardKey),
-    Batch(BatchKey),
+    List(ListKey),
     Cap(CapKey),
     Form(FormKey),
     Rule(RuleKey),
     Complete(CompleteKey),
     Pick(PickKey),
-    Inbox(InboxKey),
     Login(LoginKey),
     Find(FindKey),
     Select(SelectKey),
@@ -118,19 +117,44 @@ pub enum CardKey {
     Sides,
 }
 
-/// What is done at a list of requests.
+/// What is done at a list of requests: those of this session, or the inbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum BatchKey {
+pub enum ListKey {
     Mark,
     MarkLow,
-    /// Opens one as a card of its own.
-    Open,
-    Edit,
-    Rule,
     Yes,
     No,
+    /// Shows one as a card of its own, or all of it in the inbox, and back.
+    Open,
+    /// Shows the arguments too.
     Whole,
     Why,
+    /// Edits the arguments; only at a list of this session.
+    Edit,
+    /// Opens the rule that would allow it; only at a list of this session.
+    Rule,
+    /// Decides later; this and the keys below are of the inbox only.
+    Later,
+    /// Lets a session go on that nobody has open.
+    Resume,
+    /// Opens the session in place of this one.
+    OpenSession,
+    Filter,
+    /// Ends the writing of the filter.
+    Filtered,
+    /// Switches between one session and all.
+    Narrow,
+}
+
+impl ListKey {
+    /// Whether it decides something, or begins to: such a key does nothing in the first moment.
+    pub fn decides(self) -> bool {
+        match self {
+            Self::Yes | Self::No | Self::Later | Self::Mark | Self::MarkLow => true,
+            Self::Edit | Self::Rule | Self::Resume | Self::OpenSession => true,
+            Self::Open | Self::Whole | Self::Why | Self::Filter | Self::Filtered | Self::Narrow => false,
+        }
+    }
 }
 
 /// What is said at a cap.
@@ -178,40 +202,6 @@ pub enum PickKey {
     /// Between this folder and everything.
     Narrow,
     Accept,
-}
-
-/// What is done at the inbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum InboxKey {
-    Mark,
-    MarkLow,
-    Yes,
-    No,
-    Later,
-    /// As a card where it is of this session; else all of it, and back.
-    Open,
-    /// The arguments too.
-    All,
-    Why,
-    /// Lets a session go on that nobody has open.
-    Resume,
-    /// Opens the session in place of this one.
-    Go,
-    Filter,
-    /// The filter is written.
-    Filtered,
-    /// Between one session and all.
-    Narrow,
-}
-
-impl InboxKey {
-    /// Whether it decides something, or begins to: such a key does nothing in the first moment.
-    pub fn decides(self) -> bool {
-        match self {
-            Self::Yes | Self::No | Self::Later | Self::Mark | Self::MarkLow | Self::Resume | Self::Go => true,
-            Self::Open | Self::All | Self::Why | Self::Filter | Self::Filtered | Self::Narrow => false,
-        }
-    }
 }
 
 /// What is done where a service is set up.

@@ -13,11 +13,11 @@ mod table;
 mod written;
 
 pub use self::action::{
-    Action, BatchKey, CapKey, CardKey, CompleteKey, FindKey, FormKey, HelpKey, InboxKey, LoginKey, Move, Nav,
-    PickKey, RuleKey, SelectKey, TextEdit,
+    Action, CapKey, CardKey, CompleteKey, FindKey, FormKey, HelpKey, ListKey, LoginKey, Move, Nav, PickKey,
+    RuleKey, SelectKey, TextEdit,
 };
 pub use self::context::{Context, LAYERS, Letters};
-pub use self::hint::Hint;
+pub use self::hint::{CHOOSE, Hint, StatusHint};
 pub use self::keymap::Keymap;
 pub use self::problem::{KeyProblem, Refusal};
 pub use self::table::{Binding, Bound, HelpGroup, Weight, rows};
@@ -84,7 +84,7 @@ mod tests {
                 assert!(done.is_none_or(|row| row.weight != Weight::Approves), "{key} in {contexts:?}");
             }
             let done = Keymap::default().action(&[Context::Batch, Context::Global], key);
-            assert!(!matches!(done, Some(Action::Batch(BatchKey::Yes | BatchKey::No))), "{key} in a list");
+            assert!(!matches!(done, Some(Action::List(ListKey::Yes | ListKey::No))), "{key} in a list");
         }
     }
 

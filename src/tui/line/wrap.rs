@@ -5,9 +5,8 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{Line, Span, cells};
+use super::{Join, Line, Span, cells};
 use crate::stdx::text::{Token, tokens};
-use crate::tui::copied::Join;
 
 /// The prefixes of the first line and of every other line of a block.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -17,6 +17,24 @@ const LONGEST_LINE: usize = 1_000;
 /// The number of lines of a block that are highlighted.
 const MOST_LINES: usize = 5_000;
 
+/// Covers common constructs of most languages, so that their expressions are compiled while loading, not
+/// while drawing.
+const SAMPLE: &str = "/* c */ // c\n# c\n-- c\nfn f(a: u8) -> T { return \"s\\n\" + 'c' + 12.5; }\n\
+    class A(B): pass\nimport b\nlet x = [1, true];\n$y = a.b(c) && d\n<a b=\"c\">t</a>\n{\"k\": null}\nk: v\n[t]\nk = 1\n";
+
+impl Languages {
+    /// Loads these languages and yields each when it is ready. Slow: milliseconds to a second each; never
+    /// iterate this while drawing a screen.
+    pub fn load(self) -> impl Iterator<Item = Self> {
+        self.each().map(|language| {
+            let ready = Self::of(language);
+            let mut warm = Highlighter::new(Some(language), ready);
+            SAMPLE.lines().for_each(|line| drop(warm.line(line)));
+            ready
+        })
+    }
+}
+
 /// Highlights the lines of one block, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Highlighter(Option<HighlightState>);

@@ -10,18 +10,11 @@ use std::sync::LazyLock;
 
 use syntect::parsing::{ParseState, ScopeStack, SyntaxSet};
 
-use super::highlight::Highlighter;
-
 /// All definitions, unpacked at first use by the loader.
 static DEFINITIONS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
 
 /// The longest name of a language in a fence, in characters; a longer one is ignored.
 const LONGEST_NAME: usize = 24;
-
-/// Covers common constructs of most languages, so that their expressions are compiled while loading, not
-/// while drawing.
-const SAMPLE: &str = "/* c */ // c\n# c\n-- c\nfn f(a: u8) -> T { return \"s\\n\" + 'c' + 12.5; }\n\
-    class A(B): pass\nimport b\nlet x = [1, true];\n$y = a.b(c) && d\n<a b=\"c\">t</a>\n{\"k\": null}\nk: v\n[t]\nk = 1\n";
 
 /// A language, given by its row in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,16 +65,10 @@ impl Languages {
         source.lines().filter_map(named_by_line).fold(Self::NONE, |all, one| all | Self::of(one))
     }
 
-    /// Loads these languages and yields each when it is ready. Slow: milliseconds to a second each; never
-    /// iterate this while drawing a screen.
-    pub fn load(self) -> impl Iterator<Item = Self> {
+    /// Returns each of these languages, in the order of the table.
+    pub(super) fn each(self) -> impl Iterator<Item = Language> {
         let rows = (0..TABLE.len()).filter_map(|row| u8::try_from(row).ok().map(Language));
-        rows.filter(move |language| self.has(*language)).map(|language| {
-            let ready = Self::of(language);
-            let mut warm = Highlighter::new(Some(language), ready);
-            SAMPLE.lines().for_each(|line| drop(warm.line(line)));
-            ready
-        })
+        rows.filter(move |language| self.has(*language))
     }
 }
 

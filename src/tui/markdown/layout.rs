@@ -9,8 +9,8 @@ use super::languages::Language;
 use super::parse::{Block, Child, Code, Gap, Item, List, Task};
 use super::{Page, table};
 use crate::stdx::text::expand_tabs;
-use crate::tui::copied::{Exact, exactly};
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_pieces, wrap_spans};
+use crate::tui::copied::exactly;
+use crate::tui::line::{Exact, Ink, Line, Margin, Span, wrap_pieces, wrap_spans};
 use crate::tui::theme::Role;
 
 /// The least number of cells for text beside an indent.

@@ -6,8 +6,7 @@
 use pulldown_cmark::Alignment;
 
 use super::parse::Table;
-use crate::tui::copied::{Exact, Join};
-use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
+use crate::tui::line::{Exact, Ink, Join, Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
 
 /// The least width of a squeezed column, in cells.

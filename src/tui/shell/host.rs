@@ -2,8 +2,6 @@
 //!
 //! Called by the code that starts the screen; pure.
 
-use super::osc::Call;
-
 /// The multiplexer between the program and the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Between {
@@ -12,6 +10,18 @@ pub enum Between {
     Tmux,
     /// GNU screen.
     Screen,
+}
+
+/// How the user is notified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Call {
+    /// The sequence of iTerm2, which several others adopted.
+    Osc9,
+    /// The sequence of urxvt.
+    Osc777,
+    #[default]
+    Bell,
+    Never,
 }
 
 /// The terminal, or the multiplexer in front of it.

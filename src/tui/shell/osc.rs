@@ -5,7 +5,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::host::{Between, Host};
+use super::host::{Between, Call, Host};
 use crate::stdx::text::{sanitize_line, truncate};
 
 /// The longest clipboard text in base64, in bytes: the smallest limit known of terminals with a clipboard.
@@ -22,18 +22,6 @@ const LONGEST_CALL: usize = 80;
 
 /// Asks for the background colour.
 pub const ASK_BACKGROUND: &[u8] = b"\x1b]11;?\x1b\\";
-
-/// How the user is notified.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Call {
-    /// The sequence of iTerm2, which several others adopted.
-    Osc9,
-    /// The sequence of urxvt.
-    Osc777,
-    #[default]
-    Bell,
-    Never,
-}
 
 /// Puts `text` into the terminal's clipboard (OSC 52). Returns `None` if it is too long for terminals to
 /// take.

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use super::{Place, Scroll, Transcript};
 use crate::tui::cells::{Cell, Look};
-use crate::tui::copied::{Join, Marked, text};
-use crate::tui::line::{Line, cells};
+use crate::tui::copied::{Marked, text};
+use crate::tui::line::{Join, Line, cells};
 
 /// A place in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

@@ -1,17 +1,19 @@
 //! The keys of the requests of this session shown as one list.
 //!
-//! What all lists of requests have in common is `update::list`; a list that gains or loses a row takes no key for a
-//! moment.
+//! One round decides everything that is marked; a list that gains or loses a row takes no key for a moment. What a yes
+//! needs is defined by `frontend::dialogue`.
 
-use super::{card, flash, list, rule};
+use super::advice::{nothing_left, say_put_off};
+use super::{form, rule};
 use crate::agent::port::Op;
 use crate::approval::{Approval, Request, RequestId};
+use crate::frontend::dialogue::{Seen, Yes};
 use crate::frontend::protocol::ClientRequest;
 use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
 use crate::tui::cards::{Card, CardPlace, Cards};
 use crate::tui::cells::{CallState, call};
-use crate::tui::keys::{Action, BatchKey, Context};
-use crate::tui::list::ListStage;
+use crate::tui::keys::{Action, Context, ListKey, Nav};
+use crate::tui::list::{ListStage, OpenRequest, marks_one};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::transcript::Transcript;
@@ -54,7 +56,7 @@ fn leave_what_is_gone(model: &mut Model) {
     };
     if gone && model.batch.writing.is_empty() && model.focus == Focus::Card {
         model.focus = Focus::Composer;
-        flash(model, "it was decided or put off, while you were writing");
+        model.flash("it was decided or put off, while you were writing");
     }
 }
 
@@ -109,26 +111,39 @@ fn takes_key(model: &mut Model) -> bool {
     true
 }
 
-pub fn act(model: &mut Model, key: BatchKey, cmds: &mut Vec<Cmd>) {
+pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
     if !takes_key(model) {
         return;
     }
-    if key != BatchKey::Yes {
+    if key != ListKey::Yes {
         model.dialogue.withdraw();
     }
     let Some(card) = model.cards.current_mut() else { return };
     match key {
-        BatchKey::Whole => card.whole = card.whole.turned(),
-        BatchKey::Why => card.turn_why(model.card_view.body_total),
-        BatchKey::Open => model.batch.opened = Some(card.request.id.clone()),
-        BatchKey::Mark => mark(model),
-        BatchKey::MarkLow => list::mark_low(model),
+        ListKey::Whole => card.whole = card.whole.turned(),
+        ListKey::Why => card.turn_why(model.card_view.body_total),
+        ListKey::Open => model.batch.opened = Some(card.request.id.clone()),
+        ListKey::Mark => mark(model),
+        ListKey::MarkLow => {
+            let open = all_open(&model.cards);
+            model.batch.list.mark_low(&open, &model.keymap, Context::Batch);
+        }
         // A row that is decided already has nothing to be written.
-        BatchKey::Edit | BatchKey::Rule if card.is_decided() => {}
-        BatchKey::Edit => card::edit(model),
-        BatchKey::Rule => rule::open(model, cmds),
-        BatchKey::Yes => list::yes(model, cmds),
-        BatchKey::No => list::refuse(model),
+        ListKey::Edit | ListKey::Rule if card.is_decided() => {}
+        ListKey::Edit => form::open(model),
+        ListKey::Rule => rule::open(model, cmds),
+        ListKey::Yes => yes(model, cmds),
+        ListKey::No => {
+            let open = all_open(&model.cards);
+            let chosen = model.cards.current().and_then(Card::open);
+            model.batch.list.refuse(model.batch.list.marked_or(open, chosen));
+        }
+        ListKey::Later
+        | ListKey::Resume
+        | ListKey::OpenSession
+        | ListKey::Filter
+        | ListKey::Filtered
+        | ListKey::Narrow => {}
     }
 }
 
@@ -138,21 +153,86 @@ fn mark(model: &mut Model) {
     if card.is_high() && !card.is_seen() && !card.is_decided() {
         let (number, _) = model.cards.position();
         let words = format!("{number} is HIGH, to be marked once all of it was shown");
-        model.batch.list.advice = Some(list::room(model, &words));
+        model.batch.list.advice = Some(room(model, &words));
         return;
     }
-    list::mark(model);
+    if let Some(one) = card.open() {
+        model.batch.list.turn_mark(&one.id);
+    }
+}
+
+fn all_open(cards: &Cards) -> Vec<OpenRequest> {
+    cards.shown().filter_map(Card::open).collect()
+}
+
+/// Returns the words, and the keys that show more of a request.
+fn room(model: &Model, words: &str) -> String {
+    let whole = (Context::Batch, Action::List(ListKey::Whole), "makes room");
+    model.keymap.told(words, &[(Context::Global, Action::Nav(Nav::PageDown), ""), whole])
+}
+
+/// Approves what is marked, in one round.
+fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let these = model.batch.list.marked(all_open(&model.cards));
+    if let Some(unseen) = these.iter().find(|one| one.seen != Seen::All) {
+        return show_unseen(model, &unseen.id);
+    }
+    let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
+    let Some(risk) = these.iter().map(|one| one.risk).max() else {
+        model.dialogue.withdraw();
+        let words = model.keymap.told("nothing is marked", &[marks_one(Context::Batch)]);
+        model.batch.list.advice = Some(words);
+        return;
+    };
+    let Some(asked) = approvals(model, &ids) else { return };
+    if let Yes::Send(asked) = model.dialogue.yes(asked, risk, Seen::All, model.now_ms) {
+        send(model, &ids, asked, "yes", cmds);
+        model.batch.list.advice = waits(model, &ids);
+    }
+}
+
+/// Goes to a request that was not shown whole; no key that approves counts for a moment.
+fn show_unseen(model: &mut Model, id: &RequestId) {
+    model.dialogue.withdraw();
+    model.cards.go_to(Some(id));
+    let (number, _) = model.cards.position();
+    let words = room(model, &format!("{number} was not shown whole yet, here it is"));
+    let again = model.keymap.shown(Context::Batch, Action::List(ListKey::Yes));
+    model.batch.list.advice = Some(format!("{words}, then {again} again"));
+    model.dialogue.show_again(model.now_ms);
+}
+
+/// Sends the no, with one reason for all.
+pub fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let Some((no, of)) = model.batch.list.take_no() else { return };
+    let one = |id: &RequestId| Op::Decide { request: id.clone(), approval: no.clone() };
+    let asked = of.iter().map(one).map(ClientRequest::Op).collect();
+    send(model, &of, asked, "no", cmds);
+    say_dropped(model, &of);
+}
+
+/// Sends all decisions of a round together, in the order of the list.
+fn send(
+    model: &mut Model,
+    these: &[RequestId],
+    asked: Vec<ClientRequest>,
+    word: &'static str,
+    cmds: &mut Vec<Cmd>,
+) {
+    cmds.extend(asked.into_iter().map(Cmd::Send));
+    these.iter().for_each(|id| model.batch.list.unmark(id));
+    model.cards.send(these, word);
 }
 
 /// The yes to each of these, without its hunks that are skipped; `None` where nothing is left of one, which is gone to.
-pub fn yes(model: &mut Model, these: &[RequestId]) -> Option<Vec<ClientRequest>> {
+fn approvals(model: &mut Model, these: &[RequestId]) -> Option<Vec<ClientRequest>> {
     let mut asks = Vec::new();
     for id in these {
         let Some(approval) = model.cards.find(id).and_then(Card::yes) else {
             model.dialogue.withdraw();
             model.cards.go_to(Some(id));
-            let no = Action::Batch(BatchKey::No);
-            model.batch.list.advice = Some(card::nothing_left(&model.keymap, Context::Batch, no));
+            let no = Action::List(ListKey::No);
+            model.batch.list.advice = Some(nothing_left(&model.keymap, Context::Batch, no));
             model.dialogue.show_again(model.now_ms);
             return None;
         };
@@ -162,7 +242,7 @@ pub fn yes(model: &mut Model, these: &[RequestId]) -> Option<Vec<ClientRequest>>
 }
 
 /// Which of these approved ones wait for others that are not.
-pub fn waits(model: &Model, approved: &[RequestId]) -> Option<String> {
+fn waits(model: &Model, approved: &[RequestId]) -> Option<String> {
     let rows = rows(&model.cards, &model.batch.list);
     let mut words = Vec::new();
     for (index, row) in rows.iter().enumerate().filter(|(_, row)| approved.contains(&row.card.request.id)) {
@@ -179,7 +259,7 @@ pub fn waits(model: &Model, approved: &[RequestId]) -> Option<String> {
 }
 
 /// Says which rows cannot run any more after a no to these.
-pub fn say_dropped(model: &mut Model, denied: &[RequestId]) {
+fn say_dropped(model: &mut Model, denied: &[RequestId]) {
     let rows = rows(&model.cards, &model.batch.list);
     let at = |id: &RequestId| rows.iter().position(|row| row.card.request.id == *id);
     let lost = dropped(&rows, &denied.iter().filter_map(at).collect::<Vec<_>>());
@@ -207,7 +287,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.cards.put_all_aside();
     model.focus = Focus::Composer;
     if model.cards.current().is_none() {
-        card::say_put_off(model, "all put off", "shows them again");
+        say_put_off(model, "all put off", "shows them again");
     }
 }
 
@@ -245,7 +325,7 @@ mod tests {
     use crate::tui::model::Setup;
     use crate::tui::msg::{Input, Msg};
     use crate::tui::theme::Glyphs;
-    use crate::tui::update::update;
+    use crate::tui::update::{card, update};
 
     fn request(number: u32) -> Request {
         let plan = CallPlan {

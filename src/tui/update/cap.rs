@@ -3,6 +3,7 @@
 //! Nothing is let go by a key pressed within the guard time, nor by one that is held down; Esc leads back to writing and
 //! decides nothing.
 
+use super::turn::{note, phase};
 use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::port::Op;
 use crate::frontend::protocol::ClientRequest;
@@ -35,7 +36,7 @@ pub fn act(model: &mut Model, key: CapKey, cmds: &mut Vec<Cmd>) {
 /// The turn waits at a cap.
 pub fn reached(model: &mut Model, question: CapQuestion) {
     model.cap = Some(CapCard::new(question));
-    super::event::phase(model, Phase::Paused);
+    phase(model, Phase::Paused);
 }
 
 /// The turn heard the answer.
@@ -49,6 +50,6 @@ pub fn answered(model: &mut Model, question: &CapQuestion, answer: CapAnswer) {
         // The end of the turn says so.
         CapAnswer::Stop => return,
     };
-    super::event::note(model, &text);
-    super::event::phase(model, Phase::Asking);
+    note(model, &text);
+    phase(model, Phase::Asking);
 }

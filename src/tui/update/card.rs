@@ -2,7 +2,8 @@
 //!
 //! What a yes needs says `frontend::dialogue`.
 
-use super::{batch, flash, list, rule, select};
+use super::advice::{advise, nothing_left, only_once, propose, say_put_off, unseen};
+use super::{batch, form, rule, select};
 use crate::agent::port::Op;
 use crate::approval::{Approval, Remember, RequestId};
 use crate::frontend::dialogue::{self, Yes};
@@ -18,31 +19,6 @@ use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
 
 const UNSEEN: &str = "not all of it was on the screen yet";
-const UNSEEN_TO_EDIT: &str = "to edit it, first see all of it";
-
-/// What was not done for want of a look, and the keys that give it.
-pub fn unseen(what: &str, card: &Card, keymap: &Keymap) -> String {
-    if card.is_long() {
-        let outside = [(Context::Card, Action::Card(CardKey::Read), "reads all of it in $EDITOR")];
-        return keymap.told(what, &outside);
-    }
-    let keys = [
-        (Context::Global, Action::Nav(Nav::PageDown), "to the end"),
-        (Context::Card, Action::Card(CardKey::Whole), "makes room"),
-    ];
-    keymap.told(what, &keys)
-}
-
-/// What a yes to nothing is answered with; where `no` says no.
-pub fn nothing_left(keymap: &Keymap, context: Context, no: Action) -> String {
-    keymap.told("every hunk is skipped, so nothing is left to do", &[(context, no, "says no")])
-}
-
-/// Says in the status line what was put off, and how it comes back.
-pub fn say_put_off(model: &mut Model, words: &str, again: &str) {
-    let words = model.keymap.told(words, &[(Context::Global, Action::FocusCard, again)]);
-    flash(model, &words);
-}
 
 /// Whether a card has the keys and takes none yet. Letters that are being written decide nothing.
 pub fn is_guarded(model: &Model) -> bool {
@@ -74,7 +50,7 @@ pub fn focus(model: &mut Model) {
         return give_keys(model);
     }
     if model.cards.is_empty() {
-        return flash(model, "nothing waits for you");
+        return model.flash("nothing waits for you");
     }
     model.cards.bring_back();
     batch::look(model);
@@ -102,8 +78,8 @@ fn give_keys(model: &mut Model) {
 }
 
 pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
-    if key == CardKey::SendNo && list::list(model).is_refusing() {
-        return list::send_no(model, cmds);
+    if key == CardKey::SendNo && model.batch.list.is_refusing() {
+        return batch::send_no(model, cmds);
     }
     let looks = matches!(key, CardKey::Whole | CardKey::Why | CardKey::Sides | CardKey::Read)
         || matches!(key, CardKey::NextHunk | CardKey::PreviousHunk);
@@ -142,7 +118,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
             }
         },
         CardKey::Always if card.hunks.skipped() > 0 => {
-            card.advice = Some(rule::only_once(&model.keymap));
+            card.advice = Some(only_once(&model.keymap));
         }
         CardKey::Always => match dialogue::only_once(&card.request) {
             Some(why) => card.advice = Some(why.to_owned()),
@@ -150,7 +126,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         },
         CardKey::No => card.stage = CardStage::Reason(std::mem::take(&mut card.reason)),
         CardKey::SendNo => send_no(model, cmds),
-        CardKey::Edit => edit(model),
+        CardKey::Edit => form::open(model),
         CardKey::ApproveEdited => approve_edited(model, cmds),
     }
     if model.cards.current().is_some_and(Card::is_decided) {
@@ -242,24 +218,6 @@ fn turn_sides(model: &mut Model) {
     card.unsee_partly();
 }
 
-/// Opens the form of the arguments.
-pub fn edit(model: &mut Model) {
-    let Some(card) = model.cards.current_mut() else { return };
-    if card.is_seen() {
-        let tool = &card.request.tool;
-        card.edit(model.known.tools.iter().find(|spec| spec.name == *tool));
-    } else {
-        card.advice = Some(unseen(UNSEEN_TO_EDIT, card, &model.keymap));
-    }
-}
-
-/// Says something in the card.
-pub fn advise(model: &mut Model, words: &str) {
-    if let Some(card) = model.cards.current_mut() {
-        card.advice = Some(words.to_owned());
-    }
-}
-
 /// A yes of some kind: at once, or for HIGH when it is said again.
 fn yes(model: &mut Model, approval: Approval, cmds: &mut Vec<Cmd>) {
     let word = match &approval {
@@ -276,17 +234,6 @@ fn yes(model: &mut Model, approval: Approval, cmds: &mut Vec<Cmd>) {
         }
         Yes::TooSoon | Yes::Once => {}
     }
-}
-
-/// What becomes of a yes to the card on the screen that would send this. One that is out of sight comes back first.
-pub fn propose(model: &mut Model, ask: impl FnOnce(&Card) -> ClientRequest) -> Yes<Vec<ClientRequest>> {
-    if !model.transcript.follows() {
-        model.transcript.follow();
-        model.dialogue.show_again(model.now_ms);
-        return Yes::TooSoon;
-    }
-    let Some(card) = model.cards.current() else { return Yes::TooSoon };
-    model.dialogue.yes(vec![ask(card)], card.request.risk, card.seen, model.now_ms)
 }
 
 fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {

@@ -7,7 +7,7 @@ use super::send;
 use crate::frontend::protocol::ClientRequest;
 use crate::tui::completion::{self, Choice, FilesState, Place, Popup, Word, word};
 use crate::tui::keys::CompleteKey;
-use crate::tui::model::{Focus, Model, Overlay};
+use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 
 /// How long a list of files is good enough, in milliseconds.
@@ -192,7 +192,7 @@ pub fn renew(model: &mut Model) {
 /// The word to complete, where the composer has the keys and is written in.
 fn completable(model: &Model) -> Option<Word> {
     let writes = model.focus == Focus::Composer
-        && model.overlay == Overlay::None
+        && model.panel.is_none()
         && model.find.is_none()
         && !model.composer.is_browsing();
     if writes { word(&model.composer.editor) } else { None }

@@ -1,14 +1,17 @@
 //! A turn's events: what each adds to the transcript and to the status.
 
-use super::{batch, cap, settled, stop};
+use super::turn::{end_live, end_turn, keep, note, phase, rest};
+use super::{batch, cap, settled};
 use crate::agent::port::Event;
 use crate::frontend::protocol::Tone;
 use crate::history::{Limit, TurnEnd};
-use crate::message::{ToolCall, ToolReturn, Usd, UserPart, images};
+use crate::message::{ToolCall, ToolReturn, Usd, UserPart};
 use crate::stdx::text::grouped;
-use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Permanence, Thinking, call};
+use crate::tui::cells::{
+    Answer, CallDraft, CallRow, CallState, Cell, CellKind, Permanence, Thinking, call, conversation,
+};
 use crate::tui::keys::{Action, Context};
-use crate::tui::model::{Focus, Model, Phase, Retry, RetryState, Turn};
+use crate::tui::model::{Focus, Model, Phase, Retry, RetryState};
 
 pub fn take(model: &mut Model, event: Event) {
     match event {
@@ -78,16 +81,6 @@ pub fn take(model: &mut Model, event: Event) {
     }
 }
 
-pub(super) fn note(model: &mut Model, text: &str) {
-    model.transcript.push(Cell::new(CellKind::Note { text: text.to_owned() }));
-}
-
-pub(super) fn phase(model: &mut Model, phase: Phase) {
-    if let Some(turn) = &mut model.turn {
-        turn.phase = phase;
-    }
-}
-
 /// Another model goes on: said in the transcript, and in the header until the turn ends.
 fn fell_back(model: &mut Model, from: &str, to: String, why: &str) {
     model.retry = None;
@@ -107,21 +100,6 @@ fn streamed(model: &mut Model, bytes: usize, phase: Phase) {
     }
 }
 
-/// Nothing runs any more: the turn waits for the model, or for the person.
-pub(super) fn rest(model: &mut Model) {
-    if model.cards.is_empty() {
-        no_wait(model);
-    }
-    let waits = !model.cards.is_empty() || model.cap.is_some();
-    if let Some(turn) = &mut model.turn {
-        turn.phase = match (turn.running, waits) {
-            (0, true) => Phase::Paused,
-            (0, false) => Phase::Asking,
-            (_, _) => Phase::Tools,
-        };
-    }
-}
-
 fn prompted(model: &mut Model, parts: &[UserPart]) {
     keep(model);
     for part in parts {
@@ -131,36 +109,10 @@ fn prompted(model: &mut Model, parts: &[UserPart]) {
             model.queue.remove(at);
         }
     }
-    for cell in user_cells(parts) {
+    for cell in conversation::user_cells(parts) {
         model.transcript.push(cell);
     }
     phase(model, Phase::Asking);
-}
-
-/// What the person and the program said in the user's place. Words and images of the person are one cell.
-pub(super) fn user_cells(parts: &[UserPart]) -> Vec<Cell> {
-    let mut labelled = (images::count(parts) > 0).then(|| images::labelled(parts));
-    let has_images = labelled.is_some();
-    let cell = |part: &UserPart| match part {
-        UserPart::Text { .. } | UserPart::Image { .. } if has_images => {
-            Some(CellKind::User { text: labelled.take()? })
-        }
-        UserPart::Text { text } => Some(CellKind::User { text: text.clone() }),
-        UserPart::Image { .. } => None,
-        UserPart::Note { kind, text } => {
-            let label = kind.label()?;
-            let text = format!("{label}: {}", crate::stdx::text::one_line_summary(text, 300));
-            Some(CellKind::Note { text })
-        }
-    };
-    parts.iter().filter_map(cell).map(Cell::new).collect()
-}
-
-/// What was shown of the reply stands.
-fn keep(model: &mut Model) {
-    for cell in model.transcript.fresh_mut() {
-        cell.permanence = Permanence::Kept;
-    }
 }
 
 fn text_delta(model: &mut Model, text: &str) {
@@ -298,50 +250,6 @@ fn tool_return(model: &mut Model, call: &ToolCall, returned: &ToolReturn) {
         turn.running -= usize::from(ran && turn.running > 0);
     }
     rest(model);
-}
-
-/// No part of a reply is live any more.
-fn end_live(model: &mut Model) {
-    let now = model.now_ms;
-    for cell in model.transcript.fresh_mut() {
-        if let CellKind::Answer(answer) = &mut cell.kind
-            && answer.is_live()
-        {
-            answer.end();
-            cell.touch();
-        } else if let CellKind::Thinking(thinking) = &mut cell.kind
-            && thinking.is_live()
-        {
-            thinking.commit(None, now);
-            cell.touch();
-        }
-    }
-}
-
-/// What was said of a turn that waits holds no more.
-pub(super) fn no_wait(model: &mut Model) {
-    let waits = |kind: &CellKind| matches!(kind, CellKind::Waits { .. });
-    while let Some(cell) = model.transcript.newest_mut(waits) {
-        cell.replace(CellKind::Note { text: "the turn waited for you".to_owned() });
-    }
-}
-
-pub(super) fn begin_turn(model: &mut Model) {
-    no_wait(model);
-    model.turn = Some(Turn::new(model.now_ms));
-    model.retry = None;
-}
-
-/// The turn is over, whoever says so.
-pub(super) fn end_turn(model: &mut Model) {
-    end_live(model);
-    keep(model);
-    model.transcript.retain(|cell| !matches!(cell.kind, CellKind::CallDraft(_)));
-    model.transcript.settle();
-    model.turn = None;
-    model.retry = None;
-    model.cap = None;
-    stop::stopped(model);
 }
 
 fn turn_ended(model: &mut Model, end: TurnEnd) {

@@ -1,6 +1,6 @@
 //! The keys of the form in which arguments are edited, and its way to the person's own editor and back.
 
-use super::flash;
+use super::advice::unseen;
 use crate::approval::RequestId;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::form::text_width;
@@ -9,6 +9,19 @@ use crate::tui::form::{Form, Mode, Turn, Unturned};
 use crate::tui::keys::{Action, Context, FormKey, Keymap, Move};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
+
+const UNSEEN_TO_EDIT: &str = "to edit it, first see all of it";
+
+/// Opens the form of the arguments.
+pub fn open(model: &mut Model) {
+    let Some(card) = model.cards.current_mut() else { return };
+    if card.is_seen() {
+        let tool = &card.request.tool;
+        card.edit(model.known.tools.iter().find(|spec| spec.name == *tool));
+    } else {
+        card.advice = Some(unseen(UNSEEN_TO_EDIT, card, &model.keymap));
+    }
+}
 
 pub fn act(model: &mut Model, key: FormKey) {
     model.dialogue.withdraw();
@@ -112,7 +125,7 @@ pub fn open_outside(card: &Card, cmds: &mut Vec<Cmd>) {
 pub fn take(model: &mut Model, id: &RequestId, text: &str) {
     model.dialogue.withdraw();
     let Some(card) = model.cards.find_mut(id) else {
-        return flash(model, "what was edited waits no more: it was decided meanwhile");
+        return model.flash("what was edited waits no more: it was decided meanwhile");
     };
     match &mut card.stage {
         CardStage::Editing(form) => {
@@ -128,7 +141,7 @@ pub fn take(model: &mut Model, id: &RequestId, text: &str) {
 /// The reason of a no came back from the person's own editor.
 pub fn take_reason(model: &mut Model, id: &RequestId, text: &str) {
     let Some(card) = model.cards.find_mut(id) else {
-        return flash(model, "what was edited waits no more: it was decided meanwhile");
+        return model.flash("what was edited waits no more: it was decided meanwhile");
     };
     let text = text.trim_end_matches('\n');
     match &mut card.stage {

@@ -3,10 +3,9 @@
 //! A path is pasted as the text it is at once; the shell looks whether it names an image, and then a chip takes its
 //! place. No file is read here.
 
-use super::{flash, say};
 use crate::frontend::images::{ImageError, SeenImage, dropped};
 use crate::tui::composer::{Editor, Item};
-use crate::tui::model::{Focus, Model, Overlay};
+use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Clip, Cmd};
 
 /// Whether paths in a text may be images for a model: in a command they stay text.
@@ -39,23 +38,23 @@ pub fn named(model: &mut Model, text: &str, images: Result<Vec<SeenImage>, Image
             model.composer.editor.show_images(text, &images);
             model.composer.touched(model.now_ms);
         }
-        Err(error) => say(model, &error.to_string()),
+        Err(error) => model.say(&error.to_string()),
     }
 }
 
 /// Asks for what is in the clipboard.
 pub fn ask(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    flash(model, "reading the clipboard");
+    model.flash("reading the clipboard");
     cmds.push(Cmd::ReadClipboard);
 }
 
 /// What was in the clipboard goes where it was asked for from.
 pub fn clip(model: &mut Model, clip: Result<Clip, String>) {
     model.flash = None;
-    let open = model.focus == Focus::Composer && model.overlay == Overlay::None && model.find.is_none();
+    let open = model.focus == Focus::Composer && model.panel.is_none() && model.find.is_none();
     match clip {
-        Err(reason) => return say(model, &reason),
-        Ok(_) if !open => return say(model, "nothing was pasted: the keys are elsewhere by now"),
+        Err(reason) => return model.say(&reason),
+        Ok(_) if !open => return model.say("nothing was pasted: the keys are elsewhere by now"),
         Ok(Clip::Text(text)) => model.composer.editor.paste(&text),
         Ok(Clip::Image(seen)) => model.composer.editor.insert_images(&[seen]),
     }

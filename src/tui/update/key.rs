@@ -1,29 +1,29 @@
 //! Keys and pastes: which context has them, and what they do there.
 
 use super::complete::Offered;
+use super::panel::{self, Acted};
 use super::select::Direction;
-use super::{
-    batch, cap, card, close, complete, find, flash, form, help, image, inbox, list, login, mode, outside,
-    pick, rule, say, select, send, stop,
-};
+use super::{advice, batch, cap, card, complete, form, image, mode, outside, rule, select, send, stop};
+use crate::tui::batch::Question;
 use crate::tui::cards::{CardStage, Cards};
 use crate::tui::cells::Cell;
 use crate::tui::completion::Popup;
 use crate::tui::composer::{Editor, Moved};
-use crate::tui::find::{Find, FindStage};
+use crate::tui::find::{self, Find, FindStage};
 use crate::tui::form::{LONGEST, Mode};
 use crate::tui::key::{Key, Mods};
-use crate::tui::keys::{Action, Context, FindKey, Move, Nav, TextEdit, Weight};
-use crate::tui::login::LoginStage;
+use crate::tui::keys::{Action, Binding, Context, FindKey, Move, Nav, TextEdit, Weight};
+use crate::tui::list::REASON;
 use crate::tui::model::{
-    Chord, Focus, GOODBYE_MS, Life, Model, Overlay, PANEL_FROM_COLUMNS, PANEL_FROM_ROWS, Panel,
+    Chord, Focus, GOODBYE_MS, Life, Model, PANEL_FROM_COLUMNS, PANEL_FROM_ROWS, SidePanel,
 };
 use crate::tui::msg::{Cmd, MouseMode};
+use crate::tui::panel::{Help, Panel};
 
 pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if !matches!(model.life, Life::Open) {
         if model.keymap.action(&[Context::Global], key) == Some(Action::Interrupt) {
-            close(model, GOODBYE_MS, cmds);
+            model.close(GOODBYE_MS, cmds);
         }
         return;
     }
@@ -42,7 +42,7 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     let binding = second.or_else(|| model.keymap.binding(contexts, key));
     let action = binding.map(|row| row.action);
     select::before(model, action);
-    if inbox::is_guarded(model, binding) {
+    if is_guarded(model, binding) {
         return model.dialogue.show_again(model.now_ms);
     }
     if binding.is_some_and(|row| row.weight == Weight::Approves) && model.dialogue.may_be_held(model.now_ms) {
@@ -78,10 +78,27 @@ fn guarded(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     model.dialogue.show_again(model.now_ms);
 }
 
+/// Whether this key does nothing yet: it would decide, and what it would decide was shown only a moment ago.
+fn is_guarded(model: &Model, key: Option<&Binding>) -> bool {
+    let decides = key.is_some_and(|key| {
+        if let Action::List(action) = key.action { action.decides() } else { key.weight == Weight::Approves }
+    });
+    decides && model.dialogue.subject() == Some(&Question::Inbox) && !model.dialogue.is_armed(model.now_ms)
+}
+
+/// Shows what waits: first this session's cards; asked again, or with nothing waiting here, the inbox.
+fn all_that_waits(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let has_keys = model.focus == Focus::Card && model.cards.iter().count() == model.cards.shown().count();
+    if model.asks_cap() || (!model.cards.is_empty() && !has_keys) {
+        return card::focus(model);
+    }
+    panel::open(model, Panel::Inbox(Box::default()), cmds);
+}
+
 /// On a screen too small to show anything, keys decide and type nothing.
 fn blind(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     match model.keymap.action(&[Context::Global], key) {
-        Some(Action::Interrupt) => close(model, GOODBYE_MS, cmds),
+        Some(Action::Interrupt) => model.close(GOODBYE_MS, cmds),
         Some(Action::Suspend) => cmds.push(Cmd::Suspend),
         Some(_) | None => {}
     }
@@ -89,12 +106,8 @@ fn blind(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
 
 /// Who is asked what a key means, in order.
 fn contexts(model: &Model) -> &'static [Context] {
-    match &model.overlay {
-        Overlay::Help { .. } => return &[Context::Help, Context::Global],
-        Overlay::Pick(_) => return &[Context::Pick, Context::Text, Context::Global],
-        Overlay::Inbox(inbox) => return inbox::contexts(inbox),
-        Overlay::Login(_) => return &[Context::Login, Context::Text, Context::Global],
-        Overlay::None => {}
+    if let Some(panel) = &model.panel {
+        return panel.state().contexts();
     }
     if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
         return match find.stage {
@@ -111,9 +124,9 @@ fn contexts(model: &Model) -> &'static [Context] {
         }
         (Focus::Composer, _) | (Focus::Card, None) => &[Context::Composer, Context::Text, Context::Global],
         (Focus::Transcript, _) => &[Context::Transcript, Context::Global],
-        (Focus::Card, Some(_)) if model.is_list() && model.batch.list.is_refusing() => list::REASON,
+        (Focus::Card, Some(_)) if model.is_list() && model.batch.list.is_refusing() => REASON,
         (Focus::Card, Some(_)) if model.is_list() => &[Context::Batch, Context::Global],
-        (Focus::Card, Some(CardStage::Reason(_))) => list::REASON,
+        (Focus::Card, Some(CardStage::Reason(_))) => REASON,
         (Focus::Card, Some(CardStage::Editing(form))) => match form.mode {
             Mode::Fields => &[Context::Form, Context::Text, Context::Global],
             Mode::Raw => &[Context::Arguments, Context::Text, Context::Global],
@@ -125,21 +138,6 @@ fn contexts(model: &Model) -> &'static [Context] {
 
 /// The text that keys and pastes go to, if any.
 fn editor(model: &mut Model) -> Option<&mut Editor> {
-    if let Overlay::Pick(_) = model.overlay {
-        let Overlay::Pick(pick) = &mut model.overlay else { return None };
-        return Some(&mut pick.query);
-    }
-    if let Overlay::Inbox(_) = model.overlay {
-        let Overlay::Inbox(inbox) = &mut model.overlay else { return None };
-        return inbox::editor(inbox);
-    }
-    if let Overlay::Login(_) = model.overlay {
-        let Overlay::Login(login) = &mut model.overlay else { return None };
-        return (login.stage == LoginStage::Address).then_some(&mut login.address);
-    }
-    if model.overlay != Overlay::None {
-        return None;
-    }
     match model.focus {
         Focus::Transcript => None,
         Focus::Composer => match &mut model.find {
@@ -159,11 +157,8 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
 
 fn typed(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     let Some(c) = key.typed() else { return };
-    if let Overlay::Help(_) = model.overlay {
-        return help::typed(model, c);
-    }
-    if login::typed(model, c, cmds) {
-        return;
+    if model.panel.is_some() {
+        return panel::typed(model, c, cmds);
     }
     if form::typed(model, c) {
         return;
@@ -181,17 +176,16 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
         return;
     }
     select::drop_mark(model);
-    if login::paste(model, text) {
-        return;
+    if model.panel.is_some() {
+        return panel::paste(model, text, cmds);
     }
     if in_card && text.len() > LONGEST {
         let outside = [(Context::Text, Action::EditOutside, "opens $EDITOR")];
         let words = model.keymap.told("too long to be pasted here", &outside);
-        return card::advise(model, &words);
+        return advice::advise(model, &words);
     }
     // What is searched for is one line.
-    let picks = matches!(model.overlay, Overlay::Pick(_) | Overlay::Inbox(_));
-    let is_query = picks || (model.focus == Focus::Composer && model.find.is_some());
+    let is_query = model.focus == Focus::Composer && model.find.is_some();
     let Some(editor) = editor(model) else { return };
     if is_query {
         editor.insert(text.lines().next().unwrap_or_default());
@@ -210,21 +204,20 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
 
 /// The text with the keys was changed.
 fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    match model.overlay {
-        Overlay::Pick(_) => return pick::changed(model, cmds),
-        Overlay::Inbox(_) => return inbox::changed(model, cmds),
-        Overlay::Login(_) => return,
-        Overlay::Help(_) | Overlay::None => {}
-    }
     match model.focus {
-        Focus::Composer if model.find.is_some() => find::changed(model),
+        Focus::Composer if model.find.is_some() => find::keys::changed(model),
         Focus::Composer => model.composer.touched(model.now_ms),
         Focus::Card => card::changed(model, cmds),
         Focus::Transcript => {}
     }
 }
 
-pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
+fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
+    let action = match panel::act(model, action, cmds) {
+        Acted::No => action,
+        Acted::Yes => return,
+        Acted::Run(action) => action,
+    };
     match action {
         Action::Escape => stop::escape(model, cmds),
         Action::Interrupt => stop::interrupt(model, cmds),
@@ -233,7 +226,7 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::RetryNow => stop::retry_now(model, cmds),
         Action::ToggleFocus if complete::offer(model, cmds) == Offered::Yes => {}
         Action::ToggleFocus => card::toggle_focus(model),
-        Action::FocusCard => inbox::all_that_waits(model, cmds),
+        Action::FocusCard => all_that_waits(model, cmds),
         Action::FoldDetails if send::expand(model) => {}
         Action::FoldDetails => {
             model.details = model.details.turned();
@@ -243,29 +236,27 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
             model.thinking = model.thinking.turned();
             model.transcript.fold_alike(Cell::is_thinking);
         }
-        Action::Help => help::open(model, ""),
-        Action::Nav(nav) => navigate(model, nav, cmds),
+        Action::Help => panel::open(model, Panel::Help(Help::default()), cmds),
+        Action::Nav(nav) => navigate(model, nav),
         Action::Top => model.transcript.to_top(),
         Action::Bottom => model.transcript.follow(),
         Action::Send => send::send(model, cmds),
         Action::Unqueue => send::unqueue(model, cmds),
-        Action::QuitOrDelete if model.composer.is_empty() => close(model, GOODBYE_MS, cmds),
+        Action::QuitOrDelete if model.composer.is_empty() => model.close(GOODBYE_MS, cmds),
         Action::QuitOrDelete => self::edit(model, TextEdit::Delete, cmds),
         Action::Move(to) => go(model, to),
         Action::Edit(edit) => self::edit(model, edit, cmds),
         Action::Card(key) => card::act(model, key, cmds),
-        Action::Inbox(key) => inbox::act(model, key, cmds),
         Action::Cap(key) => cap::act(model, key, cmds),
-        Action::Batch(key) => batch::act(model, key, cmds),
+        Action::List(key) => batch::act(model, key, cmds),
         Action::Form(key) => form::act(model, key),
         Action::Rule(key) => rule::act(model, key, cmds),
         Action::Complete(key) => complete::act(model, key, cmds),
-        Action::Pick(key) => pick::act(model, key, cmds),
-        Action::Login(key) => login::act(model, key, cmds),
-        Action::Find(key) => find::act(model, key),
+        Action::Find(key) => find::keys::act(model, key),
         Action::Select(key) => select::act(model, key, cmds),
-        Action::InHelp(key) => help::act(model, key, cmds),
-        Action::SearchHistory => pick::search(model, cmds),
+        // A panel did them.
+        Action::Pick(_) | Action::Login(_) | Action::InHelp(_) => {}
+        Action::SearchHistory => panel::search(model, cmds),
         Action::Stash => send::stash(model),
         Action::PasteImage => image::ask(model, cmds),
         Action::EditOutside => outside::open(model, cmds),
@@ -273,12 +264,12 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::NextMode => mode::next(model, cmds),
         Action::TogglePanel if model.panel_room() == 0 => {
             let (columns, rows) = (PANEL_FROM_COLUMNS, PANEL_FROM_ROWS);
-            say(model, &format!("the side panel needs {columns} columns and {rows} rows"));
+            model.say(&format!("the side panel needs {columns} columns and {rows} rows"));
         }
         Action::TogglePanel => {
-            model.panel = match model.panel {
-                Panel::Shown => Panel::Hidden,
-                Panel::Hidden => Panel::Shown,
+            model.side_panel = match model.side_panel {
+                SidePanel::Shown => SidePanel::Hidden,
+                SidePanel::Hidden => SidePanel::Shown,
             };
         }
         Action::ToggleMouse => toggle_mouse(model, cmds),
@@ -287,24 +278,8 @@ pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
 
 /// Changes the text with the keys.
 fn edit(model: &mut Model, edit: TextEdit, cmds: &mut Vec<Cmd>) {
-    if login::edit(model, edit) {
-        return;
-    }
     let Some(editor) = editor(model) else { return };
-    match edit {
-        TextEdit::Newline => editor.insert("\n"),
-        TextEdit::Backspace => editor.backspace(),
-        TextEdit::Delete => editor.delete(),
-        TextEdit::KillToEnd => editor.kill_to_end(),
-        TextEdit::KillToStart => editor.kill_to_start(),
-        TextEdit::KillWordBack => editor.kill_word_back(),
-        TextEdit::KillPartBack => editor.kill_part_back(),
-        TextEdit::KillWordForward => editor.kill_word_forward(),
-        TextEdit::Yank => editor.yank(),
-        TextEdit::YankOlder => editor.yank_older(),
-        TextEdit::Undo => editor.undo(),
-        TextEdit::Redo => editor.redo(),
-    }
+    editor.edit(edit);
     changed(model, cmds);
 }
 
@@ -317,25 +292,12 @@ fn go(model: &mut Model, to: Move) {
         Focus::Composer | Focus::Transcript => model.composer_width(),
         Focus::Card => model.card_text_width(),
     };
-    let writes = model.focus == Focus::Composer && model.find.is_none() && model.overlay == Overlay::None;
+    let writes = model.focus == Focus::Composer && model.find.is_none();
     let Some(editor) = editor(model) else { return };
-    match to {
-        Move::Left => editor.left(),
-        Move::Right => editor.right(),
-        Move::WordLeft => editor.word_left(),
-        Move::WordRight => editor.word_right(),
-        Move::LineStart => editor.line_start(),
-        Move::LineEnd => editor.line_end(),
-        Move::Up => {
-            if editor.up(width) == Moved::AtEdge && writes {
-                model.composer.older();
-            }
-        }
-        Move::Down => {
-            if editor.down(width) == Moved::AtEdge && writes {
-                model.composer.newer();
-            }
-        }
+    match (editor.step(to, width), to) {
+        (Moved::AtEdge, Move::Up) if writes => model.composer.older(),
+        (Moved::AtEdge, Move::Down) if writes => model.composer.newer(),
+        (Moved::AtEdge | Moved::Yes, _) => {}
     }
 }
 
@@ -346,17 +308,11 @@ fn toggle_mouse(model: &mut Model, cmds: &mut Vec<Cmd>) {
     };
     model.mouse = mode;
     cmds.push(Cmd::Mouse(mode));
-    flash(model, words);
+    model.flash(words);
 }
 
 /// Moves in what has the keys.
-fn navigate(model: &mut Model, nav: Nav, cmds: &mut Vec<Cmd>) {
-    match model.overlay {
-        Overlay::Help(_) => return help::navigate(model, nav),
-        Overlay::Pick(_) => return pick::navigate(model, nav, cmds),
-        Overlay::Inbox(_) => return inbox::navigate(model, nav, cmds),
-        Overlay::Login(_) | Overlay::None => {}
-    }
+fn navigate(model: &mut Model, nav: Nav) {
     let look = model.look();
     let page = model.areas().pane.saturating_sub(2).max(1);
     match (nav, model.focus) {
@@ -369,8 +325,8 @@ fn navigate(model: &mut Model, nav: Nav, cmds: &mut Vec<Cmd>) {
         (Nav::LineDown, _) => model.transcript.down(1, &look),
         (Nav::Up, Focus::Transcript) => select::step(model, Direction::Up),
         (Nav::Down, Focus::Transcript) => select::step(model, Direction::Down),
-        (Nav::Up, Focus::Composer) if model.find.is_some() => find::step(model, Find::previous),
-        (Nav::Down, Focus::Composer) if model.find.is_some() => find::step(model, Find::next),
+        (Nav::Up, Focus::Composer) if model.find.is_some() => find::keys::step(model, Find::previous),
+        (Nav::Down, Focus::Composer) if model.find.is_some() => find::keys::step(model, Find::next),
         (Nav::Up, Focus::Composer) => complete::step(model, Popup::up),
         (Nav::Down, Focus::Composer) => complete::step(model, Popup::down),
     }

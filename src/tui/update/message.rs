@@ -1,14 +1,14 @@
 //! What the session's owner says outside of a turn's events.
 
-use super::batch;
-use super::event::{begin_turn, end_turn, no_wait, user_cells};
-use super::stop;
-use super::{complete, help, inbox, leave, login, pick, rule};
+use super::turn::{begin_turn, end_turn, no_wait, stopped};
+use super::{batch, complete, panel, rule};
+use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::{ServerMessage, Tone};
-use crate::message::{AssistantMessage, CallId, Message, PartKind, UserPart};
-use crate::tui::cells::{Answer, CallRow, Cell, CellKind, ShellCell, Thinking};
-use crate::tui::model::{Activity, Known, Model};
+use crate::message::{Message, UserPart};
+use crate::tui::cells::{Cell, CellKind, ShellCell, conversation};
+use crate::tui::model::{Activity, Focus, Known, Model};
 use crate::tui::msg::Cmd;
+use crate::tui::panel::{Help, Panel};
 
 pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
     match notice {
@@ -21,36 +21,38 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         }
         ServerMessage::Refused { text, reason } => refused(model, &text, &reason),
         ServerMessage::Inputs { lines } => model.composer.recall(&lines),
-        ServerMessage::Earlier { lines } => pick::tell_earlier(model, lines),
         ServerMessage::Known { commands, tools } => {
             let sessions = std::mem::take(&mut model.known.sessions);
             model.known = Known { commands, tools, sessions };
             complete::renew(model);
         }
         ServerMessage::Files { paths } => complete::files(model, paths),
-        ServerMessage::Sessions { sessions } => pick::tell_sessions(model, sessions),
-        ServerMessage::PickService { services, why } => login::services(model, services, why),
-        ServerMessage::LoginTried { service, outcome } => login::tried(model, &service, outcome),
-        ServerMessage::PickModel { models, text: _ } => login::models(model, models),
-        ServerMessage::PickSession { query } => pick::sessions(model, &query, cmds),
-        ServerMessage::Preview { session, messages } => pick::tell_preview(model, session, &messages, cmds),
+        ServerMessage::Sessions { sessions } => model.known.sessions = sessions,
+        ServerMessage::PickService { services, why } => panel::services(model, services, why, cmds),
+        ServerMessage::PickModel { models, text: _ } => panel::models(model, models, cmds),
+        ServerMessage::PickSession { query } => panel::sessions(model, &query, cmds),
         ServerMessage::Elsewhere { count } => {
             model.elsewhere = count;
-            inbox::renew(model, cmds);
+            panel::tell(model, ServerMessage::Elsewhere { count }, cmds);
         }
-        ServerMessage::Inbox { lines } => inbox::tell(model, lines, cmds),
-        ServerMessage::Request { request } => inbox::tell_request(model, request, cmds),
+        told @ (ServerMessage::Earlier { .. }
+        | ServerMessage::LoginTried { .. }
+        | ServerMessage::Preview { .. }
+        | ServerMessage::Inbox { .. }
+        | ServerMessage::Request { .. }) => panel::tell(model, told, cmds),
         ServerMessage::RuleDraft { request, text, check } => rule::drafted(model, &request, &text, check),
         ServerMessage::RuleChecked { text, check } => rule::checked(model, &text, &check, cmds),
-        ServerMessage::Entered => pick::entered(model),
+        ServerMessage::Entered => entered(model),
         ServerMessage::TurnBegan => begin_turn(model),
         ServerMessage::Idle => {
             end_turn(model);
             model.cards.undecide();
         }
-        ServerMessage::Keys { filter } => help::open(model, &filter),
+        ServerMessage::Keys { filter } => panel::open(model, Panel::Help(Help::filtered(&filter)), cmds),
         ServerMessage::Local { title, text, tone } => {
-            inbox::overhear(model, &text);
+            if let Some(panel) = &mut model.panel {
+                panel.state_mut().overhear(&text);
+            }
             model.transcript.push(Cell::new(CellKind::Local { title, text, tone }));
         }
         ServerMessage::ShellBegan { command } => {
@@ -68,7 +70,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
                 shell.end(outcome, took);
             }
             model.shell = Activity::Idle;
-            stop::stopped(model);
+            stopped(model);
         }
         ServerMessage::Waiting { requests } => {
             model.cards.replace(requests);
@@ -79,7 +81,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         }
         ServerMessage::Goodbye { lines } => {
             model.goodbye = lines;
-            leave(model, cmds);
+            model.leave(cmds);
         }
     }
 }
@@ -107,7 +109,7 @@ fn running_shell(model: &mut Model) -> Option<&mut ShellCell> {
 }
 
 /// The conversation so far, in place of what is shown.
-pub fn transcript(model: &mut Model, messages: &[Message]) {
+fn transcript(model: &mut Model, messages: &[Message]) {
     for message in messages {
         if let Message::User { parts } = message {
             for part in parts {
@@ -117,49 +119,26 @@ pub fn transcript(model: &mut Model, messages: &[Message]) {
             }
         }
     }
-    model.transcript.replace(cells_of(messages));
+    model.transcript.replace(conversation::cells(messages));
     batch::name(model);
     model.last_answer = None;
 }
 
-/// Messages as they stand in a transcript.
-pub fn cells_of(messages: &[Message]) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = Vec::new();
-    for message in messages {
-        match message {
-            Message::User { parts } => cells.extend(user_cells(parts)),
-            Message::Assistant(reply) => cells.extend(reply_cells(reply)),
-            Message::ToolReturns { returns } => {
-                for returned in returns {
-                    let row = cells.iter_mut().rev().find_map(|cell| row_of(cell, &returned.call));
-                    if let Some(row) = row {
-                        row.finish(returned, None);
-                    }
-                }
-            }
-        }
-    }
-    cells
-}
-
-fn row_of<'a>(cell: &'a mut Cell, call: &CallId) -> Option<&'a mut CallRow> {
-    if let CellKind::Call(row) = &mut cell.kind
-        && row.id == *call
-    {
-        Some(row)
-    } else {
-        None
-    }
-}
-
-fn reply_cells(reply: &AssistantMessage) -> Vec<Cell> {
-    let cell = |kind: &PartKind| match kind {
-        PartKind::Text { text } if text.trim().is_empty() => None,
-        PartKind::Text { text } => Some(CellKind::Answer(Box::new(Answer::committed(text.clone())))),
-        PartKind::Thinking { text } if text.trim().is_empty() => None,
-        PartKind::Thinking { text } => Some(CellKind::Thinking(Thinking::committed(text))),
-        PartKind::ToolCall(call) => Some(CellKind::Call(Box::new(CallRow::new(call)))),
-        PartKind::Native => None,
-    };
-    reply.parts.iter().filter_map(|part| cell(&part.kind)).map(Cell::new).collect()
+/// Another session follows: what belongs to the one before goes.
+fn entered(model: &mut Model) {
+    // Its draft is kept with it; here Up brings the text back.
+    model.composer.leave();
+    model.panel = None;
+    model.focus = Focus::Composer;
+    model.find = None;
+    model.turn = None;
+    model.retry = None;
+    model.queue.clear();
+    model.selection = Default::default();
+    model.batch = Default::default();
+    model.cards = Default::default();
+    model.dialogue = Dialogue::of_keys();
+    model.flash = None;
+    model.completion = Default::default();
+    transcript(model, &[]);
 }

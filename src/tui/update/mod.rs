@@ -2,39 +2,35 @@
 //!
 //! Called by the shell, and by tests in its place.
 
+mod advice;
 mod alert;
 mod batch;
 mod cap;
 mod card;
 mod complete;
 mod event;
-mod find;
 mod form;
-mod help;
 mod image;
-mod inbox;
 mod key;
-mod list;
-mod login;
 mod message;
 mod mode;
 mod mouse;
 mod outside;
-mod pick;
+mod panel;
 mod rule;
 mod select;
 mod send;
 mod settled;
 mod stop;
+mod turn;
 
 use super::batch::{Question, rows};
 use super::cells::batch::BatchView;
 use super::cells::card::{Drawn, Frame, Holds, draw, prepare, prepare_detail};
 use super::cells::{self, Cell, CellKind};
-use super::model::{ARMED_MS, WORD_MS};
-use super::model::{CardView, Focus, GOODBYE_MS, HANGUP_MS, Life, Model, RetryState};
+use super::model::{CardView, Focus, HANGUP_MS, Life, Model, RetryState};
 use super::msg::{Cmd, Input, Msg};
-use crate::frontend::protocol::{ClientRequest, Update};
+use crate::frontend::protocol::Update;
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
@@ -71,7 +67,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Input::Resize { columns, rows } => {
             (model.columns, model.rows) = (columns, rows);
             model.cards.unsee_partly();
-            inbox::resized(model);
+            if let Some(panel) = &mut model.panel {
+                panel.state_mut().resized();
+            }
             // Also after the terminal was somebody else's: what stands there may be new to the person.
             model.dialogue.show_again(model.now_ms);
             select::drop_mark(model);
@@ -80,12 +78,12 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Input::Tick => {}
         Input::Loaded(languages) => model.code.ready = model.code.ready | languages,
         Input::Frame => {
-            find::refresh(model);
+            super::find::keys::refresh(model);
             lay_out(model);
             load_languages(model, &mut cmds);
         }
-        Input::Hangup => close(model, HANGUP_MS, &mut cmds),
-        Input::Word { text } => say(model, &text),
+        Input::Hangup => model.close(HANGUP_MS, &mut cmds),
+        Input::Word { text } => model.say(&text),
         Input::Trouble { text } => {
             let advice = "This is a fault of co; what was running may not have finished.".to_owned();
             model.transcript.push(Cell::new(CellKind::Failure { message: text, advice }));
@@ -114,10 +112,10 @@ fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
         retry.state = RetryState::Sent;
     }
     if model.composer.draft_due().is_some_and(|due| due <= now) {
-        save_draft(model, cmds);
+        model.save_draft(cmds);
     }
     match model.life {
-        Life::Closing { until_ms } if until_ms <= now => leave(model, cmds),
+        Life::Closing { until_ms } if until_ms <= now => model.leave(cmds),
         Life::Closing { .. } | Life::Open | Life::Over => {}
     }
 }
@@ -133,8 +131,7 @@ fn settle(model: &mut Model) {
 
 /// Lays out what the screen will show, and notes what of the card stands on it.
 fn lay_out(model: &mut Model) {
-    pick::lay_out(model);
-    inbox::lay_out(model);
+    panel::lay_out(model);
     let look = model.look();
     let pane = model.areas().pane;
     let holds = match model.focus {
@@ -195,43 +192,4 @@ fn load_languages(model: &mut Model, cmds: &mut Vec<Cmd>) {
         model.code.asked = model.code.asked | wanted;
         cmds.push(Cmd::Load(wanted));
     }
-}
-
-fn flash(model: &mut Model, text: &str) {
-    model.flash = Some((text.to_owned(), model.now_ms + ARMED_MS));
-}
-
-/// The same for what takes longer to read.
-fn say(model: &mut Model, text: &str) {
-    model.flash = Some((text.to_owned(), model.now_ms + WORD_MS));
-}
-
-fn save_draft(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    if model.composer.unsaved_since.take().is_some() {
-        cmds.push(Cmd::Send(ClientRequest::Draft { text: model.composer.draft() }));
-    }
-}
-
-/// Tells the owner that the screen closes, once; asked again, it leaves at once.
-fn close(model: &mut Model, within_ms: u64, cmds: &mut Vec<Cmd>) {
-    match model.life {
-        Life::Open => {
-            save_draft(model, cmds);
-            cmds.push(Cmd::Send(ClientRequest::Close));
-            model.life = Life::Closing { until_ms: model.now_ms + within_ms };
-        }
-        Life::Closing { until_ms } => {
-            if within_ms == GOODBYE_MS {
-                leave(model, cmds);
-            } else {
-                model.life = Life::Closing { until_ms: until_ms.min(model.now_ms + within_ms) };
-            }
-        }
-        Life::Over => {}
-    }
-}
-
-fn leave(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    model.life = Life::Over;
-    cmds.push(Cmd::Exit);
 }

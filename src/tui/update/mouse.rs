@@ -2,13 +2,12 @@
 //!
 //! No press decides anything: a click on a card only gives it the keys.
 
-use super::{card, help, inbox, pick, select};
+use super::{card, panel, select};
 use crate::tui::cells::Cell;
-use crate::tui::completion::Area;
 use crate::tui::composer::{Position, Rows};
 use crate::tui::keys::{Action, Context, Nav};
 use crate::tui::line::cells;
-use crate::tui::model::{Focus, Life, Model, Overlay};
+use crate::tui::model::{Focus, Life, Model};
 use crate::tui::msg::{Cmd, Mouse, MouseMode, MouseWhat};
 use crate::tui::selection::{Clicks, Grain, Mark, Moved, Press};
 use crate::tui::transcript::{Hit, Spot};
@@ -73,12 +72,11 @@ fn wheel(model: &mut Model, mouse: Mouse, wheel: Wheel, cmds: &mut Vec<Cmd>) {
         Wheel::Up => (Nav::Up, Nav::LineUp),
         Wheel::Down => (Nav::Down, Nav::LineDown),
     };
-    match &model.overlay {
-        Overlay::Help(_) => return (0..STEP).for_each(|_| help::navigate(model, line)),
-        Overlay::Pick(_) => return pick::navigate(model, step, cmds),
-        Overlay::Inbox(_) => return inbox::navigate(model, step, cmds),
-        Overlay::Login(_) => return,
-        Overlay::None => {}
+    if let Some(panel) = &model.panel {
+        for nav in panel.state().wheel(step, line) {
+            panel::act(model, Action::Nav(nav), cmds);
+        }
+        return;
     }
     let look = model.look();
     let over_card = match area(model, mouse) {
@@ -99,7 +97,7 @@ fn wheel(model: &mut Model, mouse: Mouse, wheel: Wheel, cmds: &mut Vec<Cmd>) {
 fn press(model: &mut Model, mouse: Mouse) {
     select::drop_mark(model);
     model.selection.press = None;
-    if model.overlay != Overlay::None {
+    if model.panel.is_some() {
         return;
     }
     match area(model, mouse) {
@@ -122,12 +120,12 @@ fn press(model: &mut Model, mouse: Mouse) {
 /// The popup lies over the pane: no press goes through it.
 fn is_on_popup(model: &Model, row: usize, mouse: Mouse) -> bool {
     let column = usize::from(mouse.column);
-    Area::of(model, model.areas().pane).is_some_and(|(_, area)| area.holds(row, column))
+    model.popup(model.areas().pane).is_some_and(|(_, area)| area.holds(row, column))
 }
 
 /// Goes to a row of the popup; taking it is another key's.
 fn press_popup(model: &mut Model, row: usize) {
-    let at = Area::of(model, model.areas().pane).and_then(|(_, area)| area.row_at(row));
+    let at = model.popup(model.areas().pane).and_then(|(_, area)| area.row_at(row));
     if let (Some(at), Some(popup)) = (at, &mut model.completion.popup) {
         popup.choose(at);
     }

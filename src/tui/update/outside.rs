@@ -1,8 +1,8 @@
 //! Text that is written in the person's own editor, and comes back. Nothing that goes wrong there loses a text.
 
-use super::{card, form, rule, say};
+use super::{card, form, rule};
 use crate::tui::list::ListStage;
-use crate::tui::model::{Focus, Model, Overlay};
+use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Edited, Target};
 
 /// What comes back for a card that is settled by now.
@@ -10,7 +10,7 @@ const GONE: &str = "what was written belongs to a card that is not open any more
 
 /// Hands the text with the keys to the person's own editor.
 pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
-    if model.overlay != Overlay::None || model.find.is_some() {
+    if model.panel.is_some() || model.find.is_some() {
         return;
     }
     match model.focus {
@@ -35,10 +35,10 @@ pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
 pub fn take(model: &mut Model, edited: Edited, cmds: &mut Vec<Cmd>) {
     let text = match edited.text {
         Ok(text) => text,
-        Err(reason) => return say(model, &format!("{reason}  the text is as it was")),
+        Err(reason) => return model.say(&format!("{reason}  the text is as it was")),
     };
     match edited.target {
-        Target::Composer if model.composer.editor.text() == text => say(model, "nothing was changed"),
+        Target::Composer if model.composer.editor.text() == text => model.say("nothing was changed"),
         Target::Composer => {
             model.composer.editor.replace(&text);
             model.composer.touched(model.now_ms);
@@ -53,6 +53,6 @@ pub fn take(model: &mut Model, edited: Edited, cmds: &mut Vec<Cmd>) {
                 editor.replace(text.trim_end_matches('\n'));
             }
         }
-        Target::Reasons(_) => say(model, GONE),
+        Target::Reasons(_) => model.say(GONE),
     }
 }

@@ -4,7 +4,7 @@
 //! A rule approves the request it is written at: so it is saved only when all of the request was on the screen, only as
 //! the text that was found good, and for HIGH by a second key.
 
-use super::{card, flash};
+use super::advice::{advise, only_once, propose, unseen};
 use crate::approval::RequestId;
 use crate::frontend::dialogue::Yes;
 use crate::frontend::protocol::{ClientRequest, RuleCheck};
@@ -12,7 +12,7 @@ use crate::tui::cards::{Card, CardStage, Drafts};
 use crate::tui::cells::rule::text_width;
 use crate::tui::composer::Editor;
 use crate::tui::form::LONGEST;
-use crate::tui::keys::{Action, CardKey, Context, Keymap, Move, RuleKey};
+use crate::tui::keys::{Action, Context, Move, RuleKey};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::rule::{RuleForm, RuleStanding};
@@ -22,7 +22,7 @@ pub fn open(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let keymap = &model.keymap;
     let Some(card) = model.cards.current_mut() else { return };
     if !card.is_seen() {
-        card.advice = Some(card::unseen("for a rule, first see all of it", card, keymap));
+        card.advice = Some(unseen("for a rule, first see all of it", card, keymap));
     } else if card.hunks.skipped() > 0 {
         card.advice = Some(only_once(keymap));
     } else if card.request.plan.question.is_some() {
@@ -30,12 +30,6 @@ pub fn open(model: &mut Model, cmds: &mut Vec<Cmd>) {
     } else if card.write_rule() == Drafts::Wanted {
         cmds.push(Cmd::Send(ClientRequest::DraftRule { request: card.request.id.clone() }));
     }
-}
-
-/// With a hunk skipped nothing is allowed for longer.
-pub fn only_once(keymap: &Keymap) -> String {
-    let rest = [(Context::Card, Action::Card(CardKey::Yes), "approves the rest")];
-    keymap.told("with a hunk skipped only this once", &rest)
 }
 
 pub fn act(model: &mut Model, key: RuleKey, cmds: &mut Vec<Cmd>) {
@@ -75,11 +69,7 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
         RuleStanding::Saving(_) => return,
     };
     let (text, scope) = (rule.text.text(), rule.scope);
-    match card::propose(model, |card| ClientRequest::SaveRule {
-        request: card.request.id.clone(),
-        text,
-        scope,
-    }) {
+    match propose(model, |card| ClientRequest::SaveRule { request: card.request.id.clone(), text, scope }) {
         Yes::Send(asks) => {
             if let Some(rule) = model.cards.current_mut().and_then(Card::rule_mut) {
                 rule.standing = RuleStanding::Saving(past);
@@ -89,7 +79,7 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
         Yes::Once => {
             let again = [(Context::Rule, Action::Rule(RuleKey::Save), "once more to save it and approve")];
             let words = model.keymap.told("HIGH", &again);
-            card::advise(model, &words);
+            advise(model, &words);
         }
         Yes::TooSoon | Yes::Unseen => {}
     }
@@ -142,7 +132,7 @@ pub fn go(model: &mut Model, to: Move) -> bool {
 pub fn take(model: &mut Model, id: &RequestId, text: &str, cmds: &mut Vec<Cmd>) {
     model.dialogue.withdraw();
     let Some(card) = model.cards.find_mut(id) else {
-        return flash(model, "what was edited waits no more: it was decided meanwhile");
+        return model.flash("what was edited waits no more: it was decided meanwhile");
     };
     card.advice = None;
     if text.len() > LONGEST {

@@ -2,7 +2,6 @@
 //!
 //! What is copied is source text. The shell gives it to the terminal, and says what became of it.
 
-use super::flash;
 use crate::stdx::text::sanitize;
 use crate::tui::cells::Cell;
 use crate::tui::keys::{Action, Nav, SelectKey};
@@ -106,7 +105,7 @@ fn go(model: &mut Model, cell: usize) {
 pub fn fold(model: &mut Model, cell: usize) {
     let look = model.look();
     if !model.transcript.cells().get(cell).is_some_and(Cell::can_fold) {
-        return flash(model, "nothing is folded here");
+        return model.flash("nothing is folded here");
     }
     if model.selection.mark.is_some_and(|mark| mark.touches(cell)) {
         drop_mark(model);
@@ -166,7 +165,7 @@ pub fn copy_mark(model: &mut Model, cmds: &mut Vec<Cmd>) {
 fn send(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
     let text = sanitize(text.trim_end_matches('\n')).into_owned();
     if text.is_empty() {
-        return flash(model, "no text here to copy");
+        return model.flash("no text here to copy");
     }
     cmds.push(Cmd::Copy { text });
 }

@@ -1,6 +1,5 @@
 //! What becomes of the text in the composer: sent, taken back, put aside, a paste in it unfolded.
 
-use super::{flash, say};
 use crate::agent::port::Op;
 use crate::command::{Entry, dispatch};
 use crate::frontend::images::Prompt;
@@ -9,7 +8,7 @@ use crate::message::UserPart;
 use crate::message::images::{Mention, mentions};
 use crate::tui::composer::{Expanded, Stashed};
 use crate::tui::keys::{Action, Context};
-use crate::tui::model::{Focus, Model, Overlay};
+use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 
 pub fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
@@ -52,7 +51,7 @@ fn ask(text: String, entry: &Entry, own_words: Option<String>) -> ClientRequest 
 
 /// Shows the pasted block right before the cursor as the text it is; tells whether there was one.
 pub fn expand(model: &mut Model) -> bool {
-    if model.focus != Focus::Composer || model.overlay != Overlay::None || model.find.is_some() {
+    if model.focus != Focus::Composer || model.panel.is_some() || model.find.is_some() {
         return false;
     }
     match model.composer.editor.expand() {
@@ -60,7 +59,7 @@ pub fn expand(model: &mut Model) -> bool {
         Expanded::Yes => model.composer.touched(model.now_ms),
         Expanded::TooLarge => {
             let editor = key_and(model, Context::Text, Action::EditOutside, " opens it in your editor");
-            say(model, &format!("too large to be shown here{editor}"));
+            model.say(&format!("too large to be shown here{editor}"));
         }
     }
     true
@@ -78,11 +77,11 @@ pub fn stash(model: &mut Model) {
     match model.composer.stash() {
         Stashed::Aside => {
             let back = key_and(model, Context::Composer, Action::Stash, " on an empty line brings it back");
-            flash(model, &format!("put aside{back}"));
+            model.flash(&format!("put aside{back}"));
         }
-        Stashed::Swapped => flash(model, "changed places with the text put aside"),
+        Stashed::Swapped => model.flash("changed places with the text put aside"),
         Stashed::Back => {}
-        Stashed::Nothing => return flash(model, "nothing to put aside"),
+        Stashed::Nothing => return model.flash("nothing to put aside"),
     }
     model.composer.touched(model.now_ms);
 }

@@ -2,7 +2,7 @@
 //!
 //! Called for every settlement, whoever decided. It decides nothing.
 
-use super::event::rest;
+use super::turn::rest;
 use crate::agent::port::Settled;
 use crate::approval::{Approval, Decider, Remember, RequestId};
 use crate::frontend::protocol::Tone;

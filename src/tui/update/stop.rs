@@ -1,17 +1,16 @@
 //! The ways out: Esc closes the innermost thing, Ctrl+C stops what runs and then quits, a wait for a retry is cut short.
 
-use super::{card, close, flash, help, select};
+use super::turn::{again, stopping};
+use super::{card, select};
 use crate::agent::port::Op;
 use crate::frontend::protocol::ClientRequest;
 use crate::tui::keys::{Action, Context, Move};
-use crate::tui::model::{ARMED_MS, Activity, Focus, GOODBYE_MS, Model, Overlay, RetryState, Stop};
+use crate::tui::model::{ARMED_MS, Activity, Focus, GOODBYE_MS, Model, RetryState, Stop};
 use crate::tui::msg::Cmd;
 
 /// Closes the innermost thing; with nothing open, interrupts.
 pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    if model.overlay != Overlay::None {
-        help::escape(model, cmds);
-    } else if model.find.is_some() && model.focus == Focus::Composer {
+    if model.find.is_some() && model.focus == Focus::Composer {
         model.find = None;
     } else if model.completion.is_open() {
         model.completion.dismiss();
@@ -31,41 +30,22 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
 /// Ctrl+C: stops what runs, else clears the draft into the history; twice, quits.
 pub fn interrupt(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.armed_until.is_some() {
-        return close(model, GOODBYE_MS, cmds);
+        return model.close(GOODBYE_MS, cmds);
     }
     let again = again(model);
     if model.runs() {
         stop(model, cmds);
-        flash(model, &stopping(&again));
+        model.flash(&stopping(&again));
     } else if model.composer.is_empty() {
         stop_beginning(cmds);
-        flash(model, &again);
+        model.flash(&again);
     } else {
         model.composer.take();
         model.composer.touched(model.now_ms);
         let back = model.keymap.shown(Context::Composer, Action::Move(Move::Up));
-        flash(model, &format!("cleared, {back} brings it back  {again}"));
+        model.flash(&format!("cleared, {back} brings it back  {again}"));
     }
     model.armed_until = Some(model.now_ms + ARMED_MS);
-}
-
-/// What was told to stop has ended: of the words for it, those hold on that tell what the key does next.
-pub fn stopped(model: &mut Model) {
-    let again = again(model);
-    if model.armed_until.is_some()
-        && let Some((words, _)) = &mut model.flash
-        && *words == stopping(&again)
-    {
-        *words = again;
-    }
-}
-
-fn again(model: &Model) -> String {
-    format!("{} again quits", model.keymap.shown(Context::Global, Action::Interrupt))
-}
-
-fn stopping(again: &str) -> String {
-    format!("stopping…  {again}")
 }
 
 /// What was just sent may have begun without our knowing yet. The owner drops the word where nothing runs.

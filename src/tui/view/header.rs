@@ -6,7 +6,7 @@ use crate::frontend::protocol::{ContextUse, Header, Known, Money};
 use crate::stdx::text::one_line_summary;
 use crate::tui::cards::CardStage;
 use crate::tui::line::Line;
-use crate::tui::model::{Focus, Model, Overlay};
+use crate::tui::model::{Focus, Model};
 use crate::tui::theme::Role;
 
 /// Session and workspace at the left; isolation, yolo, provider and model at the right, where they never give way.
@@ -142,14 +142,8 @@ fn auto_approve(model: &Model) -> Vec<(&'static str, Role)> {
 
 /// Who has the keys, where that is not the composer.
 fn keys(model: &Model) -> Option<(&'static str, Role)> {
-    if let Overlay::Pick(pick) = &model.overlay {
-        return Some((super::pick::mode(pick), Role::Waiting));
-    }
-    if let Overlay::Inbox(inbox) = &model.overlay {
-        return Some((super::inbox::mode(inbox), Role::Waiting));
-    }
-    if let Overlay::Login(_) = &model.overlay {
-        return Some(("setting up a service", Role::Waiting));
+    if let Some(words) = model.panel.as_ref().and_then(|panel| panel.state().title()) {
+        return Some((words, Role::Waiting));
     }
     if model.focus != Focus::Card {
         return None;

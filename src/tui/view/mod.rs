@@ -1,21 +1,15 @@
-//! The screen as a function of the model: header, pane, banner, queue, composer, status; overlays on top.
+//! The screen as a function of the model: header, pane or panel, banner, queue, composer, status.
 //!
 //! It changes nothing and computes nothing that `update` has to know. Called by the shell for every frame, after
 //! `update` has laid the pane out.
 
 mod banner;
-mod boxed;
 mod composer;
-mod find;
 mod header;
-mod help;
 mod home;
-mod inbox;
-mod login;
 mod marks;
-mod panel;
-mod pick;
 mod popup;
+mod side_panel;
 mod status;
 
 use std::ops::Range;
@@ -27,10 +21,11 @@ use ratatui::style::Style;
 
 use self::marks::Marks;
 use super::cells::CellKind;
+use super::find;
 use super::keys::{Action, Context};
 use super::line::Line;
 use super::link::{Link, LinkedCells};
-use super::model::{Focus, LEAST_COLUMNS, LEAST_ROWS, Life, Model, Overlay};
+use super::model::{Focus, LEAST_COLUMNS, LEAST_ROWS, Life, Model};
 use super::theme::{Role, Theme};
 use super::transcript::Row;
 use crate::stdx::text::is_plain;
@@ -80,7 +75,7 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
     paint.line(0, 0, &header::line(model));
     paint.line(1, 0, &Line::of(model.glyphs.rule.repeat(paint.columns), Role::Dim));
     let mut cursor = self::pane(paint, model, pane);
-    let panel = panel::lines(model, pane);
+    let panel = side_panel::lines(model, pane);
     let edge = model.pane_columns();
     for (at, line) in panel.iter().enumerate() {
         paint.line(2 + at, edge, line);
@@ -91,7 +86,7 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
     }
     let mut row = 2 + pane;
     if areas.found > 0 {
-        paint.line(row, 0, &find::elsewhere(model));
+        paint.line(row, 0, &find::draw::elsewhere(model));
         row += 1;
     }
     for line in banner::lines(model, areas.banner) {
@@ -104,7 +99,7 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
     }
     row = rows.saturating_sub(areas.composer + 2);
     let rule = match &model.find {
-        Some(find) => find::rule(model, find),
+        Some(find) => find::draw::rule(model, find),
         None => header::rule(model),
     };
     paint.line(row, 0, &rule);
@@ -115,38 +110,23 @@ fn draw(paint: &mut Paint<'_>, model: &Model) -> Option<(usize, usize)> {
     }
     let place = composer::draw(paint, model, row + 1, areas.composer);
     paint.line(rows - 1, 0, &status::line(model));
-    if model.focus == Focus::Composer && model.overlay == Overlay::None {
+    if model.focus == Focus::Composer && model.panel.is_none() {
         cursor = match &model.find {
-            Some(find) => find::cursor(model, find).map(|column| (row, column)),
+            Some(find) => find::draw::cursor(model, find).map(|column| (row, column)),
             None => Some(place),
         };
     }
-    let shown = !matches!(model.overlay, Overlay::Help(_)) && model.life == Life::Open;
-    cursor.filter(|_| shown)
+    cursor.filter(|_| model.life == Life::Open)
 }
 
 /// The transcript or what stands in its place; gives the cursor's place, if it is in there.
 fn pane(paint: &mut Paint<'_>, model: &Model, rows: usize) -> Option<(usize, usize)> {
-    let over = match &model.overlay {
-        Overlay::Help(help) => Some(help::lines(model, help, rows)),
-        Overlay::Pick(pick) => Some(pick::lines(model, pick, rows)),
-        Overlay::Login(login) => Some(login::lines(model, login, rows)),
-        Overlay::Inbox(inbox) => Some(inbox::lines(model, inbox, rows)),
-        Overlay::None => None,
-    };
-    if let Some(lines) = over {
-        for (row, line) in lines.iter().enumerate() {
+    if let Some(panel) = &model.panel {
+        let screen = model.screen(rows);
+        for (row, line) in panel.state().draw(&screen).iter().enumerate() {
             paint.line(2 + row, 0, line);
         }
-        return match &model.overlay {
-            Overlay::Pick(pick) => {
-                let (row, column) = pick::cursor(model, pick);
-                Some((2 + row, column))
-            }
-            Overlay::Login(login) => login::cursor(model, login).map(|(row, column)| (2 + row, column)),
-            Overlay::Inbox(inbox) => inbox::cursor(model, inbox, rows).map(|(row, column)| (2 + row, column)),
-            Overlay::Help { .. } | Overlay::None => None,
-        };
+        return panel.state().cursor(&screen).map(|(row, column)| (2 + row, column));
     }
     if model.transcript.is_empty() && model.cards.current().is_none() {
         for (row, line) in home::lines(model).iter().take(rows).enumerate() {

@@ -2,8 +2,8 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::boxed::{Boxed, column};
-use crate::tui::completion::{Area, Place, Popup, ROOMY, Row, Wait};
+use crate::tui::boxed::{Boxed, column};
+use crate::tui::completion::{Place, Popup, ROOMY, Row, Wait};
 use crate::tui::fuzzy::marked;
 use crate::tui::line::{Ink, Line, cells};
 use crate::tui::model::Model;
@@ -11,14 +11,14 @@ use crate::tui::theme::Role;
 
 /// Its lines, at most `rows`; none while it is closed.
 pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
-    let Some((popup, area)) = Area::of(model, rows) else { return Vec::new() };
+    let Some((popup, area)) = model.popup(rows) else { return Vec::new() };
     let (width, shown) = (area.width, area.shown);
     let count = match popup.wait {
         Wait::Looking => "looking…".to_owned(),
         Wait::Nothing => format!("{}-{} of {}", shown.start + 1, shown.end, popup.found),
     };
     let title = Line::of(title(popup), Role::Heading);
-    let mut boxed = Boxed::new(model, width, title, Line::new());
+    let mut boxed = Boxed::new(model.glyphs, width, title, Line::new());
     let widths = Widths::of(&popup.rows[shown.clone()], boxed.room());
     for at in shown {
         boxed.push(row(model, popup, at, &widths));

@@ -4,7 +4,7 @@ use co::config::{Source, TableEntry};
 use co::frontend::protocol::{ClientRequest, ServerMessage};
 use co::tool::Risk;
 use co::tui::keys::Keymap;
-use co::tui::model::Overlay;
+use co::tui::panel::Panel;
 
 use crate::tui::kit::{Screen, at_all_sizes, diff_request, shell_request};
 
@@ -103,9 +103,9 @@ fn cards_lists_and_forms_name_this_persons_keys() {
 
 #[test]
 fn the_filter_is_written_and_taken_back() {
-    let filter = |keys: &str| match Screen::open(80, 24).keys(keys).model.overlay {
-        Overlay::Help(help) => Some(help.filter),
-        Overlay::None | Overlay::Pick(_) | Overlay::Login(_) | Overlay::Inbox(_) => None,
+    let filter = |keys: &str| match Screen::open(80, 24).keys(keys).model.panel {
+        Some(Panel::Help(help)) => Some(help.filter),
+        Some(Panel::Pick(_) | Panel::Login(_) | Panel::Inbox(_)) | None => None,
     };
     for (keys, expected) in [
         ("?", Some("")),
@@ -127,7 +127,7 @@ fn the_filter_is_written_and_taken_back() {
 fn enter_does_what_the_marked_key_does() {
     let folded = |keys: &str| {
         let screen = Screen::open(80, 24).keys(keys);
-        (screen.model.details, screen.model.overlay == Overlay::None)
+        (screen.model.details, screen.model.panel.is_none())
     };
     let plain = folded("").0;
     assert_eq!(folded("?ctrl+o<ret>"), (plain.turned(), true));
@@ -169,7 +169,7 @@ fn rebound_keys_work_and_the_old_ones_do_not() {
     assert_eq!(screen("hi<a-ret>").asks(), [&ClientRequest::Line { text: "hi".into() }]);
     // What is text stays text; what is none opens the list beside the text.
     assert_eq!(screen("why?").model.composer.editor.text(), "why?");
-    assert!(matches!(screen("why<f1>").model.overlay, Overlay::Help(_)));
+    assert!(matches!(screen("why<f1>").model.panel, Some(Panel::Help(_))));
     assert_eq!(screen("why<f1><esc>").model.composer.editor.text(), "why");
 }
 

@@ -5,8 +5,9 @@ use co::frontend::protocol::ServerMessage;
 use co::history::TurnEnd;
 use co::message::{ReturnStatus, UserPart};
 use co::tool::{Progress, Risk};
-use co::tui::model::{Focus, Overlay};
+use co::tui::model::Focus;
 use co::tui::msg::{Cmd, Input, MouseMode, MouseWhat};
+use co::tui::panel::Panel;
 use co::tui::transcript::Spot;
 use proptest::prelude::*;
 use serde_json::json;
@@ -241,9 +242,9 @@ fn the_wheel_scrolls_what_is_under_it() {
     assert!(back.model.transcript.follows());
     let help = answered(80, 20).keys("?").mouse(MouseWhat::WheelDown, 10, 8);
     assert!(
-        matches!(&help.model.overlay, Overlay::Help(help) if help.scroll == 3),
+        matches!(&help.model.panel, Some(Panel::Help(help)) if help.scroll == 3),
         "{:?}",
-        help.model.overlay
+        help.model.panel
     );
     let card = Screen::open(80, 24).prompted("go").asked(diff_request(1, 60)).wait(600);
     let mut card = card;

@@ -4,83 +4,19 @@
 
 use super::facts::{place, reasons};
 use super::preview::{fields, verbatim};
+use super::sheet::{Frame, Room};
 use super::words;
-use jiff::tz::TimeZone;
-
-use crate::approval::Request;
-use crate::frontend::protocol::Header;
 use crate::stdx::text::expand_tabs;
 use crate::tool::{DiffLine, Preview, Question};
-use crate::tui::cards::Card;
+use crate::tui::cards::{Body, BodyBasis, Card};
 use crate::tui::cells::Fold;
-use crate::tui::cells::diff::{self, Layout, Page, is_split};
+use crate::tui::cells::diff::{Layout, Page, is_split};
+use crate::tui::cells::split;
 use crate::tui::form::pretty;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
-use crate::tui::theme::{Glyphs, Role};
+use crate::tui::theme::Role;
 
-/// Bytes of a long text that are laid out at first.
-pub const DEPTH: usize = 128 * 1024;
-
-/// The body of a card as it was last laid out.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Body {
-    of: Option<Box<Of>>,
-    page: Page,
-    /// Bytes that are not laid out.
-    more: usize,
-    /// How often it was laid out.
-    pub layouts: usize,
-}
-
-/// All that a body depends on.
-#[derive(Debug, Clone, PartialEq)]
-struct Of {
-    request: Request,
-    width: usize,
-    depth: usize,
-    is_split: bool,
-    whole: Fold,
-    why: Fold,
-    /// Hunks that are skipped.
-    skipped: Vec<usize>,
-    /// The hunk that the person is at.
-    here: usize,
-    /// Where it would run.
-    place: String,
-    /// What it runs after.
-    after: Vec<String>,
-    glyphs: &'static Glyphs,
-}
-
-/// Where a body is laid out.
-#[derive(Debug, Clone, Copy)]
-pub struct Room<'a> {
-    /// Cells of a line.
-    pub width: usize,
-    /// Cells by which it is decided whether old and new stand side by side.
-    pub columns: usize,
-    pub header: Option<&'a Header>,
-    pub glyphs: &'static Glyphs,
-    pub zone: &'a TimeZone,
-}
-
-impl Body {
-    pub fn lines(&self) -> &[Line] {
-        &self.page.lines
-    }
-
-    /// Bytes that are not laid out.
-    pub fn more(&self) -> usize {
-        self.more
-    }
-
-    /// Lines at which hunks of a diff begin.
-    pub fn hunks(&self) -> &[usize] {
-        &self.page.hunks
-    }
-}
-
-impl Of {
+impl BodyBasis {
     fn is(&self, card: &Card, room: &Room<'_>) -> bool {
         self.width == room.width
             && self.depth == card.depth
@@ -95,12 +31,21 @@ impl Of {
     }
 }
 
+/// Makes ready what a list shows of this card in so many cells.
+pub fn prepare_detail(card: &mut Card, frame: &Frame<'_>, width: usize) {
+    lay_out(card, &room(frame, width, width));
+}
+
+pub fn room<'a>(frame: &Frame<'a>, width: usize, columns: usize) -> Room<'a> {
+    Room { width, columns, header: frame.header, glyphs: frame.look.glyphs, zone: frame.zone }
+}
+
 /// Brings the body up to date.
 pub fn lay_out(card: &mut Card, room: &Room<'_>) {
-    if card.body.of.as_ref().is_some_and(|of| of.is(card, room)) {
+    if card.body.basis.as_ref().is_some_and(|basis| basis.is(card, room)) {
         return;
     }
-    let of = Of {
+    let basis = BodyBasis {
         request: card.request.clone(),
         width: room.width,
         depth: card.depth,
@@ -114,7 +59,7 @@ pub fn lay_out(card: &mut Card, room: &Room<'_>) {
         glyphs: room.glyphs,
     };
     let (page, more) = page(card, room);
-    card.body = Body { of: Some(Box::new(of)), page, more, layouts: card.body.layouts + 1 };
+    card.body = Body { basis: Some(Box::new(basis)), page, more, layouts: card.body.layouts + 1 };
 }
 
 /// The summary and the preview, with `v` the arguments, with `w` every reason on its own lines.
@@ -137,13 +82,13 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
         Preview::Text { text } => verbatim(head.of(text), width),
         Preview::Diff { lines: changed, .. } => {
             let layout = Layout { width, hunks: &card.hunks, glyphs: room.glyphs };
-            let page = diff::page(head.of_diff(changed), &layout, room.columns);
+            let page = split::page(head.of_diff(changed), &layout, room.columns);
             hunks = page.hunks.iter().map(|row| lines.len() + 1 + row).collect();
             page.lines
         }
         Preview::Fields { fields: all } => {
             let tainted =
-                |name: &str| card.request.taint.iter().any(|taint| words::field(&taint.arg) == name);
+                |name: &str| card.request.taint.iter().any(|taint| words::argument_of(&taint.arg) == name);
             let all: Vec<(&str, &str)> =
                 all.iter().map(|(name, value)| (name.as_str(), head.of(value))).collect();
             fields(&all, width, room.glyphs.taint, tainted)

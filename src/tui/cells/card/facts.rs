@@ -2,8 +2,8 @@
 
 use jiff::tz::TimeZone;
 
-use super::body::Room;
-use super::{Frame, words};
+use super::sheet::{Frame, Room};
+use super::words;
 use crate::frontend::protocol::Header;
 use crate::stdx::text::{expand_tabs, one_line_summary};
 use crate::tool::{Access, Undo};

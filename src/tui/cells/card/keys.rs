@@ -1,16 +1,18 @@
 //! The lower end of a card: what its stage asks for, and the keys.
 
-use super::{Holds, NARROW, Sheet};
+use super::sheet::{Holds, NARROW, Sheet, advice};
 use crate::approval::Grants;
 use crate::frontend::dialogue::only_once;
 use crate::stdx::text::one_line_summary;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::Fold;
-use crate::tui::cells::list::advice;
 use crate::tui::composer::Rows;
-use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap};
+use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap, Nav};
 use crate::tui::line::Line;
 use crate::tui::theme::Role;
+
+/// Rows of the reason of a no that are shown.
+const REASON: usize = 4;
 
 impl Sheet<'_> {
     /// What the stage asks for, above the keys.
@@ -79,6 +81,16 @@ impl Sheet<'_> {
 }
 
 impl Sheet<'_> {
+    /// Rows there are for the reason of a no.
+    fn reason_rows(&self) -> usize {
+        REASON.min(self.frame.rows / 4).max(1)
+    }
+
+    /// The first row of a reason that is shown, so that the cursor's row is.
+    pub(super) fn reason_from(&self, rows: &Rows) -> usize {
+        (rows.cursor.row + 1).saturating_sub(self.reason_rows())
+    }
+
     /// Where Esc leads from here: back from the first yes, back to the list, or later.
     fn escape(&self, card: &Card) -> &'static str {
         let (_, of) = self.frame.position;
@@ -174,4 +186,17 @@ pub fn fitting(mut keys: Vec<Hint>, dot: &str, room: usize) -> Line {
         keys.remove(keys.len() - 2);
     }
     keys_line(&keys, dot)
+}
+
+/// The keys that show more of a body.
+pub fn more(card: &Card, keymap: &Keymap, context: Context, whole: Action) -> String {
+    if card.is_long() && context == Context::Card {
+        let outside = [(context, Action::Card(CardKey::Read), "$EDITOR")];
+        return keymap.row(&outside);
+    }
+    let keys = [(Context::Global, Action::Nav(Nav::PageDown), ""), (context, whole, "all")];
+    match card.whole {
+        Fold::Folded => keymap.row(&keys),
+        Fold::Open => keymap.row(&keys[..1]),
+    }
 }

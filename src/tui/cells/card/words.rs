@@ -29,7 +29,7 @@ pub fn argument(pointer: &str) -> String {
 }
 
 /// The outermost argument of a pointer, as fields are named.
-pub fn field(pointer: &str) -> String {
+pub fn argument_of(pointer: &str) -> String {
     let part = pointer.split('/').find(|part| !part.is_empty()).unwrap_or_default();
     part.replace("~1", "/").replace("~0", "~")
 }

@@ -1,24 +1,24 @@
-//! The inbox: sessions with their requests below, and the chosen one beside or below the list.
+//! The drawing of the inbox: sessions with their requests below, and the chosen one beside or below the list.
 //!
-//! Only the rows on the screen are made; what they say was told by the owner.
+//! Only the rows on the screen are made.
 
 use std::path::Path;
 
-use super::boxed::{Boxed, column};
-use crate::frontend::protocol::InboxLine;
+use super::details::Detail;
+use super::shape::{DetailPlace, InboxShape, advice};
+use super::{Inbox, InboxRow, Listing, View};
+use crate::frontend::protocol::{Header, InboxLine};
 use crate::message::ToolName;
 use crate::stdx::text::one_line_summary;
 use crate::store::RequestState;
-use crate::tui::cells::card::{fitting, keys_line};
-use crate::tui::cells::list::{
-    Columns, detail as request, detail_frame, mark, reason, reason_keys, risk_role,
-};
+use crate::tui::boxed::{Boxed, column};
+use crate::tui::cells::card::{Frame, Holds, LOW, fitting, keys_line};
+use crate::tui::cells::list::{Columns, detail as request, mark, reason, reason_keys, risk_role};
 use crate::tui::composer::{Editor, Rows};
-use crate::tui::inbox::{Detail, DetailPlace, Inbox, InboxRow, InboxShape, Listing, View, advice};
-use crate::tui::keys::{Action, Context, Hint, InboxKey, Nav};
+use crate::tui::keys::{Action, Context, Hint, ListKey, Nav};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
 use crate::tui::list::ListStage;
-use crate::tui::model::Model;
+use crate::tui::panel::Screen;
 use crate::tui::theme::Role;
 
 /// Cells of an age and of a moment.
@@ -28,70 +28,61 @@ const EXPIRES: usize = 9;
 /// Below this width of the list there is no column for moments, and names are shorter.
 const NARROW: usize = 60;
 
-/// How it works, for who has nothing to decide.
+/// The explanation that is shown while nothing waits.
 const EMPTY: &str = "What a call would change waits here until you decide: of every session, here or in another \
                      terminal, now or tomorrow. A yes lets it run once, when its session goes on.";
 
-pub fn lines(model: &Model, inbox: &Inbox, rows: usize) -> Vec<Line> {
-    let shape = shape(model, inbox, rows);
-    let mut boxed = Boxed::new(model, usize::from(model.columns), title(model, inbox), count(inbox));
+pub fn lines(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Line> {
+    let shape = inbox.shape(screen);
+    let mut boxed = Boxed::new(screen.look.glyphs, screen.columns, title(screen, inbox), count(inbox));
     if shape.filter > 0 {
         let shown = Rows::of(&inbox.filter, shape.room.saturating_sub(2));
         boxed.push(Line::of("/ ", Role::Key).joined(shown.line(&inbox.filter, shown.cursor.row)));
     }
     match shape.place {
-        DetailPlace::Alone => detail(model, inbox, &shape).into_iter().for_each(|line| boxed.push(line)),
+        DetailPlace::Alone => detail(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line)),
         DetailPlace::Below => {
-            list(model, inbox, &shape).into_iter().for_each(|line| boxed.push(line));
+            list(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line));
             if shape.detail_rows > 0 {
-                boxed.push(Line::of(model.glyphs.rule.repeat(shape.room), Role::Dim));
-                detail(model, inbox, &shape).into_iter().for_each(|line| boxed.push(line));
+                boxed.push(Line::of(screen.look.glyphs.rule.repeat(shape.room), Role::Dim));
+                detail(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line));
             }
         }
         DetailPlace::Beside => {
-            let side = Line::of(format!(" {} ", model.glyphs.side), Role::Dim);
-            for (left, right) in list(model, inbox, &shape).into_iter().zip(detail(model, inbox, &shape)) {
+            let side = Line::of(format!(" {} ", screen.look.glyphs.side), Role::Dim);
+            for (left, right) in list(screen, inbox, &shape).into_iter().zip(detail(screen, inbox, &shape)) {
                 boxed.push(column(left, shape.list_width).joined(side.clone()).joined(right));
             }
         }
     }
-    foot(model, inbox, shape.room).into_iter().take(shape.foot).for_each(|line| boxed.push(line));
-    boxed.end(keys(model, inbox, shape.room), Line::new())
+    foot(screen, inbox, shape.room).into_iter().take(shape.foot).for_each(|line| boxed.push(line));
+    boxed.end(keys(screen, inbox, shape.room), Line::new())
 }
 
-fn shape(model: &Model, inbox: &Inbox, rows: usize) -> InboxShape {
-    InboxShape::of(inbox, model.dialogue.is_approved_once(), usize::from(model.columns), rows)
-}
-
-/// Where the cursor stands, from the pane's corner, while something is written.
-pub fn cursor(model: &Model, inbox: &Inbox, rows: usize) -> Option<(usize, usize)> {
-    let shape = shape(model, inbox, rows);
+/// Returns the cursor's row and column in the pane while a text is written.
+pub fn cursor(screen: &Screen<'_>, inbox: &Inbox) -> Option<(usize, usize)> {
+    let shape = inbox.shape(screen);
     let column = |editor: &Editor| 4 + Rows::of(editor, shape.room.saturating_sub(2)).cursor.column;
     match &inbox.list.stage {
         ListStage::Filtering => Some((1, column(&inbox.filter))),
-        ListStage::Reason { editor, .. } => Some((rows.saturating_sub(2), column(editor))),
+        ListStage::Reason { editor, .. } => Some((screen.rows.saturating_sub(2), column(editor))),
         ListStage::Choosing => None,
     }
 }
 
-/// The words of the rule above the composer while it is open.
-pub fn mode(inbox: &Inbox) -> &'static str {
-    if inbox.list.is_refusing() { "saying no" } else { "the inbox has the keys" }
-}
-
-fn title(model: &Model, inbox: &Inbox) -> Line {
+fn title(screen: &Screen<'_>, inbox: &Inbox) -> Line {
     match inbox.chosen().filter(|_| inbox.view == View::Whole) {
-        Some(line) => Line::of(format!("{} ", model.glyphs.waiting), Role::Waiting)
-            .joined(heading(model, line))
-            .with(format!(" {} ", model.glyphs.dot), Role::Dim)
+        Some(line) => Line::of(format!("{} ", screen.look.glyphs.waiting), Role::Waiting)
+            .joined(heading(screen, line))
+            .with(format!(" {} ", screen.look.glyphs.dot), Role::Dim)
             .with(one_line_summary(&line.title, 40), Role::Heading),
-        None => Line::of(format!("{} waiting for you", model.glyphs.waiting), Role::Waiting),
+        None => Line::of(format!("{} waiting for you", screen.look.glyphs.waiting), Role::Waiting),
     }
 }
 
 /// What asks, and how risky it is.
-fn heading(model: &Model, line: &InboxLine) -> Line {
-    let taint = if line.tainted { format!(" {}", model.glyphs.taint) } else { String::new() };
+fn heading(screen: &Screen<'_>, line: &InboxLine) -> Line {
+    let taint = if line.tainted { format!(" {}", screen.look.glyphs.taint) } else { String::new() };
     Line::of(line.tool.as_str(), Role::Tool)
         .with(format!(" {}", line.risk.word()), risk_role(line.risk))
         .with(taint, Role::Waiting)
@@ -119,11 +110,11 @@ fn count(inbox: &Inbox) -> Line {
 }
 
 /// The list in exactly its rows.
-fn list(model: &Model, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
+fn list(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     let rows = shape.head + shape.list_rows;
     let mut lines = Vec::with_capacity(rows);
     if inbox.rows.is_empty() {
-        lines = nothing(model, inbox, shape.list_width);
+        lines = nothing(screen, inbox, shape.list_width);
     } else {
         let table = InboxTable::of(inbox, shape);
         if shape.head > 0 {
@@ -131,8 +122,8 @@ fn list(model: &Model, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
         }
         for at in shape.list.clone() {
             lines.push(match inbox.rows[at] {
-                InboxRow::Session(line) => session(model, inbox.line(line), table.columns.width),
-                InboxRow::Request(index) => table.row(model, inbox, inbox.line(index), at == inbox.at()),
+                InboxRow::Session(line) => session(screen, inbox.line(line), table.columns.width),
+                InboxRow::Request(index) => table.row(screen, inbox, inbox.line(index), at == inbox.at()),
             });
         }
     }
@@ -141,14 +132,14 @@ fn list(model: &Model, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     lines
 }
 
-fn nothing(model: &Model, inbox: &Inbox, width: usize) -> Vec<Line> {
+fn nothing(screen: &Screen<'_>, inbox: &Inbox, width: usize) -> Vec<Line> {
     let even = Margin::even(Line::of("  ", Role::Text));
     let text = |text: &str, role| wrap_spans(&[Span::new(text, role)], width.min(76), &even);
     if inbox.listing == Listing::NotLoaded {
         return text("looking…", Role::Dim);
     }
     if inbox.total() > 0 {
-        let key = model.keymap.shown(Context::Global, Action::Escape);
+        let key = screen.keymap.shown(Context::Global, Action::Escape);
         return text(&format!("Nothing of what waits matches. {key} takes the filter away."), Role::Dim);
     }
     let mut lines = vec![Line::new()];
@@ -161,11 +152,11 @@ fn nothing(model: &Model, inbox: &Inbox, width: usize) -> Vec<Line> {
 }
 
 /// The line of a session, above its requests.
-fn session(model: &Model, line: &InboxLine, width: usize) -> Line {
+fn session(screen: &Screen<'_>, line: &InboxLine, width: usize) -> Line {
     let right = Line::of(line.holder.words(), Role::Dim);
     let room = width.saturating_sub(right.width() + 2);
     let title = Line::of(one_line_summary(&line.title, 40), Role::Heading);
-    let place = format!(" {} {}", model.glyphs.dot, folder(&line.workspace));
+    let place = format!(" {} {}", screen.look.glyphs.dot, folder(&line.workspace));
     Line::spread(title.with(place, Role::Dim).cut(room), right, width)
 }
 
@@ -209,8 +200,8 @@ impl InboxTable {
         self.columns.head("", right)
     }
 
-    fn row(&self, model: &Model, inbox: &Inbox, line: &InboxLine, is_chosen: bool) -> Line {
-        let glyphs = model.glyphs;
+    fn row(&self, screen: &Screen<'_>, inbox: &Inbox, line: &InboxLine, is_chosen: bool) -> Line {
+        let glyphs = screen.look.glyphs;
         let cursor = if is_chosen { glyphs.folded } else { " " };
         let mut lead = Line::of(cursor, Role::Waiting).with(" ", Role::Text);
         lead.push(mark(inbox.mark(line), glyphs));
@@ -244,8 +235,7 @@ impl InboxTable {
 }
 
 /// The chosen request in exactly its rows.
-fn detail(model: &Model, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
-    let look = model.look();
+fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     let head = shape.detail_head;
     let mut lines = match inbox.chosen().map(|line| inbox.details.get(&line.id)) {
         None => Vec::new(),
@@ -254,12 +244,12 @@ fn detail(model: &Model, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
             wrap_spans(&[Span::new(text, Role::Fail)], shape.detail_width, &Margin::default())
         }
         Some(Some(Detail::Whole { card, header })) => {
-            let frame = detail_frame(&look, &model.keymap, header.as_deref(), &model.zone, shape);
-            let keys = model.keymap.row(match shape.place {
+            let frame = detail_frame(screen, header.as_deref(), shape);
+            let keys = screen.keymap.row(match shape.place {
                 DetailPlace::Alone => &[(Context::Global, Action::Nav(Nav::PageDown), "")],
                 DetailPlace::Beside | DetailPlace::Below => &[
                     (Context::Global, Action::Nav(Nav::LineDown), ""),
-                    (Context::Inbox, Action::Inbox(InboxKey::Open), "whole"),
+                    (Context::Inbox, Action::List(ListKey::Open), "whole"),
                 ],
             });
             request(card, &frame, shape.detail_width, shape.detail_rows, &keys).lines
@@ -268,7 +258,7 @@ fn detail(model: &Model, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     lines.truncate(shape.detail_rows);
     if let Some(line) = inbox.chosen().filter(|_| head > 0) {
         let title = Line::of(one_line_summary(&line.title, 40), Role::Dim);
-        lines.insert(0, Line::spread(heading(model, line), title, shape.detail_width));
+        lines.insert(0, Line::spread(heading(screen, line), title, shape.detail_width));
         lines.insert(1, Line::new());
     }
     lines.resize(shape.detail_rows + head, Line::new());
@@ -276,14 +266,14 @@ fn detail(model: &Model, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
 }
 
 /// What a second yes does, what is written, or what there is to say.
-fn foot(model: &Model, inbox: &Inbox, room: usize) -> Vec<Line> {
+fn foot(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Vec<Line> {
     match &inbox.list.stage {
-        ListStage::Choosing | ListStage::Filtering if model.dialogue.is_approved_once() => {
+        ListStage::Choosing | ListStage::Filtering if screen.approved_once => {
             let keys = [
-                (Context::Inbox, Action::Inbox(InboxKey::Yes), "once more to approve"),
+                (Context::Inbox, Action::List(ListKey::Yes), "once more to approve"),
                 (Context::Global, Action::Escape, "back"),
             ];
-            vec![Line::of(model.keymap.told("HIGH", &keys), Role::High)]
+            vec![Line::of(screen.keymap.told("HIGH", &keys), Role::High)]
         }
         ListStage::Reason { editor, of } => {
             let words = match of.len() {
@@ -296,17 +286,17 @@ fn foot(model: &Model, inbox: &Inbox, room: usize) -> Vec<Line> {
     }
 }
 
-fn keys(model: &Model, inbox: &Inbox, room: usize) -> Line {
-    let (keymap, dot) = (&model.keymap, model.glyphs.dot);
+fn keys(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Line {
+    let (keymap, dot) = (screen.keymap, screen.look.glyphs.dot);
     let escape = |words| (Context::Global, Action::Escape, words);
     let wanted = match &inbox.list.stage {
         ListStage::Reason { .. } => reason_keys(keymap),
         ListStage::Filtering => keymap.hints(&[
-            (Context::InboxFilter, Action::Inbox(InboxKey::Filtered), "back to the list"),
+            (Context::InboxFilter, Action::List(ListKey::Filtered), "back to the list"),
             escape("all of it"),
         ]),
         ListStage::Choosing if inbox.rows.is_empty() => keymap.hints(&[escape("close")]),
-        ListStage::Choosing => deciding(model, inbox),
+        ListStage::Choosing => deciding(screen, inbox),
     };
     // A space stands at each end of the words in the border.
     let room = room.saturating_sub(2);
@@ -314,25 +304,34 @@ fn keys(model: &Model, inbox: &Inbox, room: usize) -> Line {
     if all.width() <= room { all } else { fitting(wanted, dot, room) }
 }
 
-fn deciding(model: &Model, inbox: &Inbox) -> Vec<Hint> {
-    let on = |key, words| (Context::Inbox, Action::Inbox(key), words);
+fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
+    let on = |key, words| (Context::Inbox, Action::List(key), words);
     let (yes, no) = match inbox.marked() {
         0 => ("yes".to_owned(), "no…".to_owned()),
         marked => (format!("yes to {marked}"), format!("no to {marked}…")),
     };
     let mut wanted = vec![
-        on(InboxKey::Yes, yes.as_str()),
-        on(InboxKey::No, &no),
-        on(InboxKey::Later, "later"),
-        on(InboxKey::Mark, "mark"),
+        on(ListKey::Yes, yes.as_str()),
+        on(ListKey::No, &no),
+        on(ListKey::Later, "later"),
+        on(ListKey::Mark, "mark"),
     ];
     let escape = match inbox.view {
         View::Whole => "list",
         View::List => {
-            wanted.extend([on(InboxKey::Open, "whole"), on(InboxKey::MarkLow, "low")]);
+            wanted.extend([on(ListKey::Open, "whole"), on(ListKey::MarkLow, "low")]);
             "close"
         }
     };
-    wanted.extend([on(InboxKey::Why, "why"), (Context::Global, Action::Escape, escape)]);
-    model.keymap.hints(&wanted)
+    wanted.extend([on(ListKey::Why, "why"), (Context::Global, Action::Escape, escape)]);
+    screen.keymap.hints(&wanted)
+}
+
+/// Returns the frame in which the detail is drawn.
+pub fn detail_frame<'a>(screen: &'a Screen<'a>, header: Option<&'a Header>, shape: &InboxShape) -> Frame<'a> {
+    let &Screen { ref look, keymap, zone, .. } = screen;
+    // What is shown beside is left out on the lowest screens only.
+    let rows = shape.detail_rows.max(LOW);
+    let (holds, columns) = (Holds::Keys, shape.detail_width);
+    Frame { look, keymap, holds, approved_once: false, rows, columns, position: (1, 1), header, zone }
 }

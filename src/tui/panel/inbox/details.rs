@@ -1,4 +1,4 @@
-//! Requests as they were told whole: those looked at last, and which were on the screen from end to end.
+//! Requests that the owner told whole: those shown last, and which of them were shown from end to end.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use crate::tui::cards::Card;
 /// Requests that are kept.
 const KEPT: usize = 32;
 
-/// See the module's words.
+/// The requests that were told whole.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Details {
     known: HashMap<RequestId, Detail>,

@@ -1,19 +1,47 @@
-//! Lists to pick from that lie over the transcript: lines entered before, sessions.
+//! Lists to pick from: lines entered before, sessions, services, models.
 //!
-//! A list is filtered as the person types; nothing is changed until Enter. Changed by `update::pick`, drawn by
-//! `view::pick`.
+//! A list is filtered while the user types; nothing is changed until Enter.
+
+mod draw;
+mod preview;
 
 use std::collections::HashSet;
 
-use super::cells::{Cell, Look};
-use super::composer::Editor;
-use super::fuzzy::{Like, Query};
-use super::line::Line;
-use crate::frontend::protocol::{EarlierLine, LoginWhy, ModelLine, ServiceLine, SessionLine};
-use crate::history::SessionId;
+use self::preview::Preview;
+use super::{PanelContext, PanelState, Screen, Then};
+use crate::frontend::protocol::{
+    ClientRequest, EarlierLine, LoginWhy, ModelLine, ServerMessage, ServiceLine, SessionLine,
+};
+use crate::tui::cells::Look;
+use crate::tui::composer::Editor;
+use crate::tui::fuzzy::{Like, Query};
+use crate::tui::keys::{Action, CHOOSE, Context, Keymap, Nav, PickKey, StatusHint};
+use crate::tui::line::Line;
 
 /// Bytes of an entry that are matched.
 const MOST_MATCHED: usize = 4 * 1024;
+
+const EARLIER: &[StatusHint] = &[
+    (Context::Pick, &[], "type to search"),
+    (Context::Pick, &[Action::Pick(PickKey::Narrow)], " this folder / all"),
+    (Context::Pick, CHOOSE, " choose"),
+];
+const SESSIONS: &[StatusHint] = &[
+    (Context::Pick, &[], "type to search"),
+    (Context::Pick, &[Action::Pick(PickKey::Narrow)], " this folder / all"),
+    (Context::Pick, &[Action::Pick(PickKey::Accept)], " open"),
+];
+const SERVICES: &[StatusHint] = &[
+    (Context::Pick, &[], "type to search"),
+    (Context::Pick, CHOOSE, " choose"),
+    (Context::Pick, &[Action::Pick(PickKey::Accept)], " set it up"),
+    (Context::Global, &[Action::Escape], " close"),
+];
+const MODELS: &[StatusHint] = &[
+    (Context::Pick, &[], "type to search"),
+    (Context::Pick, CHOOSE, " choose"),
+    (Context::Pick, &[Action::Pick(PickKey::Accept)], " take it"),
+];
 
 /// An open list.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,45 +104,92 @@ pub enum Wait {
     Looking,
 }
 
-/// The end of the chosen session's conversation.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Preview {
-    /// Asked for and not told yet; one at a time.
-    pub asked: Option<SessionId>,
-    pub told: Option<SessionId>,
-    /// The beginning of what was said last in it.
-    pub last: String,
-    pub cells: Vec<Cell>,
-    /// As laid out for `width`.
-    pub lines: Vec<Line>,
-    width: usize,
-}
-
-impl Preview {
-    pub fn tell(&mut self, session: SessionId, cells: Vec<Cell>, last: String) {
-        if self.asked.as_ref() == Some(&session) {
-            self.asked = None;
-        }
-        self.told = Some(session);
-        self.last = last;
-        self.cells = cells;
-        self.width = 0;
+impl PanelState for Pick {
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Pick, Context::Text, Context::Global]
     }
 
-    /// Brings the lines up to date.
-    pub fn lay_out(&mut self, look: &Look) {
-        if self.width == look.width {
-            return;
+    fn opened(&mut self, cx: &mut PanelContext<'_>) {
+        match self.list {
+            List::Earlier(_) => cx.send(ClientRequest::Earlier),
+            List::Sessions { .. } => self.ask_preview(cx),
+            List::Services { .. } | List::Models { .. } => {}
         }
-        self.width = look.width;
-        self.lines.clear();
-        for at in 0..self.cells.len() {
-            if at > 0 && self.cells[at].gap_after(&self.cells[at - 1]) > 0 {
-                self.lines.push(Line::new());
+    }
+
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+        let page = (cx.screen.rows / 2).max(1);
+        match action {
+            Action::Escape => return Some(self.escape(cx)),
+            Action::Pick(PickKey::Accept) => return Some(self.accept(cx)),
+            Action::Pick(PickKey::Narrow) => self.turn_scope(),
+            Action::Nav(Nav::PageUp) => self.up(page),
+            Action::Nav(Nav::PageDown) => self.down(page),
+            Action::Nav(Nav::Up | Nav::LineUp) => self.up(1),
+            Action::Nav(Nav::Down | Nav::LineDown) => self.down(1),
+            Action::Edit(edit) => {
+                self.query.edit(edit);
+                self.asked_anew();
             }
-            self.cells[at].refresh(look);
-            self.lines.extend(self.cells[at].lines_from(0).cloned());
+            Action::Move(to) => {
+                self.query.step(to, cx.screen.columns);
+            }
+            _ => return None,
         }
+        self.ask_preview(cx);
+        Some(Then::Stay)
+    }
+
+    fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {
+        self.insert(c.encode_utf8(&mut [0; 4]), cx);
+    }
+
+    fn paste(&mut self, text: &str, cx: &mut PanelContext<'_>) {
+        self.insert(text.lines().next().unwrap_or_default(), cx);
+    }
+
+    fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> Then {
+        match (message, &mut self.list) {
+            (ServerMessage::Earlier { lines }, _) => self.tell_earlier(lines),
+            (ServerMessage::Preview { session, messages }, List::Sessions { preview, .. }) => {
+                preview.tell(session, &messages);
+                self.ask_preview(cx);
+            }
+            _ => {}
+        }
+        Then::Stay
+    }
+
+    fn lay_out(&mut self, screen: &Screen<'_>) {
+        if let List::Sessions { preview, .. } = &mut self.list {
+            preview.lay_out(&Look { width: screen.preview_columns(), ..screen.look });
+        }
+    }
+
+    fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
+        draw::lines(screen, self)
+    }
+
+    fn cursor(&self, screen: &Screen<'_>) -> Option<(usize, usize)> {
+        Some(draw::cursor(screen, self))
+    }
+
+    fn hints(&self, keymap: &Keymap) -> String {
+        keymap.status(match self.list {
+            List::Earlier(_) => EARLIER,
+            List::Sessions { .. } => SESSIONS,
+            List::Services { .. } => SERVICES,
+            List::Models { .. } => MODELS,
+        })
+    }
+
+    fn title(&self) -> Option<&'static str> {
+        Some(match self.list {
+            List::Earlier(_) => "earlier lines",
+            List::Sessions { .. } => "sessions",
+            List::Services { .. } => "services",
+            List::Models { .. } => "models",
+        })
     }
 }
 
@@ -231,36 +306,13 @@ impl Pick {
         self.filter();
     }
 
-    /// The chosen line, where lines are listed.
-    pub fn line(&self) -> Option<&EarlierLine> {
-        match &self.list {
-            List::Earlier(lines) => self.found.get(self.chosen).and_then(|at| lines.get(*at)),
-            List::Sessions { .. } | List::Services { .. } | List::Models { .. } => None,
-        }
-    }
-
-    /// The chosen service, where services are listed.
-    pub fn service(&self) -> Option<&ServiceLine> {
-        match &self.list {
-            List::Services { services, .. } => self.found.get(self.chosen).and_then(|at| services.get(*at)),
-            List::Earlier(_) | List::Sessions { .. } | List::Models { .. } => None,
-        }
-    }
-
-    /// The chosen model, where models are listed.
-    pub fn model(&self) -> Option<&ModelLine> {
-        match &self.list {
-            List::Models { models, .. } => self.found.get(self.chosen).and_then(|at| models.get(*at)),
-            List::Earlier(_) | List::Sessions { .. } | List::Services { .. } => None,
-        }
-    }
-
     /// The chosen session, where sessions are listed.
-    pub fn session(&self) -> Option<&SessionLine> {
-        match &self.list {
-            List::Sessions { sessions, .. } => self.found.get(self.chosen).and_then(|at| sessions.get(*at)),
-            List::Earlier(_) | List::Services { .. } | List::Models { .. } => None,
-        }
+    fn session(&self) -> Option<&SessionLine> {
+        if let List::Sessions { sessions, .. } = &self.list { self.of_chosen(sessions) } else { None }
+    }
+
+    fn of_chosen<'a, T>(&self, all: &'a [T]) -> Option<&'a T> {
+        self.found.get(self.chosen).and_then(|at| all.get(*at))
     }
 
     /// Entries in all, whatever is typed.
@@ -271,6 +323,69 @@ impl Pick {
             List::Services { services, .. } => services.len(),
             List::Models { models, .. } => models.len(),
         }
+    }
+
+    fn insert(&mut self, text: &str, cx: &mut PanelContext<'_>) {
+        self.query.insert(text);
+        self.asked_anew();
+        self.ask_preview(cx);
+    }
+
+    /// Asks for the end of the chosen session, one session at a time.
+    fn ask_preview(&mut self, cx: &mut PanelContext<'_>) {
+        let Some(session) = self.session().map(|session| session.id.clone()) else { return };
+        let List::Sessions { preview, .. } = &mut self.list else { return };
+        if preview.asked.is_none() && preview.told.as_ref() != Some(&session) {
+            preview.asked = Some(session.clone());
+            cx.send(ClientRequest::Preview { session });
+        }
+    }
+
+    fn accept(&self, cx: &mut PanelContext<'_>) -> Then {
+        match &self.list {
+            List::Earlier(lines) => self.of_chosen(lines).map(|line| Then::Write(line.text.clone())),
+            List::Sessions { sessions, .. } if cx.turn_runs && self.of_chosen(sessions).is_some() => {
+                cx.flash(cx.stop_first());
+                None
+            }
+            List::Sessions { sessions, .. } => {
+                self.of_chosen(sessions).map(|session| Then::OpenSession(session.id.clone()))
+            }
+            List::Services { services, .. } => self
+                .of_chosen(services)
+                .map(|service| Then::SetUp { service: service.clone(), list: Box::new(self.clone()) }),
+            List::Models { models, purpose } => self.pick_model(self.of_chosen(models), purpose, cx),
+        }
+        .unwrap_or(Then::Stay)
+    }
+
+    /// Takes the chosen model, or the typed one if none matches.
+    fn pick_model(
+        &self,
+        chosen: Option<&ModelLine>,
+        purpose: &Purpose,
+        cx: &mut PanelContext<'_>,
+    ) -> Option<Then> {
+        let typed = self.query.text().trim().to_owned();
+        let name = match (chosen, purpose) {
+            (Some(line), _) => line.name.clone(),
+            (None, _) if typed.is_empty() => return None,
+            (None, Purpose::Keep { service }) => format!("{service}/{typed}"),
+            (None, Purpose::Switch) => typed,
+        };
+        cx.send(match purpose {
+            Purpose::Keep { .. } => ClientRequest::KeepModel { name },
+            Purpose::Switch => ClientRequest::SwitchModel { name },
+        });
+        Some(Then::Close)
+    }
+
+    fn escape(&self, cx: &mut PanelContext<'_>) -> Then {
+        if let List::Services { why: LoginWhy::First, .. } = self.list {
+            cx.send(ClientRequest::SkipLogin);
+            cx.flash("not asked again: /login sets up a service");
+        }
+        Then::Close
     }
 }
 
@@ -292,6 +407,7 @@ fn each_once<'a>(known: impl Iterator<Item = &'a str>, told: Vec<EarlierLine>) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::SessionId;
 
     fn told(lines: &[(&str, bool)]) -> Vec<EarlierLine> {
         lines.iter().map(|(text, here)| EarlierLine { text: (*text).to_owned(), here: *here }).collect()

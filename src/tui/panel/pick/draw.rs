@@ -1,15 +1,15 @@
-//! The lists to pick from.
+//! The drawing of the lists to pick from.
 
-use super::boxed::{Boxed, column};
+use super::{List, Pick, Preview, Purpose, Scope, Wait};
 use crate::frontend::protocol::{LoginWhy, SessionLine};
 use crate::stdx::text::{one_line_summary, sanitize_line};
+use crate::tui::boxed::{Boxed, column};
 use crate::tui::completion::window;
 use crate::tui::composer::Rows;
 use crate::tui::fuzzy::{Like, Query, marked};
 use crate::tui::keys::{Action, Context, PickKey};
 use crate::tui::line::{Ink, Line, Margin, Span, wrap_spans};
-use crate::tui::model::Model;
-use crate::tui::pick::{List, Pick, Preview, Purpose, Scope, Wait};
+use crate::tui::panel::Screen;
 use crate::tui::theme::{Glyphs, Role};
 
 /// Below this many rows there is nothing but the list.
@@ -27,30 +27,31 @@ const LONGEST_ENTRY: usize = 400;
 /// Before the query: the edge, a space, a slash, a space.
 const PROMPT: usize = 4;
 
-pub fn lines(model: &Model, pick: &Pick, rows: usize) -> Vec<Line> {
-    let width = usize::from(model.columns);
-    let mut boxed = Boxed::new(model, width, Line::of(title(pick), Role::Heading), count(pick));
-    boxed.push(Line::of("/ ", Role::Key).joined(query(model, pick)));
-    let foot = foot(model, pick, boxed.room(), rows);
+pub fn lines(screen: &Screen<'_>, pick: &Pick) -> Vec<Line> {
+    let rows = screen.rows;
+    let mut boxed =
+        Boxed::new(screen.look.glyphs, screen.columns, Line::of(title(pick), Role::Heading), count(pick));
+    boxed.push(Line::of("/ ", Role::Key).joined(query(screen, pick)));
+    let foot = foot(screen, pick, boxed.room(), rows);
     let gap = usize::from(rows >= ROOMY);
     for _ in 0..gap {
         boxed.push(Line::new());
     }
     let room = rows.saturating_sub(3 + gap + foot.len()).max(1);
-    let beside = model.preview_columns();
+    let beside = screen.preview_columns();
     let preview = match &pick.list {
         List::Sessions { preview, .. } if beside > 0 => Some(preview),
         List::Sessions { .. } | List::Earlier(_) | List::Services { .. } | List::Models { .. } => None,
     };
     let list_room = boxed.room() - preview.map_or(0, |_| beside + 3);
-    let mut left = entries(model, pick, list_room, room);
+    let mut left = entries(screen, pick, list_room, room);
     left.truncate(room);
     left.resize(room, Line::new());
     match preview {
         None => left.into_iter().for_each(|line| boxed.push(line)),
         Some(preview) => {
             let right = beside_lines(pick, preview, beside, room);
-            let side = Line::of(format!(" {} ", model.glyphs.side), Role::Dim);
+            let side = Line::of(format!(" {} ", screen.look.glyphs.side), Role::Dim);
             for (line, shown) in left.into_iter().zip(right) {
                 boxed.push(column(line, list_room).joined(side.clone()).joined(shown));
             }
@@ -59,37 +60,25 @@ pub fn lines(model: &Model, pick: &Pick, rows: usize) -> Vec<Line> {
     for line in foot {
         boxed.push(line);
     }
-    boxed.end(Line::of(keys(model, pick), Role::Dim), Line::new())
+    boxed.end(Line::of(keys(screen, pick), Role::Dim), Line::new())
 }
 
-/// Where the query's cursor stands, from the pane's corner.
-pub fn cursor(model: &Model, pick: &Pick) -> (usize, usize) {
-    let shown = Rows::of(&pick.query, query_room(model));
+/// Returns the row and column of the query's cursor in the pane.
+pub fn cursor(screen: &Screen<'_>, pick: &Pick) -> (usize, usize) {
+    let shown = Rows::of(&pick.query, query_room(screen));
     (1, PROMPT + shown.cursor.column)
 }
 
-/// The words of the rule above the composer while a list is open.
-pub fn mode(pick: &Pick) -> &'static str {
-    match pick.list {
-        List::Earlier(_) => "earlier lines",
-        List::Sessions { .. } => "sessions",
-        List::Services { .. } => "services",
-        List::Models { .. } => "models",
-    }
-}
-
-fn keys(model: &Model, pick: &Pick) -> String {
-    let accept = model.keymap.shown(Context::Pick, Action::Pick(PickKey::Accept));
-    let escape = model.keymap.shown(Context::Global, Action::Escape);
-    match pick.list {
-        List::Earlier(_) => format!("{accept} takes it · {escape}"),
-        List::Sessions { .. } => format!("{accept} opens it · {escape}"),
-        List::Services { why: LoginWhy::First, .. } => {
-            format!("{accept} sets it up · {escape} skips")
-        }
-        List::Services { why: LoginWhy::Asked, .. } => format!("{accept} sets it up · {escape}"),
-        List::Models { .. } => format!("{accept} takes it · {escape}"),
-    }
+fn keys(screen: &Screen<'_>, pick: &Pick) -> String {
+    let accept = screen.keymap.shown(Context::Pick, Action::Pick(PickKey::Accept));
+    let escape = screen.keymap.shown(Context::Global, Action::Escape);
+    let (accepts, escapes) = match pick.list {
+        List::Earlier(_) | List::Models { .. } => ("takes it", ""),
+        List::Sessions { .. } => ("opens it", ""),
+        List::Services { why: LoginWhy::First, .. } => ("sets it up", " skips"),
+        List::Services { why: LoginWhy::Asked, .. } => ("sets it up", ""),
+    };
+    format!("{accept} {accepts} · {escape}{escapes}")
 }
 
 fn title(pick: &Pick) -> &'static str {
@@ -119,37 +108,37 @@ fn count(pick: &Pick) -> Line {
     Line::of(format!("{scope} · {words}"), Role::Dim)
 }
 
-fn query_room(model: &Model) -> usize {
-    usize::from(model.columns).saturating_sub(PROMPT + 4)
+fn query_room(screen: &Screen<'_>) -> usize {
+    screen.columns.saturating_sub(PROMPT + 4)
 }
 
 /// The row of the query in which the cursor is.
-fn query(model: &Model, pick: &Pick) -> Line {
-    let shown = Rows::of(&pick.query, query_room(model));
+fn query(screen: &Screen<'_>, pick: &Pick) -> Line {
+    let shown = Rows::of(&pick.query, query_room(screen));
     shown.line(&pick.query, shown.cursor.row)
 }
 
-fn entries(model: &Model, pick: &Pick, width: usize, room: usize) -> Vec<Line> {
+fn entries(screen: &Screen<'_>, pick: &Pick, width: usize, room: usize) -> Vec<Line> {
     if pick.found.is_empty() {
-        return vec![Line::of(nothing(model, pick), Role::Dim)];
+        return vec![Line::of(nothing(screen, pick), Role::Dim)];
     }
     let typed = pick.query.text();
     let shown = window(pick.found.len(), pick.chosen, room);
     let mut out = Vec::new();
     for at in shown {
         let is_chosen = at == pick.chosen;
-        let mark = if is_chosen { model.glyphs.folded } else { " " };
+        let mark = if is_chosen { screen.look.glyphs.folded } else { " " };
         let ink = if is_chosen { Ink::of(Role::Text).bold() } else { Ink::of(Role::Text) };
         let line = Line::of(mark, Role::User).with(" ", Role::Text);
         let entry = match &pick.list {
             List::Earlier(lines) => {
                 let mut like = Query::new(&typed, Like::Text);
-                let one = one_line(&lines[pick.found[at]].text, model.glyphs);
+                let one = one_line(&lines[pick.found[at]].text, screen.look.glyphs);
                 let marks = like.marks(&one);
                 marked(&one, &marks, ink).cut(width - 2)
             }
             List::Sessions { sessions, .. } => {
-                session(model, &sessions[pick.found[at]], &typed, ink, pick.scope, width - 2)
+                session(screen, &sessions[pick.found[at]], &typed, ink, pick.scope, width - 2)
             }
             List::Services { services, .. } => {
                 let one = &services[pick.found[at]];
@@ -166,7 +155,7 @@ fn entries(model: &Model, pick: &Pick, width: usize, room: usize) -> Vec<Line> {
     out
 }
 
-fn nothing(model: &Model, pick: &Pick) -> String {
+fn nothing(screen: &Screen<'_>, pick: &Pick) -> String {
     let words = match (&pick.list, pick.total(), pick.scope) {
         (_, 0, _) if pick.wait == Wait::Looking => "looking…",
         (List::Earlier(_), 0, _) => "Nothing was entered yet.",
@@ -177,7 +166,7 @@ fn nothing(model: &Model, pick: &Pick) -> String {
         (List::Models { purpose: Purpose::Switch, .. }, ..) => "None matches; Enter takes it as is.",
         (_, _, Scope::All) => "Nothing matches.",
         (_, _, Scope::Here) => {
-            let key = model.keymap.shown(Context::Pick, Action::Pick(PickKey::Narrow));
+            let key = screen.keymap.shown(Context::Pick, Action::Pick(PickKey::Narrow));
             let elsewhere = if key.is_empty() { key } else { format!("; {key} looks everywhere") };
             return format!("Nothing of this folder matches{elsewhere}.");
         }
@@ -201,7 +190,14 @@ fn one_line(text: &str, glyphs: &Glyphs) -> String {
     joined.chars().take(LONGEST_ENTRY).collect()
 }
 
-fn session(model: &Model, one: &SessionLine, typed: &str, ink: Ink, scope: Scope, width: usize) -> Line {
+fn session(
+    screen: &Screen<'_>,
+    one: &SessionLine,
+    typed: &str,
+    ink: Ink,
+    scope: Scope,
+    width: usize,
+) -> Line {
     let marks = Query::new(typed, Like::Name).marks(&one.title);
     let title = marked(&one.title, &marks, ink);
     let mut right = Line::new();
@@ -218,7 +214,7 @@ fn session(model: &Model, one: &SessionLine, typed: &str, ink: Ink, scope: Scope
     }
     let waiting = match one.waiting {
         0 => String::new(),
-        count => format!(" {} {count}", model.glyphs.waiting),
+        count => format!(" {} {count}", screen.look.glyphs.waiting),
     };
     let right = right.joined(column(Line::of(waiting, Role::Waiting), 5));
     Line::spread(title, right, width)
@@ -230,19 +226,19 @@ fn turns(count: u32) -> &'static str {
 }
 
 /// What stands below the list: a long entry whole, or the facts of a session that has no preview beside it.
-fn foot(model: &Model, pick: &Pick, width: usize, rows: usize) -> Vec<Line> {
+fn foot(screen: &Screen<'_>, pick: &Pick, width: usize, rows: usize) -> Vec<Line> {
     if rows < ROOMY {
         return Vec::new();
     }
     match &pick.list {
-        List::Earlier(_) => {
-            let Some(line) = pick.line() else { return Vec::new() };
+        List::Earlier(lines) => {
+            let Some(line) = pick.of_chosen(lines) else { return Vec::new() };
             let long = line.text.lines().count() > 1
-                || one_line(&line.text, model.glyphs).chars().count() + 2 > width;
+                || one_line(&line.text, screen.look.glyphs).chars().count() + 2 > width;
             if !long {
                 return Vec::new();
             }
-            let mut foot = vec![Line::of(model.glyphs.rule.repeat(width), Role::Dim)];
+            let mut foot = vec![Line::of(screen.look.glyphs.rule.repeat(width), Role::Dim)];
             let mut spans = Vec::new();
             for text in line.text.lines().take(SHOWN_WHOLE + 1) {
                 spans.push(Span::new(text, Role::Text));
@@ -257,7 +253,7 @@ fn foot(model: &Model, pick: &Pick, width: usize, rows: usize) -> Vec<Line> {
             foot.extend(whole);
             foot
         }
-        List::Sessions { preview, .. } if model.preview_columns() == 0 => {
+        List::Sessions { preview, .. } if screen.preview_columns() == 0 => {
             let Some(one) = pick.session() else { return Vec::new() };
             let id: String = one.id.0.chars().take(SHORT_ID).collect();
             let place = one.workspace.display();
@@ -278,7 +274,7 @@ fn foot(model: &Model, pick: &Pick, width: usize, rows: usize) -> Vec<Line> {
                 (None, LoginWhy::First) => (FIRST, Role::Dim),
                 (None, LoginWhy::Asked) => return Vec::new(),
             };
-            let mut foot = vec![Line::of(model.glyphs.rule.repeat(width), Role::Dim)];
+            let mut foot = vec![Line::of(screen.look.glyphs.rule.repeat(width), Role::Dim)];
             foot.extend(wrap_spans(&[Span::new(words, role)], width, &Margin::default()));
             foot
         }

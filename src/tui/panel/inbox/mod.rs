@@ -1,25 +1,25 @@
 //! The inbox: what waits in all sessions as one list, with marks, a filter and the chosen request whole.
 //!
-//! Plain data and what can be read from it. It decides nothing: what keys do to it is `update::inbox`, how it looks is
-//! `view::inbox`. Ten thousand requests are held; what depends on all of them is made when they are told, or when the
-//! filter changes, and never for a frame.
+//! Here is its state. It holds up to ten thousand requests; what depends on all of them is computed when they are
+//! told, or when the filter changes, and never for a frame.
 
 mod details;
+mod draw;
+mod keys;
 mod shape;
 
 use std::collections::{HashMap, HashSet};
 
-pub use self::details::{Detail, Details};
-pub use self::shape::{DetailPlace, InboxShape, advice};
-use super::composer::Editor;
-use super::fuzzy::{Like, Query};
-use super::list::{Mark, OpenRequest, RequestList};
+use self::details::Details;
 use crate::approval::RequestId;
 use crate::frontend::dialogue::Seen;
 use crate::frontend::protocol::{Holder, InboxLine};
 use crate::history::SessionId;
 use crate::store::RequestState;
 use crate::tool::Risk;
+use crate::tui::composer::Editor;
+use crate::tui::fuzzy::{Like, Query};
+use crate::tui::list::{Mark, OpenRequest, RequestList};
 
 /// For this long what was sent is drawn as being decided, if the owner says nothing of it.
 const DECIDING_MS: u64 = 5_000;
@@ -94,7 +94,7 @@ pub enum Chosen {
 
 impl Inbox {
     /// What waits now. The chosen request stays chosen; with it gone, the one that comes to stand in its place.
-    pub fn tell(&mut self, lines: Vec<InboxLine>, now_ms: u64) -> Chosen {
+    fn replace(&mut self, lines: Vec<InboxLine>, now_ms: u64) -> Chosen {
         let before = self.chosen().map(|line| line.id.clone());
         let was_sent = before.as_ref().is_some_and(|id| self.deciding.contains_key(id));
         self.lines = lines;
@@ -259,8 +259,10 @@ impl Inbox {
         self.deciding.get(&line.id).map(|(word, _)| *word)
     }
 
-    pub fn send(&mut self, ids: &[RequestId], word: &'static str, now_ms: u64) {
+    /// A decision on these was sent.
+    fn sent(&mut self, ids: &[RequestId], word: &'static str, now_ms: u64) {
         for id in ids {
+            self.list.unmark(id);
             self.deciding.insert(id.clone(), (word, now_ms + DECIDING_MS));
         }
     }

@@ -1,21 +1,20 @@
-//! A box drawn with lines: what the popup and the lists to pick from stand in.
+//! A box drawn with lines: the popup and the panels are drawn in it.
 
-use crate::tui::line::Line;
-use crate::tui::model::Model;
-use crate::tui::theme::Role;
+use super::line::Line;
+use super::theme::{Glyphs, Role};
 
 /// A box of a width in cells.
 pub struct Boxed<'a> {
-    model: &'a Model,
+    glyphs: &'a Glyphs,
     width: usize,
     lines: Vec<Line>,
 }
 
 impl<'a> Boxed<'a> {
     /// Its upper edge, with words at the left and at the right.
-    pub fn new(model: &'a Model, width: usize, title: Line, right: Line) -> Self {
-        let [left_top, right_top, ..] = model.glyphs.corners;
-        let mut boxed = Self { model, width, lines: Vec::new() };
+    pub fn new(glyphs: &'a Glyphs, width: usize, title: Line, right: Line) -> Self {
+        let [left_top, right_top, ..] = glyphs.corners;
+        let mut boxed = Self { glyphs, width, lines: Vec::new() };
         let edge = boxed.edge(left_top, right_top, title, right);
         boxed.lines.push(edge);
         boxed
@@ -27,7 +26,7 @@ impl<'a> Boxed<'a> {
     }
 
     pub fn push(&mut self, line: Line) {
-        let side = Line::of(self.model.glyphs.side, Role::Dim);
+        let side = Line::of(self.glyphs.side, Role::Dim);
         let mut row = side.clone().with(" ", Role::Text).joined(line.cut(self.room()));
         row.pad_to(self.width.saturating_sub(1));
         self.lines.push(row.joined(side));
@@ -35,14 +34,14 @@ impl<'a> Boxed<'a> {
 
     /// The lines, with the lower edge and words in it.
     pub fn end(mut self, words: Line, right: Line) -> Vec<Line> {
-        let [.., left_bottom, right_bottom] = self.model.glyphs.corners;
+        let [.., left_bottom, right_bottom] = self.glyphs.corners;
         let edge = self.edge(left_bottom, right_bottom, words, right);
         self.lines.push(edge);
         self.lines
     }
 
     fn edge(&self, left_corner: &str, right_corner: &str, left: Line, right: Line) -> Line {
-        let rule = self.model.glyphs.rule;
+        let rule = self.glyphs.rule;
         let framed = |line: Line| {
             if line.spans.is_empty() {
                 return Line::new();

@@ -1,7 +1,7 @@
 //! The rule above the composer while something is searched for in the transcript, and what it found elsewhere.
 
+use super::{Case, Find, FindStage, elsewhere as count};
 use crate::tui::composer::Rows;
-use crate::tui::find::{Case, Find, FindStage, elsewhere as count};
 use crate::tui::line::Line;
 use crate::tui::model::Model;
 use crate::tui::theme::Role;

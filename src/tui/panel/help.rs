@@ -1,11 +1,12 @@
-//! The list of keys over the transcript: its filter, its marked row, and its lines.
+//! The list of keys: typing narrows it, Enter does what the marked key does. It never approves anything.
 //!
-//! It shows the user's own key bindings, not the defaults. Lines are made here because `update` must know how
-//! many there are. Changed by `update::help`, framed by `view::help`.
+//! It shows the user's own key bindings, not the defaults.
 
-use super::keys::{Action, Bound, Context, HelpGroup, Keymap, Weight};
-use super::line::{Line, Margin, Span, wrap_spans};
-use super::theme::{Glyphs, Role};
+use super::{PanelContext, PanelState, Screen, Then};
+use crate::tui::boxed::Boxed;
+use crate::tui::keys::{Action, Bound, CHOOSE, Context, HelpGroup, HelpKey, Keymap, Nav, StatusHint, Weight};
+use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::theme::{Glyphs, Role};
 
 /// The screen widths from which the list has a border and two or three columns.
 const TWO_COLUMNS: usize = 76;
@@ -33,6 +34,17 @@ const STARTS: [(&str, &str); 4] = [
 const NOTE: &str = "Letters are keys only where nothing is written. A card takes no key in its first half second, and \
                     Enter, Space and Esc never approve.";
 
+const LISTED: &[StatusHint] = &[
+    (Context::Help, &[], "type to filter"),
+    (Context::Global, &[Action::Nav(Nav::PageDown)], " scroll"),
+    (Context::Global, &[Action::Escape], " close"),
+];
+const FILTERED: &[StatusHint] = &[
+    (Context::Help, CHOOSE, " choose"),
+    (Context::Help, &[Action::InHelp(HelpKey::Run)], " do it"),
+    (Context::Global, &[Action::Escape], " all keys"),
+];
+
 /// The open list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Help {
@@ -45,26 +57,26 @@ pub struct Help {
 
 /// The area of the list, in cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HelpArea {
+struct HelpArea {
     /// Before the list.
-    pub margin: usize,
+    margin: usize,
     /// The list with its border, if it has one.
-    pub width: usize,
-    pub edge: Edge,
+    width: usize,
+    edge: Edge,
     /// Lines of keys that fit.
-    pub rows: usize,
-    pub columns: usize,
+    rows: usize,
+    columns: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Edge {
+enum Edge {
     /// A title and no border.
     Title,
     Border,
 }
 
 impl HelpArea {
-    pub fn of(screen: usize, pane: usize) -> Self {
+    fn of(screen: usize, pane: usize) -> Self {
         if screen < TWO_COLUMNS {
             let rows = pane.saturating_sub(1);
             return Self { margin: 0, width: screen, edge: Edge::Title, rows, columns: 1 };
@@ -75,11 +87,76 @@ impl HelpArea {
     }
 
     /// Returns the width of the lines of keys.
-    pub fn inside(self) -> usize {
+    fn inside(self) -> usize {
         match self.edge {
             Edge::Title => self.width - 1,
             Edge::Border => self.width - 4,
         }
+    }
+}
+
+impl PanelState for Help {
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Help, Context::Global]
+    }
+
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+        match action {
+            Action::InHelp(HelpKey::Run) => return Some(self.run(cx)),
+            Action::InHelp(HelpKey::Erase) => self.widen(),
+            Action::Escape if self.filter.is_empty() => return Some(Then::Close),
+            // The filter goes first, then the list.
+            Action::InHelp(HelpKey::Clear) | Action::Escape => *self = Self::default(),
+            Action::Nav(nav) => self.navigate(nav, &cx.screen),
+            _ => return None,
+        }
+        Some(Then::Stay)
+    }
+
+    fn typed(&mut self, c: char, _cx: &mut PanelContext<'_>) {
+        if self.filter.chars().count() < LONGEST_FILTER {
+            self.filter.push(c);
+        }
+        (self.scroll, self.marked) = (0, 0);
+    }
+
+    fn wheel(&self, _step: Nav, line: Nav) -> Vec<Nav> {
+        vec![line; 3]
+    }
+
+    fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
+        let area = HelpArea::of(screen.columns, screen.rows);
+        let glyphs = screen.look.glyphs;
+        let body = self.lines(screen.keymap, area, glyphs);
+        let from = self.scroll.min(body.len().saturating_sub(area.rows));
+        let left = body.len().saturating_sub(from + area.rows);
+        let shown = body.into_iter().skip(from).take(area.rows);
+        let title = Line::of("keys", Role::Heading);
+        let filter =
+            Line::of("filter: ", Role::Dim).with(&self.filter, Role::User).with(glyphs.cursor, Role::Dim);
+        let more = if left == 0 { Line::new() } else { more(screen.keymap, left) };
+        match area.edge {
+            Edge::Title => {
+                let right = if self.is_filtered() || left == 0 { filter } else { more };
+                let title = Line::of(" ", Role::Text).joined(title);
+                let mut lines = vec![Line::spread(title, right.with(" ", Role::Text), area.width)];
+                lines.extend(shown.map(|line| Line::of(" ", Role::Text).joined(line)));
+                lines
+            }
+            Edge::Border => {
+                let mut boxed = Boxed::new(glyphs, area.width, title, filter);
+                let empty = (area.rows.min(screen.rows.saturating_sub(2))).saturating_sub(shown.len());
+                shown.chain(std::iter::repeat_n(Line::new(), empty)).for_each(|line| boxed.push(line));
+                let how = format!("rebind: [keys] in config.toml {} co keys --check", glyphs.dot);
+                let margin = Line::of(" ".repeat(area.margin), Role::Text);
+                let lines = boxed.end(Line::of(how, Role::Dim), more);
+                lines.into_iter().map(|line| margin.clone().joined(line)).collect()
+            }
+        }
+    }
+
+    fn hints(&self, keymap: &Keymap) -> String {
+        keymap.status(if self.is_filtered() { FILTERED } else { LISTED })
     }
 }
 
@@ -88,16 +165,8 @@ impl Help {
         Self { filter: filter.chars().take(LONGEST_FILTER).collect(), ..Self::default() }
     }
 
-    /// Adds a character to the filter.
-    pub fn narrow(&mut self, c: char) {
-        if self.filter.chars().count() < LONGEST_FILTER {
-            self.filter.push(c);
-        }
-        (self.scroll, self.marked) = (0, 0);
-    }
-
     /// Removes the last character of the filter.
-    pub fn widen(&mut self) {
+    fn widen(&mut self) {
         self.filter.pop();
         (self.scroll, self.marked) = (0, 0);
     }
@@ -108,7 +177,7 @@ impl Help {
 
     /// Returns the rows that contain every word of the filter in their keys, words or name; rows with a key
     /// of exactly that name come first.
-    pub fn left<'a>(&self, keymap: &'a Keymap) -> Vec<&'a Bound> {
+    fn left<'a>(&self, keymap: &'a Keymap) -> Vec<&'a Bound> {
         let filter = self.filter.trim().to_lowercase();
         let has_all = |row: &&Bound| {
             let text = haystack(row);
@@ -121,7 +190,7 @@ impl Help {
     }
 
     /// Returns the marked row, if there is a filter.
-    pub fn marked<'a>(&self, keymap: &'a Keymap) -> Option<&'a Bound> {
+    fn marked<'a>(&self, keymap: &'a Keymap) -> Option<&'a Bound> {
         if !self.is_filtered() {
             return None;
         }
@@ -129,7 +198,7 @@ impl Help {
     }
 
     /// Returns all lines of keys.
-    pub fn lines(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {
+    fn lines(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {
         if self.is_filtered() { self.listed(keymap, area, glyphs) } else { columns(keymap, area) }
     }
 
@@ -155,11 +224,51 @@ impl Help {
         };
         left.iter().enumerate().map(line).collect()
     }
+
+    /// Moves the mark if there is a filter, else the lines.
+    fn navigate(&mut self, nav: Nav, screen: &Screen<'_>) {
+        let area = HelpArea::of(screen.columns, screen.rows);
+        let lines = self.lines(screen.keymap, area, screen.look.glyphs).len();
+        let (at, last) = if self.is_filtered() {
+            (&mut self.marked, lines.saturating_sub(1))
+        } else {
+            (&mut self.scroll, lines.saturating_sub(area.rows))
+        };
+        let page = area.rows.saturating_sub(1).max(1);
+        *at = match nav {
+            Nav::PageUp => at.saturating_sub(page),
+            Nav::PageDown => *at + page,
+            Nav::Up | Nav::LineUp => at.saturating_sub(1),
+            Nav::Down | Nav::LineDown => *at + 1,
+        };
+        *at = (*at).min(last);
+        if self.is_filtered() {
+            self.scroll = self.scroll.clamp((self.marked + 1).saturating_sub(area.rows), self.marked);
+        }
+    }
+
+    fn run(&self, cx: &mut PanelContext<'_>) -> Then {
+        let Some(row) = self.marked(cx.screen.keymap) else { return Then::Stay };
+        let context = row.binding.context;
+        if !can_run(row) {
+            cx.flash(format!("not from here: it acts {}", context.about()));
+            return Then::Stay;
+        }
+        Then::Run(context, row.binding.action)
+    }
+}
+
+fn more(keymap: &Keymap, lines: usize) -> Line {
+    let words = match keymap.shown(Context::Global, Action::Nav(Nav::PageDown)) {
+        key if key.is_empty() => format!("{lines} more lines"),
+        key => format!("{lines} more lines, {key}"),
+    };
+    Line::of(words, Role::Waiting)
 }
 
 /// Whether Enter in the list can do what this key does: only actions that need no card, no text and no other
 /// place.
-pub fn can_run(row: &Bound) -> bool {
+fn can_run(row: &Bound) -> bool {
     let here = matches!(row.binding.context, Context::Global | Context::Composer);
     let alone = !matches!(
         row.binding.action,

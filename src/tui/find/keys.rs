@@ -1,6 +1,6 @@
 //! The keys of the search in the transcript.
 
-use crate::tui::find::{Current, Find, FindStage, Hit};
+use super::{Current, Find, FindStage, Hit};
 use crate::tui::keys::FindKey;
 use crate::tui::model::{Focus, Model};
 

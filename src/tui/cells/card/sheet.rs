@@ -1,0 +1,191 @@
+//! The sheet that everything that waits is drawn on: its borders with words in them, its sides, and what all such
+//! drawings have in common.
+
+use jiff::tz::TimeZone;
+
+use crate::frontend::protocol::Header;
+use crate::tui::cards::Card;
+use crate::tui::cells::Look;
+use crate::tui::composer::Position;
+use crate::tui::keys::Keymap;
+use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::theme::{Glyphs, Role};
+
+/// Lines of the body while it is not shown whole; on a high screen up to two thirds of it.
+pub const BODY: usize = 12;
+
+/// The widest card.
+pub const WIDEST: usize = 100;
+
+/// Below this width a card has no sides.
+pub const NARROW: usize = 60;
+
+/// Below this height of the pane, reasons are shown on demand only.
+pub const LOW: usize = 12;
+
+/// Who has the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    Keys,
+    Nothing,
+}
+
+/// Where and how the card is drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
+    pub look: &'a Look,
+    pub keymap: &'a Keymap,
+    pub holds: Holds,
+    /// Whether yes was said once to what is HIGH.
+    pub approved_once: bool,
+    /// Rows of the pane.
+    pub rows: usize,
+    /// Cells of the pane; a card is never wider than [`Look::width`], a list may be.
+    pub columns: usize,
+    /// Which card of how many, from 1.
+    pub position: (usize, usize),
+    /// Where commands would run.
+    pub header: Option<&'a Header>,
+    /// In whose time moments are told.
+    pub zone: &'a TimeZone,
+}
+
+/// A card as lines.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Drawn {
+    pub lines: Vec<Line>,
+    /// Lines of the body that are shown, and that there are.
+    pub body_room: usize,
+    pub body_total: usize,
+    /// Lines of the body at which hunks of a diff begin.
+    pub hunks: Vec<usize>,
+    /// Where text is being written.
+    pub cursor: Option<Position>,
+    /// Width at which the body was laid out.
+    pub body_width: usize,
+    /// Where the rows of a list stand.
+    pub list: ListView,
+    /// Lines that can be scrolled away of what stands beside a form.
+    pub beside: usize,
+}
+
+/// The rows of a list that are drawn: from which line of the card on, the first one's index, and how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ListView {
+    pub line: usize,
+    pub from: usize,
+    pub count: usize,
+}
+
+/// Where a body is laid out.
+#[derive(Debug, Clone, Copy)]
+pub struct Room<'a> {
+    /// Cells of a line.
+    pub width: usize,
+    /// Cells by which it is decided whether old and new stand side by side.
+    pub columns: usize,
+    pub header: Option<&'a Header>,
+    pub glyphs: &'static Glyphs,
+    pub zone: &'a TimeZone,
+}
+
+/// A card that is being drawn, line by line.
+pub struct Sheet<'a> {
+    pub frame: &'a Frame<'a>,
+    pub width: usize,
+    /// Cells of text inside the sides.
+    pub inner: usize,
+    pub drawn: Drawn,
+}
+
+impl<'a> Sheet<'a> {
+    pub fn new(frame: &'a Frame<'a>, width: usize) -> Self {
+        Self { frame, width, inner: inner(width), drawn: Drawn::default() }
+    }
+
+    /// A place inside the sides in cells of the card.
+    pub fn place(&self, row: usize, column: usize) -> Position {
+        let side = if self.width < NARROW { 1 } else { 2 };
+        Position { row, column: side + column }
+    }
+
+    /// One line of text between the sides.
+    pub fn put(&mut self, line: Line) {
+        let line = if self.width < NARROW {
+            Line::of(" ", Role::Text).joined(line.cut(self.inner))
+        } else {
+            let side = self.frame.look.glyphs.side;
+            let mut full = Line::of(side, self.edge()).with(" ", Role::Text).joined(line.cut(self.inner));
+            full.pad_to(self.width - 1);
+            full.with(side, self.edge())
+        };
+        self.drawn.lines.push(line);
+    }
+
+    /// A border with words in it; `corner` is the index of its left corner.
+    pub fn border(&mut self, left: &Line, right: &Line, corner: usize) {
+        let glyphs = self.frame.look.glyphs;
+        let edge = self.edge();
+        let rule = |cells: usize| glyphs.rule.repeat(cells);
+        let right = right.clone().cut(self.width.saturating_sub(8));
+        let ends = 6 + right.width() + if right.spans.is_empty() { 0 } else { 3 };
+        let left = left.clone().cut(self.width.saturating_sub(ends));
+        let mut line = Line::of(glyphs.corners[corner], edge).with(rule(1), edge);
+        if !left.spans.is_empty() {
+            line = line.with(" ", edge).joined(left).with(" ", edge);
+        }
+        let mut tail = Line::new();
+        if !right.spans.is_empty() {
+            tail = Line::of(" ", edge).joined(right).with(" ", edge).with(rule(1), edge);
+        }
+        tail = tail.with(glyphs.corners[corner + 1], edge);
+        let fill = self.width.saturating_sub(line.width() + tail.width());
+        line = line.with(rule(fill), edge).joined(tail);
+        self.drawn.lines.push(line);
+    }
+
+    fn edge(&self) -> Role {
+        match self.frame.holds {
+            Holds::Keys => Role::Waiting,
+            Holds::Nothing => Role::Dim,
+        }
+    }
+}
+
+/// Cells of text inside the sides of a card.
+pub fn inner(width: usize) -> usize {
+    width.saturating_sub(if width < NARROW { 2 } else { 4 })
+}
+
+/// That the arguments carry another's words.
+pub fn taint_mark(card: &Card, glyphs: &Glyphs) -> Line {
+    if card.request.taint.is_empty() {
+        Line::new()
+    } else {
+        Line::of(format!(" {}", glyphs.taint), Role::Waiting)
+    }
+}
+
+/// How much of a body is out of sight: lines, and bytes that are not laid out.
+pub struct OutOfSight {
+    pub above: usize,
+    pub below: usize,
+    pub bytes: usize,
+}
+
+/// The same in words.
+pub fn hint(out: &OutOfSight, keys: &str, width: usize) -> Line {
+    let more = match (out.bytes, out.below) {
+        (0, 0) => format!("end, {} lines above", out.above),
+        (0, below) => format!("{below} more lines"),
+        (bytes, _) => format!("{} kB more", bytes.div_ceil(1_000)),
+    };
+    let is_end = out.bytes == 0 && out.below == 0;
+    let hint = if is_end || keys.is_empty() { format!("[{more}]") } else { format!("[{more}: {keys}]") };
+    Line::spread(Line::new(), Line::of(hint, Role::Waiting), width)
+}
+
+/// Why the last key did nothing, or what it led to.
+pub fn advice(words: &str, width: usize) -> Vec<Line> {
+    wrap_spans(&[Span::new(format!("! {words}"), Role::Waiting)], width, &Margin::default())
+}

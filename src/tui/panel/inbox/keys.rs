@@ -1,0 +1,450 @@
+//! The keys of the inbox, and what the owner tells for it.
+//!
+//! All decisions of a round go out as one request to the owner; a row waits until the owner tells the list again. A HIGH
+//! request is approved only by itself. What a yes needs is defined by `frontend::dialogue`.
+
+use std::collections::HashSet;
+
+use super::details::Detail;
+use super::shape::{DetailPlace, InboxShape};
+use super::{Chosen, Inbox, InboxRow, InboxScope, Listing, View, draw};
+use crate::approval::{Approval, RequestId};
+use crate::frontend::dialogue::{Seen, Yes};
+use crate::frontend::protocol::{ClientRequest, Holder, InboxLine, ServerMessage};
+use crate::store::RequestState;
+use crate::tool::Risk;
+use crate::tui::batch::Question;
+use crate::tui::cards::Card;
+use crate::tui::cells;
+use crate::tui::composer::Editor;
+use crate::tui::keys::{Action, CHOOSE, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
+use crate::tui::line::Line;
+use crate::tui::list::{ListStage, OpenRequest, REASON, REASON_HINTS};
+use crate::tui::panel::{PanelContext, PanelState, Screen, Then};
+
+const INBOX: &[StatusHint] = &[
+    (Context::Inbox, CHOOSE, " choose"),
+    (Context::Inbox, &[Action::List(ListKey::Filter)], " filter"),
+    (Context::Inbox, &[Action::List(ListKey::Narrow)], " one session"),
+    (Context::Inbox, &[Action::List(ListKey::Resume)], " resume"),
+    (Context::Inbox, &[Action::List(ListKey::OpenSession)], " open session"),
+];
+const INBOX_OF_ONE: &[StatusHint] = &[
+    (Context::Inbox, CHOOSE, " choose"),
+    (Context::Inbox, &[Action::List(ListKey::Filter)], " filter"),
+    (Context::Inbox, &[Action::List(ListKey::Narrow)], " all sessions"),
+    (Context::Inbox, &[Action::List(ListKey::Resume)], " resume"),
+    (Context::Inbox, &[Action::List(ListKey::OpenSession)], " open session"),
+];
+const INBOX_FILTER: &[StatusHint] = &[
+    (Context::InboxFilter, &[], "words of the request, its tool, risk or session"),
+    (Context::InboxFilter, &[Action::List(ListKey::Filtered)], " back to the list"),
+];
+
+impl PanelState for Inbox {
+    fn contexts(&self) -> &'static [Context] {
+        match self.list.stage {
+            ListStage::Choosing => &[Context::Inbox, Context::Global],
+            ListStage::Filtering => &[Context::InboxFilter, Context::Text, Context::Global],
+            ListStage::Reason { .. } => REASON,
+        }
+    }
+
+    fn question(&self) -> Question {
+        Question::Inbox
+    }
+
+    fn opened(&mut self, cx: &mut PanelContext<'_>) {
+        cx.send(ClientRequest::Inbox);
+    }
+
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+        match action {
+            Action::FocusCard => return Some(Then::Close),
+            Action::Escape => return Some(self.escape(cx)),
+            Action::List(key) => return Some(self.list_key(key, cx)),
+            Action::Card(CardKey::SendNo) => {
+                if let Some((no, of)) = self.list.take_no() {
+                    self.decide(&of, &no, "no", cx);
+                }
+            }
+            Action::Nav(nav) => self.navigate(nav, cx),
+            Action::Edit(edit) => {
+                if let Some(editor) = self.editor() {
+                    editor.edit(edit);
+                    self.changed();
+                }
+            }
+            Action::Move(to) => {
+                if let Some(editor) = self.editor() {
+                    editor.step(to, cx.screen.columns);
+                }
+                return Some(Then::Stay);
+            }
+            _ => return None,
+        }
+        self.follow(cx);
+        Some(Then::Stay)
+    }
+
+    fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {
+        self.insert(c.encode_utf8(&mut [0; 4]), cx);
+    }
+
+    fn paste(&mut self, text: &str, cx: &mut PanelContext<'_>) {
+        self.insert(text.lines().next().unwrap_or_default(), cx);
+    }
+
+    fn tell(&mut self, message: ServerMessage, cx: &mut PanelContext<'_>) -> Then {
+        match message {
+            // What waits changed somewhere: the open list is asked for again.
+            ServerMessage::Elsewhere { .. } if self.listing == Listing::Loaded => {
+                self.listing = Listing::Outdated;
+                cx.send(ClientRequest::Inbox);
+            }
+            ServerMessage::Inbox { lines } => {
+                self.told(lines, cx);
+                self.follow(cx);
+            }
+            ServerMessage::Request { request } => {
+                self.details.tell(request, cx.screen.header);
+                self.follow(cx);
+            }
+            _ => {}
+        }
+        Then::Stay
+    }
+
+    fn overhear(&mut self, text: &str) {
+        self.advise(text.lines().next().unwrap_or_default());
+    }
+
+    fn resized(&mut self) {
+        self.details.unsee_partly();
+    }
+
+    fn lay_out(&mut self, screen: &Screen<'_>) {
+        let shape = self.shape(screen);
+        for at in shape.list.clone() {
+            if let Some(InboxRow::Request(index)) = self.rows.get(at) {
+                self.glance(*index);
+            }
+        }
+        let Some(id) = self.chosen_id() else { return };
+        if shape.detail_rows > 0
+            && let Some(Detail::Whole { card, header }) = self.details.get_mut(&id)
+        {
+            let frame = draw::detail_frame(screen, header.as_deref(), &shape);
+            cells::list::lay_out(card, &frame, shape.detail_width, shape.detail_rows);
+        }
+        self.details.look(&id);
+    }
+
+    fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
+        draw::lines(screen, self)
+    }
+
+    fn cursor(&self, screen: &Screen<'_>) -> Option<(usize, usize)> {
+        draw::cursor(screen, self)
+    }
+
+    fn hints(&self, keymap: &Keymap) -> String {
+        keymap.status(match (&self.list.stage, self.scope) {
+            (ListStage::Reason { .. }, _) => REASON_HINTS,
+            (ListStage::Filtering, _) => INBOX_FILTER,
+            (ListStage::Choosing, _) if self.total() == 0 => &[],
+            (ListStage::Choosing, InboxScope::All) => INBOX,
+            (ListStage::Choosing, InboxScope::Session) => INBOX_OF_ONE,
+        })
+    }
+
+    fn title(&self) -> Option<&'static str> {
+        Some(if self.list.is_refusing() { "saying no" } else { "the inbox has the keys" })
+    }
+}
+
+impl Inbox {
+    fn insert(&mut self, text: &str, cx: &mut PanelContext<'_>) {
+        if let Some(editor) = self.editor() {
+            editor.insert(text);
+            self.changed();
+            self.follow(cx);
+        }
+    }
+
+    fn editor(&mut self) -> Option<&mut Editor> {
+        if self.list.stage == ListStage::Filtering { Some(&mut self.filter) } else { self.list.editor_mut() }
+    }
+
+    /// The text with the keys was changed.
+    fn changed(&mut self) {
+        if self.list.stage == ListStage::Filtering {
+            self.list_again();
+        }
+    }
+
+    fn list_key(&mut self, key: ListKey, cx: &mut PanelContext<'_>) -> Then {
+        if key != ListKey::Yes {
+            cx.dialogue.withdraw();
+        }
+        self.list.advice = None;
+        match key {
+            ListKey::Mark => {
+                if let Some(one) = self.chosen_open() {
+                    self.list.turn_mark(&one.id);
+                }
+            }
+            ListKey::MarkLow => self.list.mark_low(&self.all_open(), cx.screen.keymap, Context::Inbox),
+            ListKey::Yes => self.yes(cx),
+            ListKey::No => self.list.refuse(self.list.marked_or(self.all_open(), self.chosen_open())),
+            ListKey::Later => self.later(cx),
+            ListKey::Open => return self.look_at(cx),
+            ListKey::Whole => self.fold(|card| card.whole = card.whole.turned()),
+            ListKey::Why => self.fold(|card| card.why = card.why.turned()),
+            ListKey::Resume => self.resume(cx),
+            ListKey::OpenSession => return self.open_session(cx),
+            ListKey::Filter => self.list.stage = ListStage::Filtering,
+            ListKey::Filtered => self.list.stage = ListStage::Choosing,
+            ListKey::Narrow => self.turn_scope(),
+            ListKey::Edit | ListKey::Rule => {}
+        }
+        self.follow(cx);
+        Then::Stay
+    }
+
+    /// Asks for the chosen request whole, one request at a time.
+    fn follow(&mut self, cx: &mut PanelContext<'_>) {
+        let Some(id) = self.chosen_id() else { return };
+        if self.details.asked.is_none() && self.details.get(&id).is_none() {
+            self.details.asked = Some(id.clone());
+            cx.send(ClientRequest::Request { request: id });
+        }
+    }
+
+    fn chosen_id(&self) -> Option<RequestId> {
+        self.chosen().map(|line| line.id.clone())
+    }
+
+    /// Returns the listed requests that can be decided, in the order of the list.
+    fn all_open(&self) -> Vec<OpenRequest> {
+        self.requests().filter_map(|line| self.open(line)).collect()
+    }
+
+    fn chosen_open(&self) -> Option<OpenRequest> {
+        self.chosen().and_then(|line| self.open(line))
+    }
+
+    fn chosen_card(&mut self) -> Option<&mut Card> {
+        match self.details.get_mut(&self.chosen_id()?)? {
+            Detail::Whole { card, .. } => Some(card),
+            Detail::Gone(_) => None,
+        }
+    }
+
+    /// Shows more or less of the chosen request; what was seen of it is counted again.
+    fn fold(&mut self, turn: impl FnOnce(&mut Card)) {
+        if let Some(card) = self.chosen_card() {
+            turn(card);
+            card.unsee_partly();
+        }
+    }
+
+    /// Approves what is marked, except HIGH requests, in one round; with nothing else marked, the chosen request.
+    fn yes(&mut self, cx: &mut PanelContext<'_>) {
+        let mut these = self.list.marked(self.all_open());
+        let marked = these.len();
+        these.retain(|one| one.risk != Risk::High);
+        let mut left = marked - these.len();
+        if these.is_empty() {
+            these.extend(self.chosen_open());
+            left = 0;
+        }
+        if let Some(unseen) = these.iter().find(|one| one.seen != Seen::All) {
+            return self.show_unseen(&unseen.id, cx);
+        }
+        let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
+        let Some(risk) = these.iter().map(|one| one.risk).max() else {
+            cx.dialogue.withdraw();
+            return;
+        };
+        let asked = vec![ClientRequest::DecideAll { requests: ids.clone(), approval: Approval::yes() }];
+        if let Yes::Send(asked) = cx.dialogue.yes(asked, risk, Seen::All, cx.now_ms) {
+            asked.into_iter().for_each(|request| cx.send(request));
+            self.sent(&ids, "yes", cx.now_ms);
+            self.list.advice = left_out(left);
+        }
+    }
+
+    /// Goes to a request that was not shown whole; no key that approves counts for a moment.
+    fn show_unseen(&mut self, id: &RequestId, cx: &mut PanelContext<'_>) {
+        cx.dialogue.withdraw();
+        let words = if self.chosen_id().as_ref() == Some(id) {
+            "not all of it was on the screen yet"
+        } else {
+            "this one was not shown whole yet, here it is"
+        };
+        self.go_to(id);
+        let keys = [
+            (Context::Global, Action::Nav(Nav::LineDown), ""),
+            (Context::Inbox, Action::List(ListKey::Open), "makes room"),
+        ];
+        self.list.advice = Some(cx.screen.keymap.told(words, &keys));
+        cx.dialogue.show_again(cx.now_ms);
+    }
+
+    /// Decides all of these alike.
+    fn decide(
+        &mut self,
+        these: &[RequestId],
+        approval: &Approval,
+        word: &'static str,
+        cx: &mut PanelContext<'_>,
+    ) {
+        cx.send(ClientRequest::DecideAll { requests: these.to_vec(), approval: approval.clone() });
+        self.sent(these, word, cx.now_ms);
+    }
+
+    fn later(&mut self, cx: &mut PanelContext<'_>) {
+        let these = self.list.marked_or(self.all_open(), self.chosen_open());
+        let waiting = self.requests().filter(|line| line.state == RequestState::Waiting);
+        let waiting: HashSet<&RequestId> = waiting.map(|line| &line.id).collect();
+        let wanted: Vec<RequestId> = these.into_iter().filter(|id| waiting.contains(id)).collect();
+        if wanted.is_empty() {
+            self.advise("it is for later already");
+        } else {
+            self.decide(&wanted, &Approval::Later, "later", cx);
+        }
+    }
+
+    /// Goes to the card if the request is of this session; else shows all of it here.
+    fn look_at(&mut self, cx: &mut PanelContext<'_>) -> Then {
+        if let Some(line) = self.chosen() {
+            if line.holder == Holder::Here && cx.cards.find(&line.id).is_some() {
+                return Then::ToCard(line.id.clone());
+            }
+            self.view = match self.view {
+                View::List => View::Whole,
+                View::Whole => View::List,
+            };
+        }
+        self.follow(cx);
+        Then::Stay
+    }
+
+    fn resume(&mut self, cx: &mut PanelContext<'_>) {
+        let Some(line) = self.chosen() else { return };
+        match line.holder {
+            Holder::Nobody => cx.send(ClientRequest::ResumeNow { session: line.session.clone() }),
+            Holder::Here => {
+                self.advise("this session is at hand: it goes on by itself once all is decided");
+            }
+            Holder::Another => {
+                self.advise("it is open in another co, and goes on there once all is decided");
+            }
+            Holder::Beside => self.advise("it goes on already"),
+        }
+    }
+
+    /// Opens the session of the chosen request in place of the one at hand.
+    fn open_session(&mut self, cx: &mut PanelContext<'_>) -> Then {
+        let Some(line) = self.chosen() else { return Then::Stay };
+        let session = line.session.clone();
+        match line.holder {
+            Holder::Here => return Then::Close,
+            Holder::Another | Holder::Nobody if cx.turn_runs => cx.flash(cx.stop_first()),
+            Holder::Another | Holder::Nobody => return Then::OpenSession(session),
+            Holder::Beside => {
+                self.advise("it goes on beside this session, and can be opened once it rests");
+            }
+        }
+        self.follow(cx);
+        Then::Stay
+    }
+
+    /// Backs out of what was begun; last of all, out of the inbox.
+    fn escape(&mut self, cx: &mut PanelContext<'_>) -> Then {
+        let approved_once = cx.dialogue.withdraw();
+        self.list.advice = None;
+        match &self.list.stage {
+            ListStage::Filtering => {
+                self.list.stage = ListStage::Choosing;
+                self.clear_filter();
+            }
+            ListStage::Reason { .. } => self.list.stage = ListStage::Choosing,
+            ListStage::Choosing if approved_once => {}
+            ListStage::Choosing if self.view == View::Whole => self.view = View::List,
+            ListStage::Choosing if !self.filter.text().is_empty() => self.clear_filter(),
+            ListStage::Choosing => return Then::Close,
+        }
+        Then::Stay
+    }
+
+    fn clear_filter(&mut self) {
+        self.filter.replace("");
+        self.list_again();
+    }
+
+    /// Moves by rows and pages through the list, by lines through the chosen request, and by pages too where that is
+    /// alone on the screen.
+    fn navigate(&mut self, nav: Nav, cx: &mut PanelContext<'_>) {
+        if let Nav::Up | Nav::Down = nav {
+            cx.dialogue.withdraw();
+        }
+        let shape = self.shape(&Screen { approved_once: cx.dialogue.is_approved_once(), ..cx.screen });
+        self.list.advice = None;
+        let page = shape.list_rows.saturating_sub(1).max(1);
+        let read = shape.detail_rows.max(2) / 2;
+        match (nav, shape.place) {
+            (Nav::Up, _) => self.up(1),
+            (Nav::Down, _) => self.down(1),
+            (Nav::PageUp, DetailPlace::Beside | DetailPlace::Below) => self.up(page),
+            (Nav::PageDown, DetailPlace::Beside | DetailPlace::Below) => self.down(page),
+            (Nav::PageUp, DetailPlace::Alone) => self.read(|at| at.saturating_sub(read)),
+            (Nav::PageDown, DetailPlace::Alone) => self.read(|at| at + read),
+            (Nav::LineUp, _) => self.read(|at| at.saturating_sub(1)),
+            (Nav::LineDown, _) => self.read(|at| at + 1),
+        }
+    }
+
+    fn read(&mut self, to: impl FnOnce(usize) -> usize) {
+        if let Some(card) = self.chosen_card() {
+            // The layout brings it back to the last line.
+            card.scroll = to(card.scroll);
+        }
+    }
+
+    pub fn shape(&self, screen: &Screen<'_>) -> InboxShape {
+        InboxShape::of(self, screen.approved_once, screen.columns, screen.rows)
+    }
+
+    fn told(&mut self, lines: Vec<InboxLine>, cx: &mut PanelContext<'_>) {
+        let was_refusing = self.list.is_refusing();
+        match self.replace(lines, cx.now_ms) {
+            Chosen::Same | Chosen::Decided => {}
+            Chosen::Gone => {
+                self.advise("that request was decided elsewhere, or its time ran out");
+                self.view = View::List;
+                cx.dialogue.withdraw();
+                cx.dialogue.show_again(cx.now_ms);
+            }
+        }
+        if was_refusing && !self.list.is_refusing() {
+            self.advise("it was decided while you were writing");
+            cx.dialogue.show_again(cx.now_ms);
+        }
+    }
+
+    pub fn advise(&mut self, words: &str) {
+        self.list.advice = Some(words.to_owned());
+    }
+}
+
+/// Says how many HIGH requests a yes to the marked ones left out.
+fn left_out(high: usize) -> Option<String> {
+    let verb = match high {
+        0 => return None,
+        1 => "stays: it needs a yes of its own",
+        _ => "stay: each needs a yes of its own",
+    };
+    Some(format!("{high} HIGH {verb}"))
+}

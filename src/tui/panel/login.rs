@@ -1,0 +1,378 @@
+//! What a service still needs, entered over the transcript: its address, and its key, which is never shown.
+//!
+//! The key has a place of its own: it never was in an editor, so no undo, no kill ring, no history and no draft has it,
+//! and its text has no `Debug` form. The owner tries what is entered and keeps it. Of a key only its length is drawn.
+
+use std::fmt;
+
+use super::{Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then};
+use crate::config::checked_url;
+use crate::frontend::protocol::{
+    ClientRequest, Consent, LoginNeed, LoginTrouble, ServerMessage, ServiceLine, TypedKey,
+};
+use crate::stdx::text::sanitize_line;
+use crate::tui::boxed::Boxed;
+use crate::tui::composer::{Editor, Rows};
+use crate::tui::keys::{Action, Context, Keymap, LoginKey, Nav, StatusHint, TextEdit};
+use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::theme::Role;
+
+/// Characters of the longest key.
+const LONGEST: usize = 8 * 1024;
+
+/// Cells of a field's name.
+const NAME: usize = 10;
+
+/// Cells before a field: the edge and a space.
+const INSET: usize = 2;
+
+/// The most stars that are drawn, so that the length of a key is not shown.
+const STARS: usize = 24;
+
+const LOGIN: &[StatusHint] = &[
+    (Context::Login, &[Action::Login(LoginKey::Next)], " go on"),
+    (Context::Global, &[Action::Escape], " back"),
+];
+const TRYING: &[StatusHint] = &[(Context::Global, &[Action::Escape], " back")];
+
+/// The form of one service.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Login {
+    service: ServiceLine,
+    stage: LoginStage,
+    address: Editor,
+    key: Masked,
+    /// Why the last try did not work.
+    trouble: Option<String>,
+    /// The list it was picked from.
+    list: Box<Pick>,
+}
+
+/// What is being entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LoginStage {
+    Address,
+    Key,
+    /// The owner tries it.
+    Trying,
+    /// The key would travel unencrypted: it is sent only where the person says so.
+    Consent,
+}
+
+/// A key that is being typed.
+#[derive(Clone, PartialEq, Default)]
+struct Masked(String);
+
+impl fmt::Debug for Masked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Masked(…)")
+    }
+}
+
+impl Masked {
+    fn push(&mut self, c: char) {
+        if self.0.len() < LONGEST && !c.is_whitespace() && !c.is_control() {
+            self.0.push(c);
+        }
+    }
+
+    /// The first line of a paste.
+    fn paste(&mut self, text: &str) {
+        text.trim().lines().next().unwrap_or_default().chars().for_each(|c| self.push(c));
+    }
+
+    fn backspace(&mut self) {
+        self.0.pop();
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Characters typed.
+    fn count(&self) -> usize {
+        self.0.chars().count()
+    }
+
+    /// The key, to be sent to the owner. It stays here until the owner said what became of it.
+    fn typed(&self) -> Option<TypedKey> {
+        (!self.0.is_empty()).then(|| TypedKey::new(self.0.clone()))
+    }
+}
+
+impl PanelState for Login {
+    fn contexts(&self) -> &'static [Context] {
+        &[Context::Login, Context::Text, Context::Global]
+    }
+
+    fn opened(&mut self, cx: &mut PanelContext<'_>) {
+        if self.stage == LoginStage::Trying {
+            self.send(Consent::NotAsked, cx);
+        }
+    }
+
+    fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<Then> {
+        match action {
+            Action::Escape => return Some(Then::Replace(Panel::Pick(self.list.clone()))),
+            Action::Login(key) => self.turn(key, cx),
+            Action::Edit(edit) => self.edit(edit),
+            Action::Move(to) if self.stage == LoginStage::Address => {
+                self.address.step(to, cx.screen.columns);
+            }
+            Action::Move(_) => {}
+            _ => return None,
+        }
+        Some(Then::Stay)
+    }
+
+    fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {
+        match self.stage {
+            LoginStage::Key => self.key.push(c),
+            LoginStage::Address => self.address.insert(c.encode_utf8(&mut [0; 4])),
+            LoginStage::Consent if c == 'y' => self.send(Consent::Given, cx),
+            LoginStage::Trying | LoginStage::Consent => {}
+        }
+    }
+
+    fn paste(&mut self, text: &str, _cx: &mut PanelContext<'_>) {
+        match self.stage {
+            LoginStage::Key => self.key.paste(text),
+            LoginStage::Address => self.address.insert(text.trim().lines().next().unwrap_or_default()),
+            LoginStage::Trying | LoginStage::Consent => {}
+        }
+    }
+
+    fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> Then {
+        let ServerMessage::LoginTried { service, outcome } = message else { return Then::Stay };
+        if self.service.name != service || self.stage != LoginStage::Trying {
+            return Then::Stay;
+        }
+        match outcome {
+            Ok(models) => {
+                let pick = Pick::models(models, Purpose::Keep { service });
+                return Then::Replace(Panel::Pick(Box::new(pick)));
+            }
+            Err(LoginTrouble::Unencrypted(warning)) => {
+                self.trouble = Some(warning);
+                self.stage = LoginStage::Consent;
+            }
+            Err(LoginTrouble::Failed(trouble)) => {
+                self.key.clear();
+                self.stage = match (self.has_address(), self.has_key()) {
+                    (_, true) => LoginStage::Key,
+                    (true, false) => LoginStage::Address,
+                    (false, false) => {
+                        // There is nothing to enter: the sentence is read in the list.
+                        let list = Pick { trouble: Some(trouble), ..(*self.list).clone() };
+                        return Then::Replace(Panel::Pick(Box::new(list)));
+                    }
+                };
+                self.trouble = Some(trouble);
+            }
+        }
+        Then::Stay
+    }
+
+    fn wheel(&self, _step: Nav, _line: Nav) -> Vec<Nav> {
+        Vec::new()
+    }
+
+    fn draw(&self, screen: &Screen<'_>) -> Vec<Line> {
+        let title = Line::of(format!("set up {}", self.service.title), Role::Heading);
+        let mut boxed = Boxed::new(screen.look.glyphs, screen.columns, title, Line::new());
+        let room = boxed.room();
+        let mut inner = vec![Line::new()];
+        if self.has_address() {
+            inner.push(field("Address", self.stage == LoginStage::Address).joined(self.address_line(room)));
+        }
+        if self.has_key() {
+            inner.push(field("Key", self.stage == LoginStage::Key).joined(self.key_line()));
+        }
+        inner.push(Line::new());
+        let (words, role) = match (&self.trouble, self.stage) {
+            (_, LoginStage::Trying) => {
+                (format!("Trying {} with one small request…", self.service.title), Role::Dim)
+            }
+            (Some(trouble), _) => (trouble.clone(), Role::Fail),
+            (None, LoginStage::Address | LoginStage::Key | LoginStage::Consent) => {
+                (self.about().to_owned(), Role::Dim)
+            }
+        };
+        inner.extend(wrap_spans(&[Span::new(words, role)], room, &Margin::default()));
+        let body = screen.rows.saturating_sub(2);
+        inner.truncate(body);
+        inner.resize(body, Line::new());
+        inner.into_iter().for_each(|line| boxed.push(line));
+        boxed.end(Line::of(self.keys(screen.keymap), Role::Dim), Line::new())
+    }
+
+    fn cursor(&self, screen: &Screen<'_>) -> Option<(usize, usize)> {
+        let room = screen.columns.saturating_sub(4 + NAME + 1);
+        let row = 2;
+        match self.stage {
+            LoginStage::Address => Some((row, INSET + NAME + Rows::of(&self.address, room).cursor.column)),
+            LoginStage::Key => {
+                let row = row + usize::from(self.has_address());
+                Some((row, INSET + NAME + self.key.count().min(STARS)))
+            }
+            LoginStage::Trying | LoginStage::Consent => None,
+        }
+    }
+
+    fn hints(&self, keymap: &Keymap) -> String {
+        match self.stage {
+            LoginStage::Address | LoginStage::Key => keymap.status(LOGIN),
+            LoginStage::Trying => keymap.status(TRYING),
+            LoginStage::Consent => format!("y send unencrypted  {}", keymap.status(TRYING)),
+        }
+    }
+
+    fn title(&self) -> Option<&'static str> {
+        Some("setting up a service")
+    }
+}
+
+impl Login {
+    /// The form of a service that was picked from a list.
+    pub fn new(service: ServiceLine, list: Box<Pick>) -> Self {
+        let stage = match (service.address, service.key) {
+            (LoginNeed::Needed, _) => LoginStage::Address,
+            (_, LoginNeed::Needed | LoginNeed::Optional) => LoginStage::Key,
+            (_, LoginNeed::Known) => LoginStage::Trying,
+        };
+        Self { service, stage, address: Editor::default(), key: Masked::default(), trouble: None, list }
+    }
+
+    /// Whether the form asks for an address at all.
+    pub fn has_address(&self) -> bool {
+        self.service.address == LoginNeed::Needed
+    }
+
+    /// The same for a key.
+    pub fn has_key(&self) -> bool {
+        self.service.key != LoginNeed::Known
+    }
+
+    fn turn(&mut self, key: LoginKey, cx: &mut PanelContext<'_>) {
+        match (key, self.stage) {
+            // Only its own key agrees.
+            (_, LoginStage::Trying | LoginStage::Consent) => {}
+            (LoginKey::Turn, LoginStage::Address) if self.has_key() => self.stage = LoginStage::Key,
+            (LoginKey::Turn, LoginStage::Key) if self.has_address() => self.stage = LoginStage::Address,
+            (LoginKey::Turn, LoginStage::Address | LoginStage::Key) => {}
+            (LoginKey::Next, LoginStage::Address | LoginStage::Key) if self.wrong_address().is_some() => {
+                self.trouble = self.wrong_address();
+                self.stage = LoginStage::Address;
+            }
+            (LoginKey::Next, LoginStage::Address) if self.has_key() => {
+                self.trouble = None;
+                self.stage = LoginStage::Key;
+            }
+            (LoginKey::Next, LoginStage::Key)
+                if self.key.is_empty() && self.service.key == LoginNeed::Needed =>
+            {
+                self.trouble = Some("A key is needed; paste it here.".to_owned());
+            }
+            (LoginKey::Next, LoginStage::Address | LoginStage::Key) => self.send(Consent::NotAsked, cx),
+        }
+    }
+
+    /// Returns what is wrong with the address. It is checked before the key is sent, because the key would be lost.
+    fn wrong_address(&self) -> Option<String> {
+        if !self.has_address() {
+            return None;
+        }
+        let address = self.address.text();
+        if address.trim().is_empty() {
+            return Some("An address is needed, e.g. http://localhost:8000/v1.".to_owned());
+        }
+        checked_url(&address).err().map(|wrong| format!("The address is {wrong}."))
+    }
+
+    /// Hands what was entered to the owner.
+    fn send(&mut self, unencrypted: Consent, cx: &mut PanelContext<'_>) {
+        self.stage = LoginStage::Trying;
+        self.trouble = None;
+        let base_url = self.has_address().then(|| self.address.text().trim().to_owned());
+        let service = self.service.name.clone();
+        cx.send(ClientRequest::Login { service, base_url, key: self.key.typed(), unencrypted });
+    }
+
+    fn edit(&mut self, edit: TextEdit) {
+        match (self.stage, edit) {
+            (LoginStage::Address, _) => self.address.edit(edit),
+            (LoginStage::Key, TextEdit::Backspace) => self.key.backspace(),
+            (LoginStage::Key, TextEdit::KillToStart | TextEdit::KillWordBack | TextEdit::KillPartBack) => {
+                self.key.clear();
+            }
+            (LoginStage::Key | LoginStage::Trying | LoginStage::Consent, _) => {}
+        }
+    }
+
+    fn about(&self) -> &'static str {
+        if self.stage == LoginStage::Address {
+            "The address of its API, as its documentation gives it, e.g. http://localhost:8000/v1."
+        } else if self.has_key() {
+            "The key is not shown. It is tried with one small request and then kept in a file that only you can read."
+        } else {
+            "It is tried with one small request."
+        }
+    }
+
+    fn keys(&self, keymap: &Keymap) -> String {
+        let next = keymap.shown(Context::Login, Action::Login(LoginKey::Next));
+        let turn = keymap.shown(Context::Login, Action::Login(LoginKey::Turn));
+        let back = keymap.shown(Context::Global, Action::Escape);
+        match self.stage {
+            LoginStage::Trying => format!("{back} back"),
+            LoginStage::Consent => format!("y sends it all the same · {back} back"),
+            LoginStage::Address | LoginStage::Key if self.has_address() && self.has_key() => {
+                format!("{next} goes on · {turn} the other field · {back} back")
+            }
+            LoginStage::Address | LoginStage::Key => format!("{next} goes on · {back} back"),
+        }
+    }
+
+    fn address_line(&self, room: usize) -> Line {
+        let room = room.saturating_sub(NAME + 1);
+        if self.stage != LoginStage::Address {
+            return Line::of(sanitize_line(&self.address.text()), Role::Text).cut(room);
+        }
+        let shown = Rows::of(&self.address, room);
+        shown.line(&self.address, shown.cursor.row)
+    }
+
+    fn key_line(&self) -> Line {
+        if self.stage == LoginStage::Trying {
+            return Line::new();
+        }
+        Line::of("*".repeat(self.key.count().min(STARS)), Role::Text)
+    }
+}
+
+fn field(name: &str, has_keys: bool) -> Line {
+    let role = if has_keys { Role::Key } else { Role::Dim };
+    Line::of(format!("{name:<NAME$}"), role)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_masked_key_shows_in_no_form() {
+        let mut key = Masked::default();
+        key.paste("  hunter2-key\nrest\n");
+        key.push(' ');
+        key.push('x');
+        key.backspace();
+        assert_eq!((key.count(), format!("{key:?}").as_str()), (11, "Masked(…)"));
+        let taken = key.typed();
+        assert!(!format!("{taken:?}").contains("hunter2"));
+        assert_eq!(taken.map(|key| key.secret().expose().to_owned()).as_deref(), Some("hunter2-key"));
+    }
+}

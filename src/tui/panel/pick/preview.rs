@@ -1,0 +1,71 @@
+//! The end of a session's conversation, shown beside the list of sessions.
+
+use crate::history::SessionId;
+use crate::message::{Message, PartKind, UserPart};
+use crate::stdx::text::one_line_summary;
+use crate::tui::cells::{Cell, Look, conversation};
+use crate::tui::line::Line;
+
+/// Cells of what was said last in a session.
+const LAST: usize = 200;
+
+/// The end of the chosen session's conversation.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Preview {
+    /// Asked for and not told yet; one at a time.
+    pub asked: Option<SessionId>,
+    pub told: Option<SessionId>,
+    /// The beginning of what was said last in it.
+    pub last: String,
+    cells: Vec<Cell>,
+    /// As laid out for `width`.
+    pub lines: Vec<Line>,
+    width: usize,
+}
+
+impl Preview {
+    /// Takes the last messages of a session.
+    pub fn tell(&mut self, session: SessionId, messages: &[Message]) {
+        if self.asked.as_ref() == Some(&session) {
+            self.asked = None;
+        }
+        self.told = Some(session);
+        self.last = last_words(messages);
+        self.cells = conversation::cells(messages);
+        self.width = 0;
+    }
+
+    /// Brings the lines up to date.
+    pub fn lay_out(&mut self, look: &Look) {
+        if self.width == look.width {
+            return;
+        }
+        self.width = look.width;
+        self.lines.clear();
+        for at in 0..self.cells.len() {
+            if at > 0 && self.cells[at].gap_after(&self.cells[at - 1]) > 0 {
+                self.lines.push(Line::new());
+            }
+            self.cells[at].refresh(look);
+            self.lines.extend(self.cells[at].lines_from(0).cloned());
+        }
+    }
+}
+
+/// Returns the beginning of the last text, of either side.
+fn last_words(messages: &[Message]) -> String {
+    let said = |message: &Message| match message {
+        Message::Assistant(reply) => reply.parts.iter().rev().find_map(|part| match &part.kind {
+            PartKind::Text { text } if !text.trim().is_empty() => Some(one_line_summary(text, LAST)),
+            PartKind::Text { .. } | PartKind::Thinking { .. } | PartKind::ToolCall(_) | PartKind::Native => {
+                None
+            }
+        }),
+        Message::User { parts } => parts.iter().find_map(|part| match part {
+            UserPart::Text { text } => Some(one_line_summary(text, LAST)),
+            UserPart::Image { .. } | UserPart::Note { .. } => None,
+        }),
+        Message::ToolReturns { .. } => None,
+    };
+    messages.iter().rev().find_map(said).unwrap_or_default()
+}

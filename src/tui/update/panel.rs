@@ -1,0 +1,144 @@
+//! Hands keys and messages to the open panel, and does what follows.
+
+use crate::frontend::dialogue::Dialogue;
+use crate::frontend::protocol::{ClientRequest, LoginWhy, ModelLine, ServerMessage, ServiceLine};
+use crate::tui::keys::{Action, Context};
+use crate::tui::model::{Focus, Model};
+use crate::tui::msg::Cmd;
+use crate::tui::panel::{Login, Panel, PanelContext, PanelState, Pick, Purpose, Screen, Then};
+
+/// Whether a panel did an action.
+pub enum Acted {
+    /// No panel is open, or the action has nothing to do with it.
+    No,
+    Yes,
+    /// The panel closed, and this action is to be done in its place.
+    Run(Action),
+}
+
+/// Opens a panel in place of the one that is open.
+pub fn open(model: &mut Model, panel: Panel, cmds: &mut Vec<Cmd>) {
+    model.completion.close();
+    model.panel = Some(panel);
+    with(model, cmds, |panel, cx| panel.opened(cx));
+}
+
+/// Opens the list of services. A list that the user did not ask for opens only if nothing else goes on.
+pub fn services(model: &mut Model, services: Vec<ServiceLine>, why: LoginWhy, cmds: &mut Vec<Cmd>) {
+    let busy = model.panel.is_some() || !model.composer.is_empty() || model.cards.current().is_some();
+    if why == LoginWhy::First && (busy || model.turn.is_some()) {
+        return;
+    }
+    model.focus = Focus::Composer;
+    open(model, Panel::Pick(Box::new(Pick::services(services, why))), cmds);
+}
+
+pub fn models(model: &mut Model, models: Vec<ModelLine>, cmds: &mut Vec<Cmd>) {
+    model.focus = Focus::Composer;
+    open(model, Panel::Pick(Box::new(Pick::models(models, Purpose::Switch))), cmds);
+}
+
+pub fn sessions(model: &mut Model, query: &str, cmds: &mut Vec<Cmd>) {
+    model.focus = Focus::Composer;
+    let sessions = model.known.sessions.clone();
+    open(model, Panel::Pick(Box::new(Pick::sessions(sessions, query))), cmds);
+}
+
+/// Opens the search in what was entered before.
+pub fn search(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    let pick = Pick::earlier(model.composer.entered());
+    open(model, Panel::Pick(Box::new(pick)), cmds);
+}
+
+pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) -> Acted {
+    match with(model, cmds, |panel, cx| panel.act(action, cx)).flatten() {
+        None => Acted::No,
+        Some(then) => follow(model, then, cmds),
+    }
+}
+
+pub fn typed(model: &mut Model, c: char, cmds: &mut Vec<Cmd>) {
+    with(model, cmds, |panel, cx| panel.typed(c, cx));
+}
+
+pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
+    with(model, cmds, |panel, cx| panel.paste(text, cx));
+}
+
+pub fn tell(model: &mut Model, message: ServerMessage, cmds: &mut Vec<Cmd>) {
+    if let Some(then) = with(model, cmds, |panel, cx| panel.tell(message, cx)) {
+        follow(model, then, cmds);
+    }
+}
+
+pub fn lay_out(model: &mut Model) {
+    if let Some(mut panel) = model.panel.take() {
+        panel.state_mut().lay_out(&model.screen(model.areas().pane));
+        model.panel = Some(panel);
+    }
+}
+
+fn with<T>(
+    model: &mut Model,
+    cmds: &mut Vec<Cmd>,
+    act: impl FnOnce(&mut dyn PanelState, &mut PanelContext<'_>) -> T,
+) -> Option<T> {
+    let mut panel = model.panel.take()?;
+    let approved_once = model.dialogue.is_approved_once();
+    let mut dialogue = std::mem::replace(&mut model.dialogue, Dialogue::of_keys());
+    let mut cx = PanelContext {
+        screen: Screen { approved_once, ..model.screen(model.areas().pane) },
+        now_ms: model.now_ms,
+        turn_runs: model.turn.is_some(),
+        cards: &model.cards,
+        dialogue: &mut dialogue,
+        flash: None,
+        cmds,
+    };
+    let done = act(panel.state_mut(), &mut cx);
+    let flash = cx.flash;
+    model.dialogue = dialogue;
+    if let Some(words) = flash {
+        model.flash(&words);
+    }
+    model.panel = Some(panel);
+    Some(done)
+}
+
+fn follow(model: &mut Model, then: Then, cmds: &mut Vec<Cmd>) -> Acted {
+    if let Then::Stay = then {
+        return Acted::Yes;
+    }
+    model.panel = None;
+    match then {
+        Then::Stay | Then::Close => {}
+        Then::Replace(panel) => open(model, panel, cmds),
+        Then::SetUp { service, list } => {
+            open(model, Panel::Login(Box::new(Login::new(service, list))), cmds);
+        }
+        Then::Run(context, action) => {
+            if context == Context::Composer {
+                model.focus = Focus::Composer;
+            }
+            return Acted::Run(action);
+        }
+        Then::Write(text) => {
+            model.composer.editor.replace(&text);
+            model.composer.touched(model.now_ms);
+            // What is brought back is whole; nothing is to be completed in it.
+            model.completion.close();
+            model.completion.seen = model.composer.revision();
+        }
+        Then::OpenSession(session) => {
+            model.save_draft(cmds);
+            cmds.push(Cmd::Send(ClientRequest::Open { session }));
+        }
+        Then::ToCard(id) => {
+            model.cards.bring_back();
+            model.cards.go_to(Some(&id));
+            model.batch.opened = Some(id);
+            model.focus = Focus::Card;
+        }
+    }
+    Acted::Yes
+}

@@ -1,0 +1,100 @@
+//! The course of a turn: its phase, its begin and its end, and the notes about it in the transcript.
+
+use crate::tui::cells::{Cell, CellKind, Permanence};
+use crate::tui::keys::{Action, Context};
+use crate::tui::model::{Model, Phase, Turn};
+
+pub fn note(model: &mut Model, text: &str) {
+    model.transcript.push(Cell::new(CellKind::Note { text: text.to_owned() }));
+}
+
+pub fn phase(model: &mut Model, phase: Phase) {
+    if let Some(turn) = &mut model.turn {
+        turn.phase = phase;
+    }
+}
+
+/// Nothing runs any more: the turn waits for the model, or for the person.
+pub fn rest(model: &mut Model) {
+    if model.cards.is_empty() {
+        no_wait(model);
+    }
+    let waits = !model.cards.is_empty() || model.cap.is_some();
+    if let Some(turn) = &mut model.turn {
+        turn.phase = match (turn.running, waits) {
+            (0, true) => Phase::Paused,
+            (0, false) => Phase::Asking,
+            (_, _) => Phase::Tools,
+        };
+    }
+}
+
+/// What was shown of the reply stands.
+pub fn keep(model: &mut Model) {
+    for cell in model.transcript.fresh_mut() {
+        cell.permanence = Permanence::Kept;
+    }
+}
+
+/// No part of a reply is live any more.
+pub fn end_live(model: &mut Model) {
+    let now = model.now_ms;
+    for cell in model.transcript.fresh_mut() {
+        if let CellKind::Answer(answer) = &mut cell.kind
+            && answer.is_live()
+        {
+            answer.end();
+            cell.touch();
+        } else if let CellKind::Thinking(thinking) = &mut cell.kind
+            && thinking.is_live()
+        {
+            thinking.commit(None, now);
+            cell.touch();
+        }
+    }
+}
+
+/// What was said of a turn that waits holds no more.
+pub fn no_wait(model: &mut Model) {
+    let waits = |kind: &CellKind| matches!(kind, CellKind::Waits { .. });
+    while let Some(cell) = model.transcript.newest_mut(waits) {
+        cell.replace(CellKind::Note { text: "the turn waited for you".to_owned() });
+    }
+}
+
+pub fn begin_turn(model: &mut Model) {
+    no_wait(model);
+    model.turn = Some(Turn::new(model.now_ms));
+    model.retry = None;
+}
+
+/// The turn is over, whoever says so.
+pub fn end_turn(model: &mut Model) {
+    end_live(model);
+    keep(model);
+    model.transcript.retain(|cell| !matches!(cell.kind, CellKind::CallDraft(_)));
+    model.transcript.settle();
+    model.turn = None;
+    model.retry = None;
+    model.cap = None;
+    stopped(model);
+}
+
+/// What was told to stop has ended: of the words for it, those hold on that tell what the key does next.
+pub fn stopped(model: &mut Model) {
+    let again = again(model);
+    if model.armed_until.is_some()
+        && let Some((words, _)) = &mut model.flash
+        && *words == stopping(&again)
+    {
+        *words = again;
+    }
+}
+
+pub fn again(model: &Model) -> String {
+    format!("{} again quits", model.keymap.shown(Context::Global, Action::Interrupt))
+}
+
+pub fn stopping(again: &str) -> String {
+    format!("stopping…  {again}")
+}
