@@ -4,11 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::World;
 use crate::accounts::Models;
 use crate::frontend::images::{ImageError, ImageSupport, Places, Prompt, attach, read};
 use crate::message::UserPart;
 use crate::message::images::mention;
+use crate::workspace::World;
 
 /// The parts of a prompt that was typed in `folder`.
 pub async fn parts(

@@ -17,4 +17,3 @@ pub use self::build::{
 pub use self::opening::{Opened, Opening};
 pub use self::orphans::{orphaned_processes, own_mark};
 pub use self::status::status_rows;
-pub use crate::workspace::{FoundHook, FoundHooks, HookFiles, World, load_settings, rules, trust};

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::World;
 use crate::accounts::{Models, Origin};
 use crate::approval::WorkspaceKind;
 use crate::config::{Settings, user_file};
 use crate::sandbox::Sandbox as _;
 use crate::sandbox::subprocess::Subprocess;
 use crate::store::{SessionFilter, Store, StoreError};
+use crate::workspace::World;
 
 /// Sessions that are counted one by one.
 const COUNTED: usize = 100_000;

@@ -19,11 +19,12 @@ use self::typed::{Approvals, Decide};
 use super::args::Flags;
 use super::console::Console;
 use super::error::Result;
-use crate::app::{World, load_settings, open_store_for_lists};
+use crate::app::open_store_for_lists;
 use crate::approval::Approval;
 use crate::config::Settings;
 use crate::frontend::json::Waits;
 use crate::store::{Attachment, RequestState, Store, StoredRequest};
+use crate::workspace::{World, load_settings};
 
 /// The state that the commands share.
 struct CommandContext<'a> {

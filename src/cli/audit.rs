@@ -10,10 +10,11 @@ use super::console::Console;
 use super::day::begin;
 use super::error::{CliError, Kind, Result};
 use super::table::table;
-use crate::app::{World, load_settings, open_store_for_lists};
+use crate::app::open_store_for_lists;
 use crate::stdx::clock::system_zone;
 use crate::stdx::text::grouped;
 use crate::store::{AuditFilter, AuditRow, Store};
+use crate::workspace::{World, load_settings};
 
 /// Fewer digits of a hash could match many rows.
 const FEWEST_DIGITS: usize = 8;

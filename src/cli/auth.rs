@@ -10,9 +10,10 @@ use super::table::table;
 use super::{secret, setup};
 use crate::accounts::login::{check, hint};
 use crate::accounts::{KeyFileError, Keys, ModelError, Put, Service, Target};
-use crate::app::{AppError, World, load_settings};
+use crate::app::AppError;
 use crate::config::{Key, Loaded, Settings, Source, Value};
 use crate::provider::catalog::PRESETS;
+use crate::workspace::{World, load_settings};
 
 pub(super) async fn run(what: Auth, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;

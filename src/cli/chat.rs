@@ -14,7 +14,7 @@ use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use super::setup::{self, SetUp};
 use crate::accounts::{Models, Pace};
-use crate::app::{AppError, Opening, World, load_settings};
+use crate::app::{AppError, Opening};
 use crate::approval::Decider;
 use crate::config::{Loaded, Notify, Settings};
 use crate::frontend::channel;
@@ -24,6 +24,7 @@ use crate::tui::keys::Keymap;
 use crate::tui::{
     self, Call, Fold, Glyphs, Host, Motion, MouseMode, Surroundings, TuiError, TuiLink, TuiOptions,
 };
+use crate::workspace::{World, load_settings};
 
 /// The capacity of the ask channel between the front end and the session's owner.
 const LINK: usize = 64;

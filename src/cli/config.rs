@@ -3,8 +3,9 @@
 use super::args::Flags;
 use super::console::Console;
 use super::error::Result;
-use crate::app::{World, advice, load_settings};
+use crate::app::advice;
 use crate::config::describe;
+use crate::workspace::{World, load_settings};
 
 pub(super) fn run(world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;

@@ -13,11 +13,12 @@ use super::error::{CliError, Kind, Result};
 use super::input::Terminals;
 use super::secret::{UNCHANGED, agreed};
 use super::table::several;
-use crate::app::{World, load_settings, open_store, open_store_to_read};
+use crate::app::{open_store, open_store_to_read};
 use crate::config::Settings;
 use crate::stdx::text::sanitize_line;
 use crate::store::doctor::{Diagnosis, diagnose, protect_audit, restore, salvage};
 use crate::store::{AuditFinding, AuditNote, DatabaseCopy, StoreError};
+use crate::workspace::{World, load_settings};
 
 /// The most damaged records listed by name.
 const NAMED: usize = 20;

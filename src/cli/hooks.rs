@@ -12,7 +12,7 @@ use super::console::Console;
 use super::error::{CliError, Kind, Result};
 use super::secret::{UNCHANGED, agreed};
 use super::table::table;
-use crate::app::{FoundHook, FoundHooks, HookFiles, World, load_settings, open_store};
+use crate::app::open_store;
 use crate::config::{FolderTrust, Loaded};
 use crate::hook::file::{HookCommand, HookDef, HookScope};
 use crate::hook::notices::HookNotices;
@@ -20,6 +20,7 @@ use crate::hook::trust::{HookState, program};
 use crate::sandbox::env::child_env;
 use crate::stdx::text::sanitize_line;
 use crate::store::{AuditNote, Store};
+use crate::workspace::{FoundHook, FoundHooks, HookFiles, World, load_settings};
 
 /// The number of hash digits displayed.
 const SHORT: usize = 12;

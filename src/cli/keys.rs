@@ -6,10 +6,10 @@ use super::args::{Flags, Keys};
 use super::console::Console;
 use super::error::{CliError, Kind, Result};
 use super::table::table;
-use crate::app::{World, load_settings};
 use crate::config::{ConfigWarning, Source};
 use crate::tui::key::Key;
 use crate::tui::keys::{Bound, Keymap};
+use crate::workspace::{World, load_settings};
 
 pub(super) fn run(what: &Keys, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;

@@ -47,9 +47,10 @@ use self::chat::Shape;
 use self::console::Console;
 use self::error::{CliError, Kind, Result};
 use self::input::Terminals;
-use crate::app::{Opening, World};
+use crate::app::Opening;
 use crate::sandbox::privacy;
 use crate::store::wait_closed;
+use crate::workspace::World;
 
 /// How long background work may take to end once the outcome is known.
 const LINGER: Duration = Duration::from_millis(100);

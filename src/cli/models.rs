@@ -11,9 +11,9 @@ use super::args::{Flags, Models};
 use super::console::Console;
 use super::error::{CliError, Kind, Result};
 use crate::accounts::{Lists, Offer, OfferedModel, dollars, offers, tokens};
-use crate::app::{World, load_settings};
 use crate::provider::Price;
 use crate::stdx::text::{sanitize_line, width};
+use crate::workspace::{World, load_settings};
 
 /// The width of a model's name; the columns after it end at 80 cells. A longer name gets its own line,
 /// because a truncated name is useless.

@@ -13,7 +13,7 @@ use super::signals::Stop;
 use crate::accounts::{Models, Origin, Pace};
 use crate::agent::driver::TurnResult;
 use crate::agent::port::Frontend;
-use crate::app::{App, AppError, Opening, World, advice_at_start, images, load_settings, orphaned_processes};
+use crate::app::{App, AppError, Opening, advice_at_start, images, orphaned_processes};
 use crate::approval::Decider;
 use crate::config::Loaded;
 use crate::frontend::images::Prompt;
@@ -25,6 +25,7 @@ use crate::message::images::mentions;
 use crate::runtime::headless::{self, RunOutcome, Work};
 use crate::session::Session;
 use crate::store::{RequestFilter, StoredRequest};
+use crate::workspace::{World, load_settings};
 
 /// The most requests listed at the end of a turn.
 const NAMED: usize = 20;

@@ -13,14 +13,15 @@ use super::args::{Flags, Rules, RulesWhat};
 use super::console::Console;
 use super::error::{CliError, Kind, Result};
 use super::table::several;
-use crate::app::rules::{RuleBook, RuleTrouble, counting, revoke_rule, suggestions, text_of, tried};
-use crate::app::trust::trust_in;
-use crate::app::{World, load_settings, open_store, tools};
+use crate::app::{open_store, tools};
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource};
 use crate::config::{FolderTrust, Settings};
 use crate::stdx::text::{sanitize_line, width};
 use crate::store::{AuditNote, Store};
 use crate::tool::Registry;
+use crate::workspace::rules::{RuleBook, RuleTrouble, counting, revoke_rule, suggestions, text_of, tried};
+use crate::workspace::trust::trust_in;
+use crate::workspace::{World, load_settings};
 
 /// The number of earlier calls that a rule is tested on, as at a card.
 const TRIED: usize = 200;

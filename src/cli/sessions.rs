@@ -5,10 +5,12 @@ use serde_json::{Value, json};
 use super::args::{Flags, Sessions};
 use super::console::Console;
 use super::error::Result;
-use super::table::{age, short, table};
-use crate::app::{World, load_settings, open_store_for_lists};
+use super::table::{short, table};
+use crate::app::open_store_for_lists;
 use crate::history::TurnEnd;
+use crate::stdx::moment::age;
 use crate::store::{SessionFilter, SessionSummary};
+use crate::workspace::{World, load_settings};
 
 pub(super) async fn run(what: &Sessions, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;

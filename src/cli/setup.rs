@@ -11,9 +11,9 @@ use super::input::Terminals;
 use super::secret;
 use crate::accounts::login::{Entered, TryError, keep, may_offer, offers, skip, try_out, write_choice};
 use crate::accounts::{Keys, Models, Origin, Service};
-use crate::app::World;
 use crate::config::{Loaded, user_file};
 use crate::frontend::protocol::{Consent, LoginNeed, ServiceLine};
+use crate::workspace::World;
 
 /// The most models listed at once.
 const LISTED: usize = 40;

@@ -6,8 +6,9 @@ use super::args::Flags;
 use super::console::Console;
 use super::error::{CliError, Result};
 use crate::accounts::{Models, Pace};
-use crate::app::{AppError, World, advice, load_settings, open_store_for_lists, status_rows};
+use crate::app::{AppError, advice, open_store_for_lists, status_rows};
 use crate::stdx::text::sanitize_line;
+use crate::workspace::{World, load_settings};
 
 /// Prints the rows; errors if the store cannot be used, after printing them.
 pub(super) async fn run(world: &World, flags: Flags, console: &mut Console) -> Result<()> {

@@ -2,8 +2,6 @@
 
 use std::fmt::Display;
 
-use jiff::Timestamp;
-
 use crate::stdx::text::{sanitize_line, truncate, width, wrap};
 
 /// The greatest width of a column, in cells; longer texts are truncated.
@@ -58,16 +56,4 @@ pub(super) fn several<N: Copy + Display + PartialEq + From<u8>>(number: N, thing
 /// Returns as much of an id as distinguishes two sessions: its whole time, to the millisecond.
 pub(super) fn short(id: &str) -> String {
     id.chars().take(13).collect()
-}
-
-/// Formats the time since `then`, in one unit.
-pub(super) fn age(then: Timestamp, now: Timestamp) -> String {
-    let seconds = now.as_second().saturating_sub(then.as_second()).max(0);
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3_600 => format!("{} min", seconds / 60),
-        3_600..172_800 => format!("{} h", seconds / 3_600),
-        172_800.. => format!("{} d", seconds / 86_400),
-        i64::MIN..0 => String::new(),
-    }
 }

@@ -1,11 +1,10 @@
 //! Tests that need no process: arguments, exit codes, tables.
 
 use clap::Parser as _;
-use jiff::{SignedDuration, Timestamp};
 
 use super::args::{Args, Output};
 use super::error::Kind;
-use super::table::{age, table};
+use super::table::table;
 
 #[test]
 fn arguments_are_well_formed_and_understood() {
@@ -78,17 +77,4 @@ fn kinds_have_their_codes() {
 fn tables_line_up() {
     let rows = [["a".to_owned(), "日本".to_owned()], ["bcd".to_owned(), "x\u{1b}".to_owned()]];
     assert_eq!(table(["ID", "WHAT"], &rows), "ID   WHAT\na    日本\nbcd  x␛\n");
-    let now = Timestamp::UNIX_EPOCH;
-    for (seconds, text) in [
-        (0, "0 s"),
-        (59, "59 s"),
-        (60, "1 min"),
-        (3_599, "59 min"),
-        (3_600, "1 h"),
-        (172_799, "47 h"),
-        (172_800, "2 d"),
-        (-5, "0 s"),
-    ] {
-        assert_eq!(age(now - SignedDuration::from_secs(seconds), now), text);
-    }
 }

@@ -10,12 +10,13 @@ use super::args::{Flags, Trust};
 use super::console::Console;
 use super::error::{CliError, Kind, Result};
 use super::secret::{UNCHANGED, agreed};
-use crate::app::trust::{
-    Belongings, TrustChange, TrustError, is_in_effect, trust_in, trustable, write_trust,
-};
-use crate::app::{World, load_settings, open_store};
+use crate::app::open_store;
 use crate::config::{FolderTrust, Loaded, names_folder};
 use crate::store::AuditNote;
+use crate::workspace::trust::{
+    Belongings, TrustChange, TrustError, is_in_effect, trust_in, trustable, write_trust,
+};
+use crate::workspace::{World, load_settings};
 
 pub(super) async fn run(what: Trust, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags.clone())?;

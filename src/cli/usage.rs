@@ -10,10 +10,11 @@ use super::console::Console;
 use super::day::begin;
 use super::error::Result;
 use super::table::{short, table};
-use crate::app::{World, load_settings, open_store_for_lists};
+use crate::app::open_store_for_lists;
 use crate::stdx::clock::system_zone;
 use crate::stdx::text::grouped;
 use crate::store::{Store, Total, UsageOf};
+use crate::workspace::{World, load_settings};
 
 pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags, console: &mut Console) -> Result<()> {
     let loaded = load_settings(world, flags)?;

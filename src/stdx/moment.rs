@@ -24,7 +24,8 @@ pub fn deadline(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     let format = match (then.date() - now.date()).get_days() {
         ..=0 => "%H:%M",
         1..=6 => "%a %H:%M",
-        7.. => "%-d %b",
+        7.. if then.year() == now.year() => "%-d %b",
+        7.. => "%-d %b %Y",
     };
     then.strftime(format).to_string()
 }
@@ -73,6 +74,7 @@ mod tests {
             ("2026-11-21T23:00:00Z", "23:00"),
             ("2026-11-22T02:00:00Z", "Sun 02:00"),
             ("2026-12-03T12:00:00Z", "3 Dec"),
+            ("2027-01-02T12:00:00Z", "2 Jan 2027"),
         ] {
             assert_eq!(deadline(at(then), now, &TimeZone::UTC), said, "{then}");
         }

@@ -6,8 +6,9 @@ use globset::{Glob, GlobMatcher};
 use super::typed::Listed;
 use super::{CommandContext, listed};
 use crate::cli::error::{CliError, Kind, Result};
-use crate::cli::table::{age, table};
+use crate::cli::table::table;
 use crate::stdx::clock::system_zone;
+use crate::stdx::moment::{age, deadline};
 use crate::stdx::text::{sanitize_line, truncate};
 use crate::store::{RequestFilter, RequestRow, RequestState, StoredRequest};
 
@@ -61,7 +62,7 @@ fn in_words(context: &CommandContext<'_>, rows: &[RequestRow], undecided: bool) 
             row.tool.to_string(),
             if row.tainted { format!("{what} ▲") } else { what },
             row.title.clone().unwrap_or_else(|| row.session.to_string()),
-            row.expires.map_or_else(String::new, |at| super::words::until(at, now, &zone)),
+            row.expires.map_or_else(String::new, |at| deadline(at, now, &zone)),
         ]
     };
     if undecided {

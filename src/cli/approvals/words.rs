@@ -1,8 +1,5 @@
 //! Descriptions of requests and their outcomes. They are sanitized where they are printed.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-
 use crate::approval::{Approval, Decider, Request};
 use crate::message::{ReturnStatus, Source};
 use crate::store::{RequestState, StoredRequest};
@@ -119,33 +116,5 @@ pub(super) fn source(source: &Source) -> String {
         Source::File { path } => format!("the file {path}"),
         Source::Command { command } => format!("the output of `{command}`"),
         Source::Tool { name } => format!("the tool {name}"),
-    }
-}
-
-/// Formats when something ends: a weekday for today and the next six days, else a date.
-pub(super) fn until(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
-    let (at, today) = (then.to_zoned(zone.clone()), now.to_zoned(zone.clone()).date());
-    let days = at.date().since(today).map_or(i32::MAX, |span| span.get_days());
-    let format = if (0..7).contains(&days) { "%a %H:%M" } else { "%Y-%m-%d %H:%M" };
-    at.strftime(format).to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_next_days_have_their_names() {
-        let now: Timestamp = "2026-11-20T20:11:00Z".parse().unwrap();
-        for (then, said) in [
-            ("2026-11-20T20:12:00Z", "Fri 20:12"),
-            ("2026-11-21T00:00:00Z", "Sat 00:00"),
-            ("2026-11-26T23:59:00Z", "Thu 23:59"),
-            ("2026-11-27T00:00:00Z", "2026-11-27 00:00"),
-            ("2026-11-19T12:00:00Z", "2026-11-19 12:00"),
-            ("2030-01-01T00:00:00Z", "2030-01-01 00:00"),
-        ] {
-            assert_eq!(until(then.parse().unwrap(), now, &TimeZone::UTC), said, "{then}");
-        }
     }
 }

@@ -6,7 +6,6 @@ use super::super::args::HookTest;
 use super::super::console::Console;
 use super::super::error::{CliError, Kind, Result};
 use super::{Counts, HooksCommand, broken, unknown};
-use crate::app::FoundHook;
 use crate::hook::command::{Tried, told};
 use crate::hook::file::HookDef;
 use crate::hook::trust::HookState;
@@ -14,6 +13,7 @@ use crate::hook::{Hook as _, HookEvent, HookInput, HookSubject, HookVerdict};
 use crate::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::sandbox::Exit;
 use crate::stdx::text::sanitize_line;
+use crate::workspace::FoundHook;
 
 /// The tool of a sample call.
 const TOOL: &str = "shell";

@@ -33,7 +33,7 @@ use self::client::{ClientHandler, OwnerAction, SessionView};
 use crate::accounts::Models;
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
-use crate::app::{App, AppError, Opened, Opening, World, advice_at_start, orphaned_processes};
+use crate::app::{App, AppError, Opened, Opening, advice_at_start, orphaned_processes};
 use crate::approval::{Approval, AutoApprove, Decider, RequestId};
 use crate::command::{Say, Tone, code};
 use crate::config::Loaded;
@@ -45,6 +45,7 @@ use crate::runtime::hooks::session_ended;
 use crate::session::Session;
 use crate::store::StoreError;
 use crate::store::{DecideOutcome, Wakeups};
+use crate::workspace::World;
 
 /// What an interactive run is made of. The face is on the screen already when this is used.
 pub struct Interactive {

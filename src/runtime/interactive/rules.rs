@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use super::client::{ClientHandler, OwnerAction};
 use crate::agent::port::Op;
-use crate::app::rules::{RuleTrouble, SavedRule, save_rule, tried};
 use crate::approval::rules::{Fit, RuleEffect, RuleScope, RuleSet, RuleSource, Subject, draft};
 use crate::approval::{Approval, Remember, RequestId};
 use crate::command::{Say, code};
 use crate::frontend::protocol::{PastCalls, RuleCheck, ServerMessage};
 use crate::store::{AuditNote, StoredRequest};
 use crate::tool::{Origin, Risk};
+use crate::workspace::rules::{RuleTrouble, SavedRule, save_rule, tried};
 
 /// Calls of the past that a rule is tried on.
 const TRIED: usize = 200;

@@ -1,9 +1,9 @@
 //! `/trust`, and a word on folders that are not trusted.
 
 use super::client::ClientHandler;
-use crate::app::trust::Belongings;
 use crate::command::{Say, Trusting, code};
 use crate::config::FolderTrust;
+use crate::workspace::trust::Belongings;
 
 impl ClientHandler {
     /// Tells the person, once, what of the session's folder does not count.

@@ -8,8 +8,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Size};
@@ -65,15 +66,15 @@ impl LinkTable {
 
     /// Whether numbers may soon run out; the screen and the table must then be cleared.
     pub fn is_full(&self) -> bool {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).links.len() > MOST
+        self.known.lock().links.len() > MOST
     }
 
     pub fn forget(&self) {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = KnownLink::default();
+        *self.known.lock() = KnownLink::default();
     }
 
     fn number(&self, link: &Link) -> u32 {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if let Some(number) = known.numbers.get(link) {
             return *number;
         }
@@ -84,7 +85,7 @@ impl LinkTable {
     }
 
     fn link(&self, number: u32) -> Option<Link> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.lock();
         known.links.get(usize::try_from(number).ok()?).cloned()
     }
 }

@@ -4,7 +4,9 @@
 //! terminal.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// Collects a frame and sends it in one write, as a synchronized update.
 ///
@@ -20,7 +22,7 @@ const END: &[u8] = b"\x1b[?2026l";
 
 impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.frame.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        self.frame.lock().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -34,12 +36,12 @@ impl Out {
     /// Takes the bytes drawn since the last time, so that they are not sent.
     #[cfg(test)]
     pub fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut self.frame.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.frame.lock())
     }
 
     /// Sends the bytes drawn since the last time, if any.
     pub fn send(&self) -> io::Result<()> {
-        let mut frame = self.frame.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut frame = self.frame.lock();
         if frame.is_empty() {
             return Ok(());
         }

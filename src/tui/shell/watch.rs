@@ -2,9 +2,10 @@
 //! then printed; one of another thread is shown as a fault in the transcript, because the program continues.
 
 use std::panic::PanicHookInfo;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::ThreadId;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::screen::Screen;
@@ -55,7 +56,7 @@ impl PanicWatch {
     pub async fn trouble(&self) -> String {
         loop {
             let heard = self.shared.happened.notified();
-            let next = self.shared.others.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let next = self.shared.others.lock().pop();
             match next {
                 Some(text) => return text,
                 None => heard.await,
@@ -66,18 +67,18 @@ impl PanicWatch {
 
 impl Shared {
     fn set(&self, thread: Option<ThreadId>) {
-        *self.ours.lock().unwrap_or_else(PoisonError::into_inner) = thread;
+        *self.ours.lock() = thread;
     }
 
     fn is_ours(&self) -> bool {
-        let ours = *self.ours.lock().unwrap_or_else(PoisonError::into_inner);
+        let ours = *self.ours.lock();
         ours == Some(std::thread::current().id())
     }
 
     fn note(&self, info: &PanicHookInfo<'_>) {
         let text = format!("internal error: {info}");
         tracing::error!(%info, "a thread panicked");
-        self.others.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        self.others.lock().push(text);
         self.happened.notify_one();
     }
 }

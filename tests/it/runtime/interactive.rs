@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use co::accounts::{Models, Pace};
 use co::agent::port::{Event, Op};
-use co::app::{Opening, World, load_settings, open_store};
+use co::app::{Opening, open_store};
 use co::approval::{Approval, AutoApprove, Decider, RequestId};
 use co::frontend::protocol::{ClientRequest, Header, ServerMessage, Tone, Update};
 use co::history::TurnEnd;
@@ -16,6 +16,7 @@ use co::provider::catalog::{OLLAMA, Probe};
 use co::runtime::interactive::{Interactive, interactive};
 use co::stdx::clock::SystemClock;
 use co::store::{DecideOutcome, Store};
+use co::workspace::{World, load_settings};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
