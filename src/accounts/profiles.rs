@@ -12,7 +12,8 @@ use crate::provider::{Price, Profile, Sampling, catalog};
 /// What is known of `model` at `service`; `told` is what the service's own list says of it.
 pub(super) fn profile(service: &Service, model: &str, settings: &Settings, told: Profile) -> Profile {
     let known = match service {
-        Service::Offline => told,
+        // The tour asks no service, so that nothing about its cost is unknown.
+        Service::Offline => Profile { price: Some(Price::default()), ..told },
         Service::Http(target) if target.preset.local.is_some() => here(target, told),
         Service::Http(target) => {
             // A server of one's own may be anybody's, and ask any price.
@@ -30,12 +31,11 @@ const MOST_NUM_CTX: u32 = 131_072;
 /// A server of one's own: what it says, and the window it is asked for where its wire asks for one. What a model is
 /// loaded with may be another client's choice, so less than the default says nothing.
 fn here(target: &Target, told: Profile) -> Profile {
-    let window = match target.codec {
-        Codec::Ollama => {
-            let loaded = told.window.unwrap_or(DEFAULT_NUM_CTX).clamp(DEFAULT_NUM_CTX, MOST_NUM_CTX);
-            Some(target.num_ctx.unwrap_or(loaded))
-        }
-        Codec::Anthropic | Codec::OpenAiChat | Codec::OpenAiResponses | Codec::Gemini => told.window,
+    let window = if target.codec == Codec::Ollama {
+        let loaded = told.window.unwrap_or(DEFAULT_NUM_CTX).clamp(DEFAULT_NUM_CTX, MOST_NUM_CTX);
+        Some(target.num_ctx.unwrap_or(loaded))
+    } else {
+        told.window
     };
     Profile { window, ..told }
 }
