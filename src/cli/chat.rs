@@ -210,7 +210,7 @@ fn options(world: &World, settings: &Settings) -> TuiOptions {
         keymap: Keymap::with(&settings.keys).0,
         mouse: if settings.mouse { MouseMode::Ours } else { MouseMode::Terminals },
         host: Host { call, ..known },
-        editor: ["VISUAL", "EDITOR"].into_iter().filter_map(lookup).find(|words| !words.trim().is_empty()),
+        editor: world.editor(),
         pasted: settings.data_dir.join("pasted"),
         home: lookup("HOME").map(PathBuf::from),
     }

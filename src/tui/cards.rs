@@ -14,7 +14,7 @@ use super::list::OpenRequest;
 use super::rule::{RuleForm, RuleStanding};
 use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::dialogue::Seen;
-use crate::tool::{Preview, Risk, ToolSpec};
+use crate::tool::{Access, Preview, Risk, ToolSpec};
 
 /// Lines of a body from which on it is better read elsewhere.
 const LONG: usize = 400;
@@ -133,6 +133,15 @@ impl Card {
     /// Whether the person may say yes: everything it would do has been on the screen.
     pub fn is_seen(&self) -> bool {
         self.seen == Seen::All
+    }
+
+    /// Whether it may be approved before all of it was on the screen: the contents of a file, not HIGH, and without
+    /// untrusted words. Never a command.
+    pub fn may_be_unread(&self) -> bool {
+        let Request { plan, taint, .. } = &self.request;
+        let is_file =
+            matches!(plan.preview, Preview::Diff { .. }) && matches!(plan.access, Access::Paths { .. });
+        is_file && !self.is_high() && taint.is_empty()
     }
 
     /// What a list has to know of it, as long as no decision was sent.

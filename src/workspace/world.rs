@@ -49,6 +49,17 @@ impl World {
         folders.chain(linked).collect()
     }
 
+    /// Returns the user's editor: that of `VISUAL` or `EDITOR`, else the first that is installed of `vi`, `nano` and
+    /// `less`, which can at least show a text. Blocking.
+    pub fn editor(&self) -> Option<String> {
+        let named = |name: &str| self.env.get(name).filter(|words| !words.trim().is_empty()).cloned();
+        let path = self.env.get("PATH").cloned().unwrap_or_default();
+        let is_installed =
+            |name: &&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+        let found = || ["vi", "nano", "less"].into_iter().find(is_installed).map(str::to_owned);
+        named("VISUAL").or_else(|| named("EDITOR")).or_else(found)
+    }
+
     /// What kind of workspace a folder is: in the home folder, in what holds it, and in `/`, reads ask too; so they do
     /// where nobody knows which folder is the home.
     pub fn kind_of(&self, workspace: &Path) -> WorkspaceKind {
@@ -75,6 +86,26 @@ pub fn load_settings(world: &World, flags: Vec<(String, String)>) -> Result<Load
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_editor_is_the_named_one_or_one_that_is_installed() {
+        let dir = tempfile::tempdir().unwrap();
+        let bin = dir.path().join("bin");
+        std::fs::create_dir(&bin).unwrap();
+        let path = format!("/nowhere:{}", bin.display());
+        let editor = |visual: &str, editor: &str| {
+            let env = [("VISUAL", visual), ("EDITOR", editor), ("PATH", &path)];
+            let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+            World { env, workspace: PathBuf::from("/"), clock: Arc::new(SystemClock) }.editor()
+        };
+        assert_eq!(editor("", " "), None);
+        for (installed, found) in [("less", "less"), ("nano", "nano"), ("vi", "vi")] {
+            std::fs::write(bin.join(installed), "").unwrap();
+            assert_eq!(editor("", ""), Some(found.to_owned()));
+        }
+        assert_eq!(editor("", "ed"), Some("ed".to_owned()));
+        assert_eq!(editor("code -w", "ed"), Some("code -w".to_owned()));
+    }
 
     #[test]
     fn home_itself_and_the_root_are_no_projects() {

@@ -24,10 +24,10 @@ use crate::store::StoredRequest;
 const OURS: char = '#';
 
 pub(super) async fn run(context: &mut CommandContext<'_>, id: &str, note: Option<String>) -> Result<()> {
-    let Some(editor) = editor(context) else {
+    let Some(editor) = context.world.editor() else {
         let error = CliError::message(Kind::Error, "no editor is named");
         return Err(error
-            .hint("set $VISUAL or $EDITOR, e.g. EDITOR=nano")
+            .hint("install vi or nano, or set $VISUAL or $EDITOR, e.g. EDITOR=nano")
             .hint("or change arguments with `co approvals yes ID --set field=value`"));
     };
     let one = context.store.find_request(id).await?;
@@ -53,11 +53,6 @@ fn check_open(one: &StoredRequest) -> Result<()> {
     let was = words::state(one, words::CallProgress::Nothing);
     let message = format!("request {} is not open any more: {}", one.id(), sanitize_line(&was));
     Err(CliError::message(Kind::Error, message))
-}
-
-fn editor(context: &CommandContext<'_>) -> Option<String> {
-    let mut named = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| context.world.env.get(name));
-    named.find(|words| !words.trim().is_empty()).cloned()
 }
 
 /// The file that is edited; dropping the value deletes it unless it was kept.

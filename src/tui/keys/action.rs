@@ -96,6 +96,8 @@ pub enum TextEdit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CardKey {
     Yes,
+    /// Yes to the contents of a file that were not all on the screen.
+    YesUnread,
     No,
     Edit,
     Always,

@@ -228,6 +228,7 @@ const TABLE: &[Section] = &[
     ]),
     at(Context::Card, HelpGroup::Decide).rows(&[
         row("yes", Action::Card(CardKey::Yes), "y", "yes (HIGH: twice)").approves(),
+        row("yes-unread", Action::Card(CardKey::YesUnread), "Y", "yes to a file, unread").approves(),
         row("no", Action::Card(CardKey::No), "n", "no, with a reason"),
         row("edit", Action::Card(CardKey::Edit), "e", "edit the arguments"),
         row("always", Action::Card(CardKey::Always), "a", "yes, this session").approves(),
@@ -235,6 +236,8 @@ const TABLE: &[Section] = &[
         row("whole", Action::Card(CardKey::Whole), "v", "all, with arguments"),
         row("why", Action::Card(CardKey::Why), "w", "why, and whose words"),
         row("read", Action::Card(CardKey::Read), "Ctrl+G", "read it in $EDITOR"),
+        row("top", Action::Top, "Home", ""),
+        row("bottom", Action::Bottom, "End G", "the end of a card"),
         row("previous", Action::Nav(Nav::Up), "Up", "the card before"),
         row("next", Action::Nav(Nav::Down), "Down", "the next card"),
         row("hunk-1", Action::Card(CardKey::Hunk(1)), "1", "to 9: skip that hunk"),

@@ -8,14 +8,16 @@ use crate::tui::model::Model;
 
 /// What was not done for want of a look, and the keys that give it.
 pub fn unseen(what: &str, card: &Card, keymap: &Keymap) -> String {
-    if card.is_long() {
-        let outside = [(Context::Card, Action::Card(CardKey::Read), "reads all of it in $EDITOR")];
-        return keymap.told(what, &outside);
-    }
-    let keys = [
-        (Context::Global, Action::Nav(Nav::PageDown), "to the end"),
-        (Context::Card, Action::Card(CardKey::Whole), "makes room"),
-    ];
+    let unread = (Context::Card, Action::Card(CardKey::YesUnread), "approves it unread");
+    let mut keys = if card.is_long() {
+        vec![(Context::Card, Action::Card(CardKey::Read), "reads all of it in $EDITOR")]
+    } else {
+        vec![
+            (Context::Global, Action::Nav(Nav::PageDown), "to the end"),
+            (Context::Card, Action::Card(CardKey::Whole), "makes room"),
+        ]
+    };
+    keys.extend(card.may_be_unread().then_some(unread));
     keymap.told(what, &keys)
 }
 

@@ -6,7 +6,7 @@ use super::advice::{advise, nothing_left, only_once, propose, say_put_off, unsee
 use super::{batch, form, rule, select};
 use crate::agent::port::Op;
 use crate::approval::{Approval, Remember, RequestId};
-use crate::frontend::dialogue::{self, Yes};
+use crate::frontend::dialogue::{self, Seen, Yes};
 use crate::frontend::protocol::ClientRequest;
 use crate::tool::Preview;
 use crate::tui::batch::Question;
@@ -19,6 +19,8 @@ use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, Target};
 
 const UNSEEN: &str = "not all of it was on the screen yet";
+const UNREAD: &str =
+    "only changes of files that are not HIGH and hold no words of others can be approved unread";
 
 /// Whether a card has the keys and takes none yet. Letters that are being written decide nothing.
 pub fn is_guarded(model: &Model) -> bool {
@@ -83,7 +85,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
     }
     let looks = matches!(key, CardKey::Whole | CardKey::Why | CardKey::Sides | CardKey::Read)
         || matches!(key, CardKey::NextHunk | CardKey::PreviousHunk);
-    if !looks && !matches!(key, CardKey::Yes | CardKey::ApproveEdited) {
+    if !looks && !matches!(key, CardKey::Yes | CardKey::YesUnread | CardKey::ApproveEdited) {
         model.dialogue.withdraw();
     }
     let Some(card) = model.cards.current_mut() else { return };
@@ -97,6 +99,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         CardKey::NextHunk => to_hunk(model, Way::On),
         CardKey::PreviousHunk => to_hunk(model, Way::Back),
         CardKey::Yes
+        | CardKey::YesUnread
         | CardKey::No
         | CardKey::Edit
         | CardKey::Always
@@ -116,6 +119,13 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
                 let no = Action::Card(CardKey::No);
                 card.advice = Some(nothing_left(&model.keymap, Context::Card, no));
             }
+        },
+        CardKey::YesUnread => match (card.may_be_unread(), card.yes()) {
+            (true, Some(approval)) => {
+                card.seen = Seen::All;
+                yes(model, approval, cmds);
+            }
+            (_, _) => card.advice = Some(UNREAD.to_owned()),
         },
         CardKey::Always if card.hunks.skipped() > 0 => {
             card.advice = Some(only_once(&model.keymap));
@@ -337,6 +347,32 @@ pub fn navigate(model: &mut Model, nav: Nav) {
     }
     card.hunks.follow(card.scroll, view.body_room);
     card.advice = None;
+}
+
+/// An end of a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edge {
+    Top,
+    Bottom,
+}
+
+/// Scrolls the card that has the keys to an end of its body; returns whether there is such a card.
+pub fn to_edge(model: &mut Model, edge: Edge) -> bool {
+    let view = model.card_view;
+    if model.focus != Focus::Card || model.is_list() || model.asks_cap() {
+        return false;
+    }
+    let Some(card) = model.cards.current_mut().filter(|card| !card.is_written_to()) else { return false };
+    match edge {
+        Edge::Top => card.scroll = 0,
+        Edge::Bottom => {
+            card.scroll = view.body_total.saturating_sub(view.body_room);
+            card.deepen();
+        }
+    }
+    card.hunks.follow(card.scroll, view.body_room);
+    card.advice = None;
+    true
 }
 
 /// The text in the card was changed.

@@ -1,5 +1,6 @@
 //! Keys and pastes: which context has them, and what they do there.
 
+use super::card::Edge;
 use super::complete::Offered;
 use super::panel::{self, Acted};
 use super::select::Direction;
@@ -238,6 +239,8 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         }
         Action::Help => panel::open(model, Panel::Help(Help::default()), cmds),
         Action::Nav(nav) => navigate(model, nav),
+        Action::Top if card::to_edge(model, Edge::Top) => {}
+        Action::Bottom if card::to_edge(model, Edge::Bottom) => {}
         Action::Top => model.transcript.to_top(),
         Action::Bottom => model.transcript.follow(),
         Action::Send => send::send(model, cmds),

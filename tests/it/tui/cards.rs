@@ -685,3 +685,41 @@ fn ends_look_like_this() {
         })
     });
 }
+
+/// A change of a file that is longer than the screen.
+fn long_change(risk: Risk) -> Request {
+    let line = |number| DiffLine { kind: DiffKind::Added, number, text: format!("line {number}") };
+    let mut request = shell_request(1, "", risk);
+    request.tool = ToolName::new("write_file");
+    request.args = json!({ "path": "a.txt", "content": "…" });
+    request.plan.summary = "write 300 lines to a.txt (new file)".to_owned();
+    request.plan.access = Access::Paths { reads: Vec::new(), writes: vec!["/w/a.txt".into()] };
+    request.plan.preview = Preview::Diff { path: "a.txt".to_owned(), lines: (1..=300).map(line).collect() };
+    request
+}
+
+#[test]
+fn the_end_of_a_long_change_is_one_key_away_and_a_file_may_be_approved_unread() {
+    let open = |request| asking(Screen::open(80, 24), request);
+    for end in ["G", "<end>", "<c-end>"] {
+        let mut screen = open(long_change(Risk::Medium)).keys(end);
+        let shot = screen.shot();
+        assert!(shot.contains("line 300") && !shot.contains("line 10 "), "{end}: {shot}");
+        // What was skipped was not seen.
+        let mut screen = screen.keys("y");
+        assert!(screen.asks().is_empty());
+        assert!(screen.shot().contains("Y approves it unread"), "{}", screen.shot());
+        assert!(screen.keys("<home>").shot().contains("line 1 "), "and back");
+    }
+    assert_eq!(open(long_change(Risk::Medium)).keys("Y").asks(), [&decided(1, Approval::yes())]);
+    let mut command = shell_request(1, "true", Risk::Medium);
+    command.plan.preview = Preview::Text { text: "x\n".repeat(300) };
+    let mut tainted = long_change(Risk::Medium);
+    tainted.taint = vec![Taint { at: "content".to_owned(), source: Source::Program, spans: Vec::new() }];
+    for request in [command, long_change(Risk::High), tainted] {
+        let mut screen = open(request).keys("YGY");
+        assert!(screen.asks().is_empty());
+        assert!(screen.shot().contains("can be approved unread"), "{}", screen.shot());
+        assert!(!screen.keys("y").shot().contains("approves it unread"), "it is not offered");
+    }
+}
