@@ -51,7 +51,7 @@ pub enum ClientRequest {
     Inbox,
     /// One whole request, of any session; answered with [`ServerMessage::Request`].
     Request { request: RequestId },
-    /// Decide requests of any session, each by itself. Failures are reported; an open inbox is sent again.
+    /// Decide requests of any session, each by itself. Failures are reported; [`ServerMessage::Elsewhere`] follows.
     DecideAll { requests: Vec<RequestId>, approval: Approval },
     /// Resume a session without an owner, beside the current one; the result is reported.
     ResumeNow { session: SessionId },

@@ -1,5 +1,5 @@
-//! Trusted folders, whose settings, rules and hooks are in effect. Trust is stored only in the user's own settings file
-//! and given for shown contents. A user is notified once about an untrusted folder.
+//! Trusted folders, whose settings, rules and hooks are in effect. The user's own settings list
+//! the folders, and a record has the contents that the user was shown. An untrusted folder is reported once.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -268,7 +268,7 @@ pub fn trustable(folder: &Path, world: &World) -> Result<PathBuf, TrustError> {
     }
 }
 
-/// Changes the list in the user's settings file, leaving the rest unchanged; returns the file. Blocking.
+/// Changes the list in the user's settings file and the recorded contents; returns the file. Blocking.
 pub fn write_trust(world: &World, folder: &Path, change: &TrustChange) -> Result<PathBuf, TrustError> {
     let contents = match change {
         TrustChange::Trust(shown) if *shown != contents_of(folder).0 => {

@@ -30,7 +30,7 @@ const AFTER: usize = 25;
 /// Most notes on dependencies shown.
 const NOTES: usize = 3;
 
-/// What is drawn.
+/// The drawn list.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchView<'a> {
     pub rows: &'a [BatchRow<'a>],

@@ -1,4 +1,4 @@
-//! The key that cycles through the modes. It never reaches a mode in which nothing asks.
+//! The key that cycles through the modes. It never turns on yolo.
 
 use crate::command::about_mode;
 use crate::config::Mode;

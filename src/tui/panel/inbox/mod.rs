@@ -65,7 +65,7 @@ pub enum InboxScope {
     Session,
 }
 
-/// What is drawn.
+/// Whether the list or only the chosen request is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum View {
     #[default]
