@@ -11,7 +11,8 @@ use crate::provider::{Price, Profile, Sampling, catalog};
 /// Returns the known data of `model` at `service`; `told` is the service's own data.
 pub(super) fn profile(service: &Service, model: &str, settings: &Settings, told: Profile) -> Profile {
     let known = match service {
-        Service::Offline => told,
+        // The tour asks no service, so that nothing about its cost is unknown.
+        Service::Offline => Profile { price: Some(Price::default()), ..told },
         Service::Http(target) if target.preset.local.is_some() => here(target, told),
         Service::Http(target) => {
             // A user's own server may belong to anyone and have any price.
@@ -29,12 +30,11 @@ const MOST_NUM_CTX: u32 = 131_072;
 /// Returns the data for a local server, with the window to request if its protocol has one. A smaller loaded window may
 /// be another client's choice, so less than the default is ignored.
 fn here(target: &Target, told: Profile) -> Profile {
-    let window = match target.codec {
-        Codec::Ollama => {
-            let loaded = told.window.unwrap_or(DEFAULT_NUM_CTX).clamp(DEFAULT_NUM_CTX, MOST_NUM_CTX);
-            Some(target.num_ctx.unwrap_or(loaded))
-        }
-        Codec::Anthropic | Codec::OpenAiChat | Codec::OpenAiResponses | Codec::Gemini => told.window,
+    let window = if target.codec == Codec::Ollama {
+        let loaded = told.window.unwrap_or(DEFAULT_NUM_CTX).clamp(DEFAULT_NUM_CTX, MOST_NUM_CTX);
+        Some(target.num_ctx.unwrap_or(loaded))
+    } else {
+        told.window
     };
     Profile { window, ..told }
 }

@@ -116,11 +116,17 @@ impl Price {
         Usd(u64::try_from(nano).unwrap_or(u64::MAX))
     }
 
+    /// Whether nothing costs anything, so that a request without counts has a known cost too.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Returns the cost of one request: the provider's own figure if it gave one, else the list price.
     #[must_use]
     pub fn of_request(price: Option<&Self>, usage: &Usage) -> Option<Usd> {
         let counted = usage.input.is_some() || usage.output.is_some();
-        usage.cost.or_else(|| price.filter(|_| counted).map(|price| price.cost(usage)))
+        usage.cost.or_else(|| price.filter(|price| counted || price.is_free()).map(|price| price.cost(usage)))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Each check is data and one function, and finds an offence that is planted for it.
 
 mod layers;
+mod places;
 mod rules;
 
 use std::path::Path;

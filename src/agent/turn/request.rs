@@ -105,7 +105,9 @@ impl Turn {
 
     /// Returns the cost of a request at the price of the model that was asked.
     pub(super) fn cost(&self, usage: Option<Usage>) -> Option<Usd> {
-        usage.and_then(|usage| Price::of_request(self.asked.price.as_ref(), &usage))
+        let price = self.asked.price.as_ref();
+        let known = usage.or_else(|| price.is_some_and(Price::is_free).then(Usage::default));
+        known.and_then(|usage| Price::of_request(price, &usage))
     }
 
     /// Lets the early calls of a void attempt end, then goes on with `next`. None of their results is kept.

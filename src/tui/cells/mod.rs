@@ -171,6 +171,22 @@ pub enum CellKind {
     },
 }
 
+impl CellKind {
+    /// Whether it is a part of the model's reply.
+    pub fn is_of_reply(&self) -> bool {
+        match self {
+            Self::Answer(_) | Self::Thinking(_) | Self::CallDraft(_) | Self::Call(_) => true,
+            Self::User { .. }
+            | Self::Settled { .. }
+            | Self::Local { .. }
+            | Self::Shell(_)
+            | Self::Failure { .. }
+            | Self::Waits { .. }
+            | Self::Note { .. } => false,
+        }
+    }
+}
+
 impl Cell {
     pub fn new(kind: CellKind) -> Self {
         Self { kind, permanence: Permanence::Kept, fold: None, cache: None, revision: 0 }

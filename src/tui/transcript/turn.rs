@@ -8,8 +8,10 @@ use crate::message::CallId;
 use crate::tui::cells::{CallRow, Cell, CellKind};
 
 impl Transcript {
-    pub fn last_mut(&mut self) -> Option<&mut Cell> {
-        self.cells.last_mut().map(Cell::revise)
+    /// Returns the last part of the reply that streams, mutably. Output of the user's own commands may stand below it.
+    pub fn part_mut(&mut self) -> Option<&mut Cell> {
+        let part = self.cells[self.fresh..].iter_mut().rev().find(|cell| cell.kind.is_of_reply());
+        part.map(Cell::revise)
     }
 
     /// Returns the cells that the running turn may change, mutably.

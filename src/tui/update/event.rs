@@ -119,10 +119,10 @@ fn text_delta(model: &mut Model, text: &str) {
     end_thinking(model);
     streamed(model, text.len(), Phase::Answering);
     let live = |cell: &&mut Cell| matches!(&cell.kind, CellKind::Answer(answer) if answer.is_live());
-    if model.transcript.last_mut().filter(live).is_none() {
+    if model.transcript.part_mut().filter(live).is_none() {
         model.transcript.push(Cell::provisional(CellKind::Answer(Box::new(Answer::live()))));
     }
-    if let Some(Cell { kind: CellKind::Answer(answer), .. }) = model.transcript.last_mut() {
+    if let Some(Cell { kind: CellKind::Answer(answer), .. }) = model.transcript.part_mut() {
         answer.push(text);
     }
 }
@@ -146,10 +146,10 @@ fn thinking_delta(model: &mut Model, text: &str) {
     streamed(model, text.len(), Phase::Thinking);
     let now = model.now_ms;
     let live = |cell: &&mut Cell| matches!(&cell.kind, CellKind::Thinking(thinking) if thinking.is_live());
-    if model.transcript.last_mut().filter(live).is_none() {
+    if model.transcript.part_mut().filter(live).is_none() {
         model.transcript.push(Cell::provisional(CellKind::Thinking(Thinking::live(now))));
     }
-    if let Some(cell) = model.transcript.last_mut()
+    if let Some(cell) = model.transcript.part_mut()
         && let CellKind::Thinking(thinking) = &mut cell.kind
     {
         thinking.push(text);
@@ -186,7 +186,7 @@ fn thinking_committed(model: &mut Model, text: &str) {
 
 /// Folds live thinking when the answer or a call begins.
 fn end_thinking(model: &mut Model) {
-    let last = model.transcript.last_mut();
+    let last = model.transcript.part_mut();
     if !last.is_some_and(|cell| matches!(&cell.kind, CellKind::Thinking(thinking) if thinking.is_live())) {
         return;
     }

@@ -15,6 +15,7 @@ pub mod inbox;
 pub mod inbox_of_processes;
 pub mod keys;
 pub mod kit;
+pub mod local_output;
 pub mod login;
 pub mod markdown;
 pub mod panel;

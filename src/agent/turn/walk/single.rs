@@ -46,18 +46,21 @@ fn attempts_that_came_to_nothing_are_counted() {
     let started = StreamEvent::Started { model: "m".to_owned() };
     let usage = |input| StreamEvent::Usage { usage: Usage { input: Some(input), ..told } };
     let failed = || Input::Stream(Err(ProviderError::new(ErrorClass::Overloaded, "busy")));
-    for (events, last, expected, tokens, unpriced) in [
-        (vec![], failed(), None, 0, 0),
-        (vec![started.clone()], failed(), Some(Usage::default()), 0, 1),
-        (vec![started.clone(), usage(7), usage(900)], failed(), Some(told), 901, 0),
-        (vec![started.clone()], Input::Interrupt, None, 0, 1),
-        (vec![started, usage(900)], Input::Interrupt, Some(told), 901, 0),
+    let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
+    for (price, events, last, expected, tokens, unpriced) in [
+        (price, vec![], failed(), None, 0, 0),
+        (price, vec![started.clone()], failed(), Some(Usage::default()), 0, 1),
+        (price, vec![started.clone(), usage(7), usage(900)], failed(), Some(told), 901, 0),
+        (price, vec![started.clone()], Input::Interrupt, None, 0, 1),
+        (price, vec![started.clone(), usage(900)], Input::Interrupt, Some(told), 901, 0),
+        // What is free costs nothing, however it ends.
+        (Price::default(), vec![started.clone()], Input::Interrupt, None, 0, 0),
+        (Price::default(), vec![started], failed(), Some(Usage::default()), 0, 0),
     ] {
         let mut plain = setup(&mut Dice(1), Policy::default(), Grants::default());
         (plain.caps, plain.audience) = (Caps::default(), Audience::Present);
         let prompt = vec![UserPart::Text { text: "go".to_owned() }];
         let (mut turn, _) = Turn::start(plain, &History::default(), prompt);
-        let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
         send(&mut turn);
         turn.asks(Asked { price: Some(price), ..Asked::default() });
         let inputs = events.into_iter().map(|event| Input::Stream(Ok(event))).chain([last]);

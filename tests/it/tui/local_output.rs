@@ -1,0 +1,130 @@
+//! Output of `/commands` and `!commands` never cuts what streams: the transcript is the one without it, plus its cells.
+
+use std::time::Duration;
+
+use co::agent::port::Event;
+use co::frontend::protocol::{ServerMessage, Tone};
+use co::history::TurnEnd;
+use co::message::ReturnStatus;
+use proptest::prelude::*;
+
+use crate::tui::kit::{Screen, call, returned};
+
+/// Every line of local output holds this word, so that it can be taken out again.
+const MARK: &str = "LOCAL";
+
+const TEXTS: &[&str] = &[
+    "Plain words of some length, which are wrapped somewhere on a narrow screen.",
+    "# A title\n\nOne paragraph.\n\n- a list\n- with **two** items\n\nThe end.",
+    "Code follows:\n\n```rust\nfn main() {\n    println!(\"a\");\n}\n```\n\nand words behind it.",
+    "| a | b |\n|---|---|\n| one | two |\n| three | four |\n\nA table and *more*.",
+    "1. one\n2. two\n   - inside\n\n> a quote\n> goes on",
+];
+
+/// What happens to the screen.
+#[derive(Debug, Clone)]
+enum Step {
+    Turn(Event),
+    Local(usize),
+    Resize(u16),
+}
+
+/// One reply: thinking and text in pieces, then both whole, then a call with its return.
+fn reply(number: usize, thinks: bool, text: &str, piece: usize, calls: bool) -> Vec<Event> {
+    let mut events = Vec::new();
+    let pieces = |text: &str| {
+        let chars: Vec<char> = text.chars().collect();
+        chars.chunks(piece).map(|chunk| chunk.iter().collect::<String>()).collect::<Vec<_>>()
+    };
+    let thought = format!("First I think about number {number}, at some length.");
+    if thinks {
+        events.extend(pieces(&thought).into_iter().map(|text| Event::ThinkingDelta { text }));
+    }
+    events.extend(pieces(text).into_iter().map(|text| Event::TextDelta { text }));
+    if thinks {
+        events.push(Event::ThinkingCommitted { text: thought });
+    }
+    events.push(Event::TextCommitted { text: text.to_owned() });
+    if calls {
+        let number = u32::try_from(number).unwrap();
+        let call = call(number, "read_file", serde_json::json!({ "path": "a.txt" }));
+        let returned = returned(number, ReturnStatus::Ok, "one line");
+        events.push(Event::ToolCall { call: call.clone() });
+        events.push(Event::ToolReturn { call, returned });
+    }
+    events
+}
+
+fn turns() -> impl Strategy<Value = Vec<Event>> {
+    let one = (any::<bool>(), 0..TEXTS.len(), 1..9_usize, any::<bool>());
+    proptest::collection::vec(one, 1..4).prop_map(|replies| {
+        let events = replies.into_iter().enumerate().flat_map(|(number, (thinks, text, piece, calls))| {
+            reply(number, thinks, TEXTS[text], piece, calls)
+        });
+        events.chain([Event::TurnEnded { end: TurnEnd::Completed }]).collect()
+    })
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    (turns(), any::<u64>()).prop_map(|(events, seed)| {
+        let mut dice = seed | 1;
+        let mut roll = |sides: u64| {
+            dice ^= dice << 13;
+            dice ^= dice >> 7;
+            dice ^= dice << 17;
+            dice % sides
+        };
+        let mut steps = Vec::new();
+        for event in events {
+            match roll(8) {
+                0 => steps.push(Step::Local(steps.len())),
+                1 => steps.push(Step::Resize(40 + u16::try_from(roll(80)).unwrap())),
+                _ => {}
+            }
+            steps.push(Step::Turn(event));
+        }
+        steps
+    })
+}
+
+/// What a person reads at the end, without local output and blank lines.
+fn read(steps: &[Step], with_local: bool) -> (Vec<String>, usize) {
+    let mut screen = Screen::open(80, 400).prompted("go");
+    for step in steps {
+        match step {
+            Step::Turn(event) => screen.tell_event(event.clone()),
+            Step::Resize(columns) => screen.size(*columns, 400),
+            Step::Local(number) if with_local => local(&mut screen, *number),
+            Step::Local(_) => {}
+        }
+    }
+    screen.size(80, 400);
+    let shown = screen.shot();
+    let lines = shown.lines().map(str::trim).filter(|line| !line.is_empty());
+    let (local, turn): (Vec<_>, Vec<_>) = lines.map(str::to_owned).partition(|line| line.contains(MARK));
+    (turn, local.len())
+}
+
+fn local(screen: &mut Screen, number: usize) {
+    let word = format!("{MARK}{number}");
+    if number % 2 == 0 {
+        return screen.tell(ServerMessage::Local { title: word.clone(), text: word, tone: Tone::Plain });
+    }
+    screen.tell(ServerMessage::ShellBegan { command: word.clone() });
+    screen.tell(ServerMessage::ShellOutput { text: format!("{word} output\n") });
+    screen.tell(ServerMessage::ShellEnded { outcome: word, took: Duration::from_millis(2) });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn local_output_never_cuts_what_streams(steps in steps()) {
+        let locals = steps.iter().filter(|step| matches!(step, Step::Local(_))).count();
+        let (plain, none) = read(&steps, false);
+        let (with, lines) = read(&steps, true);
+        prop_assert_eq!(none, 0);
+        prop_assert!(lines >= locals, "{} of {} local outputs are shown", lines, locals);
+        prop_assert_eq!(with, plain);
+    }
+}
